@@ -1,0 +1,1 @@
+"""The methods: they ask an engine for exact sums and the privacy core for releases."""

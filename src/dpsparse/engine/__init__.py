@@ -1,0 +1,1 @@
+"""Exact sums over rows. Engines never see epsilon."""
