@@ -1,0 +1,90 @@
+"""The paper's loop: private iterative hard thresholding. DP-IHT-H, DP-IHT-L and DP-SLR differ in their loss.
+
+Symbols of the paper: beta (coef), eta (step), tau or 1 or the residual bound (loss.bound), K (clip_bound), T
+(number of steps), s (sparsity), L (radius), lambda (sensitivity, here in integers).
+
+Privacy. Step t reads part t of the rows alone. Its vector is the public coefficients on an integer grid plus
+a `clipped_sum`, so its sup-norm sensitivity is that sum's, and `peel` releases it. Projection and the next
+step's grid are functions of releases. A record lies in one part, so the fit costs what one peeling costs.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpsparse.engine.fixed_point import FEATURE_LEVELS, WEIGHT_LEVELS, FeatureGrid, weight_levels
+from dpsparse.privacy import sensitivity
+from dpsparse.privacy.selection import paper_peeling_scale, peel, tight_peeling_scale
+
+PEELING_SCALES = {"tight": tight_peeling_scale, "paper": paper_peeling_scale}
+
+
+@dataclass(frozen=True)
+class IHTResult:
+    """The final coefficients and where they are not zero."""
+
+    coef: np.ndarray
+    support: np.ndarray
+
+
+def private_iht(rows, meter, *, loss, steps, sparsity, clip_bound, radius, calibration, clip_predictions=True):
+    """Run one step on each of ``len(steps)`` disjoint parts of the rows.
+
+    Parameters
+    ----------
+    rows : Rows
+        The data.
+    meter : Meter
+        The budget and the noise.
+    loss : Huber, Absolute or Squared
+        Its psi and bound.
+    steps : list of float
+        The step size of each iteration.
+    sparsity : int
+        Coordinates kept.
+    clip_bound : float
+        Clip of the features.
+    radius : float or None
+        Coefficients are projected on the ball of this radius.
+    calibration : {"tight", "paper"}
+        How the peeling scale is found.
+    clip_predictions : bool
+        Whether residuals use clipped features (Algorithm 1) or raw ones (Algorithm 3).
+
+    Returns
+    -------
+    IHTResult
+        The last step's release.
+    """
+    grid = FeatureGrid(clip_bound)
+    features = grid.clipped if clip_predictions else _as_float64
+    change = sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, meter.promise.adjacency)
+    scale = PEELING_SCALES[calibration](meter.promise, sparsity, change)
+    coef, support = np.zeros(rows.n_features), np.empty(0, dtype=np.int64)
+    for t, step in enumerate(steps):
+        part = rows.part(t, len(steps))
+        unit = step * grid.step * (loss.bound / WEIGHT_LEVELS) / part.n_records
+        psi = loss.psi(part.residuals(coef, support, features))
+        vector = part.weighted_sums(grid, weight_levels(psi, loss.bound))
+        vector[support] += _whole(coef[support] / unit)
+        peeled = peel(
+            meter, vector, sparsity=sparsity, sensitivity=change, scale=scale, name=f"step {t + 1}", part=t
+        )
+        coef, support = np.zeros(rows.n_features), peeled.support
+        coef[support] = peeled.values * unit
+        coef = _project(coef, radius)
+    return IHTResult(coef, support)
+
+
+def _as_float64(values, _column):
+    return values.astype(np.float64)
+
+
+def _whole(values):
+    # Public numbers: what exceeds the integers' range may be cut without harm to privacy.
+    return np.rint(np.clip(values, -(2.0**61), 2.0**61)).astype(np.int64)
+
+
+def _project(coef, radius):
+    norm = np.linalg.norm(coef)
+    return coef if radius is None or norm <= radius else coef * (radius / norm)

@@ -1,0 +1,95 @@
+"""The grid on which private sums are made of integers.
+
+A record's term is an integer, computed by itself in one fixed order of operations: centre, scale, clip, round, with
+NaN as 0 and a clip again in integers. Products of a feature level (at most 127) and a weight level (at most 2^16)
+over n records stay below 2^53, where float64 and int64 both add integers exactly in any order: blocking, threads
+and engines cannot change a bit of a sum.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+FEATURE_LEVELS = 127
+WEIGHT_LEVELS = 2**16
+EXACT_BELOW = 2**53
+
+
+def check_exact(n_records):
+    """Raise OverflowError if a sum over n records could leave the range of exact integers."""
+    if FEATURE_LEVELS * WEIGHT_LEVELS * n_records >= EXACT_BELOW:
+        most = (EXACT_BELOW - 1) // (FEATURE_LEVELS * WEIGHT_LEVELS)
+        raise OverflowError(f"{n_records} records are more than exact sums allow ({most})")
+
+
+@dataclass(frozen=True)
+class FeatureGrid:
+    """Features as levels -127..127: (x - center) / scale, clipped at +-`clip_bound`, in steps of bound / 127.
+
+    Parameters
+    ----------
+    clip_bound : float
+        The clip, in units of `scale`.
+    center, scale : float or ndarray of shape (n_features,)
+        Public numbers; never computed from the data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse.engine.fixed_point import FeatureGrid
+    >>> FeatureGrid(2.0).levels(np.array([-1e300, -1.0, 0.0, 0.01, np.nan, 2.0]))
+    array([-127.,  -64.,    0.,    1.,    0.,  127.])
+    """
+
+    clip_bound: float
+    center: float | np.ndarray = 0.0
+    scale: float | np.ndarray = 1.0
+
+    @property
+    def step(self):
+        """What one level stands for, in units of `scale`."""
+        return self.clip_bound / FEATURE_LEVELS
+
+    def levels(self, values, columns=slice(None)):
+        """Integer levels of an array, in its own float dtype. `columns` says which features its columns are."""
+        center, per_step = self._constants(values.dtype, columns)
+        return self._round(values - center, per_step)
+
+    def clipped(self, values, columns=slice(None)):
+        """The centred, scaled and clipped features in float64, off the grid: for predictions within a record."""
+        center, per_step = self._constants(np.dtype(np.float64), columns)
+        with np.errstate(all="ignore"):
+            units = (np.asarray(values, dtype=np.float64) - center) * (per_step * self.step)
+            return np.clip(units, -self.clip_bound, self.clip_bound)
+
+    def _constants(self, dtype, columns):
+        center = self.center if np.ndim(self.center) == 0 else self.center[columns]
+        scale = self.scale if np.ndim(self.scale) == 0 else self.scale[columns]
+        return np.asarray(center, dtype=dtype), np.asarray(1.0 / (self.step * np.asarray(scale)), dtype=dtype)
+
+    @staticmethod
+    def _round(centred, per_step):
+        with np.errstate(all="ignore"):
+            centred *= per_step
+        np.clip(centred, -FEATURE_LEVELS, FEATURE_LEVELS, out=centred)
+        np.rint(centred, out=centred)
+        centred[np.isnan(centred)] = 0
+        return centred
+
+
+def weight_levels(weights, bound):
+    """Weights in [-bound, bound] as integer levels -2^16..2^16 in float64; NaN becomes 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse.engine.fixed_point import weight_levels
+    >>> weight_levels(np.array([-3.0, 0.5, np.nan]), 1.0)
+    array([-65536.,  32768.,      0.])
+    """
+    with np.errstate(all="ignore"):
+        levels = np.asarray(weights, dtype=np.float64) * (WEIGHT_LEVELS / bound)
+    np.clip(levels, -WEIGHT_LEVELS, WEIGHT_LEVELS, out=levels)
+    np.rint(levels, out=levels)
+    levels[np.isnan(levels)] = 0
+    return levels

@@ -1,0 +1,156 @@
+"""Input checks whose messages come from public facts: shapes, dtypes, parameters, never from a value."""
+
+import math
+import numbers
+import warnings
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import assert_all_finite
+from sklearn.utils.validation import validate_data
+
+NOT_FINITE = "Input contains NaN or infinity; the data must be finite: drop or impute such records first"
+NOT_NUMERIC = "Input could not be converted to numbers; encode text and categories as numbers first"
+BROKEN_SPARSE = "Input is a sparse matrix with inconsistent or out-of-range indices; rebuild it from its triplets"
+
+# scikit-learn's messages that speak of shapes, names and types only; any other might quote a value.
+_PUBLIC_MESSAGES = (
+    "Found array with",
+    "Found input variables with inconsistent numbers",
+    "Sparse data was passed",
+    "The feature names should match",
+    "X has",
+    "np.matrix is not supported",
+    "y should be a 1d array",
+    "y cannot be None",
+    "Only sparse matrices with",
+    "Unable to convert array of bytes/strings into decimal numbers",
+)
+
+
+def validate_table(estimator, X, y=None, *, reset, min_samples=1):
+    """X as float ndarray or canonical CSR, y as float64, both finite; only data frames, integers and CSC are copied.
+
+    Parameters
+    ----------
+    estimator : object
+        Gets `n_features_in_` and `feature_names_in_` when `reset`.
+    X, y : array-like
+        y is None at prediction.
+    reset : bool
+        True in `fit`.
+    min_samples : int
+        The fewest rows allowed.
+    """
+    X = _check_shape(X)
+    options = {
+        "reset": reset,
+        "accept_sparse": "csr",
+        "dtype": [np.float64, np.float32],
+        "ensure_all_finite": False,
+        "ensure_min_samples": min_samples,
+    }
+    if reset:
+        options["y_numeric"] = True
+        if y is None:
+            name = type(estimator).__name__
+            raise ValueError(f"{name} requires y to be passed, but the target y is None")
+        _refuse_complex(y)
+    try:
+        with np.errstate(all="ignore"):
+            checked = validate_data(estimator, X, *((y,) if reset else ()), **options)
+    except (ValueError, TypeError) as error:
+        if str(error).startswith(_PUBLIC_MESSAGES) or type(estimator).__name__ in str(error).partition("\n")[0]:
+            raise
+        raise ValueError(NOT_NUMERIC) from None
+    X, y = checked if reset else (checked, None)
+    X = _canonical(X) if sparse.issparse(X) else X
+    _check_finite(X.data if sparse.issparse(X) else X)
+    if y is not None:
+        y = np.asarray(y, dtype=np.float64)
+        _check_finite(y)
+    return X, y
+
+
+def _check_shape(X):
+    if sparse.issparse(X):
+        return _checked_indices(X)
+    _refuse_complex(X)
+    shape = getattr(X, "shape", None)
+    if shape is None and hasattr(X, "__len__") and not hasattr(X, "__array__"):
+        try:
+            shape = np.shape(X)
+        except ValueError:
+            raise ValueError(NOT_NUMERIC) from None
+    if shape is not None and len(shape) != 2:
+        raise ValueError(
+            f"X must be a 2D array of shape (n_samples, n_features), got {len(shape)}D. Reshape your data: "
+            "X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one sample"
+        )
+    return X
+
+
+def _refuse_complex(values):
+    if getattr(getattr(values, "dtype", None), "kind", "") == "c" or np.iscomplexobj(values):
+        raise ValueError("Complex data not supported: pass real numbers")
+
+
+def _checked_indices(X):
+    if X.format not in ("csr", "csc", "bsr"):
+        return X
+    try:
+        fresh = type(X)((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
+        fresh.check_format(full_check=True)
+    except (ValueError, IndexError):
+        raise ValueError(BROKEN_SPARSE) from None
+    return fresh
+
+
+def _canonical(X):
+    """Duplicates summed, in a copy if there are any: the caller's matrix is never changed, nor its flags trusted."""
+    fresh = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
+    if not fresh.has_canonical_format:
+        fresh = fresh.copy()
+        with np.errstate(all="ignore"):
+            fresh.sum_duplicates()
+    return fresh
+
+
+def _check_finite(values):
+    try:
+        assert_all_finite(values)
+    except ValueError:
+        raise ValueError(NOT_FINITE) from None
+
+
+def check_number(name, value, *, above=None, remedy):
+    """Raise ValueError unless `value` is a finite real number above `above`."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, numbers.Real)
+        or not math.isfinite(value)
+        or (above is not None and not value > above)
+    ):
+        raise ValueError(f"{name}={value!r} must be a finite number above {above}; {remedy}")
+
+
+def check_count(name, value, *, remedy):
+    """Raise ValueError unless `value` is a whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
+        raise ValueError(f"{name}={value!r} must be a whole number of at least 1; {remedy}")
+
+
+def check_choice(name, value, choices):
+    """Raise ValueError unless `value` is one of `choices`."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}")
+
+
+def cap_sparsity(sparsity, n_features):
+    """`sparsity`, or `n_features` with a warning if that is less."""
+    check_count("sparsity", sparsity, remedy="it is the number of features to pick")
+    if sparsity > n_features:
+        warnings.warn(
+            f"sparsity={sparsity} is more than the {n_features} features of X; all are used", UserWarning, stacklevel=4
+        )
+    return int(min(sparsity, n_features))

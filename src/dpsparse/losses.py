@@ -1,0 +1,43 @@
+"""Losses as the pieces a private gradient needs: psi, the derivative, and a bound on |psi|."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Huber:
+    """Huber's loss: squared within `tau`, absolute beyond."""
+
+    tau: float
+
+    @property
+    def bound(self):
+        """The largest |psi|."""
+        return self.tau
+
+    def psi(self, residual):
+        """The residual, clipped at tau."""
+        return np.clip(residual, -self.tau, self.tau)
+
+
+@dataclass(frozen=True)
+class Absolute:
+    """The absolute loss; psi is the sign."""
+
+    bound = 1.0
+
+    def psi(self, residual):
+        """The sign of the residual."""
+        return np.sign(residual)
+
+
+@dataclass(frozen=True)
+class Squared:
+    """The squared loss, with residuals held to `bound`."""
+
+    bound: float
+
+    def psi(self, residual):
+        """The residual, clipped at the bound."""
+        return np.clip(residual, -self.bound, self.bound)

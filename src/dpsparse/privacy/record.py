@@ -1,0 +1,204 @@
+"""What was released, what it cost, under which promise.
+
+A `Meter` is charged before every release and refuses what the promise does not cover; `Meter.record` is the
+immutable account that leaves a fit.
+"""
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from dpsparse.privacy.budget import Promise
+from dpsparse.privacy.noise import NoiseSource
+
+
+class BudgetExceeded(RuntimeError):
+    """A release would cost more than the promise covers; nothing was released."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """One thing a fit let out, and its price to a single record.
+
+    Parameters
+    ----------
+    name : str
+        What it is for, such as "step 3: support".
+    mechanism : str
+        How it was made private.
+    sensitivity : float
+        The largest change of the statistic between neighbours, in its own integer units.
+    scale : float
+        The scale of the noise, in the same units.
+    rho : float
+        Its zCDP.
+    pure_epsilon : float
+        Its pure differential privacy; infinite for Gaussian noise.
+    part : int or None
+        Which of the disjoint parts of the rows it reads; None for all rows.
+    """
+
+    name: str
+    mechanism: str
+    sensitivity: float
+    scale: float
+    rho: float
+    pure_epsilon: float = math.inf
+    part: int | None = None
+
+
+def _total(releases: Iterable[Release], price: str) -> float:
+    """Sequential composition over all rows and within a part; the dearest of the disjoint parts.
+
+    A record lies in one part. Given the releases of the other parts, which do not read it, its part's
+    releases are the only ones that depend on it, so the parts cost the most that one of them costs, even when
+    later parts adapt to earlier releases.
+    """
+    by_part: dict[int | None, list[float]] = {None: []}
+    for release in releases:
+        by_part.setdefault(release.part, []).append(getattr(release, price))
+    common = by_part.pop(None)
+    return math.fsum(common) + max((math.fsum(prices) for prices in by_part.values()), default=0.0)
+
+
+@dataclass(frozen=True)
+class PrivacyRecord:
+    """The account of a fit: every release, the total, the promise. It prints as plain language.
+
+    Parameters
+    ----------
+    promise : Promise
+        What was asked.
+    n_records : int
+        The public number of rows.
+    releases : tuple of Release
+        In the order they were made.
+    noise : str
+        The source of the noise.
+    private : bool
+        False when the noise came from a seed or was left out: such a fit protects nobody.
+
+    Examples
+    --------
+    >>> from dpsparse import DPIHTH
+    >>> from dpsparse.datasets import make_heavy_tailed
+    >>> X, y, _ = make_heavy_tailed(500, 20, 2, random_state=0)
+    >>> record = DPIHTH(sparsity=2, epsilon=1.0, delta=1e-5).fit(X, y).privacy_
+    >>> record.private, record.epsilon <= 1.0, record.delta
+    (True, True, 1e-05)
+    """
+
+    promise: Promise
+    n_records: int
+    releases: tuple[Release, ...]
+    noise: str
+    private: bool
+
+    @cached_property
+    def rho(self) -> float:
+        """The zCDP that a single record paid."""
+        return _total(self.releases, "rho")
+
+    @cached_property
+    def epsilon(self) -> float:
+        """The epsilon a person is promised at `delta`: at most what was asked."""
+        return self.promise.epsilon_spent(self.rho, _total(self.releases, "pure_epsilon"))
+
+    @property
+    def delta(self) -> float:
+        """The delta of the promise."""
+        return self.promise.delta
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as plain numbers and strings."""
+        return {
+            "private": self.private,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "rho": self.rho,
+            "asked": asdict(self.promise),
+            "n_records": self.n_records,
+            "noise": self.noise,
+            "releases": [
+                {k: None if v == math.inf else v for k, v in asdict(release).items()} for release in self.releases
+            ],
+        }
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """The record as JSON; an infinite pure epsilon is null."""
+        return json.dumps(self.to_dict(), indent=indent)
+
+    def statement(self) -> str:
+        """The promise in a few sentences."""
+        if not self.private:
+            return (
+                f"NOT PRIVATE: the noise came from: {self.noise}. Use this fit for simulation only; "
+                "leave random_state unset for a private one."
+            )
+        change = {
+            "replace-one": "had one record held any other values",
+            "zero-out-one": "had one record been blanked (a null record that adds nothing to any sum)",
+        }[self.promise.adjacency]
+        m = self.promise.records_per_person
+        person = "one record a person" if m == 1 else f"at most {m} records a person"
+        return (
+            f"({self.epsilon:.6g}, {self.delta:.3g})-differentially private: {change}, the chance of any result "
+            f"would change by a factor of at most {math.exp(min(self.epsilon, 700)):.4g}, plus {self.delta:.3g}. "
+            f"Neighbours: {self.promise.adjacency}; {person}; the number of records, {self.n_records}, is public. "
+            f"Noise: {self.noise}."
+        )
+
+    def __str__(self) -> str:
+        rows = [
+            f"  {r.name:<28} {r.mechanism:<34} sensitivity {r.sensitivity:.6g}, scale {r.scale:.6g}, rho {r.rho:.4g}"
+            for r in self.releases
+        ]
+        return "\n".join(
+            [self.statement(), f"{len(rows)} releases, rho {self.rho:.4g} for a record (integer units):", *rows]
+        )
+
+
+class Meter:
+    """Counts a fit's spending: charged before each release, and refuses what the promise does not cover.
+
+    Parameters
+    ----------
+    promise : Promise
+        The most a fit may spend.
+    n_records : int
+        The public number of rows.
+    source : NoiseSource
+        Where the noise comes from.
+    """
+
+    def __init__(self, promise: Promise, n_records: int, source: NoiseSource) -> None:
+        self.promise = promise
+        self.n_records = n_records
+        self.source = source
+        self._releases: tuple[Release, ...] = ()
+
+    def charge(self, *releases: Release) -> None:
+        """Pay for releases about to be made, all or none."""
+        after = (*self._releases, *releases)
+        within_rho = _total(after, "rho") <= self.promise.rho_per_record
+        within_pure = _total(after, "pure_epsilon") <= self.promise.pure_epsilon_per_record
+        if not (within_rho or within_pure):
+            raise BudgetExceeded(
+                f"'{releases[0].name}' needs rho {_total(releases, 'rho'):.4g} beside the "
+                f"{_total(self._releases, 'rho'):.4g} spent, more than the promise's "
+                f"{self.promise.rho_per_record:.4g}; raise epsilon or release less"
+            )
+        self._releases = after
+
+    def record(self) -> PrivacyRecord:
+        """The account so far."""
+        return PrivacyRecord(
+            promise=self.promise,
+            n_records=self.n_records,
+            releases=self._releases,
+            noise=self.source.name,
+            private=self.source.private,
+        )

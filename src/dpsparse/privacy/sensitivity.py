@@ -1,0 +1,71 @@
+"""Every sensitivity used anywhere, in integers, each with its proof.
+
+Setting. A summed statistic is F(D) = sum over records of f(record), where f is a fixed function of one record
+and of earlier releases, with integer values that the code itself clips. D and D' are neighbours: of the same
+size n, equal but for one record, which is z in D and w in D' ("replace-one"), or with w null, f(w) = 0
+("zero-out-one"). All other terms are the same integers, and the engines add integers exactly
+(they refuse sums that could reach 2^53), so F(D) - F(D') = f(z) - f(w):
+each proof below bounds that difference and nothing else.
+"""
+
+import math
+
+from dpsparse.privacy.budget import Adjacency, check_adjacency
+
+
+def _replaced(adjacency: Adjacency) -> bool:
+    check_adjacency(adjacency)
+    return adjacency == "replace-one"
+
+
+def clipped_sum(feature_levels: int, weight_levels: int, adjacency: Adjacency) -> int:
+    """Sup-norm sensitivity of G = sum_i w_i q_i, with q_i in [-Q, Q]^d and w_i in [-W, W] integers.
+
+    Proof. Each coordinate of a term lies in [-QW, QW]. Replaced: the difference of two such numbers is at most
+    2QW, reached at w = W and w = -W with the same feature at Q. Zeroed: at most QW. The bound is the same for
+    |G_j + k_j| with k_j fixed earlier, since the absolute value is 1-Lipschitz.
+
+    Examples
+    --------
+    >>> from dpsparse.privacy.sensitivity import clipped_sum
+    >>> clipped_sum(127, 65536, "replace-one"), clipped_sum(127, 65536, "zero-out-one")
+    (16646144, 8323072)
+    """
+    return (2 if _replaced(adjacency) else 1) * feature_levels * weight_levels
+
+
+def count(adjacency: Adjacency) -> int:
+    """Sensitivity of a count of records with a property, such as "the response is at most g".
+
+    Proof. A term is 0 or 1 (a null record counts 0), so two of them differ by at most 1 in either relation.
+    """
+    _replaced(adjacency)
+    return 1
+
+
+def quantile_utility(adjacency: Adjacency) -> int:
+    """Sensitivity of u(g) = -|c(g) - target| for every g, with c a count and the target a public integer.
+
+    Proof. c(g) moves by at most 1 (`count`) and u is 1-Lipschitz in c(g).
+    """
+    return count(adjacency)
+
+
+def bounded_norm_sum(norm_bound: float, adjacency: Adjacency) -> float:
+    """l2 sensitivity of a sum of integer vectors whose l2 norm the code holds to `norm_bound`.
+
+    Proof. |f(z) - f(w)| <= |f(z)| + |f(w)| <= 2B by the triangle inequality, reached at f(w) = -f(z) of norm B;
+    zeroed: |f(z)| <= B. The bound needs the integer vector itself to have norm at most B, so it is truncated
+    toward zero, which shrinks every entry, never rounded to nearest.
+    """
+    return (2 if _replaced(adjacency) else 1) * norm_bound
+
+
+def gram(norm_bound: float, adjacency: Adjacency, dimension: int) -> float:
+    """Frobenius sensitivity of a sum of z z', one integer vector z a record, with |z|_2 <= `norm_bound` = B.
+
+    Proof. |zz' - ww'|_F^2 = |z|^4 + |w|^4 - 2 (z'w)^2 <= 2 B^4 since (z'w)^2 >= 0: sqrt 2 B^2, reached at
+    orthogonal z and w of norm B. That needs two dimensions: in one, both terms lie in [0, B^2] and differ by at
+    most B^2. Zeroed: |zz'|_F = |z|^2 <= B^2.
+    """
+    return (math.sqrt(2) if _replaced(adjacency) and dimension > 1 else 1) * norm_bound**2
