@@ -10,6 +10,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import validate_data
 
 NOT_FINITE = "Input contains NaN or infinity; the data must be finite: drop or impute such records first"
+NOT_NUMBERS = "every entry, as float()'s argument must be a string or a real number; encode other objects first"
 NOT_NUMERIC = "Input could not be converted to numbers; encode text and categories as numbers first"
 BROKEN_SPARSE = "Input is a sparse matrix with inconsistent or out-of-range indices; rebuild it from its triplets"
 
@@ -62,6 +63,8 @@ def validate_table(estimator, X, y=None, *, reset, min_samples=1):
     except (ValueError, TypeError) as error:
         if str(error).startswith(_PUBLIC_MESSAGES) or type(estimator).__name__ in str(error).partition("\n")[0]:
             raise
+        if isinstance(error, TypeError):
+            raise TypeError(NOT_NUMBERS) from None
         raise ValueError(NOT_NUMERIC) from None
     X, y = checked if reset else (checked, None)
     X = _canonical(X) if sparse.issparse(X) else X
@@ -91,7 +94,8 @@ def _check_shape(X):
 
 
 def _refuse_complex(values):
-    if getattr(getattr(values, "dtype", None), "kind", "") == "c" or np.iscomplexobj(values):
+    kind = getattr(getattr(values, "dtype", None), "kind", "")
+    if kind == "c" or (isinstance(values, (list, tuple)) and np.iscomplexobj(values)):
         raise ValueError("Complex data not supported: pass real numbers")
 
 

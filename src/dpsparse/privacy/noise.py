@@ -131,8 +131,9 @@ class SeededSource:
 
 
 def _add_saturating(values: Integers, noise: npt.NDArray[np.float64]) -> Integers:
-    bounded = np.clip(noise, -float(_LARGEST), float(_LARGEST)).astype(np.int64)
-    return np.asarray(np.clip(np.asarray(values, dtype=np.int64), -_LARGEST, _LARGEST) + bounded)
+    bounded = np.clip(noise, -float(_LARGEST // 2), float(_LARGEST // 2)).astype(np.int64)
+    noisy = np.clip(np.asarray(values, dtype=np.int64), -_LARGEST, _LARGEST) + bounded
+    return np.asarray(np.clip(noisy, -_LARGEST, _LARGEST))
 
 
 class ZeroSource:
