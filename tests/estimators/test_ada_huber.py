@@ -42,9 +42,7 @@ def test_duplicate_entries_of_a_sparse_matrix_are_summed_in_a_copy(data):
     X, y, _ = data
     once = sparse.csr_array(X)
     half = once.data / 2
-    twice = sparse.csr_array(
-        (np.repeat(half, 2), np.repeat(once.indices, 2), 2 * once.indptr), shape=once.shape
-    )
+    twice = sparse.csr_array((np.repeat(half, 2), np.repeat(once.indices, 2), 2 * once.indptr), shape=once.shape)
     np.testing.assert_allclose(AdaHuber().fit(twice, y).coef_, AdaHuber().fit(X, y).coef_, rtol=1e-9)
     assert twice.nnz == 2 * once.nnz
 

@@ -69,9 +69,19 @@ def test_limits():
     assert delta_from_rho(math.inf, 1.0) == 1.0
 
 
-@pytest.mark.parametrize(("bad", "name"), [((0, 1e-6), "epsilon"), ((-1, 1e-6), "epsilon"), ((1, 0), "delta"),
-                                           ((1, 1), "delta"), ((math.nan, 1e-6), "epsilon"), ((1, math.nan), "delta"),
-                                           ((math.inf, 1e-6), "epsilon"), (("1", 1e-6), "epsilon")])
+@pytest.mark.parametrize(
+    ("bad", "name"),
+    [
+        ((0, 1e-6), "epsilon"),
+        ((-1, 1e-6), "epsilon"),
+        ((1, 0), "delta"),
+        ((1, 1), "delta"),
+        ((math.nan, 1e-6), "epsilon"),
+        ((1, math.nan), "delta"),
+        ((math.inf, 1e-6), "epsilon"),
+        (("1", 1e-6), "epsilon"),
+    ],
+)
 def test_bad_promises_name_the_parameter(bad, name):
     with pytest.raises(ValueError, match=f"^{name}="):
         Promise(*bad)

@@ -43,8 +43,7 @@ def test_secure_noise_has_its_law(law, scale):
     assert goodness_of_fit(draws, law, scale) > FALSE_ALARM
 
 
-@pytest.mark.parametrize(("law", "scale"), [("laplace", 0.7), ("laplace", 3.0), ("laplace", 40.0),
-                                            ("gaussian", 40.0)])
+@pytest.mark.parametrize(("law", "scale"), [("laplace", 0.7), ("laplace", 3.0), ("laplace", 40.0), ("gaussian", 40.0)])
 def test_seeded_noise_has_the_same_law(law, scale):
     # Rounded Gaussians equal discrete ones only up to floating point, and only where the scale is well above 1.
     draws = getattr(SeededSource(3), law)(np.zeros(20_000, dtype=np.int64), scale)

@@ -59,7 +59,12 @@ def test_json_holds_everything():
     found = json.loads(record.to_json())
     assert found["private"] is True
     assert found["epsilon"] == record.epsilon
-    assert found["asked"] == {"epsilon": 1.0, "delta": 1e-6, "adjacency": "replace-one", "records_per_person": 1}
+    assert found["asked"] == {
+        "epsilon": 1.0,
+        "delta": 1e-6,
+        "adjacency": "replace-one",
+        "records_per_person": 1,
+    }
     assert [r["pure_epsilon"] for r in found["releases"]] == [None, 0.1]
     assert found["n_records"] == 500
 

@@ -25,7 +25,8 @@ def meter(source=None, promise=PROMISE):
 def test_the_scale_costs_rho_by_opendp_too(sensitivity, rho):
     enable_features("contrib")
     mechanism = measurements.make_gaussian(
-        domains.vector_domain(domains.atom_domain(T="i64")), metrics.l2_distance(T="f64"),
+        domains.vector_domain(domains.atom_domain(T="i64")),
+        metrics.l2_distance(T="f64"),
         gaussian_scale(sensitivity, rho),
     )
     assert mechanism.map(sensitivity) == pytest.approx(rho, rel=1e-12)
@@ -75,11 +76,14 @@ def test_quantile_without_noise_is_the_nearest_count():
     assert release_quantile(meter(ZeroSource()), counts, grid, target=5, rho=0.01, name="q") == 1.0
 
 
-@pytest.mark.parametrize("release", [
-    lambda m: release_vector(m, np.zeros(2, int), sensitivity=1.0, rho=1.0, name="v"),
-    lambda m: release_gram(m, np.zeros((2, 2), int), sensitivity=1.0, rho=1.0, name="g"),
-    lambda m: release_quantile(m, np.zeros(2, int), np.zeros(2), target=1, rho=1.0, name="q"),
-])
+@pytest.mark.parametrize(
+    "release",
+    [
+        lambda m: release_vector(m, np.zeros(2, int), sensitivity=1.0, rho=1.0, name="v"),
+        lambda m: release_gram(m, np.zeros((2, 2), int), sensitivity=1.0, rho=1.0, name="g"),
+        lambda m: release_quantile(m, np.zeros(2, int), np.zeros(2), target=1, rho=1.0, name="q"),
+    ],
+)
 def test_unpaid_releases_are_refused_before_a_draw(release):
     class Bomb(ZeroSource):
         noiseless = False

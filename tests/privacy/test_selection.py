@@ -40,7 +40,8 @@ def test_picks_follow_the_closed_form(source, rate):
     assert chi_square(picks, softmax(SCORES, rate)) > FALSE_ALARM
 
 
-def test_picks_agree_with_opendp(rate=0.2):
+def test_picks_agree_with_opendp():
+    rate = 0.2
     import opendp.domains as domains
     import opendp.measurements as measurements
     import opendp.metrics as metrics
@@ -182,8 +183,15 @@ def test_peeling_picks_have_the_law_of_report_noisy_max():
 def test_peeling_values_carry_fresh_noise_of_the_same_scale():
     scale, values = 50.0, []
     for k in range(4_000):
-        found = peel(meter(100.0, source=SeededSource(k)), np.array([10**6, 3, -(10**7)]), sparsity=2,
-                     sensitivity=1, scale=scale, name="p", part=None)
+        found = peel(
+            meter(100.0, source=SeededSource(k)),
+            np.array([10**6, 3, -(10**7)]),
+            sparsity=2,
+            sensitivity=1,
+            scale=scale,
+            name="p",
+            part=None,
+        )
         assert sorted(found.support) == [0, 2]
         values.append(found.values[np.argsort(found.support)] - [10**6, -(10**7)])
     assert stats.kstest(np.ravel(values), stats.laplace(scale=scale).cdf).pvalue > 1e-3

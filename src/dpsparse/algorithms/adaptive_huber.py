@@ -313,7 +313,5 @@ def _column_moments(X):
     sd = np.sqrt(squares / (n - 1))
     huge = np.flatnonzero(~np.isfinite(sd))
     if huge.size:  # finite values whose squares overflow: measure them in a larger unit
-        mean[huge], sd[huge] = (
-            moment * HUGE_UNIT for moment in _column_moments(X[:, huge] * (1 / HUGE_UNIT))
-        )
+        mean[huge], sd[huge] = (moment * HUGE_UNIT for moment in _column_moments(X[:, huge] * (1 / HUGE_UNIT)))
     return mean, sd

@@ -67,9 +67,7 @@ def private_iht(rows, meter, *, loss, steps, sparsity, clip_bound, radius, calib
         psi = loss.psi(part.residuals(coef, support, features))
         vector = part.weighted_sums(grid, weight_levels(psi, loss.bound))
         vector[support] += _whole(coef[support] / unit)
-        peeled = peel(
-            meter, vector, sparsity=sparsity, sensitivity=change, scale=scale, name=f"step {t + 1}", part=t
-        )
+        peeled = peel(meter, vector, sparsity=sparsity, sensitivity=change, scale=scale, name=f"step {t + 1}", part=t)
         coef, support = np.zeros(rows.n_features), peeled.support
         coef[support] = peeled.values * unit
         coef = _project(coef, radius)

@@ -46,8 +46,8 @@ def theory_parameters(n, d, sparsity, zeta, epsilon, delta):
     """Parameters for `n` records of `d` features by the paper's theory, constants set to plain numbers.
 
     tau balances the two errors that depend on it. Clipping residuals at tau biases a gradient coordinate by about
-    tau^-zeta; the peeling noise there is tau T K log d sqrt(s log(1/delta)) / (n epsilon) with K = log d. They are equal
-    at tau = (n epsilon / (T log^2 d sqrt(s log(1/delta))))^(1 / (1 + zeta)), which gives the rate that
+    tau^-zeta; the peeling noise there is tau T K log d sqrt(s log(1/delta)) / (n epsilon) with K = log d. They are
+    equal at tau = (n epsilon / (T log^2 d sqrt(s log(1/delta))))^(1 / (1 + zeta)), which gives the rate that
     Theorem 2 states (its printed exponent, zeta / (1 + zeta), and its missing epsilon do not). The non-private
     limit (n / log d)^(1 / (1 + zeta)) caps it.
 

@@ -3,9 +3,7 @@
 import numpy as np
 
 
-def make_heavy_tailed(
-    n_samples, n_features, sparsity, *, df=3.0, correlation=0.0, coef_scale=1.0, random_state=None
-):
+def make_heavy_tailed(n_samples, n_features, sparsity, *, df=3.0, correlation=0.0, coef_scale=1.0, random_state=None):
     """Sparse linear data with heavy-tailed noise.
 
     Rows are N(0, I), or AR(1) with column j equal to ``correlation`` times column j - 1 plus fresh noise, each of

@@ -10,7 +10,7 @@ from scipy import sparse
 from dpsparse.engine.fixed_point import check_exact
 
 # Cells read at a time: small enough for the cache, large enough to hide Python's overhead.
-BLOCK_CELLS = 2**18
+BLOCK_CELLS = 2**16
 
 
 def rows_of(X, y, block_cells=BLOCK_CELLS):
@@ -45,7 +45,7 @@ class Rows:
         return type(self)(self.X, self._all_y, slice(index, None, of), self.block_cells)
 
     def residuals(self, coef, support, features):
-        """y minus the prediction, in float64, one feature after another in the order of `support`.
+        """Responses minus predictions, in float64, one feature after another in the order of `support`.
 
         Elementwise and in one fixed order, so that a record's residual cannot depend on the other records.
 

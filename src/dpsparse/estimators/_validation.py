@@ -56,11 +56,13 @@ def validate_table(estimator, X, y=None, *, reset, min_samples=1):
         if y is None:
             name = type(estimator).__name__
             raise ValueError(f"{name} requires y to be passed, but the target y is None")
-        _refuse_complex(y)
+        _refuse_type(y)
     try:
         with np.errstate(all="ignore"):
             checked = validate_data(estimator, X, *((y,) if reset else ()), **options)
     except (ValueError, TypeError) as error:
+        if str(error).startswith("Input y contains"):
+            raise ValueError(NOT_FINITE) from None
         if str(error).startswith(_PUBLIC_MESSAGES) or type(estimator).__name__ in str(error).partition("\n")[0]:
             raise
         if isinstance(error, TypeError):
@@ -70,6 +72,8 @@ def validate_table(estimator, X, y=None, *, reset, min_samples=1):
     X = _canonical(X) if sparse.issparse(X) else X
     _check_finite(X.data if sparse.issparse(X) else X)
     if y is not None:
+        if y.dtype.kind not in "biuf":
+            raise ValueError(NOT_NUMERIC)
         y = np.asarray(y, dtype=np.float64)
         _check_finite(y)
     return X, y
@@ -78,13 +82,10 @@ def validate_table(estimator, X, y=None, *, reset, min_samples=1):
 def _check_shape(X):
     if sparse.issparse(X):
         return _checked_indices(X)
-    _refuse_complex(X)
+    _refuse_type(X)
     shape = getattr(X, "shape", None)
-    if shape is None and hasattr(X, "__len__") and not hasattr(X, "__array__"):
-        try:
-            shape = np.shape(X)
-        except ValueError:
-            raise ValueError(NOT_NUMERIC) from None
+    if shape is None and isinstance(X, list | tuple):
+        shape = np.shape(X)
     if shape is not None and len(shape) != 2:
         raise ValueError(
             f"X must be a 2D array of shape (n_samples, n_features), got {len(shape)}D. Reshape your data: "
@@ -93,10 +94,20 @@ def _check_shape(X):
     return X
 
 
-def _refuse_complex(values):
-    kind = getattr(getattr(values, "dtype", None), "kind", "")
-    if kind == "c" or (isinstance(values, (list, tuple)) and np.iscomplexobj(values)):
-        raise ValueError("Complex data not supported: pass real numbers")
+def _refuse_type(values):
+    """Refuse complex numbers and dates by their types, before scikit-learn quotes or silently converts them."""
+    if isinstance(values, list | tuple):
+        try:
+            dtypes = [np.asarray(values).dtype]
+        except ValueError:
+            raise ValueError(NOT_NUMERIC) from None
+    else:
+        dtypes = np.ravel(getattr(values, "dtypes", [getattr(values, "dtype", None)]))
+    for dtype in dtypes:
+        if getattr(dtype, "kind", "") == "c":
+            raise ValueError("Complex data not supported: pass real numbers")
+        if getattr(dtype, "kind", "") in ("M", "m") or getattr(dtype, "is_temporal", bool)():
+            raise ValueError(NOT_NUMERIC)
 
 
 def _checked_indices(X):
@@ -155,6 +166,8 @@ def cap_sparsity(sparsity, n_features):
     check_count("sparsity", sparsity, remedy="it is the number of features to pick")
     if sparsity > n_features:
         warnings.warn(
-            f"sparsity={sparsity} is more than the {n_features} features of X; all are used", UserWarning, stacklevel=4
+            f"sparsity={sparsity} is more than the {n_features} features of X; all are used",
+            UserWarning,
+            stacklevel=4,
         )
     return int(min(sparsity, n_features))

@@ -66,8 +66,7 @@ class _AdaHuberBase(RegressorMixin, BaseEstimator):
             fit = hard_threshold(X, y, fit, sparsity, **self._solver_options())
         if not fit.converged:
             warnings.warn(
-                f"the fit did not reach tol={self.tol} in max_iter={self.max_iter} steps; "
-                "raise max_iter, or lam.",
+                f"the fit did not reach tol={self.tol} in max_iter={self.max_iter} steps; raise max_iter, or lam.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -14,7 +14,13 @@ from dpsparse.algorithms.theory import (
 )
 from dpsparse.engine.rows import rows_of
 from dpsparse.estimators._private import PrivateLinearRegressor
-from dpsparse.estimators._validation import cap_sparsity, check_choice, check_count, check_number, validate_table
+from dpsparse.estimators._validation import (
+    cap_sparsity,
+    check_choice,
+    check_count,
+    check_number,
+    validate_table,
+)
 from dpsparse.losses import Absolute, Huber, Squared
 from dpsparse.privacy.selection import paper_scale_is_sound
 
@@ -200,6 +206,7 @@ class DPIHTH(_PaperMethod):
     sensitivity under "replace-one".
 
     {common}
+
     Examples
     --------
     >>> from dpsparse import DPIHTH
@@ -256,14 +263,15 @@ class DPIHTH(_PaperMethod):
 
 @_documented(
     extra="",
-    step_type="float, \"two-phase\" or None",
-    step_text="A constant step, or Theorem 4's: geometric decay, then constant; None for \"two-phase\".",
+    step_type='float, "two-phase" or None',
+    step_text='A constant step, or Theorem 4\'s: geometric decay, then constant; None for "two-phase".',
     radius_text="Coefficients are projected on the ball of this radius; None for no projection.",
 )
 class DPIHTL(_PaperMethod):
     """DP-IHT-L: private iterative hard thresholding with the absolute loss (Algorithm 3 of the paper).
 
     {common}
+
     Examples
     --------
     >>> from dpsparse import DPIHTL
@@ -301,6 +309,7 @@ class DPSLR(_PaperMethod):
     constant rests on an assumption about the rows instead.
 
     {common}
+
     Examples
     --------
     >>> from dpsparse import DPSLR

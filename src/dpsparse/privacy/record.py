@@ -157,7 +157,11 @@ class PrivacyRecord:
             for r in self.releases
         ]
         return "\n".join(
-            [self.statement(), f"{len(rows)} releases, rho {self.rho:.4g} for a record (integer units):", *rows]
+            [
+                self.statement(),
+                f"{len(rows)} releases, rho {self.rho:.4g} for a record (integer units):",
+                *rows,
+            ]
         )
 
 

@@ -33,8 +33,8 @@ def peeling_cost(sparsity: int, sensitivity: float, scale: float) -> tuple[float
     Examples
     --------
     >>> from dpsparse.privacy.selection import peeling_cost
-    >>> peeling_cost(5, 2, 20.0)
-    (0.125, 1.5)
+    >>> peeling_cost(4, 1, 8.0)
+    (0.15625, 1.5)
     """
     ratio = sensitivity / scale
     return 2.5 * sparsity * ratio**2, 3 * sparsity * ratio
@@ -66,7 +66,14 @@ def paper_scale_is_sound(promise: Promise, sparsity: int) -> bool:
 
 
 def peel(
-    meter: Meter, vector: Integers, *, sparsity: int, sensitivity: int, scale: float, name: str, part: int | None
+    meter: Meter,
+    vector: Integers,
+    *,
+    sparsity: int,
+    sensitivity: int,
+    scale: float,
+    name: str,
+    part: int | None,
 ) -> Peeled:
     """Algorithm 2 of the paper: pick the largest |v| + noise, `sparsity` times, then release noisy values.
 

@@ -1,0 +1,47 @@
+"""The command line. Commands import what they need when they run, so that help answers at once."""
+
+import sys
+
+import click
+
+from dpsparse import __version__
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__)
+@click.option("-v", "--verbose", is_flag=True, help="Show a traceback where something fails.")
+@click.pass_context
+def cli(context, verbose):
+    """Differentially private sparse linear regression that survives heavy-tailed responses."""
+    context.obj = {"verbose": verbose}
+
+
+@cli.command()
+@click.option("--epsilon", default=0.5, show_default=True, help="The promise; smaller is more private.")
+@click.option("--out", default="dpsparse-demo.png", show_default=True, type=click.Path(dir_okay=False, writable=True))
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the synthetic data (not of the noise).")
+def demo(epsilon, out, seed):
+    """Fit privately on synthetic data: the promise, the findings, the price."""
+    from dpsparse.demo import run_demo
+
+    run_demo(epsilon, out, seed)
+
+
+def main(arguments=None):
+    """Run the command line; errors take one line, and `-v` adds the traceback."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        cli.main(args=arguments, prog_name="dpsparse", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as help_text:
+        click.echo(help_text.format_message())
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("dpsparse: interrupted", err=True)
+        sys.exit(130)
+    except Exception as error:
+        if "-v" in arguments or "--verbose" in arguments:
+            raise
+        click.echo(f"dpsparse: {error} (add -v before the command for a traceback)", err=True)
+        sys.exit(1)

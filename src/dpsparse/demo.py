@@ -1,0 +1,89 @@
+"""`dpsparse demo`: the main job on data made on the spot, told step by step."""
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from dpsparse import DPIHTH, AdaHuber
+from dpsparse.datasets import make_heavy_tailed
+
+N, D, SPARSITY = 10_000, 1_000, 5
+
+
+def run_demo(epsilon, picture, seed, console=None):
+    """Make data, fit privately, print what was promised, released and found, and draw a picture.
+
+    Parameters
+    ----------
+    epsilon : float
+        The promise.
+    picture : str or path
+        Where the picture goes.
+    seed : int or None
+        Seed of the synthetic data; the noise that protects is never seeded.
+    console : rich.console.Console, optional
+        Where the text goes.
+    """
+    console = console or Console()
+    console.print(
+        f"[bold]Data[/]: n = {N:,} records, d = {D:,} features, {SPARSITY} of them matter; "
+        "Student-t noise with 3 degrees of freedom."
+    )
+    X, y, coef = make_heavy_tailed(N, D, SPARSITY, random_state=seed)
+    private = DPIHTH(sparsity=SPARSITY, epsilon=epsilon).fit(X, y)
+    open_fit = AdaHuber(lam=0.1, sparsity=SPARSITY).fit(X, y)
+    console.print("[bold]Promise[/]: " + private.privacy_.statement(), highlight=False)
+    releases = private.privacy_.releases
+    console.print(f"[bold]Released[/]: {len(releases)} noisy statistics, rho = {private.privacy_.rho:.4g} in all.")
+    console.print(_findings(coef, private.coef_, open_fit.coef_))
+    found = len(set(np.flatnonzero(coef)) & set(private.support_))
+    errors = [np.linalg.norm(model.coef_ - coef) for model in (private, open_fit)]
+    console.print(f"[bold]Found[/]: {found} of the {SPARSITY} true features.")
+    console.print(
+        f"[bold]Error[/] (l2): {errors[0]:.3f} private, {errors[1]:.3f} not private, "
+        f"{np.linalg.norm(coef):.3f} for all zeros."
+    )
+    _draw(coef, private, open_fit, picture)
+    console.print(f"[bold]Picture[/]: {picture}", highlight=False)
+
+
+def _findings(coef, private, open_fit):
+    table = Table(title="Effects")
+    for name in ("feature", "true", "private", "not private"):
+        table.add_column(name, justify="right")
+    shown = np.flatnonzero((coef != 0) | (private != 0))
+    for j in shown[np.argsort(-np.abs(coef[shown]), kind="stable")]:
+        table.add_row(str(j), *(f"{value[j]:+.3f}" if value[j] else "0" for value in (coef, private, open_fit)))
+    return table
+
+
+def _draw(coef, private, open_fit, picture):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    shown = np.flatnonzero((coef != 0) | (private.coef_ != 0))
+    shown = shown[np.argsort(-np.abs(coef[shown]), kind="stable")]
+    place = np.arange(len(shown))
+    figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+    for values, marker, label in (
+        (coef, "_", "true"),
+        (open_fit.coef_, "x", "not private"),
+        (private.coef_, "o", f"private, epsilon = {private.epsilon:g}"),
+    ):
+        axes.scatter(
+            place,
+            values[shown],
+            marker=marker,
+            label=label,
+            s=200 if marker == "_" else 40,
+            color={"_": "black", "x": "tab:gray", "o": "tab:blue"}[marker],
+        )
+    axes.axhline(0, color="lightgray", zorder=0)
+    axes.set_xticks(place, shown)
+    axes.set_xlabel("feature (true ones first)")
+    axes.set_ylabel("effect on the response")
+    axes.legend()
+    figure.savefig(picture, dpi=150)
+    plt.close(figure)

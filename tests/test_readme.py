@@ -1,0 +1,24 @@
+import re
+from pathlib import Path
+
+import dpsparse
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def test_the_readme_example_runs(capsys):
+    (example,) = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)
+    exec(compile(example, "README.md", "exec"), {})
+    assert "differentially private" in capsys.readouterr().out
+
+
+def test_the_readme_names_only_what_exists():
+    for name in re.findall(r"^\| `(\w+)`(?:, `(\w+)`)?", README.read_text(), re.M):
+        for public in filter(None, name):
+            assert hasattr(dpsparse, public)
+
+
+def test_the_package_lists_its_names():
+    assert set(dpsparse.__all__) <= set(dir(dpsparse))
+    for public in dpsparse.__all__:
+        assert getattr(dpsparse, public) is not None
