@@ -40,6 +40,9 @@ def test_every_storage_and_blocking_gives_the_same_integers(dtype, grid, block_c
         found = rows_of(stored, y, block_cells).weighted_sums(grid, weights)
         assert found.dtype == np.int64
         assert found.tolist() == expected
+        prepared = rows_of(stored, y, block_cells).prepared(grid).weighted_sums(weights)
+        assert prepared.dtype == np.int64
+        assert prepared.tolist() == expected
 
 
 @pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix])
@@ -76,6 +79,13 @@ def test_levels_are_total():
     weights = weight_levels(nasty, 1e-300)
     assert np.isfinite(weights).all()
     assert np.abs(weights).max() <= WEIGHT_LEVELS
+
+
+def test_compiled_sums_at_full_scale_do_not_overflow():
+    # 10,001 rows of the largest terms: blocks of 128 in 32 bits, the rest in 64.
+    X, weights = np.full((10_001, 3), 1e9), np.full(10_001, float(WEIGHT_LEVELS))
+    sums = rows_of(X, weights).prepared(FeatureGrid(1.0)).weighted_sums(weights)
+    assert sums.tolist() == [10_001 * 127 * 65536] * 3
 
 
 def test_the_grid_is_within_half_a_step():

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from dpsparse.engine.fixed_point import check_exact
+from dpsparse.engine.kernels import weighted_level_sums
 
 # Cells read at a time: small enough for the cache, large enough to hide Python's overhead.
 BLOCK_CELLS = 2**16
@@ -68,6 +69,23 @@ class Rows:
 class DenseRows(Rows):
     """Rows of an ndarray in either memory order."""
 
+    def prepared(self, grid):
+        """The rows as levels in int8, a byte a cell, for several sums on the same grid."""
+        X = self.X[self.rows]
+        levels = np.empty(X.shape, dtype=np.int8)
+        for rows, columns in self._blocks(X):
+            levels[rows, columns] = grid.levels(X[rows, columns], columns)
+        return DenseLevels(levels)
+
+    def _blocks(self, X):
+        """Blocks that follow the memory order: columns of a Fortran array, rows of any other."""
+        n, d = X.shape
+        if X.strides[0] < X.strides[1]:
+            step = max(1, self.block_cells // n)
+            return [(slice(None), slice(start, start + step)) for start in range(0, d, step)]
+        step = max(1, self.block_cells // d)
+        return [(slice(start, start + step), slice(None)) for start in range(0, n, step)]
+
     def column(self, j):
         """Raw values of a feature."""
         return self.X[self.rows, j]
@@ -76,21 +94,28 @@ class DenseRows(Rows):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
         X = self.X[self.rows]
         sums = np.zeros(self.n_features)
-        if X.strides[0] < X.strides[1]:
-            step = max(1, self.block_cells // max(1, self.n_records))
-            for start in range(0, self.n_features, step):
-                columns = slice(start, start + step)
-                sums[columns] = weights @ grid.levels(X[:, columns], columns).astype(np.float64, copy=False)
-        else:
-            step = max(1, self.block_cells // self.n_features)
-            for start in range(0, self.n_records, step):
-                block = slice(start, start + step)
-                sums += weights[block] @ grid.levels(X[block]).astype(np.float64, copy=False)
+        for rows, columns in self._blocks(X):
+            sums[columns] += weights[rows] @ grid.levels(X[rows, columns], columns).astype(np.float64, copy=False)
         return sums.astype(np.int64)
+
+
+class DenseLevels:
+    """Feature levels kept for the length of a fit. They depend on the budget's clip, so they are never a file."""
+
+    def __init__(self, levels):
+        self._levels = levels
+
+    def weighted_sums(self, weights):
+        """Sums over rows of weight level times feature level, as int64, one for each feature."""
+        return weighted_level_sums(self._levels, weights.astype(np.int32))
 
 
 class SparseRows(Rows):
     """Rows of a canonical CSR matrix: time and memory in proportion to what is stored."""
+
+    def prepared(self, grid):
+        """The rows on a grid. Nothing is kept: a pass costs what is stored, no more."""
+        return SparseLevels(self, grid)
 
     def column(self, j):
         """Raw values of a feature, the unstored ones as 0."""
@@ -116,3 +141,14 @@ class SparseRows(Rows):
             sums += np.bincount(block.indices, weights=moved, minlength=self.n_features)
             start, stored = stop, int(ends[stop - 1])
         return sums.astype(np.int64)
+
+
+class SparseLevels:
+    """Sparse rows and the grid they are read on."""
+
+    def __init__(self, rows, grid):
+        self._rows, self._grid = rows, grid
+
+    def weighted_sums(self, weights):
+        """Sums over rows of weight level times feature level, as int64, one for each feature."""
+        return self._rows.weighted_sums(self._grid, weights)
