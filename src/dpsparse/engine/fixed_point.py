@@ -52,20 +52,23 @@ class FeatureGrid:
 
     def levels(self, values, columns=slice(None)):
         """Integer levels of an array, in its own float dtype. `columns` says which features its columns are."""
-        center, per_step = self._constants(values.dtype, columns)
-        return self._round(values - center, per_step)
+        center, scale = self._public(columns)
+        per_step = np.asarray(1.0 / (self.step * scale), dtype=values.dtype)
+        return self._round(values - center.astype(values.dtype), per_step)
+
+    def units(self, values, columns=slice(None)):
+        """Values in public units, (x - center) / scale, in float64 and off the grid."""
+        center, scale = self._public(columns)
+        with np.errstate(all="ignore"):
+            return (np.asarray(values, dtype=np.float64) - center) / scale
 
     def clipped(self, values, columns=slice(None)):
-        """The centred, scaled and clipped features in float64, off the grid: for predictions within a record."""
-        center, per_step = self._constants(np.dtype(np.float64), columns)
-        with np.errstate(all="ignore"):
-            units = (np.asarray(values, dtype=np.float64) - center) * (per_step * self.step)
-            return np.clip(units, -self.clip_bound, self.clip_bound)
+        """Values in public units, clipped."""
+        return np.clip(self.units(values, columns), -self.clip_bound, self.clip_bound)
 
-    def _constants(self, dtype, columns):
-        center = self.center if np.ndim(self.center) == 0 else self.center[columns]
-        scale = self.scale if np.ndim(self.scale) == 0 else self.scale[columns]
-        return np.asarray(center, dtype=dtype), np.asarray(1.0 / (self.step * np.asarray(scale)), dtype=dtype)
+    def _public(self, columns):
+        both = (np.asarray(self.center, dtype=np.float64), np.asarray(self.scale, dtype=np.float64))
+        return tuple(value if value.ndim == 0 else value[columns] for value in both)
 
     @staticmethod
     def _round(centred, per_step):
