@@ -17,6 +17,9 @@ _HOME = {
     "DPSLR": "estimators.iht",
     "NotPrivateWarning": "privacy.noise",
     "PrivacyRecord": "privacy.record",
+    "PrivateSparseRegressor": "estimators.sparse_regressor",
+    "plan": "planning",
+    "scale_from_bounds": "estimators.sparse_regressor",
     "theory_parameters": "algorithms.theory",
 }
 

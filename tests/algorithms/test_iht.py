@@ -16,7 +16,7 @@ PROMISE = Promise(1.0, 1e-5)
 
 
 def plain_iht(X, y, loss, steps, sparsity, clip, radius, clip_predictions, on_grid):
-    """Iterative hard thresholding in floats; `on_grid` rounds features, weights and coefficients as fixed point does."""
+    """Iterative hard thresholding in floats; `on_grid` rounds features, weights and coefficients to the grid."""
     coef = np.zeros(X.shape[1])
     for t, step in enumerate(steps):
         part, response = X[t :: len(steps)], y[t :: len(steps)]

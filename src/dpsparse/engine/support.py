@@ -1,8 +1,9 @@
 """Sums over rows of vectors on a few chosen features: gradients and Gram matrices, as exact integers.
 
-A record's vector is held to an l2 norm. Its entries are scaled to integer levels and truncated toward zero, which can only
-shrink them, and the integers' norm is then checked: a record whose vector still exceeded the bound would count as zero.
-Norms and residuals are computed one feature after another, elementwise, so a record's terms depend on that record alone.
+A record's vector is held to an l2 norm. Its entries are scaled to integer levels and truncated toward zero, which only
+shrinks them, and the integers' norm is then checked: a record whose vector still exceeded the bound counts as zero.
+Norms and residuals are computed one feature after another, elementwise, so a record's terms depend on that record
+alone.
 """
 
 import numpy as np

@@ -133,20 +133,23 @@ def _canonical(X):
 
 def _check_finite(values):
     try:
-        assert_all_finite(values)
+        # The check adds values up; an overflow there must not become a warning that tells of them.
+        with np.errstate(all="ignore"):
+            assert_all_finite(values)
     except ValueError:
         raise ValueError(NOT_FINITE) from None
 
 
 def check_number(name, value, *, above=None, remedy):
-    """Raise ValueError unless `value` is a finite real number above `above`."""
+    """Raise ValueError unless `value` is a finite real number, above `above` if that is given."""
     if (
         isinstance(value, bool)
         or not isinstance(value, numbers.Real)
         or not math.isfinite(value)
         or (above is not None and not value > above)
     ):
-        raise ValueError(f"{name}={value!r} must be a finite number above {above}; {remedy}")
+        limit = "" if above is None else f" above {above}"
+        raise ValueError(f"{name}={value!r} must be a finite number{limit}; {remedy}")
 
 
 def check_count(name, value, *, remedy):

@@ -1,0 +1,249 @@
+"""Private robust pursuit: grow the support one feature at a time, release small things, reuse every release.
+
+Privacy. Every number below that depends on the data comes out of `privacy.release` or `privacy.selection`, on sums whose
+sensitivity `privacy.sensitivity` proves: counts (medians, fractions), clipped sums (picks), sums of norm-bounded
+integer vectors (gradients, Gram rows) and of their outer products (the Gram matrix). Prices are fixed in advance
+(`schedule`). Everything else (`least_squares`, scales, standard errors) is computed from releases.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from dpsparse.algorithms.least_squares import Gradient, clean_gram, combine, row_clip
+from dpsparse.algorithms.schedule import FINAL_GRADIENTS, make_schedule
+from dpsparse.engine import support as on_support
+from dpsparse.engine.fixed_point import FEATURE_LEVELS, WEIGHT_LEVELS, FeatureGrid, weight_levels
+from dpsparse.privacy import sensitivity
+from dpsparse.privacy.release import release_gram, release_quantile, release_vector
+from dpsparse.privacy.selection import exponential_pick
+
+# In units of the median absolute residual: where residuals are cut in picks, in early and in final gradients.
+PICK_TAU, EARLY_TAU, FINAL_TAU = 0.7, 0.8, 0.7
+# Row norms in units of their typical size: gradients, Gram rows, the Gram matrix's second factor.
+GRADIENT_NORM, GRAM_ROW_NORM, GRAM_NORM = 0.6, 1.3, 1.2
+# Features already in the model count half in the early gradients: the newest one needs them most.
+OLD_WEIGHT = 0.5
+MODEL_ERROR = 0.15
+KEEP_ABOVE, TRUST_SCALE, EIGENVALUE_FLOOR = 2.5, 0.1, 0.1
+# Median of |z| for a standard normal z.
+NORMAL_MEDIAN = 0.6745
+
+# Public grid of sizes: from a millionth to a trillion in steps of 0.4 %.
+SIZES = np.exp(np.arange(np.log(1e-6), np.log(1e12), 0.004))
+POSITIONS = np.concatenate([-SIZES[::-1], [0.0], SIZES])
+INTERCEPT_GRID = np.linspace(-4, 4, 4001)
+
+
+@dataclass(frozen=True)
+class PursuitResult:
+    """Released effects in public units of the features, in order of picking."""
+
+    support: np.ndarray
+    effects: np.ndarray
+    shrunk_effects: np.ndarray
+    standard_errors: np.ndarray
+    intercept: float
+    residual_scale: float
+
+
+def private_pursuit(
+    rows, meter, *, sparsity, center=0.0, scale=1.0, response_center=None, response_scale=None, fit_intercept=True
+):
+    """Fit a sparse linear model privately.
+
+    Parameters
+    ----------
+    rows : Rows
+        The data.
+    meter : Meter
+        The budget and the noise.
+    sparsity : int
+        Features to pick.
+    center, scale : float or ndarray
+        Public centres and scales of the features.
+    response_center, response_scale : float or None
+        Public centre and scale of the response; None to release them.
+    fit_intercept : bool
+        Whether to fit an intercept.
+
+    Returns
+    -------
+    PursuitResult
+        Effects, standard errors, intercept.
+    """
+    schedule = make_schedule(
+        rows.n_records,
+        rows.n_features,
+        sparsity,
+        meter.promise.rho_per_record,
+        center_known=response_center is not None,
+        scale_known=response_scale is not None,
+        fit_intercept=fit_intercept,
+    )
+    pursuit = _Pursuit(rows, meter, schedule, FeatureGrid(schedule.clip_bound, center, scale))
+    pursuit.settle_response(response_center, response_scale, fit_intercept)
+    for _ in range(sparsity):
+        pursuit.grow()
+    pursuit.refine()
+    return pursuit.finish(fit_intercept)
+
+
+class _Pursuit:
+    """The state of one fit: releases so far and what follows from them."""
+
+    def __init__(self, rows, meter, schedule, grid):
+        self.rows, self.meter, self.schedule, self.grid = rows, meter, schedule, grid
+        self.levels = rows.prepared(grid)
+        self.chosen = on_support.SupportColumns(rows, grid)
+        self.n, self.adjacency = rows.n_records, meter.promise.adjacency
+        self.effects, self.gradients = np.zeros(0), []
+        self.gram = np.eye(len(schedule.picks))
+        self.gram_noise = 0.0
+
+    def settle_response(self, center, scale, fit_intercept):
+        """Centre and scale of the response, public or released."""
+        if center is None:
+            center = (
+                self._median(self.rows.y, POSITIONS, self.schedule.center, "response centre") if fit_intercept else 0.0
+            )
+        with np.errstate(all="ignore"):
+            self.response = self.rows.y - center
+        if scale is None:
+            scale = self._median(np.abs(self.response), SIZES, self.schedule.scale, "response scale")
+        self.center, self.first_scale, self.residual_scale = float(center), float(scale), float(scale)
+
+    def _median(self, values, grid, price, name):
+        counts = on_support.counts_at_most(values, grid)
+        return release_quantile(self.meter, counts, grid, target=self.n // 2, rho=price, name=name)
+
+    def residuals(self):
+        """Residuals at the current effects."""
+        return self.chosen.residuals(self.response, self.effects)
+
+    def grow(self):
+        """Pick one more feature and learn its effect."""
+        k = len(self.chosen.features)
+        self._pick(k)
+        if self.schedule.gram_row and k:
+            self._gram_row(k)
+        self._gradient(EARLY_TAU, self.schedule.early_gradients[k], OLD_WEIGHT, f"gradient {k + 1}")
+        self._solve()
+        # The newest effect explains part of the spread seen so far.
+        explained = (NORMAL_MEDIAN * self.effects[-1]) ** 2
+        self.residual_scale = float(np.sqrt(max(self.residual_scale**2 - explained, (0.3 * self.residual_scale) ** 2)))
+
+    def _pick(self, k):
+        weights = weight_levels(self.residuals(), PICK_TAU * self.residual_scale)
+        scores = np.abs(self.levels.weighted_sums(weights))
+        candidates = np.delete(np.arange(self.rows.n_features), self.chosen.features)
+        change = sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, self.adjacency)
+        picked = exponential_pick(
+            self.meter, scores[candidates], sensitivity=change, rho=self.schedule.picks[k], name=f"pick {k + 1}"
+        )
+        self.chosen.add(candidates[picked])
+        self.effects = np.append(self.effects, 0.0)
+
+    def _gram_row(self, k):
+        """Second moments of the newest feature with all chosen ones, each released once."""
+        columns = on_support.bounded(self.chosen.columns)
+        with np.errstate(all="ignore"):
+            products = on_support.bounded([column * columns[-1] for column in columns])
+        bound = GRAM_ROW_NORM * np.sqrt(k + 1)
+        noisy, noise = self._release_mean(
+            products, _within(products, bound), bound, self.schedule.gram_row, f"Gram row {k + 1}"
+        )
+        noisy = noisy / max(noisy[-1], 0.3)
+        row = np.where(np.abs(noisy) > KEEP_ABOVE * noise, noisy, 0.0)[:-1]
+        self.gram[k, :k] = self.gram[:k, k] = row
+        if np.linalg.eigvalsh(self.gram[: k + 1, : k + 1])[0] < EIGENVALUE_FLOOR:
+            self.gram[k, :k] = self.gram[:k, k] = 0.8 * row
+
+    def _release_mean(self, columns, row_scale, bound, price, name):
+        """A mean over rows of vectors held to norm `bound`, and the standard deviation of its noise."""
+        sums = on_support.vector_sums(columns, row_scale, bound)
+        change = sensitivity.bounded_norm_sum(on_support.VECTOR_LEVELS, self.adjacency)
+        noisy = release_vector(self.meter, sums, sensitivity=change, rho=price, name=name)
+        unit = bound / on_support.VECTOR_LEVELS / self.n
+        return noisy.values * unit, float(noisy.scale[0] * unit)
+
+    def _gradient(self, tau_in_scales, price, old_weight, name):
+        """A gradient on the support, and the fraction of residuals within tau, which gives the next residual scale."""
+        tau = tau_in_scales * self.residual_scale
+        clip = row_clip(len(self.effects), GRADIENT_NORM, old_weight)
+        residuals = self.residuals()
+        with np.errstate(all="ignore"):
+            columns = on_support.bounded(
+                [weight * column for weight, column in zip(clip.weights, self.chosen.columns, strict=True)]
+            )
+            psi = np.nan_to_num(np.clip(residuals / tau, -1, 1), nan=0.0)
+        mean, noise = self._release_mean(columns, psi * _within(columns, clip.bound), clip.bound, price, name)
+        small = np.array([np.count_nonzero(np.abs(residuals) <= tau)])
+        counted = release_vector(
+            self.meter,
+            small,
+            sensitivity=sensitivity.count(self.adjacency),
+            rho=self.schedule.fraction,
+            name=f"fraction at {name}",
+        )
+        fraction = float(np.clip(counted.values[0] / self.n, 0.1, 0.95))
+        self.gradients.append(Gradient(tau * mean, tau * noise, self.effects.copy(), tau, fraction, clip))
+        seen = tau * NORMAL_MEDIAN / stats.norm.ppf((1 + fraction) / 2)
+        self.residual_scale = float(np.clip(seen, 0.02 * self.first_scale, 2 * self.first_scale))
+
+    def _solve(self):
+        k = len(self.effects)
+        self.estimate = combine(
+            self.gradients,
+            self.gram[:k, :k],
+            prior_scale=3 * self.first_scale,
+            n_records=self.n,
+            model_error=MODEL_ERROR,
+            gram_noise=self.gram_noise,
+        )
+        self.effects = self.estimate.effects
+
+    def refine(self):
+        """The joint Gram matrix, then the final gradients."""
+        k = len(self.effects)
+        first, second = GRADIENT_NORM * np.sqrt(k), GRAM_NORM * np.sqrt(k)
+        columns = on_support.bounded(self.chosen.columns)
+        row_scale = np.sqrt(_within(columns, first) * _within(columns, second))
+        bound = np.sqrt(first * second)
+        sums = on_support.gram_sums(columns, row_scale, bound)
+        change = sensitivity.gram(on_support.GRAM_LEVELS, self.adjacency, k)
+        noisy = release_gram(self.meter, sums, sensitivity=change, rho=self.schedule.gram, name="Gram matrix")
+        # Clipped second moments of a standard normal row are `gain` times the identity.
+        unit = (bound / on_support.GRAM_LEVELS) ** 2 / self.n / row_clip(k, GRADIENT_NORM, 1.0).gain[-1]
+        noise = float(noisy.scale[0, 0] * unit)
+        self.gram = clean_gram(
+            noisy.values * unit, noise, keep_above=KEEP_ABOVE, trust_scale=TRUST_SCALE, floor=EIGENVALUE_FLOOR
+        )
+        self.gram_noise = noise / np.sqrt(2)
+        self._solve()
+        for i in range(FINAL_GRADIENTS):
+            self._gradient(FINAL_TAU, self.schedule.final_gradient, 1.0, f"final gradient {i + 1}")
+            self._solve()
+
+    def finish(self, fit_intercept):
+        """Shrink, and take the median of what is left as intercept."""
+        self.effects = self.estimate.shrunk()
+        intercept = 0.0
+        if fit_intercept:
+            grid = INTERCEPT_GRID * self.first_scale
+            intercept = self.center + self._median(self.residuals(), grid, self.schedule.intercept, "intercept")
+        return PursuitResult(
+            support=np.array(self.chosen.features, dtype=np.int64),
+            effects=self.estimate.effects,
+            shrunk_effects=self.effects,
+            standard_errors=self.estimate.standard_errors,
+            intercept=float(intercept),
+            residual_scale=self.residual_scale,
+        )
+
+
+def _within(columns, bound):
+    """The factor that brings each row's norm within the bound."""
+    with np.errstate(all="ignore"):
+        return np.minimum(1.0, bound / on_support.norms(columns))

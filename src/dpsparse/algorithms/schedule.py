@@ -1,0 +1,114 @@
+"""What a private pursuit will release and for how much, fixed in advance from public numbers alone."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpsparse.privacy.budget import split
+
+FINAL_GRADIENTS = 3
+
+# Shares of rho. What these and the picks leave goes to the final gradients.
+CENTER, SCALE, INTERCEPT = 0.01, 0.01, 0.02
+FRACTIONS, EARLY_GRADIENTS, GRAM_ROWS, GRAM = 0.015, 0.10, 0.03, 0.02
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The price of every release, in rho, and the clip of the picks.
+
+    Parameters
+    ----------
+    clip_bound : float
+        Clip of the features in the picks.
+    center, scale, intercept : float
+        Prices of the three medians; 0 where none is released.
+    picks, early_gradients : tuple of float
+        One price for each feature.
+    gram_row : float
+        Price of one row of the Gram matrix; 0 where none is released.
+    fraction : float
+        Price of one count of small residuals.
+    gram, final_gradient : float
+        Prices of the joint Gram matrix and of each final gradient.
+    """
+
+    clip_bound: float
+    center: float
+    scale: float
+    intercept: float
+    picks: tuple
+    early_gradients: tuple
+    gram_row: float
+    fraction: float
+    gram: float
+    final_gradient: float
+
+
+def hardness(n, d, sparsity, rho):
+    """How much noise a pick sees against its signal: log d sqrt(s) / (n sqrt(rho))."""
+    return max(1.0, math.log(d)) * math.sqrt(sparsity) / (n * math.sqrt(rho))
+
+
+def make_schedule(n, d, sparsity, rho, *, center_known=False, scale_known=False, fit_intercept=True):
+    """Divide rho among the releases of a pursuit.
+
+    Parameters
+    ----------
+    n, d, sparsity : int
+        Records, features, picks.
+    rho : float
+        What a record may cost.
+    center_known, scale_known : bool
+        Whether the response's centre and scale are public; their shares then go to the final gradients.
+    fit_intercept : bool
+        Without an intercept no centre is released and the last median is not taken.
+
+    Returns
+    -------
+    Schedule
+        Prices that add up to at most rho.
+
+    Examples
+    --------
+    >>> from dpsparse.algorithms.schedule import make_schedule
+    >>> plan = make_schedule(10_000, 1_000, 5, 0.01)
+    >>> len(plan.picks), plan.picks[0] < plan.picks[-1]
+    (5, True)
+    """
+    h = hardness(n, d, sparsity, rho)
+    selection = float(np.clip(0.45 + 0.09 * math.log2(h / 0.02), 0.3, 0.6))
+    row_noise = 2.6 * math.sqrt(sparsity) / (n * math.sqrt(0.12 * rho / (sparsity + 1)))
+    with_rows = row_noise <= 0.12 and sparsity > 1
+    shares = {
+        "center": 0.0 if center_known or not fit_intercept else CENTER,
+        "scale": 0.0 if scale_known else SCALE,
+        "intercept": INTERCEPT if fit_intercept else 0.0,
+        "fractions": FRACTIONS,
+        "early": EARLY_GRADIENTS,
+        "rows": GRAM_ROWS if with_rows else 0.0,
+        "gram": GRAM if with_rows else 2 * GRAM,
+        "picks": selection,
+    }
+    shares["final"] = 1 - math.fsum(shares.values())
+    prices = split(rho, shares)
+    return Schedule(
+        clip_bound=float(np.clip(0.5 * math.sqrt(0.04 / h), 0.4, 1.5)),
+        center=prices["center"],
+        scale=prices["scale"],
+        intercept=prices["intercept"],
+        # Features come out largest first: the later, smaller ones need more.
+        picks=_divide(prices["picks"], np.linspace(1, 8, sparsity)),
+        early_gradients=_divide(prices["early"], np.arange(1, sparsity + 1) ** 1.5),
+        gram_row=_divide(prices["rows"], np.ones(max(1, sparsity - 1)))[0],
+        fraction=_divide(prices["fractions"], np.ones(sparsity + FINAL_GRADIENTS))[0],
+        gram=prices["gram"],
+        final_gradient=_divide(prices["final"], np.ones(FINAL_GRADIENTS))[0],
+    )
+
+
+def _divide(price, weights):
+    if price == 0:
+        return (0.0,) * len(weights)
+    return tuple(split(price, {str(i): float(weight) for i, weight in enumerate(weights)}).values())

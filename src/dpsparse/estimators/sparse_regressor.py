@@ -1,0 +1,281 @@
+"""`PrivateSparseRegressor`: the package's own private method."""
+
+import numbers
+import warnings
+
+import numpy as np
+from scipy import stats
+from sklearn.utils.validation import check_is_fitted
+
+from dpsparse.algorithms.pursuit import private_pursuit
+from dpsparse.engine.rows import rows_of
+from dpsparse.estimators._private import PrivateLinearRegressor
+from dpsparse.estimators._validation import cap_sparsity, check_count, check_number, validate_table
+from dpsparse.planning import plan
+
+
+def scale_from_bounds(low, high):
+    """Public centre and scale of features known to lie in [low, high].
+
+    The centre is the middle and the scale a quarter of the width, the standard deviation of a bell that fills
+    the bounds. The promise never depends on the bounds being right; accuracy does.
+
+    Parameters
+    ----------
+    low, high : float or array-like of shape (n_features,)
+        Public bounds, never read off the data.
+
+    Returns
+    -------
+    center, scale : float or ndarray
+        For `feature_center` and `feature_scale`.
+
+    Examples
+    --------
+    >>> from dpsparse import scale_from_bounds
+    >>> scale_from_bounds(18, 98)
+    (58.0, 20.0)
+    """
+    low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+    if not (np.isfinite(low).all() and np.isfinite(high).all() and (low < high).all()):
+        raise ValueError("low and high must be finite with low < high for every feature")
+    center, scale = low + (high - low) / 2, (high - low) / 4
+    return (float(center), float(scale)) if center.ndim == 0 else (center, scale)
+
+
+class PrivateSparseRegressor(PrivateLinearRegressor):
+    """Private robust pursuit: sparse linear regression close to the non-private fit.
+
+    Features are picked one at a time by the exponential mechanism on clipped correlations with the residuals;
+    after each pick a noisy gradient on the few chosen features is released, and all releases so far are
+    combined by least squares. The response's centre and scale are learned privately, so that dollars and log
+    units do equally well, and residuals are clipped, so that outliers do no harm.
+
+    Parameters
+    ----------
+    sparsity : int or "auto", default=5
+        Features to pick; "auto" picks `max_sparsity` and keeps those whose effects stand clear of their error.
+    epsilon : float, default=1.0
+        The promise to each person; smaller is more private.
+    delta : float or None, default=None
+        The promise's slack; None for n**-1.1.
+    feature_center, feature_scale : float or array-like of shape (n_features,), default=0.0 and 1.0
+        Public centres and scales of the features. Nothing is standardised from the data. The promise does not
+        depend on them being right, accuracy does; see `scale_from_bounds`.
+    response_center, response_scale : float or None, default=None
+        Public centre (median) and scale (median distance from it) of the response; None to release them privately.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept.
+    max_sparsity : int, default=10
+        The most features for ``sparsity="auto"``.
+    adjacency : {"replace-one", "zero-out-one"}, default="replace-one"
+        Which tables the promise covers: one record changed to any other, or blanked. n is public in both.
+    records_per_person : int, default=1
+        The most rows one person may have in X; the promise is to the person.
+    random_state : int, RandomState or None, default=None
+        Leave None for a private fit. A seed makes the noise repeatable and the fit not private; its record says so.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Released effects, shrunk by their own error; zero outside the support.
+    coef_se_ : ndarray of shape (n_features,)
+        Standard errors of the unshrunk effects, from privacy noise and sampling; NaN outside the support.
+    clear_ : ndarray of bool of shape (n_features,)
+        Which effects stand clear: so many standard errors from zero that none of d features without effect would
+        be, with a probability of 90 % (Bonferroni).
+    noise_floor_ : float
+        That height for a feature of typical standard error, in units of the response per scaled feature.
+    intercept_ : float
+        Released intercept.
+    support_ : ndarray of int
+        Features picked, in order of picking; for "auto" those kept.
+    privacy_ : PrivacyRecord
+        Every release, its cost, the promise kept.
+    n_features_in_ : int
+        Features seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Their names, where X has names.
+
+    Notes
+    -----
+    Standard errors, `clear_`, `noise_floor_` and "auto" are computed from releases and cost nothing. `score` on the
+    training data is not private: publish only scores on data of your own. There is no `sample_weight`: a weight
+    multiplies a record's influence, and with it the sensitivity.
+
+    Examples
+    --------
+    >>> from dpsparse import PrivateSparseRegressor
+    >>> from dpsparse.datasets import make_heavy_tailed
+    >>> X, y, coef = make_heavy_tailed(5000, 100, 3, random_state=0)
+    >>> model = PrivateSparseRegressor(sparsity=3, epsilon=1.0).fit(X, y)
+    >>> model.privacy_.private, model.privacy_.epsilon <= 1.0
+    (True, True)
+    >>> bool(abs(model.coef_ - coef).max() < 0.5)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        sparsity=5,
+        epsilon=1.0,
+        delta=None,
+        feature_center=0.0,
+        feature_scale=1.0,
+        response_center=None,
+        response_scale=None,
+        fit_intercept=True,
+        max_sparsity=10,
+        adjacency="replace-one",
+        records_per_person=1,
+        random_state=None,
+    ):
+        self.sparsity = sparsity
+        self.epsilon = epsilon
+        self.delta = delta
+        self.feature_center = feature_center
+        self.feature_scale = feature_scale
+        self.response_center = response_center
+        self.response_scale = response_scale
+        self.fit_intercept = fit_intercept
+        self.max_sparsity = max_sparsity
+        self.adjacency = adjacency
+        self.records_per_person = records_per_person
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        """Fit privately. The whole promise is spent; each release is charged before it is made.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Finite features.
+        y : array-like of shape (n_samples,)
+            Finite responses.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._check_parameters()
+        X, y = validate_table(self, X, y, reset=True, min_samples=2)
+        n, d = X.shape
+        center = self._per_feature("feature_center", self.feature_center, d)
+        scale = self._per_feature("feature_scale", self.feature_scale, d)
+        if not (scale > 0).all():
+            raise ValueError("feature_scale must be above 0 for every feature; use 1 where nothing better is known")
+        auto = self.sparsity == "auto"
+        sparsity = cap_sparsity(self.max_sparsity if auto else self.sparsity, d)
+        meter = self._open_meter(n)
+        _warn_if_hopeless(n, d, sparsity, meter.promise)
+        found = private_pursuit(
+            rows_of(X, y),
+            meter,
+            sparsity=sparsity,
+            center=center,
+            scale=scale,
+            response_center=self.response_center,
+            response_scale=self.response_scale,
+            fit_intercept=bool(self.fit_intercept),
+        )
+        self._publish(found, X.dtype, center, scale, auto)
+        self.privacy_ = meter.record()
+        return self
+
+    def _publish(self, found, dtype, center, scale, auto):
+        """Releases in the caller's units."""
+        d = self.n_features_in_
+        center, scale = np.broadcast_to(center, d)[found.support], np.broadcast_to(scale, d)[found.support]
+        height = stats.norm.isf(0.05 / d)
+        clear = np.abs(found.effects) > height * found.standard_errors
+        kept = clear if auto else np.ones_like(clear)
+        coef, effects, errors = np.zeros(d), np.full(d, np.nan), np.full(d, np.nan)
+        chosen = found.support[kept]
+        coef[chosen] = (found.shrunk_effects / scale)[kept]
+        effects[chosen] = (found.effects / scale)[kept]
+        errors[chosen] = (found.standard_errors / scale)[kept]
+        self.coef_ = coef.astype(dtype)
+        self.coef_se_ = errors
+        self._effects = effects
+        self.clear_ = np.zeros(d, dtype=bool)
+        self.clear_[found.support[clear]] = True
+        self.noise_floor_ = float(height * np.median(found.standard_errors))
+        self.support_ = chosen
+        self.intercept_ = found.intercept - float((coef[chosen] * center[kept]).sum()) if self.fit_intercept else 0.0
+
+    def conf_int(self, level=0.9):
+        """Confidence intervals of the effects, centred at the unshrunk estimates.
+
+        They hold for features picked because they matter; a feature picked by chance is biased away from zero.
+
+        Parameters
+        ----------
+        level : float, default=0.9
+            Coverage.
+
+        Returns
+        -------
+        ndarray of shape (n_features, 2)
+            Lower and upper ends; NaN outside the support.
+        """
+        check_is_fitted(self)
+        if not 0 < level < 1:
+            raise ValueError(f"level={level!r} must lie strictly between 0 and 1; 0.9 is common")
+        reach = stats.norm.ppf((1 + level) / 2) * self.coef_se_
+        return np.column_stack([self._effects - reach, self._effects + reach])
+
+    def summary(self):
+        """The promise and the effects as text."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        low, high = self.conf_int(0.9).T
+        lines = [self.privacy_.statement(), f"{'feature':<24} {'effect':>12} {'std. error':>12}   90 % interval"]
+        for j in self.support_:
+            name = str(j) if names is None else str(names[j])
+            mark = "" if self.clear_[j] else "   within the noise"
+            lines.append(
+                f"{name:<24} {self.coef_[j]:>12.5g} {self.coef_se_[j]:>12.3g}   [{low[j]:.5g}, {high[j]:.5g}]{mark}"
+            )
+        lines.append(f"{'(intercept)':<24} {self.intercept_:>12.5g}")
+        return "\n".join(lines)
+
+    def _check_parameters(self):
+        self._check_promise()
+        if self.sparsity == "auto":
+            check_count("max_sparsity", self.max_sparsity, remedy="it is the most features to pick")
+        elif isinstance(self.sparsity, str):
+            raise ValueError(f"sparsity={self.sparsity!r} must be a whole number of at least 1, or 'auto'")
+        else:
+            check_count("sparsity", self.sparsity, remedy="it is the number of features to pick, or 'auto'")
+        if self.response_center is not None:
+            check_number("response_center", self.response_center, remedy="use None to release it privately")
+        if self.response_scale is not None:
+            check_number("response_scale", self.response_scale, above=0, remedy="use None to release it privately")
+
+    @staticmethod
+    def _per_feature(name, value, n_features):
+        if isinstance(value, numbers.Real):
+            check_number(name, value, remedy="give public numbers")
+            return np.float64(value)
+        try:
+            value = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"{name} must be a number or one number for each feature") from None
+        if value.shape != (n_features,) or not np.isfinite(value).all():
+            raise ValueError(f"{name} has shape {value.shape}; give a number or {n_features} finite numbers")
+        return value
+
+
+def _warn_if_hopeless(n, d, sparsity, promise):
+    """From public numbers: would even an effect as large as the noise's typical size be missed?"""
+    forecast = plan(n, d, sparsity, promise.epsilon, promise.delta, records_per_person=promise.records_per_person)
+    if forecast.smallest_effect > 1.5:
+        warnings.warn(
+            f"With n={n} and epsilon={promise.epsilon:g} only effects above {forecast.smallest_effect:.2g} times the "
+            f"noise can be found; the picks will be close to random. About n={forecast.n_for_effect(0.5):,} or "
+            f"epsilon={forecast.epsilon_for_effect(0.5):.2g} would find effects of half the noise",
+            UserWarning,
+            stacklevel=3,
+        )

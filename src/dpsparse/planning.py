@@ -1,0 +1,182 @@
+"""`plan`: what a budget buys, from public numbers and public guesses alone, before any of it is spent.
+
+The forecast is of `PrivateSparseRegressor` on rows like normal ones, effects of about the noise's size and features
+scaled to 1. Its constants were fitted by `benchmarks/calibrate_plan.py` on simulations; the form follows the method:
+with h = log d sqrt(s) / (n sqrt(rho)), the noise of a pick against its signal,
+
+- the smallest effect found grows with h and with sqrt(log d / n), the chance correlation of n records;
+- the squared error is that of estimating s effects from n records, plus the privacy noise, plus the effects missed.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+from dpsparse.privacy.budget import Promise
+
+# Fitted by benchmarks/calibrate_plan.py.
+_ERROR = {"sampling": 1.14, "privacy": 6.6, "correlation": 1.0}
+_EFFECT = {"privacy": 3.0, "sampling": 1.0}
+_WIDTH = {"sampling": 1.3, "privacy": 2.0, "correlation": 1.0}
+
+_EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
+
+
+def plan(n, d, sparsity, epsilon, delta=None, *, noise_scale=1.0, correlation=0.0, records_per_person=1):
+    """Forecast what a private fit will find, from public numbers alone.
+
+    Parameters
+    ----------
+    n, d, sparsity : int
+        Records, features, features to pick.
+    epsilon : float
+        The promise.
+    delta : float or None, default=None
+        None for n**-1.1.
+    noise_scale : float, default=1.0
+        A guess of the noise's size in units of the response: its standard deviation if it is normal, 1.48 times its
+        median distance from its centre otherwise.
+    correlation : float, default=0.0
+        A guess of the correlation of neighbouring features, in [0, 1).
+    records_per_person : int, default=1
+        The most rows one person may have.
+
+    Returns
+    -------
+    Plan
+        The forecast, with a table and a plot.
+
+    Examples
+    --------
+    >>> from dpsparse import plan
+    >>> forecast = plan(10_000, 1_000, 5, 0.5)
+    >>> forecast.expected_error < 0.1
+    True
+    >>> forecast.n_for_error(0.02) > 10_000
+    True
+    """
+    for name, value in (("n", n), ("d", d), ("sparsity", sparsity)):
+        if not value >= 1:
+            raise ValueError(f"{name}={value!r} must be at least 1")
+    if not noise_scale > 0:
+        raise ValueError(f"noise_scale={noise_scale!r} must be above 0; 1 measures errors in units of the noise")
+    if not 0 <= correlation < 1:
+        raise ValueError(f"correlation={correlation!r} must lie in [0, 1)")
+    return Plan(n, d, sparsity, epsilon, delta, float(noise_scale), float(correlation), records_per_person)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A forecast. Errors and effects are in units of the response per scaled feature."""
+
+    n: int
+    d: int
+    sparsity: int
+    epsilon: float
+    delta: float | None
+    noise_scale: float
+    correlation: float
+    records_per_person: int
+
+    @property
+    def promise(self):
+        """The promise forecast for."""
+        delta = float(self.n) ** -1.1 if self.delta is None else self.delta
+        return Promise(float(self.epsilon), delta, records_per_person=self.records_per_person)
+
+    def _terms(self):
+        """1 / n, h^2 / s and the inflation by correlation."""
+        rho = self.promise.rho_per_record
+        log_d = math.log(max(self.d, 3))
+        inflation = 1 / (1 - self.correlation**2)
+        return log_d, 1 / self.n, 1 / (self.n**2 * rho), inflation
+
+    @property
+    def expected_error(self):
+        """The l2 error of the coefficients to expect."""
+        log_d, sampling, privacy, inflation = self._terms()
+        s = self.sparsity
+        squared = _ERROR["sampling"] * s * sampling + _ERROR["privacy"] * s**2 * log_d * privacy
+        squared *= 1 + _ERROR["correlation"] * (inflation - 1)
+        # Effects of the noise's size that are all missed: the error cannot exceed that of the zero estimate.
+        return self.noise_scale * math.sqrt(squared / (1 + squared / s))
+
+    @property
+    def smallest_effect(self):
+        """The size of an effect that is found with a probability of 80 %."""
+        log_d, sampling, privacy, _ = self._terms()
+        by_privacy = _EFFECT["privacy"] * log_d * math.sqrt(self.sparsity * privacy)
+        return self.noise_scale * math.hypot(by_privacy, _EFFECT["sampling"] * math.sqrt(log_d * sampling))
+
+    @property
+    def interval_width(self):
+        """The width of a 90 % interval to expect."""
+        _, sampling, privacy, inflation = self._terms()
+        squared = _WIDTH["sampling"] * sampling + _WIDTH["privacy"] * self.sparsity * privacy
+        squared *= 1 + _WIDTH["correlation"] * (inflation - 1)
+        return 2 * 1.645 * self.noise_scale * math.sqrt(squared)
+
+    def n_for_error(self, target):
+        """The number of records at which the expected error falls to `target`."""
+        return self._smallest_n(lambda other: other.expected_error <= target)
+
+    def n_for_effect(self, target):
+        """The number of records at which effects of size `target` are found with a probability of 80 %."""
+        return self._smallest_n(lambda other: other.smallest_effect <= target)
+
+    def epsilon_for_effect(self, target):
+        """The epsilon at which effects of size `target` are found; infinite where more records are needed."""
+        if replace(self, epsilon=1e4).smallest_effect > target:
+            return math.inf
+        low, high = 1e-4, 1e4
+        while high / low > 1.001:
+            middle = math.sqrt(low * high)
+            low, high = (low, middle) if replace(self, epsilon=middle).smallest_effect <= target else (middle, high)
+        return high
+
+    def _smallest_n(self, reached):
+        low, high = 1, 2
+        while not reached(replace(self, n=high)):
+            low, high = high, 2 * high
+            if high > 10**15:
+                return math.inf
+        while high - low > max(1, high // 1000):
+            middle = (low + high) // 2
+            low, high = (low, middle) if reached(replace(self, n=middle)) else (middle, high)
+        return high
+
+    def table(self, epsilons=_EPSILONS):
+        """The forecast at several epsilons, as text."""
+        rows = [
+            f"{'epsilon':>8} {'error':>10} {'smallest effect':>16} {'90 % interval':>14} {'n for half the error':>21}"
+        ]
+        for epsilon in sorted({*epsilons, self.epsilon}):
+            at = replace(self, epsilon=epsilon)
+            rows.append(
+                f"{epsilon:>8g} {at.expected_error:>10.3g} {at.smallest_effect:>16.3g} {at.interval_width:>14.3g} "
+                f"{at.n_for_error(at.expected_error / 2):>21,}"
+            )
+        return "\n".join(rows)
+
+    def plot(self, axes=None, epsilons=None):
+        """Draw the expected error and the smallest effect over epsilon on matplotlib axes, and return the axes."""
+        import matplotlib.pyplot as plt
+
+        axes = plt.subplots(figsize=(6, 4), layout="constrained")[1] if axes is None else axes
+        epsilons = [10 ** (k / 10) for k in range(-15, 11)] if epsilons is None else list(epsilons)
+        plans = [replace(self, epsilon=epsilon) for epsilon in epsilons]
+        axes.loglog(epsilons, [at.expected_error for at in plans], "-", color="tab:blue", label="expected l2 error")
+        axes.loglog(
+            epsilons, [at.smallest_effect for at in plans], "--", color="black", label="smallest effect found (80 %)"
+        )
+        axes.axvline(self.epsilon, color="tab:gray", linestyle=":", label=f"epsilon = {self.epsilon:g}")
+        axes.set_xlabel("epsilon")
+        axes.set_ylabel("units of the response")
+        axes.set_title(f"n = {self.n:,}, d = {self.d:,}, {self.sparsity} features")
+        axes.legend()
+        return axes
+
+    def __str__(self):
+        return (
+            f"n = {self.n:,}, d = {self.d:,}, sparsity {self.sparsity}, noise {self.noise_scale:g}, "
+            f"correlation {self.correlation:g}\n{self.table()}"
+        )
