@@ -131,7 +131,7 @@ def combine(gradients, gram, *, prior_scale, n_records, model_error, gram_noise=
 
 
 def _standard_errors(gradients, designs, covariance, gram, n_records):
-    """Privacy noise is fresh in each gradient; sampling errors are those of the same records, so they add coherently."""
+    """Privacy noise is fresh in each gradient; sampling errors are those of the same records, so they add up."""
     size = len(gram)
     private = np.zeros(size)
     shared = np.zeros((size, size))

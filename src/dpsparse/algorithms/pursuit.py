@@ -1,7 +1,7 @@
 """Private robust pursuit: grow the support one feature at a time, release small things, reuse every release.
 
-Privacy. Every number below that depends on the data comes out of `privacy.release` or `privacy.selection`, on sums whose
-sensitivity `privacy.sensitivity` proves: counts (medians, fractions), clipped sums (picks), sums of norm-bounded
+Privacy. Every number below that depends on the data comes out of `privacy.release` or `privacy.selection`, on sums
+whose sensitivity `privacy.sensitivity` proves: counts (medians, fractions), clipped sums (picks), sums of norm-bounded
 integer vectors (gradients, Gram rows) and of their outer products (the Gram matrix). Prices are fixed in advance
 (`schedule`). Everything else (`least_squares`, scales, standard errors) is computed from releases.
 """

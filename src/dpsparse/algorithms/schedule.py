@@ -45,6 +45,23 @@ class Schedule:
     gram: float
     final_gradient: float
 
+    def total(self):
+        """What all releases cost together."""
+        sparsity = len(self.picks)
+        return math.fsum(
+            (
+                self.center,
+                self.scale,
+                self.intercept,
+                *self.picks,
+                *self.early_gradients,
+                (sparsity - 1) * self.gram_row,
+                (sparsity + FINAL_GRADIENTS) * self.fraction,
+                self.gram,
+                FINAL_GRADIENTS * self.final_gradient,
+            )
+        )
+
 
 def hardness(n, d, sparsity, rho):
     """How much noise a pick sees against its signal: log d sqrt(s) / (n sqrt(rho))."""

@@ -1,0 +1,112 @@
+"""Fit the constants of `dpsparse.plan` on simulations that are none of the benchmark tasks.
+
+Run ``python benchmarks/calibrate_plan.py``: random settings of n, d, s, epsilon, correlation and tails, fits on seeds
+below 1000, and least squares on the logarithm of the mean error, of the interval width, and a probit fit of the
+effects found. Prints the constants for `planning.py`, and how far its own simulations lie from the fitted forecast.
+"""
+
+import warnings
+
+import click
+import numpy as np
+from scipy import optimize, stats
+from tasks import Task
+
+from dpsparse import PrivateSparseRegressor, planning
+
+
+def random_task(rng):
+    """A setting whose X has at most 16 million cells."""
+    while True:
+        n, d = int(10 ** rng.uniform(3.2, 4.7)), int(10 ** rng.uniform(1.7, 4.3))
+        if n * d <= 16e6:
+            break
+    df = rng.choice([1.75, 3.0, np.inf])
+    correlation = rng.choice([0.0, 0.0, 0.4, 0.6, 0.8])
+    return Task(n, d, int(rng.integers(1, 16)), df, correlation, 10 ** rng.uniform(-0.7, 0.4), np.nan)
+
+
+def simulate(task, seeds):
+    """Mean error, mean interval width, and (effect, found) pairs, in units of the noise scale."""
+    errors, widths, pairs = [], [], []
+    unit = task.noise_scale
+    for seed in seeds:
+        X, y, coef = task.make(seed)
+        # Effects of the noise's size, as the forecast assumes.
+        y = y - X @ coef + X @ coef * unit
+        coef = coef * unit
+        model = PrivateSparseRegressor(
+            sparsity=task.sparsity, epsilon=task.epsilon, delta=task.delta, random_state=seed
+        ).fit(X, y)
+        errors.append(np.linalg.norm(model.coef_ - coef) / unit)
+        low, high = model.conf_int(0.9)[model.support_].T
+        widths.append(np.mean(high - low) / unit)
+        pairs += [(abs(coef[j]) / unit, j in model.support_) for j in np.flatnonzero(coef)]
+    return np.sqrt(np.mean(np.square(errors))), np.mean(widths), pairs
+
+
+def forecast(task):
+    """The forecast in units of the noise."""
+    return planning.plan(
+        task.n, task.d, task.sparsity, task.epsilon, task.delta, correlation=task.correlation
+    )  # fmt: skip
+
+
+def fit_constants(constants, names, loss):
+    """Minimise a loss over positive constants that live in a dictionary of the planning module."""
+
+    def objective(logs):
+        constants.update(zip(names, np.exp(logs), strict=True))
+        return loss()
+
+    start = np.log([constants[name] for name in names])
+    found = optimize.minimize(objective, start, method="Nelder-Mead", options={"maxiter": 2000, "xatol": 1e-3})
+    objective(found.x)
+    return {name: round(float(constants[name]), 3) for name in names}
+
+
+@click.command()
+@click.option("--settings", default=120, show_default=True)
+@click.option("--repeats", default=4, show_default=True)
+def main(settings, repeats):
+    """Print fitted constants and residuals."""
+    warnings.simplefilter("ignore")
+    rng = np.random.default_rng(7)
+    tasks = [random_task(rng) for _ in range(settings)]
+    results = []
+    with click.progressbar(enumerate(tasks), length=settings) as bar:
+        for k, task in bar:
+            results.append(simulate(task, range((k * repeats) % 900, (k * repeats) % 900 + repeats)))
+    plans = [forecast(task) for task in tasks]
+
+    def error_loss():
+        return sum(np.log(p.expected_error / e) ** 2 for p, (e, _, _) in zip(plans, results, strict=True))
+
+    def width_loss():
+        return sum(np.log(p.interval_width / w) ** 2 for p, (_, w, _) in zip(plans, results, strict=True))
+
+    def effect_loss():
+        # Found with probability Phi(0.84 + slope log(effect / smallest)): 80 % at the smallest effect.
+        total = 0.0
+        for p, (_, _, pairs) in zip(plans, results, strict=True):
+            effects, found = np.array(pairs, dtype=float).T
+            chance = stats.norm.cdf(0.8416 + 1.8 * np.log(np.maximum(effects, 1e-9) / p.smallest_effect))
+            chance = np.clip(chance, 1e-3, 1 - 1e-3)
+            total -= np.sum(found * np.log(chance) + (1 - found) * np.log(1 - chance))
+        return total
+
+    click.echo(f"_ERROR = {fit_constants(planning._ERROR, list(planning._ERROR), error_loss)}")
+    click.echo(f"_EFFECT = {fit_constants(planning._EFFECT, list(planning._EFFECT), effect_loss)}")
+    click.echo(f"_WIDTH = {fit_constants(planning._WIDTH, list(planning._WIDTH), width_loss)}")
+    for label, ratios in (
+        ("error", [p.expected_error / e for p, (e, _, _) in zip(plans, results, strict=True)]),
+        ("width", [p.interval_width / w for p, (_, w, _) in zip(plans, results, strict=True)]),
+    ):
+        click.echo(f"{label}: forecast / simulated, 10th to 90th percentile {np.quantile(ratios, [0.1, 0.5, 0.9])}")
+    near = [f for p, (_, _, pairs) in zip(plans, results, strict=True) for b, f in pairs
+            if 0.85 < b / p.smallest_effect < 1.2]  # fmt: skip
+    click.echo(f"found at the smallest effect: {np.mean(near):.1%} of {len(near)}")
+
+
+if __name__ == "__main__":
+    main()
