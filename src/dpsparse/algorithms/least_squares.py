@@ -3,11 +3,11 @@
 Nothing here reads data. In public units let b be the effects on the chosen features, G the features' second
 moments and r the residuals at b_t. A released gradient is, up to noise,
 
-    g_t = mean of psi_tau(r) v(x) x  =  p_t a_k G[S_t, :] (b - b_t),
+    g_t = mean of psi_tau(r) v(x) x  =  p_t a G[S_t, :] (b - b_t),
 
-with v(x) the factor that clips a row's norm, p_t the fraction of |r| <= tau, and a_k = E[v x_j^2] / E[x_j^2], a
-constant of the clip computed for normal rows. Each gradient has privacy noise of known scale, a sampling error, and a
-model error in proportion to how far it had to look, |b - b_t|.
+with S_t its features, v(x) the factor that clips a row's norm, p_t the fraction of |r| <= tau, and a = E[v x_j^2], a
+constant of the clip computed for standard normal rows. Each gradient has privacy noise of known scale, a sampling
+error, and a model error in proportion to how far it had to look, |b - b_t|.
 """
 
 from dataclasses import dataclass
@@ -19,42 +19,35 @@ from scipy import stats
 
 @dataclass(frozen=True)
 class RowClip:
-    """A row clip: old features count `old_weight`, the newest 1, and the weighted row is cut to norm `bound`.
+    """Rows cut to norm `bound`: v(x) = min(1, bound / |x|), with `gain` E[v x_j^2] and `power` E[v^2 x_j^2].
 
-    `gain` is E[v w_j x_j^2] and `power` is E[v^2 w_j^2 x_j^2] for each feature of a standard normal row.
+    Both are for standard normal rows.
     """
 
-    weights: np.ndarray
     bound: float
-    gain: np.ndarray
-    power: np.ndarray
+    gain: float
+    power: float
 
 
 @lru_cache(maxsize=256)
-def row_clip(size, tightness, old_weight):
-    """The clip of rows of `size` features at `tightness` times their typical weighted norm."""
-    middle = (np.arange(400) + 0.5) / 400
-    newest = stats.chi2(1).ppf(middle)[:, None]
-    older = stats.chi2(size - 1).ppf(middle)[None] if size > 1 else np.zeros((1, 1))
-    bound = tightness * np.sqrt(1 + old_weight**2 * (size - 1))
-    cut = np.minimum(1, bound / np.sqrt(newest + old_weight**2 * older))
-
-    def expectation(of_old, of_new):
-        per_old = np.mean(of_old * older) / max(size - 1, 1)
-        return np.append(np.full(size - 1, per_old), np.mean(of_new * newest))
-
+def row_clip(size, tightness):
+    """The clip of rows of `size` features at `tightness` times their typical norm."""
+    squared_norm = stats.chi2(size).ppf((np.arange(4000) + 0.5) / 4000)
+    bound = tightness * np.sqrt(size)
+    cut = np.minimum(1, bound / np.sqrt(squared_norm))
     return RowClip(
-        weights=np.append(np.full(size - 1, old_weight), 1.0),
-        bound=float(bound),
-        gain=expectation(cut * old_weight, cut),
-        power=expectation((cut * old_weight) ** 2, cut**2),
+        float(bound), float(np.mean(cut * squared_norm) / size), float(np.mean(cut**2 * squared_norm) / size)
     )
 
 
 @dataclass(frozen=True)
 class Gradient:
-    """A released gradient on the first ``len(value)`` features, with what is needed to read it."""
+    """A released gradient on some of the picks, with what is needed to read it.
 
+    `picks` are positions in the order of picking, `at` the effects of all picks when it was taken.
+    """
+
+    picks: np.ndarray
     value: np.ndarray
     noise_scale: float
     at: np.ndarray
@@ -82,7 +75,7 @@ class Estimate:
         return self.effects * np.maximum(0.0, 1 - ratio**2)
 
 
-def combine(gradients, gram, *, prior_scale, n_records, model_error, gram_noise=0.0):
+def combine(gradients, gram, kept, *, prior_scale, n_records, model_error, gram_noise=0.0):
     """Effects that agree best with all gradients, and their standard errors.
 
     Two rounds of reweighting: the model error of a gradient depends on the effects, which depend on it.
@@ -92,7 +85,9 @@ def combine(gradients, gram, *, prior_scale, n_records, model_error, gram_noise=
     gradients : list of Gradient
         All releases so far.
     gram : ndarray of shape (k, k)
-        The features' second moments, as far as known.
+        The second moments of the picks, as far as known.
+    kept : ndarray of int
+        The picks whose effects may differ from zero.
     prior_scale : float
         Effects are thought to be of this size at most; weak.
     n_records : int
@@ -105,41 +100,38 @@ def combine(gradients, gram, *, prior_scale, n_records, model_error, gram_noise=
     Returns
     -------
     Estimate
-        Effects and standard errors.
+        Effects and standard errors of the kept picks.
     """
-    size = len(gram)
     effects = None
     for _ in range(3):
-        precision = np.eye(size) / prior_scale**2
-        weighted = np.zeros(size)
-        designs = []
+        precision = np.eye(len(kept)) / prior_scale**2
+        weighted = np.zeros(len(kept))
+        trusts = []
         for gradient in gradients:
-            known = len(gradient.value)
-            design = gradient.fraction * gradient.clip.gain[:, None] * gram[:known]
-            origin = np.append(gradient.at, np.zeros(size - known))
-            variance = gradient.noise_scale**2 + gradient.sampling_variance(n_records)
+            gain = gradient.fraction * gradient.clip.gain
+            design = gain * gram[gradient.picks]
+            origin = np.append(gradient.at, np.zeros(len(gram) - len(gradient.at)))
+            variance = np.full(len(design), gradient.noise_scale**2 + gradient.sampling_variance(n_records))
             if effects is not None:
-                away = effects - origin
-                gain = gradient.fraction * gradient.clip.gain
-                variance = variance + (model_error * design @ away) ** 2 + (gain * gram_noise) ** 2 * (away @ away)
-            trust = design.T / variance
-            precision += trust @ design
+                away = -origin
+                away[kept] += effects
+                variance += (model_error * design @ away) ** 2 + (gain * gram_noise) ** 2 * (away @ away)
+            trust = design[:, kept].T / variance
+            precision += trust @ design[:, kept]
             weighted += trust @ (gradient.value + design @ origin)
-            designs.append(trust)
+            trusts.append(trust)
         effects = np.linalg.solve(precision, weighted)
-    return Estimate(effects, _standard_errors(gradients, designs, np.linalg.inv(precision), gram, n_records))
+    return Estimate(effects, _standard_errors(gradients, trusts, np.linalg.inv(precision), gram, n_records))
 
 
-def _standard_errors(gradients, designs, covariance, gram, n_records):
+def _standard_errors(gradients, trusts, covariance, gram, n_records):
     """Privacy noise is fresh in each gradient; sampling errors are those of the same records, so they add up."""
-    size = len(gram)
-    private = np.zeros(size)
-    shared = np.zeros((size, size))
-    for gradient, trust in zip(gradients, designs, strict=True):
-        known = len(gradient.value)
+    private = np.zeros(len(covariance))
+    shared = np.zeros((len(covariance), len(gram)))
+    for gradient, trust in zip(gradients, trusts, strict=True):
         reach = covariance @ trust
         private += gradient.noise_scale**2 * (reach**2).sum(axis=1)
-        shared[:, :known] += reach * np.sqrt(gradient.sampling_variance(n_records))
+        shared[:, gradient.picks] += reach * np.sqrt(gradient.sampling_variance(n_records))
     sampling = np.einsum("ij,jk,ik->i", shared, gram, shared)
     return np.sqrt(private + np.maximum(sampling, 0.0))
 

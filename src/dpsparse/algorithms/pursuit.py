@@ -23,8 +23,6 @@ from dpsparse.privacy.selection import exponential_pick
 PICK_TAU, EARLY_TAU, FINAL_TAU = 0.7, 0.8, 0.7
 # Row norms in units of their typical size: gradients, Gram rows, the Gram matrix's second factor.
 GRADIENT_NORM, GRAM_ROW_NORM, GRAM_NORM = 0.6, 1.3, 1.2
-# Features already in the model count half in the early gradients: the newest one needs them most.
-OLD_WEIGHT = 0.5
 MODEL_ERROR = 0.15
 KEEP_ABOVE, TRUST_SCALE, EIGENVALUE_FLOOR = 2.5, 0.1, 0.1
 # Median of |z| for a standard normal z.
@@ -84,8 +82,9 @@ def private_pursuit(
     )
     pursuit = _Pursuit(rows, meter, schedule, FeatureGrid(schedule.clip_bound, center, scale))
     pursuit.settle_response(response_center, response_scale, fit_intercept)
-    for _ in range(sparsity):
+    for _ in schedule.picks:
         pursuit.grow()
+    pursuit.keep_largest(sparsity)
     pursuit.refine()
     return pursuit.finish(fit_intercept)
 
@@ -99,6 +98,7 @@ class _Pursuit:
         self.chosen = on_support.SupportColumns(rows, grid)
         self.n, self.adjacency = rows.n_records, meter.promise.adjacency
         self.effects, self.gradients = np.zeros(0), []
+        self.kept = np.arange(0)
         self.gram = np.eye(len(schedule.picks))
         self.gram_noise = 0.0
 
@@ -128,7 +128,8 @@ class _Pursuit:
         self._pick(k)
         if self.schedule.gram_row and k:
             self._gram_row(k)
-        self._gradient(EARLY_TAU, self.schedule.early_gradients[k], OLD_WEIGHT, f"gradient {k + 1}")
+        self.kept = np.arange(k + 1)
+        self._gradient(EARLY_TAU, self.schedule.early_gradients[k], f"gradient {k + 1}")
         self._solve()
         # The newest effect explains part of the spread seen so far.
         explained = (NORMAL_MEDIAN * self.effects[-1]) ** 2
@@ -168,15 +169,13 @@ class _Pursuit:
         unit = bound / on_support.VECTOR_LEVELS / self.n
         return noisy.values * unit, float(noisy.scale[0] * unit)
 
-    def _gradient(self, tau_in_scales, price, old_weight, name):
-        """A gradient on the support, and the fraction of residuals within tau, which gives the next residual scale."""
+    def _gradient(self, tau_in_scales, price, name):
+        """A gradient on the kept picks, and the fraction of residuals within tau, which gives the next scale."""
         tau = tau_in_scales * self.residual_scale
-        clip = row_clip(len(self.effects), GRADIENT_NORM, old_weight)
+        clip = row_clip(len(self.kept), GRADIENT_NORM)
         residuals = self.residuals()
+        columns = self._kept_columns()
         with np.errstate(all="ignore"):
-            columns = on_support.bounded(
-                [weight * column for weight, column in zip(clip.weights, self.chosen.columns, strict=True)]
-            )
             psi = np.nan_to_num(np.clip(residuals / tau, -1, 1), nan=0.0)
         mean, noise = self._release_mean(columns, psi * _within(columns, clip.bound), clip.bound, price, name)
         small = np.array([np.count_nonzero(np.abs(residuals) <= tau)])
@@ -188,55 +187,65 @@ class _Pursuit:
             name=f"fraction at {name}",
         )
         fraction = float(np.clip(counted.values[0] / self.n, 0.1, 0.95))
-        self.gradients.append(Gradient(tau * mean, tau * noise, self.effects.copy(), tau, fraction, clip))
+        self.gradients.append(Gradient(self.kept, tau * mean, tau * noise, self.effects.copy(), tau, fraction, clip))
         seen = tau * NORMAL_MEDIAN / stats.norm.ppf((1 + fraction) / 2)
         self.residual_scale = float(np.clip(seen, 0.02 * self.first_scale, 2 * self.first_scale))
 
+    def _kept_columns(self):
+        return on_support.bounded([self.chosen.columns[k] for k in self.kept])
+
     def _solve(self):
-        k = len(self.effects)
+        picked = len(self.effects)
         self.estimate = combine(
             self.gradients,
-            self.gram[:k, :k],
+            self.gram[:picked, :picked],
+            self.kept,
             prior_scale=3 * self.first_scale,
             n_records=self.n,
             model_error=MODEL_ERROR,
             gram_noise=self.gram_noise,
         )
-        self.effects = self.estimate.effects
+        self.effects = np.zeros(picked)
+        self.effects[self.kept] = self.estimate.effects
+
+    def keep_largest(self, sparsity):
+        """Drop the spare picks: those of smallest effect."""
+        self.kept = np.sort(np.argsort(-np.abs(self.effects), kind="stable")[:sparsity])
 
     def refine(self):
-        """The joint Gram matrix, then the final gradients."""
-        k = len(self.effects)
-        first, second = GRADIENT_NORM * np.sqrt(k), GRAM_NORM * np.sqrt(k)
-        columns = on_support.bounded(self.chosen.columns)
-        row_scale = np.sqrt(_within(columns, first) * _within(columns, second))
-        bound = np.sqrt(first * second)
+        """The joint Gram matrix of the kept picks, then the final gradients."""
+        k = len(self.kept)
+        clip = row_clip(k, GRADIENT_NORM)
+        second = GRAM_NORM * np.sqrt(k)
+        columns = self._kept_columns()
+        row_scale = np.sqrt(_within(columns, clip.bound) * _within(columns, second))
+        bound = np.sqrt(clip.bound * second)
         sums = on_support.gram_sums(columns, row_scale, bound)
         change = sensitivity.gram(on_support.GRAM_LEVELS, self.adjacency, k)
         noisy = release_gram(self.meter, sums, sensitivity=change, rho=self.schedule.gram, name="Gram matrix")
         # Clipped second moments of a standard normal row are `gain` times the identity.
-        unit = (bound / on_support.GRAM_LEVELS) ** 2 / self.n / row_clip(k, GRADIENT_NORM, 1.0).gain[-1]
+        unit = (bound / on_support.GRAM_LEVELS) ** 2 / self.n / clip.gain
         noise = float(noisy.scale[0, 0] * unit)
-        self.gram = clean_gram(
+        self.gram[np.ix_(self.kept, self.kept)] = clean_gram(
             noisy.values * unit, noise, keep_above=KEEP_ABOVE, trust_scale=TRUST_SCALE, floor=EIGENVALUE_FLOOR
         )
         self.gram_noise = noise / np.sqrt(2)
         self._solve()
         for i in range(FINAL_GRADIENTS):
-            self._gradient(FINAL_TAU, self.schedule.final_gradient, 1.0, f"final gradient {i + 1}")
+            self._gradient(FINAL_TAU, self.schedule.final_gradient, f"final gradient {i + 1}")
             self._solve()
 
     def finish(self, fit_intercept):
         """Shrink, and take the median of what is left as intercept."""
-        self.effects = self.estimate.shrunk()
+        self.effects[self.kept] = self.estimate.shrunk()
         intercept = 0.0
         if fit_intercept:
             grid = INTERCEPT_GRID * self.first_scale
             intercept = self.center + self._median(self.residuals(), grid, self.schedule.intercept, "intercept")
         return PursuitResult(
-            support=np.array(self.chosen.features, dtype=np.int64),
+            support=np.array(self.chosen.features, dtype=np.int64)[self.kept],
             effects=self.estimate.effects,
-            shrunk_effects=self.effects,
+            shrunk_effects=self.effects[self.kept],
             standard_errors=self.estimate.standard_errors,
             intercept=float(intercept),
             residual_scale=self.residual_scale,

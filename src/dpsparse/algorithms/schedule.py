@@ -8,6 +8,8 @@ import numpy as np
 from dpsparse.privacy.budget import split
 
 FINAL_GRADIENTS = 3
+# One pick more than asked; the smallest effect is dropped before the final gradients.
+SPARE_PICKS = 1
 
 # Shares of rho. What these and the picks leave goes to the final gradients.
 CENTER, SCALE, INTERCEPT = 0.01, 0.01, 0.02
@@ -25,7 +27,7 @@ class Schedule:
     center, scale, intercept : float
         Prices of the three medians; 0 where none is released.
     picks, early_gradients : tuple of float
-        One price for each feature.
+        One price for each pick; there is a spare one where d allows it.
     gram_row : float
         Price of one row of the Gram matrix; 0 where none is released.
     fraction : float
@@ -47,7 +49,7 @@ class Schedule:
 
     def total(self):
         """What all releases cost together."""
-        sparsity = len(self.picks)
+        n_picks = len(self.picks)
         return math.fsum(
             (
                 self.center,
@@ -55,8 +57,8 @@ class Schedule:
                 self.intercept,
                 *self.picks,
                 *self.early_gradients,
-                (sparsity - 1) * self.gram_row,
-                (sparsity + FINAL_GRADIENTS) * self.fraction,
+                (n_picks - 1) * self.gram_row,
+                (n_picks + FINAL_GRADIENTS) * self.fraction,
                 self.gram,
                 FINAL_GRADIENTS * self.final_gradient,
             )
@@ -92,12 +94,13 @@ def make_schedule(n, d, sparsity, rho, *, center_known=False, scale_known=False,
     >>> from dpsparse.algorithms.schedule import make_schedule
     >>> plan = make_schedule(10_000, 1_000, 5, 0.01)
     >>> len(plan.picks), plan.picks[0] < plan.picks[-1]
-    (5, True)
+    (6, True)
     """
     h = hardness(n, d, sparsity, rho)
     selection = float(np.clip(0.45 + 0.09 * math.log2(h / 0.02), 0.3, 0.6))
+    n_picks = min(sparsity + SPARE_PICKS, d)
     row_noise = 2.6 * math.sqrt(sparsity) / (n * math.sqrt(0.12 * rho / (sparsity + 1)))
-    with_rows = row_noise <= 0.12 and sparsity > 1
+    with_rows = row_noise <= 0.12 and n_picks > 1
     shares = {
         "center": 0.0 if center_known or not fit_intercept else CENTER,
         "scale": 0.0 if scale_known else SCALE,
@@ -116,10 +119,10 @@ def make_schedule(n, d, sparsity, rho, *, center_known=False, scale_known=False,
         scale=prices["scale"],
         intercept=prices["intercept"],
         # Features come out largest first: the later, smaller ones need more.
-        picks=_divide(prices["picks"], np.linspace(1, 8, sparsity)),
-        early_gradients=_divide(prices["early"], np.arange(1, sparsity + 1) ** 1.5),
-        gram_row=_divide(prices["rows"], np.ones(max(1, sparsity - 1)))[0],
-        fraction=_divide(prices["fractions"], np.ones(sparsity + FINAL_GRADIENTS))[0],
+        picks=_divide(prices["picks"], np.linspace(1, 8, n_picks)),
+        early_gradients=_divide(prices["early"], np.arange(1, n_picks + 1) ** 1.5),
+        gram_row=_divide(prices["rows"], np.ones(max(1, n_picks - 1)))[0],
+        fraction=_divide(prices["fractions"], np.ones(n_picks + FINAL_GRADIENTS))[0],
         gram=prices["gram"],
         final_gradient=_divide(prices["final"], np.ones(FINAL_GRADIENTS))[0],
     )
