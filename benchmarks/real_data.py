@@ -2,8 +2,8 @@
 
 Run ``python benchmarks/real_data.py`` with statsmodels installed and, for METABRIC, ``DPSPARSE_DATA`` naming the folder
 that holds `metabric.parquet`. epsilon = 1, five features, repeated 80/20 splits; scales of the features are public
-guesses stated below. The non-private fit of equal size is the Huber lasso with tau at the response's median absolute deviation,
-cut to five features and refitted; its lambda is cross-validated once, on the first split.
+guesses stated below. The non-private fit of equal size is the Huber lasso with tau at the response's median absolute
+deviation, cut to five features and refitted; its lambda is cross-validated once, on the first split.
 """
 
 import os

@@ -10,7 +10,7 @@ from dpsparse.privacy.record import BudgetExceeded, Meter, Release
 
 
 def gaussian(rho, part=None):
-    return Release("g", "Gaussian", 1.0, 1.0, rho, part=part)
+    return Release("g", "gaussian", "Gaussian", 1.0, 1.0, rho, part=part)
 
 
 def spent(*releases, promise=None, source=None):
@@ -37,7 +37,7 @@ def test_the_whole_budget_can_be_spent_and_not_a_bit_more():
 
 def test_pure_accounting_admits_what_it_covers():
     promise = Promise(5.0, 1e-12)
-    pure = Release("l", "Laplace", 1.0, 0.2, rho=12.5, pure_epsilon=5.0)
+    pure = Release("l", "laplace", "Laplace", 1.0, 0.2, rho=12.5, pure_epsilon=5.0)
     assert rho_from_epsilon(5.0, 1e-12) < 12.5
     assert spent(pure, promise=promise).epsilon == 5.0
     meter = Meter(promise, 10, SecureSource())
@@ -55,7 +55,7 @@ def test_a_group_pays_for_all_its_records():
 
 
 def test_json_holds_everything():
-    record = spent(gaussian(0.001), Release("p", "pick", 2.0, 3.0, 0.002, 0.1))
+    record = spent(gaussian(0.001), Release("p", "pick", "pick", 2.0, 3.0, 0.002, 0.1))
     found = json.loads(record.to_json())
     assert found["private"] is True
     assert found["epsilon"] == record.epsilon

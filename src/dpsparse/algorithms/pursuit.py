@@ -12,7 +12,7 @@ import numpy as np
 from scipy import stats
 
 from dpsparse.algorithms.least_squares import Gradient, clean_gram, combine, row_clip
-from dpsparse.algorithms.schedule import FINAL_GRADIENTS, make_schedule
+from dpsparse.algorithms.schedule import FINAL_GRADIENTS, schedule_for
 from dpsparse.engine import support as on_support
 from dpsparse.engine.fixed_point import FEATURE_LEVELS, WEIGHT_LEVELS, FeatureGrid, weight_levels
 from dpsparse.privacy import sensitivity
@@ -71,15 +71,16 @@ def private_pursuit(
     PursuitResult
         Effects, standard errors, intercept.
     """
-    schedule = make_schedule(
+    schedule = schedule_for(
+        meter.promise,
         rows.n_records,
         rows.n_features,
         sparsity,
-        meter.promise.rho_per_record,
         center_known=response_center is not None,
         scale_known=response_scale is not None,
         fit_intercept=fit_intercept,
     )
+    meter.commit(schedule.prices())
     pursuit = _Pursuit(rows, meter, schedule, FeatureGrid(schedule.clip_bound, center, scale))
     pursuit.settle_response(response_center, response_scale, fit_intercept)
     for _ in schedule.picks:
@@ -178,15 +179,16 @@ class _Pursuit:
         with np.errstate(all="ignore"):
             psi = np.nan_to_num(np.clip(residuals / tau, -1, 1), nan=0.0)
         mean, noise = self._release_mean(columns, psi * _within(columns, clip.bound), clip.bound, price, name)
-        small = np.array([np.count_nonzero(np.abs(residuals) <= tau)])
+        # In steps of 2^-20 records, so that the noise is as fine as that of the vectors.
+        small = on_support.VECTOR_LEVELS * np.array([np.count_nonzero(np.abs(residuals) <= tau)])
         counted = release_vector(
             self.meter,
             small,
-            sensitivity=sensitivity.count(self.adjacency),
+            sensitivity=on_support.VECTOR_LEVELS * sensitivity.count(self.adjacency),
             rho=self.schedule.fraction,
             name=f"fraction at {name}",
         )
-        fraction = float(np.clip(counted.values[0] / self.n, 0.1, 0.95))
+        fraction = float(np.clip(counted.values[0] / on_support.VECTOR_LEVELS / self.n, 0.1, 0.95))
         self.gradients.append(Gradient(self.kept, tau * mean, tau * noise, self.effects.copy(), tau, fraction, clip))
         seen = tau * NORMAL_MEDIAN / stats.norm.ppf((1 + fraction) / 2)
         self.residual_scale = float(np.clip(seen, 0.02 * self.first_scale, 2 * self.first_scale))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpsparse.privacy.budget import split
+from dpsparse.privacy.gaussian_account import largest_factor
 
 FINAL_GRADIENTS = 3
 # One pick more than asked; the smallest effect is dropped before the final gradients.
@@ -47,22 +48,21 @@ class Schedule:
     gram: float
     final_gradient: float
 
-    def total(self):
-        """What all releases cost together."""
-        n_picks = len(self.picks)
-        return math.fsum(
-            (
-                self.center,
-                self.scale,
-                self.intercept,
-                *self.picks,
-                *self.early_gradients,
-                (n_picks - 1) * self.gram_row,
-                (n_picks + FINAL_GRADIENTS) * self.fraction,
-                self.gram,
-                FINAL_GRADIENTS * self.final_gradient,
-            )
-        )
+    def prices(self):
+        """Every release's (kind, rho) in order of time, as a pursuit makes them."""
+        yield from (("pick", price) for price in (self.center, self.scale) if price)
+        for k, (pick, gradient) in enumerate(zip(self.picks, self.early_gradients, strict=True)):
+            yield "pick", pick
+            if k and self.gram_row:
+                yield "gaussian", self.gram_row
+            yield "gaussian", gradient
+            yield "gaussian", self.fraction
+        yield "gaussian", self.gram
+        for _ in range(FINAL_GRADIENTS):
+            yield "gaussian", self.final_gradient
+            yield "gaussian", self.fraction
+        if self.intercept:
+            yield "pick", self.intercept
 
 
 def hardness(n, d, sparsity, rho):
@@ -70,7 +70,15 @@ def hardness(n, d, sparsity, rho):
     return max(1.0, math.log(d)) * math.sqrt(sparsity) / (n * math.sqrt(rho))
 
 
-def make_schedule(n, d, sparsity, rho, *, center_known=False, scale_known=False, fit_intercept=True):
+def schedule_for(promise, n, d, sparsity, **known):
+    """The schedule that spends a promise: shares of the zCDP budget, stretched to what the tight account allows."""
+    rho = promise.rho_per_record
+    at_zcdp = make_schedule(n, d, sparsity, rho, **known)
+    factor = largest_factor(list(at_zcdp.prices()), promise.mu_per_record)
+    return make_schedule(n, d, sparsity, rho, factor=factor, **known)
+
+
+def make_schedule(n, d, sparsity, rho, *, factor=1.0, center_known=False, scale_known=False, fit_intercept=True):
     """Divide rho among the releases of a pursuit.
 
     Parameters
@@ -78,7 +86,9 @@ def make_schedule(n, d, sparsity, rho, *, center_known=False, scale_known=False,
     n, d, sparsity : int
         Records, features, picks.
     rho : float
-        What a record may cost.
+        What a record may cost by zCDP.
+    factor : float
+        All prices are multiplied by this; shares stay those of `rho`.
     center_known, scale_known : bool
         Whether the response's centre and scale are public; their shares then go to the final gradients.
     fit_intercept : bool
@@ -87,7 +97,7 @@ def make_schedule(n, d, sparsity, rho, *, center_known=False, scale_known=False,
     Returns
     -------
     Schedule
-        Prices that add up to at most rho.
+        Prices that add up to at most factor times rho.
 
     Examples
     --------
@@ -112,7 +122,7 @@ def make_schedule(n, d, sparsity, rho, *, center_known=False, scale_known=False,
         "picks": selection,
     }
     shares["final"] = 1 - math.fsum(shares.values())
-    prices = split(rho, shares)
+    prices = split(factor * rho, shares)
     return Schedule(
         clip_bound=float(np.clip(0.5 * math.sqrt(0.04 / h), 0.4, 1.5)),
         center=prices["center"],

@@ -14,6 +14,8 @@ from typing import Literal, get_args
 
 from scipy.optimize import minimize_scalar
 
+from dpsparse.privacy.gaussian_account import EXCESS_SHARE, epsilon_from_mu, largest_mu
+
 Adjacency = Literal["replace-one", "zero-out-one"]
 ADJACENCIES: tuple[str, ...] = get_args(Adjacency)
 
@@ -223,10 +225,19 @@ class Promise:
         """The pure epsilon that one record may cost, for fits accounted without delta."""
         return self.epsilon / self.records_per_person
 
-    def epsilon_spent(self, rho: float, pure_epsilon: float = math.inf) -> float:
-        """What a person is promised at `delta` once a record has cost `rho`, or `pure_epsilon` if less."""
+    @cached_property
+    def mu_per_record(self) -> float:
+        """The mu of the tight Gaussian account that one record may cost.
+
+        A fit that is mu-Gaussian-DP for one record is m mu-Gaussian-DP for m (Dong, Roth and Su 2022, Theorem 2.14).
+        """
+        return largest_mu(self.epsilon, (1 - EXCESS_SHARE) * self.delta) / self.records_per_person
+
+    def epsilon_spent(self, rho: float, pure_epsilon: float = math.inf, mu: float = math.inf) -> float:
+        """What a person is promised at `delta` once a record has cost this much: the least of three sound accounts."""
         m = self.records_per_person
-        return min(epsilon_from_rho(m**2 * rho, self.delta), m * pure_epsilon)
+        by_mu = epsilon_from_mu(m * mu, (1 - EXCESS_SHARE) * self.delta) if mu < math.inf else math.inf
+        return min(epsilon_from_rho(m**2 * rho, self.delta), m * pure_epsilon, by_mu)
 
 
 def split(rho: float, shares: dict[str, float]) -> dict[str, float]:

@@ -9,9 +9,10 @@ import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from dpsparse.privacy.budget import Promise
+from dpsparse.privacy.gaussian_account import EXCESS_SHARE, discrete_excess, mu_of_sequence
 from dpsparse.privacy.noise import NoiseSource
 
 
@@ -27,8 +28,10 @@ class Release:
     ----------
     name : str
         What it is for, such as "step 3: support".
+    kind : {"pick", "gaussian", "laplace"}
+        The law of its noise, for the account.
     mechanism : str
-        How it was made private.
+        How it was made private, in words.
     sensitivity : float
         The largest change of the statistic between neighbours, in its own integer units.
     scale : float
@@ -39,15 +42,19 @@ class Release:
         Its pure differential privacy; infinite for Gaussian noise.
     part : int or None
         Which of the disjoint parts of the rows it reads; None for all rows.
+    size : int
+        How many numbers were drawn.
     """
 
     name: str
+    kind: Literal["pick", "gaussian", "laplace"]
     mechanism: str
     sensitivity: float
     scale: float
     rho: float
     pure_epsilon: float = math.inf
     part: int | None = None
+    size: int = 1
 
 
 def _total(releases: Iterable[Release], price: str) -> float:
@@ -62,6 +69,25 @@ def _total(releases: Iterable[Release], price: str) -> float:
         by_part.setdefault(release.part, []).append(getattr(release, price))
     common = by_part.pop(None)
     return math.fsum(common) + max((math.fsum(prices) for prices in by_part.values()), default=0.0)
+
+
+def _fine_enough(releases: tuple[Release, ...], promise: Promise) -> bool:
+    """Whether discrete and rounded Gaussians differ by less than their share of delta.
+
+    Swapping one for the other changes delta by at most (1 + e^epsilon) times their total variation.
+    """
+    # Off-diagonal entries of a Gram matrix have 1/sqrt 2 of the scale: halving it covers them.
+    excess = sum(discrete_excess(r.scale / 2, r.size) for r in releases if r.kind == "gaussian")
+    return (1 + math.exp(min(promise.epsilon, 700))) * excess <= EXCESS_SHARE * promise.delta
+
+
+def _mu(releases: tuple[Release, ...], promise: Promise) -> float:
+    """The tight account of `gaussian_account`, for picks and fine Gaussian noise on all rows; infinite elsewhere."""
+    if any(release.kind == "laplace" or release.part is not None for release in releases):
+        return math.inf
+    if not _fine_enough(releases, promise):
+        return math.inf
+    return mu_of_sequence([(release.kind, release.rho) for release in releases])
 
 
 @dataclass(frozen=True)
@@ -103,9 +129,14 @@ class PrivacyRecord:
         return _total(self.releases, "rho")
 
     @cached_property
+    def mu(self) -> float:
+        """The mu of the tight Gaussian account; infinite where it does not apply."""
+        return _mu(self.releases, self.promise)
+
+    @cached_property
     def epsilon(self) -> float:
         """The epsilon a person is promised at `delta`: at most what was asked."""
-        return self.promise.epsilon_spent(self.rho, _total(self.releases, "pure_epsilon"))
+        return self.promise.epsilon_spent(self.rho, _total(self.releases, "pure_epsilon"), self.mu)
 
     @property
     def delta(self) -> float:
@@ -119,6 +150,7 @@ class PrivacyRecord:
             "epsilon": self.epsilon,
             "delta": self.delta,
             "rho": self.rho,
+            "mu": None if self.mu == math.inf else self.mu,
             "asked": asdict(self.promise),
             "n_records": self.n_records,
             "noise": self.noise,
@@ -183,19 +215,41 @@ class Meter:
         self.n_records = n_records
         self.source = source
         self._releases: tuple[Release, ...] = ()
+        self._committed: list[tuple[str, float]] = []
+
+    def commit(self, prices: Iterable[tuple[str, float]]) -> None:
+        """Commit to a whole sequence of releases, (kind, rho) in order of time, if the tight account covers it.
+
+        A fit that stops early has released a part of what it paid for, which cannot cost more than the whole.
+        """
+        prices = list(prices)
+        if not self._releases and mu_of_sequence(prices) <= self.promise.mu_per_record:
+            self._committed = prices
 
     def charge(self, *releases: Release) -> None:
         """Pay for releases about to be made, all or none."""
         after = (*self._releases, *releases)
-        within_rho = _total(after, "rho") <= self.promise.rho_per_record
-        within_pure = _total(after, "pure_epsilon") <= self.promise.pure_epsilon_per_record
-        if not (within_rho or within_pure):
+        if not (self._is_committed(after) or self._is_within(after)):
             raise BudgetExceeded(
                 f"'{releases[0].name}' needs rho {_total(releases, 'rho'):.4g} beside the "
                 f"{_total(self._releases, 'rho'):.4g} spent, more than the promise's "
                 f"{self.promise.rho_per_record:.4g}; raise epsilon or release less"
             )
         self._releases = after
+
+    def _is_committed(self, releases: tuple[Release, ...]) -> bool:
+        made = [(release.kind, release.rho) for release in releases]
+        return (
+            made == self._committed[: len(made)]
+            and all(release.part is None for release in releases)
+            and _fine_enough(releases, self.promise)
+        )
+
+    def _is_within(self, releases: tuple[Release, ...]) -> bool:
+        return (
+            _total(releases, "rho") <= self.promise.rho_per_record
+            or _total(releases, "pure_epsilon") <= self.promise.pure_epsilon_per_record
+        )
 
     def record(self) -> PrivacyRecord:
         """The account so far."""

@@ -39,7 +39,8 @@ def gaussian_scale(sensitivity: float, rho: float) -> float:
 def release_vector(meter: Meter, sums: Integers, *, sensitivity: float, rho: float, name: str) -> Noisy:
     """Release an integer vector of l2 sensitivity `sensitivity` with Gaussian noise, for `rho`."""
     scale = gaussian_scale(sensitivity, rho)
-    meter.charge(Release(name, f"Gaussian noise on {len(sums)} numbers", sensitivity, scale, rho))
+    words = f"Gaussian noise on {len(sums)} numbers"
+    meter.charge(Release(name, "gaussian", words, sensitivity, scale, rho, size=len(sums)))
     return Noisy(meter.source.gaussian(sums, scale), np.full(len(sums), scale))
 
 
@@ -52,7 +53,8 @@ def release_gram(meter: Meter, gram: Integers, *, sensitivity: float, rho: float
     """
     size = len(gram)
     scale = gaussian_scale(sensitivity, rho)
-    meter.charge(Release(name, f"Gaussian noise on a {size} x {size} Gram matrix", sensitivity, scale, rho))
+    words = f"Gaussian noise on a {size} x {size} Gram matrix"
+    meter.charge(Release(name, "gaussian", words, sensitivity, scale, rho, size=size * (size + 1) // 2))
     off_diagonal = scale / math.sqrt(2) * (1 + 1e-15)
     noisy = np.zeros((size, size), dtype=np.int64)
     rows, columns = np.triu_indices(size, 1)

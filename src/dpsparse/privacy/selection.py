@@ -100,7 +100,8 @@ def peel(
         The picks and their noisy values.
     """
     rho, pure_epsilon = peeling_cost(sparsity, sensitivity, scale)
-    meter.charge(Release(name, f"Laplace peeling of {sparsity}", sensitivity, scale, rho, pure_epsilon, part))
+    words = f"Laplace peeling of {sparsity}"
+    meter.charge(Release(name, "laplace", words, sensitivity, scale, rho, pure_epsilon, part, 2 * sparsity))
     magnitude = np.abs(vector)
     support: list[int] = []
     for _ in range(sparsity):
@@ -138,7 +139,7 @@ def exponential_pick(meter: Meter, scores: Integers, *, sensitivity: int, rho: f
     """
     epsilon0 = math.sqrt(8 * rho) * (1 - 1e-15)
     rate = math.nextafter(epsilon0 / (2 * sensitivity), 0.0)
-    meter.charge(Release(name, "exponential-mechanism pick", sensitivity, 1 / rate, rho, epsilon0))
+    meter.charge(Release(name, "pick", "exponential-mechanism pick", sensitivity, 1 / rate, rho, epsilon0))
     return pick_index(scores, rate, meter.source)
 
 
