@@ -85,8 +85,7 @@ def private_pursuit(
     pursuit.settle_response(response_center, response_scale, fit_intercept)
     for _ in schedule.picks:
         pursuit.grow()
-    pursuit.keep_largest(sparsity)
-    pursuit.refine()
+    pursuit.refine(sparsity)
     return pursuit.finish(fit_intercept)
 
 
@@ -210,12 +209,18 @@ class _Pursuit:
         self.effects = np.zeros(picked)
         self.effects[self.kept] = self.estimate.effects
 
-    def keep_largest(self, sparsity):
-        """Drop the spare picks: those of smallest effect."""
-        self.kept = np.sort(np.argsort(-np.abs(self.effects), kind="stable")[:sparsity])
+    def refine(self, sparsity):
+        """The joint Gram matrix, then the final gradients; the spare pick is dropped once the first has judged it."""
+        self._joint_gram()
+        self._solve()
+        for i in range(FINAL_GRADIENTS):
+            self._gradient(FINAL_TAU, self.schedule.final_gradient, f"final gradient {i + 1}")
+            self._solve()
+            if len(self.kept) > sparsity:
+                self.kept = np.sort(np.argsort(-np.abs(self.effects), kind="stable")[:sparsity])
+                self._solve()
 
-    def refine(self):
-        """The joint Gram matrix of the kept picks, then the final gradients."""
+    def _joint_gram(self):
         k = len(self.kept)
         clip = row_clip(k, GRADIENT_NORM)
         second = GRAM_NORM * np.sqrt(k)
@@ -228,14 +233,10 @@ class _Pursuit:
         # Clipped second moments of a standard normal row are `gain` times the identity.
         unit = (bound / on_support.GRAM_LEVELS) ** 2 / self.n / clip.gain
         noise = float(noisy.scale[0, 0] * unit)
-        self.gram[np.ix_(self.kept, self.kept)] = clean_gram(
+        self.gram = clean_gram(
             noisy.values * unit, noise, keep_above=KEEP_ABOVE, trust_scale=TRUST_SCALE, floor=EIGENVALUE_FLOOR
         )
         self.gram_noise = noise / np.sqrt(2)
-        self._solve()
-        for i in range(FINAL_GRADIENTS):
-            self._gradient(FINAL_TAU, self.schedule.final_gradient, f"final gradient {i + 1}")
-            self._solve()
 
     def finish(self, fit_intercept):
         """Shrink, and take the median of what is left as intercept."""

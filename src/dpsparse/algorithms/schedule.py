@@ -9,7 +9,7 @@ from dpsparse.privacy.budget import split
 from dpsparse.privacy.gaussian_account import largest_factor
 
 FINAL_GRADIENTS = 3
-# One pick more than asked; the smallest effect is dropped before the final gradients.
+# One pick more than asked; the smallest effect is dropped after the first final gradient.
 SPARE_PICKS = 1
 
 # Shares of rho. What these and the picks leave goes to the final gradients.
