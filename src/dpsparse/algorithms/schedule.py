@@ -11,10 +11,12 @@ from dpsparse.privacy.gaussian_account import largest_factor
 FINAL_GRADIENTS = 3
 # One pick more than asked; the smallest effect is dropped after the first final gradient.
 SPARE_PICKS = 1
+# Price of the last pick against the first: features come out largest first, and the later, smaller ones need more.
+PICK_RISE = 8
 
 # Shares of rho. What these and the picks leave goes to the final gradients.
-CENTER, SCALE, INTERCEPT = 0.01, 0.01, 0.02
-FRACTIONS, EARLY_GRADIENTS, GRAM_ROWS, GRAM = 0.015, 0.10, 0.03, 0.02
+CENTER, SCALE, INTERCEPT = 0.008, 0.008, 0.01
+FRACTIONS, EARLY_GRADIENTS, GRAM_ROWS, GRAM = 0.012, 0.09, 0.03, 0.02
 
 
 @dataclass(frozen=True)
@@ -128,8 +130,7 @@ def make_schedule(n, d, sparsity, rho, *, factor=1.0, center_known=False, scale_
         center=prices["center"],
         scale=prices["scale"],
         intercept=prices["intercept"],
-        # Features come out largest first: the later, smaller ones need more.
-        picks=_divide(prices["picks"], np.linspace(1, 8, n_picks)),
+        picks=_divide(prices["picks"], np.linspace(1, PICK_RISE, n_picks)),
         early_gradients=_divide(prices["early"], np.arange(1, n_picks + 1) ** 1.5),
         gram_row=_divide(prices["rows"], np.ones(max(1, n_picks - 1)))[0],
         fraction=_divide(prices["fractions"], np.ones(n_picks + FINAL_GRADIENTS))[0],

@@ -1,0 +1,112 @@
+"""The true worst-case privacy curve of a sequence of Gaussian releases and picks, straight from its recursion.
+
+Written without a look at how `gaussian_account` bounds it. In reverse time, from D(x) = max(0, 1 - e^x):
+
+- a Gaussian release of rho: D(x) <- E[D(x - L)], L normal of variance m^2 = 2 rho and mean m^2 / 2;
+- a pick of rho: D(x) <- sup_t p_t D(x - t) + (1 - p_t) D(x - t + e0), e0 = sqrt(8 rho), with
+  p_t e^-t + (1 - p_t) e^(e0 - t) = 1.
+
+D is a piecewise linear function on a uniform grid. Its expectation under a normal law is exact (the weight of a node
+is the expectation of its hat function); the supremum runs over all t of the grid. Everything is off by O(step^2),
+so the same computation with twice the step tells the size of the error.
+"""
+
+import math
+
+import numpy as np
+from scipy.signal import fftconvolve
+from scipy.special import ndtr
+
+# The grid reaches this many standard deviations (of a Gaussian that costs twice as much) to both sides of 0.
+_REACH = 12.0
+
+
+def _hat_weights(m, step):
+    """The weights of E[f(L)] over nodes k * step, for f linear between nodes; and the first k."""
+    mean = m**2 / 2
+    first, last = math.floor((mean - 10 * m) / step) - 1, math.ceil((mean + 10 * m) / step) + 1
+    z = (step * np.arange(first - 1, last + 2) - mean) / m
+    # Second differences of E[(L - u)+], each tail taken from its own side so that nothing cancels badly.
+    density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
+    excess = np.where(z > 0, m * (density - z * ndtr(-z)), m * (density + z * ndtr(z)))
+    weights = np.diff(excess, 2) / step
+    # E[(L - u)+] = E[(u - L)+] + mean - u: the kink of the switch at z = 0 is put back.
+    k = np.arange(first, last + 1)
+    zero = mean / step
+    weights += np.maximum(0.0, 1 - np.abs(k - zero))
+    return weights, first
+
+
+class _Grid:
+    def __init__(self, step, reach):
+        self.step = step
+        self.size = 2 * math.ceil(reach / step) + 1
+        self.x = step * (np.arange(self.size) - self.size // 2)
+
+    def widened(self, curve, below, above):
+        """The curve with `below` and `above` more nodes: 1 - e^x far left, 0 far right."""
+        left = -np.expm1(self.x[0] - self.step * np.arange(below, 0, -1))
+        return np.concatenate([left, curve, np.zeros(above)])
+
+    def after_gaussian(self, curve, rho):
+        weights, first = _hat_weights(math.sqrt(2 * rho), self.step)
+        last = first + len(weights) - 1
+        wide = self.widened(curve, max(last, 0), max(-first, 0))
+        out = fftconvolve(wide, weights)
+        # out[i] = sum_k weights[k - first] wide[i - (k - first)]; node n of the result sits at i = n + below - first.
+        start = max(last, 0) - first
+        return np.maximum(out[start : start + self.size], 0.0)
+
+    def after_pick(self, curve, rho):
+        epsilon0 = math.sqrt(8 * rho)
+        nodes = math.ceil(epsilon0 / self.step) + 1
+        wide = self.widened(curve, nodes, nodes)
+        whole, part = divmod(epsilon0 / self.step, 1)
+        best = np.zeros(self.size)
+        for t in np.append(np.arange(0, whole + 1), epsilon0 / self.step):
+            down = self._shifted(wide, nodes, -t)
+            up = self._shifted(wide, nodes, epsilon0 / self.step - t)
+            low, high = math.exp(-t * self.step), math.exp(epsilon0 - t * self.step)
+            share = (high - 1) / (high - low)
+            np.maximum(best, share * down + (1 - share) * up, out=best)
+        return best
+
+    def _shifted(self, wide, margin, nodes):
+        whole = math.floor(nodes)
+        part = nodes - whole
+        start = margin + whole
+        here = wide[start : start + self.size]
+        return here if part == 0 else (1 - part) * here + part * wide[start + 1 : start + 1 + self.size]
+
+
+def _curve(prices, step, reach):
+    grid = _Grid(step, reach)
+    curve = np.maximum(0.0, -np.expm1(grid.x))
+    for kind, rho in reversed(prices):
+        curve = {"gaussian": grid.after_gaussian, "pick": grid.after_pick}[kind](curve, rho)
+    return grid.x, curve
+
+
+def exact_delta(prices, epsilons, steps_per_unit=120):
+    """The exact delta of a sequence at each epsilon, and an estimate of its numerical error.
+
+    Parameters
+    ----------
+    prices : sequence of (kind, rho)
+        In order of time; kind "gaussian" or "pick".
+    epsilons : sequence of float
+        Where to evaluate.
+    steps_per_unit : int
+        Grid steps in the smaller of the total standard deviation and the largest pick parameter.
+
+    Returns
+    -------
+    deltas, errors : arrays
+        The error is the change from a grid of twice the step.
+    """
+    total = math.sqrt(2 * sum(rho for _, rho in prices))
+    largest = max((math.sqrt(8 * rho) for kind, rho in prices if kind == "pick"), default=total)
+    step = min(total, largest) / steps_per_unit
+    reach = _REACH * math.sqrt(2) * total + total**2 + max(map(abs, epsilons))
+    fine, coarse = (np.interp(epsilons, *_curve(prices, width, reach)) for width in (step, 2 * step))
+    return fine, np.abs(fine - coarse)
