@@ -9,6 +9,7 @@ import warnings
 
 import click
 import numpy as np
+from joblib import Parallel, delayed
 from scipy import optimize, stats
 from tasks import Task
 
@@ -16,10 +17,10 @@ from dpsparse import PrivateSparseRegressor, planning
 
 
 def random_task(rng):
-    """A setting whose X has at most 16 million cells."""
+    """A setting whose X has at most 6 million cells."""
     while True:
         n, d = int(10 ** rng.uniform(3.2, 4.7)), int(10 ** rng.uniform(1.7, 4.3))
-        if n * d <= 16e6:
+        if n * d <= 6e6:
             break
     df = rng.choice([1.75, 3.0, np.inf])
     correlation = rng.choice([0.0, 0.0, 0.4, 0.6, 0.8])
@@ -42,7 +43,7 @@ def simulate(task, seeds):
         low, high = model.conf_int(0.9)[model.support_].T
         widths.append(np.mean(high - low) / unit)
         pairs += [(abs(coef[j]) / unit, j in model.support_) for j in np.flatnonzero(coef)]
-    return np.sqrt(np.mean(np.square(errors))), np.mean(widths), pairs
+    return np.mean(errors), np.mean(widths), pairs
 
 
 def forecast(task):
@@ -66,17 +67,18 @@ def fit_constants(constants, names, loss):
 
 
 @click.command()
-@click.option("--settings", default=120, show_default=True)
-@click.option("--repeats", default=4, show_default=True)
-def main(settings, repeats):
+@click.option("--settings", default=150, show_default=True)
+@click.option("--repeats", default=6, show_default=True)
+@click.option("--jobs", default=2, show_default=True)
+def main(settings, repeats, jobs):
     """Print fitted constants and residuals."""
     warnings.simplefilter("ignore")
     rng = np.random.default_rng(7)
     tasks = [random_task(rng) for _ in range(settings)]
-    results = []
-    with click.progressbar(enumerate(tasks), length=settings) as bar:
-        for k, task in bar:
-            results.append(simulate(task, range((k * repeats) % 900, (k * repeats) % 900 + repeats)))
+    results = Parallel(n_jobs=jobs)(
+        delayed(simulate)(task, range((k * repeats) % 900, (k * repeats) % 900 + repeats))
+        for k, task in enumerate(tasks)
+    )
     plans = [forecast(task) for task in tasks]
 
     def error_loss():
@@ -95,9 +97,9 @@ def main(settings, repeats):
             total -= np.sum(found * np.log(chance) + (1 - found) * np.log(1 - chance))
         return total
 
-    click.echo(f"_ERROR = {fit_constants(planning._ERROR, list(planning._ERROR), error_loss)}")
-    click.echo(f"_EFFECT = {fit_constants(planning._EFFECT, list(planning._EFFECT), effect_loss)}")
-    click.echo(f"_WIDTH = {fit_constants(planning._WIDTH, list(planning._WIDTH), width_loss)}")
+    for name, loss in (("_EFFECT", effect_loss), ("_ERROR", error_loss), ("_WIDTH", width_loss)):
+        constants = getattr(planning, name)
+        click.echo(f"{name} = {fit_constants(constants, list(constants), loss)}")
     for label, ratios in (
         ("error", [p.expected_error / e for p, (e, _, _) in zip(plans, results, strict=True)]),
         ("width", [p.interval_width / w for p, (_, w, _) in zip(plans, results, strict=True)]),

@@ -4,8 +4,9 @@ The forecast is of `PrivateSparseRegressor` on rows like normal ones, effects of
 scaled to 1. Its constants were fitted by `benchmarks/calibrate_plan.py` on simulations; the form follows the method:
 with h = log d sqrt(s) / (n sqrt(rho)), the noise of a pick against its signal,
 
-- the smallest effect found grows with h and with sqrt(log d / n), the chance correlation of n records;
-- the squared error is that of estimating s effects from n records, plus the privacy noise, plus the effects missed.
+- the smallest effect found grows with h, and with sqrt(log d / n), the chance correlation of n records;
+- the squared error is that of the effects too small to be found, plus that of estimating the others from n records
+  and with privacy noise, which grows with the size s of the released vectors.
 """
 
 import math
@@ -14,9 +15,9 @@ from dataclasses import dataclass, replace
 from dpsparse.privacy.budget import Promise
 
 # Fitted by benchmarks/calibrate_plan.py.
-_ERROR = {"sampling": 1.14, "privacy": 6.6, "correlation": 1.0}
-_EFFECT = {"privacy": 3.0, "sampling": 1.0}
-_WIDTH = {"sampling": 1.3, "privacy": 2.0, "correlation": 1.0}
+_EFFECT = {"privacy": 6.8, "sampling": 1.7}
+_ERROR = {"missed": 0.3, "sampling": 1.0, "privacy": 10.0, "correlation": 0.5}
+_WIDTH = {"sampling": 1.0, "privacy": 20.0, "correlation": 0.5}
 
 _EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 
@@ -84,21 +85,21 @@ class Plan:
         return Promise(float(self.epsilon), delta, records_per_person=self.records_per_person)
 
     def _terms(self):
-        """1 / n, h^2 / s and the inflation by correlation."""
+        """Log d, 1 / n, 1 / (n^2 rho), and the inflation of variances by correlated neighbours."""
         rho = self.promise.rho_per_record
-        log_d = math.log(max(self.d, 3))
-        inflation = 1 / (1 - self.correlation**2)
-        return log_d, 1 / self.n, 1 / (self.n**2 * rho), inflation
+        return math.log(max(self.d, 3)), 1 / self.n, 1 / (self.n**2 * rho), 1 / (1 - self.correlation**2)
 
     @property
     def expected_error(self):
         """The l2 error of the coefficients to expect."""
-        log_d, sampling, privacy, inflation = self._terms()
+        _, sampling, privacy, inflation = self._terms()
         s = self.sparsity
-        squared = _ERROR["sampling"] * s * sampling + _ERROR["privacy"] * s**2 * log_d * privacy
-        squared *= 1 + _ERROR["correlation"] * (inflation - 1)
-        # Effects of the noise's size that are all missed: the error cannot exceed that of the zero estimate.
-        return self.noise_scale * math.sqrt(squared / (1 + squared / s))
+        # Share of the squared size of normal effects that lies below a threshold.
+        threshold = _ERROR["missed"] * self.smallest_effect / self.noise_scale
+        missed = math.erf(threshold / math.sqrt(2)) - threshold * math.exp(-(threshold**2) / 2) * math.sqrt(2 / math.pi)
+        estimated = _ERROR["sampling"] * sampling + _ERROR["privacy"] * s * privacy
+        estimated *= inflation ** _ERROR["correlation"]
+        return self.noise_scale * math.sqrt(s * (missed + min(1.0, estimated)))
 
     @property
     def smallest_effect(self):
@@ -112,8 +113,7 @@ class Plan:
         """The width of a 90 % interval to expect."""
         _, sampling, privacy, inflation = self._terms()
         squared = _WIDTH["sampling"] * sampling + _WIDTH["privacy"] * self.sparsity * privacy
-        squared *= 1 + _WIDTH["correlation"] * (inflation - 1)
-        return 2 * 1.645 * self.noise_scale * math.sqrt(squared)
+        return 2 * 1.645 * self.noise_scale * math.sqrt(squared * inflation ** _WIDTH["correlation"])
 
     def n_for_error(self, target):
         """The number of records at which the expected error falls to `target`."""

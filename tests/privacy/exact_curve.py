@@ -59,13 +59,13 @@ class _Grid:
 
     def after_pick(self, curve, rho):
         epsilon0 = math.sqrt(8 * rho)
-        nodes = math.ceil(epsilon0 / self.step) + 1
-        wide = self.widened(curve, nodes, nodes)
-        whole, part = divmod(epsilon0 / self.step, 1)
+        window = epsilon0 / self.step
+        margin = math.ceil(window) + 1
+        wide = self.widened(curve, margin, margin)
         best = np.zeros(self.size)
-        for t in np.append(np.arange(0, whole + 1), epsilon0 / self.step):
-            down = self._shifted(wide, nodes, -t)
-            up = self._shifted(wide, nodes, epsilon0 / self.step - t)
+        for t in (*range(math.floor(window) + 1), window):
+            down = self._shifted(wide, margin, -t)
+            up = self._shifted(wide, margin, window - t)
             low, high = math.exp(-t * self.step), math.exp(epsilon0 - t * self.step)
             share = (high - 1) / (high - low)
             np.maximum(best, share * down + (1 - share) * up, out=best)

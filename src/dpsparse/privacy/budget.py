@@ -231,7 +231,7 @@ class Promise:
 
         A fit that is mu-Gaussian-DP for one record is m mu-Gaussian-DP for m (Dong, Roth and Su 2022, Theorem 2.14).
         """
-        return largest_mu(self.epsilon, (1 - EXCESS_SHARE) * self.delta) / self.records_per_person
+        return largest_mu(self.epsilon, (1 - EXCESS_SHARE) * self.delta) / self.records_per_person * (1 - 1e-11)
 
     def epsilon_spent(self, rho: float, pure_epsilon: float = math.inf, mu: float = math.inf) -> float:
         """What a person is promised at `delta` once a record has cost this much: the least of three sound accounts."""

@@ -5,8 +5,8 @@ this module bounds the privacy curve itself. Notation: D(x) is the largest P(S) 
 neighbouring tables; D_mu(x) = Phi(-x/mu + mu/2) - e^x Phi(-x/mu - mu/2) is the curve of N(mu, 1) against N(0, 1).
 
 Theorem. Read the releases from the last to the first, with mu^2 = 0 before. A Gaussian release of sensitivity D
-and scale s adds (D/s)^2 to mu^2; a pick of parameter e0 adds c e0^2 / 4, where c is the constant of a certified
-level (a, c) with a e0 <= mu. Then the fit's curve is at most D_mu(x) at every x.
+and scale s adds (D/s)^2 to mu^2; a pick of parameter e0 raises mu to at least a e0 and adds c e0^2 / 4, where (a, c)
+is the best of the certified levels. Then the fit's curve is at most D_mu(x) at every x.
 
 Proof. Induction in reverse time; let D_mu bound the curve of all later releases, whatever came before them. For a
 release with outputs o and privacy loss L(o) = log P(o)/Q(o), the curve from it on is at most E_P[D_mu(x - L)].
@@ -15,8 +15,9 @@ sqrt(mu^2 + m^2).
 (Pick.) L lies in some window [t - e0, t], and E_P[exp(-L)] = 1. D_mu is convex in e^x, so the expectation is
 largest when L sits on the ends of the window: it is at most B_t(x) = p D_mu(x - t) + (1 - p) D_mu(x - t + e0), with
 p e^-t + (1 - p) e^(e0 - t) = 1. Both B_t and D of the claimed mu' are curves of pairs of distributions. Multiplying
-both by further Gaussians keeps the order, so it is enough to have sup_t B_t <= D_mu' at mu = a e0,
-mu'^2 = mu^2 + c e0^2 / 4. `is_certified` verifies that, for all t and x, with every error on the safe side. QED.
+both by further Gaussians keeps the order, and D rises with mu, so it is enough to have sup_t B_t <= D_mu' at
+mu = a e0, mu'^2 = mu^2 + c e0^2 / 4. `is_certified` verifies that, for all t and x, with every error on the safe
+side. QED.
 
 The claim is about Gaussian noise rounded to integers, a post-processing of the continuous mechanism; the samplers draw
 discrete Gaussians, and `discrete_excess` bounds the total variation between the two, which is added to delta.
@@ -33,7 +34,7 @@ from scipy.special import log_ndtr, ndtr
 
 Floats = npt.NDArray[np.float64]
 
-# (a, c): once later releases amount to mu >= a e0, a pick costs c e0^2 / 4. Certified anew for every e0 used.
+# (a, c): where later releases amount to mu >= a e0, a pick adds c e0^2 / 4. Certified anew for every e0 used.
 LEVELS = ((2.0, 1.022), (1.0, 1.052), (0.5, 1.155), (0.0, 1.6))
 # Steps of a pick's window in a certificate.
 _STEPS = 256
@@ -53,8 +54,8 @@ def gaussian_curve(mu: float, x: Any) -> Any:
     x = np.asarray(x, dtype=np.float64)
     if mu == 0:
         return np.maximum(0.0, -np.expm1(x))
-    # The difference of the two terms is about mu / 10 of the first in the range used, and their logarithms, below 100
-    # in size, are right to a few units of 2^-53: the relative error is below 1e-12 (1 + 1 / mu).
+    # The difference of the two terms is about mu / 20 of the first in the range used, and their logarithms, below 200
+    # in size, are right to a few units of 2^-53: the relative error is below 1e-11 (1 + 1 / mu), as `_rounding` says.
     upper, lower = log_ndtr(-x / mu + mu / 2), x + log_ndtr(-x / mu - mu / 2)
     return -np.exp(upper) * np.expm1(np.minimum(0.0, lower - upper))
 
@@ -106,6 +107,8 @@ def is_certified(epsilon0: float, level: float, constant: float) -> bool:
       normal pair to itself, so x >= 0 is enough.
     - *Rounding.* The left side is raised and the right side lowered by more than the error of `gaussian_curve`.
     """
+    if not 0 < epsilon0 <= 8:
+        return False
     step = epsilon0 / _STEPS
     window = _STEPS + 1
     width = window * step
@@ -154,14 +157,19 @@ def mu_of_sequence(prices: Sequence[tuple[str, float]], *, certify: bool = True)
     for kind, rho in reversed(prices):
         if kind == "gaussian":
             squared += 2 * rho
-            continue
-        epsilon0 = math.sqrt(8 * rho)
-        for level, constant in LEVELS:
-            if level * epsilon0 <= math.sqrt(squared) and (not certify or is_certified(epsilon0, level, constant)):
-                squared += constant * 2 * rho
-                break
-        else:
-            return math.inf
+        elif kind != "pick":
+            raise ValueError(f"kind={kind!r} must be 'gaussian' or 'pick'")
+        elif rho != 0:
+            epsilon0 = math.sqrt(8 * rho)
+            # A level above mu may be used too: the later releases then count as that much.
+            squared = min(
+                (
+                    max(squared, (level * epsilon0) ** 2) + constant * 2 * rho
+                    for level, constant in LEVELS
+                    if not certify or is_certified(epsilon0, level, constant)
+                ),
+                default=math.inf,
+            )
     return math.sqrt(squared) * (1 + 1e-12)
 
 

@@ -220,7 +220,8 @@ class Meter:
     def commit(self, prices: Iterable[tuple[str, float]]) -> None:
         """Commit to a whole sequence of releases, (kind, rho) in order of time, if the tight account covers it.
 
-        A fit that stops early has released a part of what it paid for, which cannot cost more than the whole.
+        Once committed, nothing else can be charged. A fit that stops early has released a part of what it paid for,
+        which cannot cost more than the whole.
         """
         prices = list(prices)
         if not self._releases and mu_of_sequence(prices) <= self.promise.mu_per_record:
@@ -229,7 +230,7 @@ class Meter:
     def charge(self, *releases: Release) -> None:
         """Pay for releases about to be made, all or none."""
         after = (*self._releases, *releases)
-        if not (self._is_committed(after) or self._is_within(after)):
+        if not (self._is_committed(after) if self._committed else self._is_within(after)):
             raise BudgetExceeded(
                 f"'{releases[0].name}' needs rho {_total(releases, 'rho'):.4g} beside the "
                 f"{_total(self._releases, 'rho'):.4g} spent, more than the promise's "
