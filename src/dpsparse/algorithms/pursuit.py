@@ -12,7 +12,7 @@ import numpy as np
 from scipy import stats
 
 from dpsparse.algorithms.least_squares import Gradient, clean_gram, combine, row_clip
-from dpsparse.algorithms.schedule import FINAL_GRADIENTS, schedule_for
+from dpsparse.algorithms.schedule import FINAL_GRADIENTS, INTERCEPTS, POSITIONS, SIZES, schedule_for
 from dpsparse.engine import support as on_support
 from dpsparse.engine.fixed_point import FEATURE_LEVELS, WEIGHT_LEVELS, FeatureGrid, weight_levels
 from dpsparse.privacy import sensitivity
@@ -24,14 +24,11 @@ PICK_TAU, EARLY_TAU, FINAL_TAU = 0.7, 0.8, 0.7
 # Row norms in units of their typical size: gradients, Gram rows, the Gram matrix's second factor.
 GRADIENT_NORM, GRAM_ROW_NORM, GRAM_NORM = 0.6, 1.3, 1.2
 MODEL_ERROR = 0.15
+# Together the effects are thought to be of about this size, in units of the response's scale: a weak prior.
+PRIOR_SCALE = 2.0
 KEEP_ABOVE, TRUST_SCALE, EIGENVALUE_FLOOR = 2.5, 0.1, 0.1
 # Median of |z| for a standard normal z.
 NORMAL_MEDIAN = 0.6745
-
-# Public grid of sizes: from a millionth to a trillion in steps of 0.4 %.
-SIZES = np.exp(np.arange(np.log(1e-6), np.log(1e12), 0.004))
-POSITIONS = np.concatenate([-SIZES[::-1], [0.0], SIZES])
-INTERCEPT_GRID = np.linspace(-4, 4, 4001)
 
 
 @dataclass(frozen=True)
@@ -201,7 +198,7 @@ class _Pursuit:
             self.gradients,
             self.gram[:picked, :picked],
             self.kept,
-            prior_scale=3 * self.first_scale,
+            prior_scale=PRIOR_SCALE * self.first_scale / np.sqrt(picked),
             n_records=self.n,
             model_error=MODEL_ERROR,
             gram_noise=self.gram_noise,
@@ -243,7 +240,7 @@ class _Pursuit:
         self.effects[self.kept] = self.estimate.shrunk()
         intercept = 0.0
         if fit_intercept:
-            grid = INTERCEPT_GRID * self.first_scale
+            grid = INTERCEPTS * self.first_scale
             intercept = self.center + self._median(self.residuals(), grid, self.schedule.intercept, "intercept")
         return PursuitResult(
             support=np.array(self.chosen.features, dtype=np.int64)[self.kept],

@@ -14,8 +14,14 @@ SPARE_PICKS = 1
 # Price of the last pick against the first: features come out largest first, and the later, smaller ones need more.
 PICK_RISE = 8
 
-# Shares of rho. What these and the picks leave goes to the final gradients.
-CENTER, SCALE, INTERCEPT = 0.008, 0.008, 0.01
+# Public grids of the medians. Sizes run from a millionth to a trillion in steps of 2 %, positions in steps of 0.4 % on
+# both sides of 0, intercepts from -4 to 4 response scales.
+SIZES = np.exp(np.arange(math.log(1e-6), math.log(1e12), 0.02))
+POSITIONS = np.exp(np.arange(math.log(1e-6), math.log(1e12), 0.004))
+POSITIONS = np.concatenate([-POSITIONS[::-1], [0.0], POSITIONS])
+INTERCEPTS = np.linspace(-4, 4, 401)
+
+# Shares of rho. What these, the medians and the picks leave goes to the final gradients.
 FRACTIONS, EARLY_GRADIENTS, GRAM_ROWS, GRAM = 0.012, 0.09, 0.03, 0.02
 
 
@@ -72,6 +78,16 @@ def hardness(n, d, sparsity, rho):
     return max(1.0, math.log(d)) * math.sqrt(sparsity) / (n * math.sqrt(rho))
 
 
+def median_share(n, rho, grid, least, most):
+    """The share at which a median by exponential mechanism is safe from the far ends of its grid.
+
+    A point beyond all data has a utility of n/2 less than the median, so all points of the grid together have odds of
+    at most exp(log |grid| - e0 n / 4), e0^2 = 8 share rho: these are kept to e^-6, within public limits on the share.
+    """
+    epsilon0 = 4 * (math.log(len(grid)) + 6) / n
+    return float(np.clip(epsilon0**2 / (8 * rho), least, most))
+
+
 def schedule_for(promise, n, d, sparsity, **known):
     """The schedule that spends a promise: shares of the zCDP budget, stretched to what the tight account allows."""
     rho = promise.rho_per_record
@@ -114,9 +130,9 @@ def make_schedule(n, d, sparsity, rho, *, factor=1.0, center_known=False, scale_
     row_noise = 2.6 * math.sqrt(sparsity) / (n * math.sqrt(0.12 * rho / (sparsity + 1)))
     with_rows = row_noise <= 0.12 and n_picks > 1
     shares = {
-        "center": 0.0 if center_known or not fit_intercept else CENTER,
-        "scale": 0.0 if scale_known else SCALE,
-        "intercept": INTERCEPT if fit_intercept else 0.0,
+        "center": 0.0 if center_known or not fit_intercept else median_share(n, rho, POSITIONS, 0.004, 0.05),
+        "scale": 0.0 if scale_known else median_share(n, rho, SIZES, 0.004, 0.05),
+        "intercept": median_share(n, rho, INTERCEPTS, 0.008, 0.03) if fit_intercept else 0.0,
         "fractions": FRACTIONS,
         "early": EARLY_GRADIENTS,
         "rows": GRAM_ROWS if with_rows else 0.0,
