@@ -29,6 +29,7 @@ def random_task(rng):
 
 def simulate(task, seeds):
     """Mean error, mean interval width, and (effect, found) pairs, in units of the noise scale."""
+    warnings.simplefilter("ignore")
     errors, widths, pairs = [], [], []
     unit = task.noise_scale
     for seed in seeds:

@@ -29,13 +29,18 @@ def run_demo(epsilon, picture, seed, console=None):
         f"[bold]Data[/]: n = {N:,} records, d = {D:,} features, {SPARSITY} of them matter; "
         "Student-t noise with 3 degrees of freedom."
     )
+    forecast = plan(N, D, SPARSITY, epsilon)
+    console.print(
+        f"[bold]Forecast[/], before anything is spent: l2 error {forecast.expected_error:.3f}; effects above "
+        f"{forecast.smallest_effect:.2f} will be found."
+    )
     X, y, coef = make_heavy_tailed(N, D, SPARSITY, random_state=seed)
-    private = DPIHTH(sparsity=SPARSITY, epsilon=epsilon).fit(X, y)
+    private = PrivateSparseRegressor(sparsity=SPARSITY, epsilon=epsilon).fit(X, y)
     open_fit = AdaHuber(lam=0.1, sparsity=SPARSITY).fit(X, y)
     console.print("[bold]Promise[/]: " + private.privacy_.statement(), highlight=False)
     releases = private.privacy_.releases
     console.print(f"[bold]Released[/]: {len(releases)} noisy statistics, rho = {private.privacy_.rho:.4g} in all.")
-    console.print(_findings(coef, private.coef_, open_fit.coef_))
+    console.print(_findings(coef, private, open_fit.coef_))
     found = len(set(np.flatnonzero(coef)) & set(private.support_))
     errors = [np.linalg.norm(model.coef_ - coef) for model in (private, open_fit)]
     console.print(f"[bold]Found[/]: {found} of the {SPARSITY} true features.")
@@ -48,13 +53,21 @@ def run_demo(epsilon, picture, seed, console=None):
 
 
 def _findings(coef, private, open_fit):
+    low, high = private.conf_int(0.9).T
     table = Table(title="Effects")
-    for name in ("feature", "true", "private", "not private"):
+    for name in ("feature", "true", "private", "90 % interval", "not private"):
         table.add_column(name, justify="right")
-    shown = np.flatnonzero((coef != 0) | (private != 0))
-    for j in shown[np.argsort(-np.abs(coef[shown]), kind="stable")]:
-        table.add_row(str(j), *(f"{value[j]:+.3f}" if value[j] else "0" for value in (coef, private, open_fit)))
+    for j in _shown(coef, private.coef_):
+        interval = f"[{low[j]:+.3f}, {high[j]:+.3f}]" if j in private.support_ else "-"
+        values = (f"{value[j]:+.3f}" if value[j] else "0" for value in (coef, private.coef_, open_fit))
+        true, found, plain = values
+        table.add_row(str(j), true, found, interval, plain)
     return table
+
+
+def _shown(coef, private):
+    shown = np.flatnonzero((coef != 0) | (private != 0))
+    return shown[np.argsort(-np.abs(coef[shown]), kind="stable")]
 
 
 def _draw(coef, private, open_fit, picture):
@@ -63,8 +76,7 @@ def _draw(coef, private, open_fit, picture):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    shown = np.flatnonzero((coef != 0) | (private.coef_ != 0))
-    shown = shown[np.argsort(-np.abs(coef[shown]), kind="stable")]
+    shown = _shown(coef, private.coef_)
     place = np.arange(len(shown))
     figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
     for values, marker, label in (
@@ -80,6 +92,9 @@ def _draw(coef, private, open_fit, picture):
             s=200 if marker == "_" else 40,
             color={"_": "black", "x": "tab:gray", "o": "tab:blue"}[marker],
         )
+    chosen = np.isin(shown, private.support_)
+    reach = private.conf_int(0.9)[shown[chosen]]
+    axes.vlines(place[chosen], *reach.T, color="tab:blue", label="90 % interval")
     axes.axhline(0, color="lightgray", zorder=0)
     axes.set_xticks(place, shown)
     axes.set_xlabel("feature (true ones first)")

@@ -1,23 +1,32 @@
 """`plan`: what a budget buys, from public numbers and public guesses alone, before any of it is spent.
 
 The forecast is of `PrivateSparseRegressor` on rows like normal ones, effects of about the noise's size and features
-scaled to 1. Its constants were fitted by `benchmarks/calibrate_plan.py` on simulations; the form follows the method:
-with h = log d sqrt(s) / (n sqrt(rho)), the noise of a pick against its signal,
+scaled to 1. Its constants were fitted by `benchmarks/calibrate_plan.py` on simulations:
 
-- the smallest effect found grows with h, and with sqrt(log d / n), the chance correlation of n records;
-- the squared error is that of the effects too small to be found, plus that of estimating the others from n records
-  and with privacy noise, which grows with the size s of the released vectors.
+- the smallest effect found grows with log d sqrt(s) / (n sqrt(rho)), the noise of a pick, and with sqrt(log d / n), the
+  chance correlation of n records;
+- the squared error is that of estimating s effects from n records, plus an empirical law for what privacy adds, by
+  noise and by effects missed, both inflated where neighbours are correlated, the more so the denser the effects lie.
 """
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from dpsparse.privacy.budget import Promise
 
 # Fitted by benchmarks/calibrate_plan.py.
-_EFFECT = {"privacy": 6.8, "sampling": 1.7}
-_ERROR = {"missed": 0.3, "sampling": 1.0, "privacy": 10.0, "correlation": 0.5}
-_WIDTH = {"sampling": 1.0, "privacy": 20.0, "correlation": 0.5}
+_EFFECT = {"privacy": 6.25, "sampling": 1.21}
+_ERROR = {
+    "sampling": 1.11,
+    "privacy": 279.0,
+    "features": 1.71,
+    "dimension": 0.19,
+    "power": 1.85,
+    "correlation": 0.88,
+    "density": 15.5,
+}
+_WIDTH = {"sampling": 1.0, "privacy": 16.9, "correlation": 0.66}
 
 _EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 
@@ -78,7 +87,7 @@ class Plan:
     correlation: float
     records_per_person: int
 
-    @property
+    @cached_property
     def promise(self):
         """The promise forecast for."""
         delta = float(self.n) ** -1.1 if self.delta is None else self.delta
@@ -92,14 +101,13 @@ class Plan:
     @property
     def expected_error(self):
         """The l2 error of the coefficients to expect."""
-        _, sampling, privacy, inflation = self._terms()
-        s = self.sparsity
-        # Share of the squared size of normal effects that lies below a threshold.
-        threshold = _ERROR["missed"] * self.smallest_effect / self.noise_scale
-        missed = math.erf(threshold / math.sqrt(2)) - threshold * math.exp(-(threshold**2) / 2) * math.sqrt(2 / math.pi)
-        estimated = _ERROR["sampling"] * sampling + _ERROR["privacy"] * s * privacy
-        estimated *= inflation ** _ERROR["correlation"]
-        return self.noise_scale * math.sqrt(s * (missed + min(1.0, estimated)))
+        log_d, sampling, privacy, inflation = self._terms()
+        s, c = self.sparsity, _ERROR
+        squared = c["sampling"] * s * sampling
+        squared += (c["privacy"] * s ** c["features"] * log_d ** c["dimension"] * privacy) ** c["power"]
+        squared *= 1 + c["correlation"] * (inflation - 1) * (1 + c["density"] * s / self.d)
+        # No worse than effects of the noise's size that are all missed.
+        return self.noise_scale * math.sqrt(squared / (1 + squared / s))
 
     @property
     def smallest_effect(self):
