@@ -4,7 +4,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from dpsparse import DPIHTH, AdaHuber
+from dpsparse import AdaHuber, PrivateSparseRegressor, plan
 from dpsparse.datasets import make_heavy_tailed
 
 N, D, SPARSITY = 10_000, 1_000, 5
