@@ -79,22 +79,14 @@ def _draw(coef, private, open_fit, picture):
     shown = _shown(coef, private.coef_)
     place = np.arange(len(shown))
     figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
-    for values, marker, label in (
-        (coef, "_", "true"),
-        (open_fit.coef_, "x", "not private"),
-        (private.coef_, "o", f"private, epsilon = {private.epsilon:g}"),
-    ):
-        axes.scatter(
-            place,
-            values[shown],
-            marker=marker,
-            label=label,
-            s=200 if marker == "_" else 40,
-            color={"_": "black", "x": "tab:gray", "o": "tab:blue"}[marker],
-        )
+    private_place = place + 0.12
+    axes.scatter(place, coef[shown], marker="_", s=200, color="black", label="true")
+    axes.scatter(place - 0.12, open_fit.coef_[shown], marker="x", color="tab:gray", label="not private")
+    axes.scatter(private_place, private.coef_[shown], color="tab:blue", label=f"private, epsilon = {private.epsilon:g}")
     chosen = np.isin(shown, private.support_)
-    reach = private.conf_int(0.9)[shown[chosen]]
-    axes.vlines(place[chosen], *reach.T, color="tab:blue", label="90 % interval")
+    axes.vlines(
+        private_place[chosen], *private.conf_int(0.9)[shown[chosen]].T, color="tab:blue", label="its 90 % interval"
+    )
     axes.axhline(0, color="lightgray", zorder=0)
     axes.set_xticks(place, shown)
     axes.set_xlabel("feature (true ones first)")
