@@ -1,0 +1,175 @@
+"""What the paper's three private methods share: parameters, their description, one fit."""
+
+from dpsparse.algorithms.iht import PEELING_SCALES, private_iht
+from dpsparse.algorithms.theory import default_clip_bound, default_n_iter, step_sizes
+from dpsparse.engine.rows import rows_of
+from dpsparse.estimators._private import PrivateLinearRegressor
+from dpsparse.estimators._validation import cap_sparsity, check_choice, check_count, check_number, validate_table
+from dpsparse.privacy.selection import paper_scale_is_sound
+
+_COMMON = """
+    Parameters
+    ----------
+    sparsity : int, default=5
+        Features to pick.
+    epsilon : float, default=1.0
+        The promise to each person; smaller is more private.
+    delta : float or None, default=None
+        The promise's slack; None for n**-1.1, the paper's.
+{extra}
+    step : {step_type}, default=None
+        {step_text}
+    n_iter : int or None, default=None
+        Steps, and disjoint parts of the rows; None for log n. Part t holds every n_iter-th row from row t on.
+    clip_bound : float or None, default=None
+        Features are clipped at +- this and read in steps of clip_bound / 127; None for max(1, log d).
+    radius : float or None, default=None
+        {radius_text}
+    calibration : {{"tight", "paper"}}, default="tight"
+        The smallest peeling scale the accounting allows, or the paper's closed form, an error where that is unsound.
+    adjacency : {{"replace-one", "zero-out-one"}}, default="replace-one"
+        Which tables the promise covers: one record changed to any other, or blanked. n is public in both.
+    records_per_person : int, default=1
+        The most rows one person may have in X; the promise is to the person.
+    random_state : int, RandomState or None, default=None
+        Leave None for a private fit. A seed makes the noise repeatable and the fit not private; its record says so.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Released coefficients, zero outside the support.
+    intercept_ : float
+        0: the method fits none.
+    support_ : ndarray of shape (sparsity,)
+        Features picked, in order of picking.
+    privacy_ : PrivacyRecord
+        Every release, its cost, the promise kept.
+    n_iter_ : int
+        Steps made.
+    n_features_in_ : int
+        Features seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Their names, where X has names.
+
+    Notes
+    -----
+    There is no `sample_weight`: a weight multiplies a record's influence, and with it the sensitivity. The method
+    takes features as publicly scaled to about unit size; it standardises nothing, since that would read the data.
+    Data frames, integers and CSC matrices are converted to floats once; arrays and CSR are never copied.
+"""
+
+
+def documented(**text):
+    """Fill a class docstring's ``{common}`` with the shared parameters, attributes and notes."""
+
+    def fill(cls):
+        before, after = cls.__doc__.split("    {common}\n")
+        cls.__doc__ = before + _COMMON.strip("\n").format(**text) + "\n" + after
+        return cls
+
+    return fill
+
+
+class PaperMethod(PrivateLinearRegressor):
+    """One fit for the three methods; subclasses give the loss and the defaults of the theory."""
+
+    _clip_predictions = True
+
+    def __init__(
+        self,
+        *,
+        sparsity=5,
+        epsilon=1.0,
+        delta=None,
+        step=None,
+        n_iter=None,
+        clip_bound=None,
+        radius=None,
+        calibration="tight",
+        adjacency="replace-one",
+        records_per_person=1,
+        random_state=None,
+    ):
+        self.sparsity = sparsity
+        self.epsilon = epsilon
+        self.delta = delta
+        self.step = step
+        self.n_iter = n_iter
+        self.clip_bound = clip_bound
+        self.radius = radius
+        self.calibration = calibration
+        self.adjacency = adjacency
+        self.records_per_person = records_per_person
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        """Fit privately. The whole promise is spent; it is charged before each release.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Finite features.
+        y : array-like of shape (n_samples,)
+            Finite responses.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._check_parameters()
+        X, y = validate_table(self, X, y, reset=True, min_samples=2)
+        n, d = X.shape
+        sparsity = cap_sparsity(self.sparsity, d)
+        n_iter = min(default_n_iter(n), n) if self.n_iter is None else int(self.n_iter)
+        if n_iter > n:
+            raise ValueError(f"n_iter={n_iter} is more than the {n} rows of X; each step needs rows of its own")
+        clip_bound = default_clip_bound(d) if self.clip_bound is None else float(self.clip_bound)
+        meter = self._open_meter(n)
+        if self.calibration == "paper" and not paper_scale_is_sound(meter.promise, sparsity):
+            raise ValueError(
+                f"calibration='paper' does not keep epsilon={self.epsilon!r} at delta={meter.promise.delta:.3g} with "
+                f"sparsity={sparsity}; use calibration='tight'"
+            )
+        radius = self._radius(sparsity)
+        result = private_iht(
+            rows_of(X, self._response(y)),
+            meter,
+            loss=self._loss(n, d, sparsity, meter.promise, clip_bound, radius),
+            steps=step_sizes(self._step(sparsity), n_iter),
+            sparsity=sparsity,
+            clip_bound=clip_bound,
+            radius=radius,
+            calibration=self.calibration,
+            clip_predictions=self._clip_predictions,
+        )
+        self.coef_ = result.coef.astype(X.dtype)
+        self.intercept_ = 0.0
+        self.support_ = result.support
+        self.n_iter_ = n_iter
+        self.privacy_ = meter.record()
+        return self
+
+    def _check_parameters(self):
+        self._check_promise()
+        check_count("sparsity", self.sparsity, remedy="it is the number of features to pick")
+        if self.n_iter is not None:
+            check_count("n_iter", self.n_iter, remedy="use None for log n")
+        if self.clip_bound is not None:
+            check_number("clip_bound", self.clip_bound, above=0, remedy="use None for max(1, log d)")
+        if self.radius is not None:
+            check_number("radius", self.radius, above=0, remedy="use None for the default")
+        if self.step is not None and not isinstance(self.step, str):
+            check_number("step", self.step, above=0, remedy="use None for the theory's default")
+        check_choice("calibration", self.calibration, tuple(PEELING_SCALES))
+
+    def _radius(self, sparsity):
+        return self.radius
+
+    def _response(self, y):
+        return y
+
+    def _step(self, sparsity):
+        if isinstance(self.step, str):
+            raise ValueError(f"step={self.step!r} must be a number above 0, or None for the theory's default")
+        return 0.5 if self.step is None else self.step
