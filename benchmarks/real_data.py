@@ -6,15 +6,14 @@ guesses stated below. The non-private fit of equal size is the Huber lasso with 
 deviation, cut to five features and refitted; its lambda is cross-validated once, on the first split.
 """
 
-import os
 import warnings
-from pathlib import Path
 
 import click
 import numpy as np
 from sklearn.model_selection import ShuffleSplit
 
 from dpsparse import AdaHuber, AdaHuberCV, PrivateSparseRegressor, scale_from_bounds
+from dpsparse.datasets import fetch_metabric
 
 # Bounds from the survey's own description of its variables, not from these records.
 RANDHIE_BOUNDS = {
@@ -34,14 +33,7 @@ def doctor_visits():
 
 def tumour_size():
     """Tumour size in mm on the expression of 489 genes, published as z-scores: centre 0, scale 1."""
-    import pandas as pd
-
-    folder = os.environ.get("DPSPARSE_DATA")
-    if not folder:
-        raise FileNotFoundError("DPSPARSE_DATA is not set; name the folder that holds metabric.parquet")
-    frame = pd.read_parquet(Path(folder) / "metabric.parquet").dropna(subset=["clin_tumor_size"])
-    X = frame.filter(regex="^expr_").to_numpy(float)
-    return X, frame["clin_tumor_size"].to_numpy(float), 0.0, 1.0
+    return *fetch_metabric(return_X_y=True), 0.0, 1.0
 
 
 DATA = {"doctor visits": doctor_visits, "METABRIC tumour size": tumour_size}
