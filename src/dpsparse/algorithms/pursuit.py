@@ -77,7 +77,8 @@ def private_pursuit(
         scale_known=response_scale is not None,
         fit_intercept=fit_intercept,
     )
-    meter.commit(schedule.prices())
+    if schedule.factor > 1:
+        meter.commit(schedule.prices())
     pursuit = _Pursuit(rows, meter, schedule, FeatureGrid(schedule.clip_bound, center, scale))
     pursuit.settle_response(response_center, response_scale, fit_intercept)
     for _ in schedule.picks:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpsparse.engine.support import VECTOR_LEVELS
 from dpsparse.privacy.budget import split
-from dpsparse.privacy.gaussian_account import largest_factor
+from dpsparse.privacy.gaussian_account import discrete_excess, excess_fits, largest_factor
 
 FINAL_GRADIENTS = 3
 # One pick more than asked; the smallest effect is dropped after the first final gradient.
@@ -43,6 +44,8 @@ class Schedule:
         Price of one count of small residuals.
     gram, final_gradient : float
         Prices of the joint Gram matrix and of each final gradient.
+    factor : float
+        How far the prices exceed the zCDP budget, by grace of the tight account.
     """
 
     clip_bound: float
@@ -55,6 +58,7 @@ class Schedule:
     fraction: float
     gram: float
     final_gradient: float
+    factor: float = 1.0
 
     def prices(self):
         """Every release's (kind, rho) in order of time, as a pursuit makes them."""
@@ -93,7 +97,19 @@ def schedule_for(promise, n, d, sparsity, **known):
     rho = promise.rho_per_record
     at_zcdp = make_schedule(n, d, sparsity, rho, **known)
     factor = largest_factor(list(at_zcdp.prices()), promise.mu_per_record)
-    return make_schedule(n, d, sparsity, rho, factor=factor, **known)
+    stretched = make_schedule(n, d, sparsity, rho, factor=factor, **known)
+    return stretched if _is_fine_enough(stretched, promise) else at_zcdp
+
+
+def _is_fine_enough(schedule, promise):
+    """Whether the noise is sure to be as fine as the tight account needs; see `privacy.record`."""
+    most_numbers = len(schedule.picks) * (len(schedule.picks) + 1) // 2
+    excess = sum(
+        discrete_excess(VECTOR_LEVELS / math.sqrt(2 * rho) / 2, most_numbers)
+        for kind, rho in schedule.prices()
+        if kind == "gaussian"
+    )
+    return excess_fits(excess, promise.epsilon, promise.delta)
 
 
 def make_schedule(n, d, sparsity, rho, *, factor=1.0, center_known=False, scale_known=False, fit_intercept=True):
@@ -152,6 +168,7 @@ def make_schedule(n, d, sparsity, rho, *, factor=1.0, center_known=False, scale_
         fraction=_divide(prices["fractions"], np.ones(n_picks + FINAL_GRADIENTS))[0],
         gram=prices["gram"],
         final_gradient=_divide(prices["final"], np.ones(FINAL_GRADIENTS))[0],
+        factor=factor,
     )
 
 

@@ -3,7 +3,7 @@
 from dpsparse.algorithms.iht import PEELING_SCALES, private_iht
 from dpsparse.algorithms.theory import default_clip_bound, default_n_iter, step_sizes
 from dpsparse.engine.rows import rows_of
-from dpsparse.estimators._private import PrivateLinearRegressor
+from dpsparse.estimators._private import PrivateLinearRegressor, as_dtype
 from dpsparse.estimators._validation import cap_sparsity, check_choice, check_count, check_number, validate_table
 from dpsparse.privacy.selection import paper_scale_is_sound
 
@@ -143,7 +143,7 @@ class PaperMethod(PrivateLinearRegressor):
             calibration=self.calibration,
             clip_predictions=self._clip_predictions,
         )
-        self.coef_ = result.coef.astype(X.dtype)
+        self.coef_ = as_dtype(result.coef, X.dtype)
         self.intercept_ = 0.0
         self.support_ = result.support
         self.n_iter_ = n_iter

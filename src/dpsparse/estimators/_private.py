@@ -14,6 +14,12 @@ from dpsparse.privacy.noise import NotPrivateWarning, SecureSource, SeededSource
 from dpsparse.privacy.record import Meter
 
 
+def as_dtype(coef, dtype):
+    """Coefficients in the features' own dtype, cut to its finite range."""
+    most = np.finfo(dtype).max
+    return np.clip(coef, -most, most).astype(dtype)
+
+
 class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
     """Base of the private linear models. Parameters of the promise are checked before any data are read."""
 

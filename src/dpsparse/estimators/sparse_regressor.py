@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpsparse.algorithms.pursuit import private_pursuit
 from dpsparse.engine.rows import rows_of
-from dpsparse.estimators._private import PrivateLinearRegressor
+from dpsparse.estimators._private import PrivateLinearRegressor, as_dtype
 from dpsparse.estimators._validation import cap_sparsity, check_count, check_number, validate_table
 from dpsparse.planning import plan
 
@@ -196,7 +196,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         coef[chosen] = (found.shrunk_effects / scale)[kept]
         effects[chosen] = (found.effects / scale)[kept]
         errors[chosen] = (found.standard_errors / scale)[kept]
-        self.coef_ = coef.astype(dtype)
+        self.coef_ = as_dtype(coef, dtype)
         self.coef_se_ = errors
         self._effects = effects
         self.clear_ = np.zeros(d, dtype=bool)

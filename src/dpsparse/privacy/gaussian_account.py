@@ -199,3 +199,11 @@ def discrete_excess(scale: float, count: int) -> float:
     s >= 4; independent draws add.
     """
     return math.inf if scale < 4 else count / (20 * scale**2)
+
+
+def excess_fits(excess: float, epsilon: float, delta: float) -> bool:
+    """Whether a total variation between the real and the ideal fit stays within the share of delta kept for it.
+
+    Swapping one for the other, for both of two neighbouring tables, changes delta by at most (1 + e^epsilon) times it.
+    """
+    return (1 + math.exp(min(epsilon, 700.0))) * excess <= EXCESS_SHARE * delta

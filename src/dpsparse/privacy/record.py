@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from dpsparse.privacy.budget import Promise
-from dpsparse.privacy.gaussian_account import EXCESS_SHARE, discrete_excess, mu_of_sequence
+from dpsparse.privacy.gaussian_account import discrete_excess, excess_fits, mu_of_sequence
 from dpsparse.privacy.noise import NoiseSource
 
 
@@ -72,13 +72,10 @@ def _total(releases: Iterable[Release], price: str) -> float:
 
 
 def _fine_enough(releases: tuple[Release, ...], promise: Promise) -> bool:
-    """Whether discrete and rounded Gaussians differ by less than their share of delta.
-
-    Swapping one for the other changes delta by at most (1 + e^epsilon) times their total variation.
-    """
+    """Whether discrete and rounded Gaussians differ by less than their share of delta."""
     # Off-diagonal entries of a Gram matrix have 1/sqrt 2 of the scale: halving it covers them.
     excess = sum(discrete_excess(r.scale / 2, r.size) for r in releases if r.kind == "gaussian")
-    return (1 + math.exp(min(promise.epsilon, 700))) * excess <= EXCESS_SHARE * promise.delta
+    return excess_fits(excess, promise.epsilon, promise.delta)
 
 
 def _mu(releases: tuple[Release, ...], promise: Promise) -> float:
