@@ -1,11 +1,14 @@
 """`dpsparse demo`: the main job on data made on the spot, told step by step."""
 
+from pathlib import Path
+
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from dpsparse import AdaHuber, PrivateSparseRegressor, plan
 from dpsparse.datasets import make_heavy_tailed
+from dpsparse.privacy.budget import check_epsilon
 
 N, D, SPARSITY = 10_000, 1_000, 5
 
@@ -25,14 +28,18 @@ def run_demo(epsilon, picture, seed, console=None):
         Where the text goes.
     """
     console = console or Console()
+    check_epsilon(epsilon)
+    folder = Path(picture).resolve().parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"--out: the folder {folder} does not exist")
     console.print(
         f"[bold]Data[/]: n = {N:,} records, d = {D:,} features, {SPARSITY} of them matter; "
         "Student-t noise with 3 degrees of freedom."
     )
     forecast = plan(N, D, SPARSITY, epsilon)
     console.print(
-        f"[bold]Forecast[/], before anything is spent: l2 error {forecast.expected_error:.3f}; effects above "
-        f"{forecast.smallest_effect:.2f} will be found."
+        f"[bold]Forecast[/], before anything is spent: l2 error about {forecast.expected_error:.3f}; effects of "
+        f"{forecast.smallest_effect:.2f} found 4 times in 5, larger ones more often."
     )
     X, y, coef = make_heavy_tailed(N, D, SPARSITY, random_state=seed)
     private = PrivateSparseRegressor(sparsity=SPARSITY, epsilon=epsilon).fit(X, y)
@@ -55,13 +62,13 @@ def run_demo(epsilon, picture, seed, console=None):
 def _findings(coef, private, open_fit):
     low, high = private.conf_int(0.9).T
     table = Table(title="Effects")
-    for name in ("feature", "true", "private", "90 % interval", "not private"):
+    for name in ("feature", "true", "private", "90 % interval", "stands clear", "not private"):
         table.add_column(name, justify="right")
     for j in _shown(coef, private.coef_):
         interval = f"[{low[j]:+.3f}, {high[j]:+.3f}]" if j in private.support_ else "-"
         values = (f"{value[j]:+.3f}" if value[j] else "0" for value in (coef, private.coef_, open_fit))
         true, found, plain = values
-        table.add_row(str(j), true, found, interval, plain)
+        table.add_row(str(j), true, found, interval, "yes" if private.clear_[j] else "no", plain)
     return table
 
 

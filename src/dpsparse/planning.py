@@ -10,6 +10,7 @@ scaled to 1. Its constants were fitted by `benchmarks/calibrate_plan.py` on simu
 """
 
 import math
+import numbers
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -65,13 +66,15 @@ def plan(n, d, sparsity, epsilon, delta=None, *, noise_scale=1.0, correlation=0.
     True
     """
     for name, value in (("n", n), ("d", d), ("sparsity", sparsity)):
-        if not value >= 1:
-            raise ValueError(f"{name}={value!r} must be at least 1")
+        if not isinstance(value, numbers.Real) or not value >= 1 or value != int(value):
+            raise ValueError(f"{name}={value!r} must be a whole number of at least 1")
     if not noise_scale > 0:
         raise ValueError(f"noise_scale={noise_scale!r} must be above 0; 1 measures errors in units of the noise")
     if not 0 <= correlation < 1:
         raise ValueError(f"correlation={correlation!r} must lie in [0, 1)")
-    return Plan(n, d, sparsity, epsilon, delta, float(noise_scale), float(correlation), records_per_person)
+    return Plan(
+        int(n), int(d), int(sparsity), epsilon, delta, float(noise_scale), float(correlation), records_per_person
+    )
 
 
 @dataclass(frozen=True)
@@ -186,5 +189,7 @@ class Plan:
     def __str__(self):
         return (
             f"n = {self.n:,}, d = {self.d:,}, sparsity {self.sparsity}, noise {self.noise_scale:g}, "
-            f"correlation {self.correlation:g}\n{self.table()}"
+            f"correlation {self.correlation:g}\n{self.table()}\n"
+            "Units of the response per scaled feature. Found 4 in 5: the smallest effect found with a probability of\n"
+            "80 %. Interval width: of a 90 % interval."
         )

@@ -3,10 +3,11 @@
 Nothing here reads data. In public units let b be the effects on the chosen features, G the features' second
 moments and r the residuals at b_t. A released gradient is, up to noise,
 
-    g_t = mean of psi_tau(r) v(x) x  =  p_t a G[S_t, :] (b - b_t),
+    g_t = mean of psi_tau(r) v(x) x  =  p_t A G[S_t, :] A (b - b_t),
 
-with S_t its features, v(x) the factor that clips a row's norm, p_t the fraction of |r| <= tau, and a = E[v x_j^2], a
-constant of the clip computed for standard normal rows. Each gradient has privacy noise of known scale, a sampling
+with S_t its features, v(x) the factor that clips a row's norm, p_t the fraction of |r| <= tau, and A^2 the diagonal
+matrix of a_j = E[v x_j^2], constants of the clip for standard normal rows: G is the identity for these. An intercept
+is one more feature, the constant 1. Each gradient has privacy noise of known scale, a sampling
 error, and a model error in proportion to how far it had to look, |b - b_t|.
 """
 
@@ -19,25 +20,29 @@ from scipy import stats
 
 @dataclass(frozen=True)
 class RowClip:
-    """Rows cut to norm `bound`: v(x) = min(1, bound / |x|), with `gain` E[v x_j^2] and `power` E[v^2 x_j^2].
+    """Rows x cut to norm `bound`: v(x) = min(1, bound / |x|), with `gain` E[v x_j^2] and `power` E[v^2 x_j^2].
 
-    Both are for standard normal rows.
+    Both are for standard normal features, behind a leading 1 if the rows have an intercept.
     """
 
     bound: float
-    gain: float
-    power: float
+    gain: np.ndarray
+    power: np.ndarray
 
 
 @lru_cache(maxsize=256)
-def row_clip(size, tightness):
-    """The clip of rows of `size` features at `tightness` times their typical norm."""
-    squared_norm = stats.chi2(size).ppf((np.arange(4000) + 0.5) / 4000)
+def row_clip(size, tightness, with_intercept):
+    """The clip of rows of `size` entries at `tightness` times their typical norm."""
+    features = size - with_intercept
+    squared = stats.chi2(features).ppf((np.arange(4000) + 0.5) / 4000)
     bound = tightness * np.sqrt(size)
-    cut = np.minimum(1, bound / np.sqrt(squared_norm))
-    return RowClip(
-        float(bound), float(np.mean(cut * squared_norm) / size), float(np.mean(cut**2 * squared_norm) / size)
-    )
+    cut = np.minimum(1, bound / np.sqrt(squared + with_intercept))
+
+    def second_moments(weight):
+        of_features = np.full(features, np.mean(weight * squared) / features)
+        return np.append(np.full(int(with_intercept), np.mean(weight)), of_features)
+
+    return RowClip(float(bound), second_moments(cut), second_moments(cut**2))
 
 
 @dataclass(frozen=True)
@@ -88,8 +93,8 @@ def combine(gradients, gram, kept, *, prior_scale, n_records, model_error, gram_
         The second moments of the picks, as far as known.
     kept : ndarray of int
         The picks whose effects may differ from zero.
-    prior_scale : float
-        Effects are thought to be of this size at most; weak.
+    prior_scale : ndarray of shape (k,)
+        Effects are thought to be of about this size; weak.
     n_records : int
         The public number of rows.
     model_error : float
@@ -104,24 +109,31 @@ def combine(gradients, gram, kept, *, prior_scale, n_records, model_error, gram_
     """
     effects = None
     for _ in range(3):
-        precision = np.eye(len(kept)) / prior_scale**2
+        precision = np.diag(1 / prior_scale[kept] ** 2)
         weighted = np.zeros(len(kept))
         trusts = []
         for gradient in gradients:
             gain = gradient.fraction * gradient.clip.gain
-            design = gain * gram[gradient.picks]
+            design = np.sqrt(gain)[:, None] * gram[gradient.picks] * _spread(gradient, gain, len(gram))
             origin = np.append(gradient.at, np.zeros(len(gram) - len(gradient.at)))
-            variance = np.full(len(design), gradient.noise_scale**2 + gradient.sampling_variance(n_records))
+            variance = gradient.noise_scale**2 + gradient.sampling_variance(n_records)
             if effects is not None:
                 away = -origin
                 away[kept] += effects
-                variance += (model_error * design @ away) ** 2 + (gain * gram_noise) ** 2 * (away @ away)
+                variance = variance + (model_error * design @ away) ** 2 + (gain * gram_noise) ** 2 * (away @ away)
             trust = design[:, kept].T / variance
             precision += trust @ design[:, kept]
             weighted += trust @ (gradient.value + design @ origin)
             trusts.append(trust)
         effects = np.linalg.solve(precision, weighted)
     return Estimate(effects, _standard_errors(gradients, trusts, np.linalg.inv(precision), gram, n_records))
+
+
+def _spread(gradient, gain, size):
+    """Square roots of the gains of all columns; those the gradient does not read count as its last feature."""
+    roots = np.full(size, np.sqrt(gain[-1]))
+    roots[gradient.picks] = np.sqrt(gain)
+    return roots
 
 
 def _standard_errors(gradients, trusts, covariance, gram, n_records):

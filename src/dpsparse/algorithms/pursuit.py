@@ -12,7 +12,7 @@ import numpy as np
 from scipy import stats
 
 from dpsparse.algorithms.least_squares import Gradient, clean_gram, combine, row_clip
-from dpsparse.algorithms.schedule import FINAL_GRADIENTS, INTERCEPTS, POSITIONS, SIZES, schedule_for
+from dpsparse.algorithms.schedule import FINAL_GRADIENTS, INTERCEPTS, POSITIONS, SIZES, median_is_safe, schedule_for
 from dpsparse.engine import support as on_support
 from dpsparse.engine.fixed_point import FEATURE_LEVELS, WEIGHT_LEVELS, FeatureGrid, weight_levels
 from dpsparse.privacy import sensitivity
@@ -27,20 +27,29 @@ MODEL_ERROR = 0.15
 # Together the effects are thought to be of about this size, in units of the response's scale: a weak prior.
 PRIOR_SCALE = 2.0
 KEEP_ABOVE, TRUST_SCALE, EIGENVALUE_FLOOR = 2.5, 0.1, 0.1
+# Beyond this cosine between a feature and the constant 1 its public centre is off by more than its spread.
+NEARLY_CONSTANT = 0.7
+# Residual scales are kept within these multiples of the response's scale.
+SCALE_RANGE = (0.02, 2.0)
 # Median of |z| for a standard normal z.
 NORMAL_MEDIAN = 0.6745
 
 
 @dataclass(frozen=True)
 class PursuitResult:
-    """Released effects in public units of the features, in order of picking."""
+    """Released effects in public units of the features, in order of picking.
+
+    `centred` says which features vary more than their public centre is off: the others cannot be told from the
+    intercept. `scale_known` says whether the response's scale can be trusted, from public numbers and releases.
+    """
 
     support: np.ndarray
     effects: np.ndarray
     shrunk_effects: np.ndarray
     standard_errors: np.ndarray
+    centred: np.ndarray
     intercept: float
-    residual_scale: float
+    scale_known: bool
 
 
 def private_pursuit(
@@ -79,38 +88,48 @@ def private_pursuit(
     )
     if schedule.factor > 1:
         meter.commit(schedule.prices())
-    pursuit = _Pursuit(rows, meter, schedule, FeatureGrid(schedule.clip_bound, center, scale))
-    pursuit.settle_response(response_center, response_scale, fit_intercept)
+    grid = FeatureGrid(schedule.clip_bound, center, scale)
+    pursuit = _Pursuit(rows, meter, schedule, grid, fit_intercept)
+    pursuit.settle_response(response_center, response_scale)
     for _ in schedule.picks:
         pursuit.grow()
     pursuit.refine(sparsity)
-    return pursuit.finish(fit_intercept)
+    return pursuit.finish()
 
 
 class _Pursuit:
-    """The state of one fit: releases so far and what follows from them."""
+    """The state of one fit: releases so far and what follows from them.
 
-    def __init__(self, rows, meter, schedule, grid):
-        self.rows, self.meter, self.schedule, self.grid = rows, meter, schedule, grid
+    With an intercept the columns start with the constant 1, so that a feature whose public centre is off, or whose
+    clipped values are not centred, does not stand in for it. Positions count columns; picks follow the constant.
+    """
+
+    def __init__(self, rows, meter, schedule, grid, fit_intercept):
+        self.rows, self.meter, self.schedule = rows, meter, schedule
         self.levels = rows.prepared(grid)
         self.chosen = on_support.SupportColumns(rows, grid)
         self.n, self.adjacency = rows.n_records, meter.promise.adjacency
-        self.effects, self.gradients = np.zeros(0), []
-        self.kept = np.arange(0)
-        self.gram = np.eye(len(schedule.picks))
+        self.constants = int(fit_intercept)
+        if fit_intercept:
+            self.chosen.add_constant()
+        self.effects, self.gradients = np.zeros(self.constants), []
+        self.kept = np.arange(self.constants)
+        self.gram = np.eye(self.constants + len(schedule.picks))
         self.gram_noise = 0.0
+        self.scale_safe = True
 
-    def settle_response(self, center, scale, fit_intercept):
+    def settle_response(self, center, scale):
         """Centre and scale of the response, public or released."""
-        if center is None:
-            center = (
-                self._median(self.rows.y, POSITIONS, self.schedule.center, "response centre") if fit_intercept else 0.0
-            )
+        if center is None and self.constants:
+            center = self._median(self.rows.y, POSITIONS, self.schedule.center, "response centre")
+            self.scale_safe = median_is_safe(self.n, self.schedule.center, POSITIONS)
+        self.center = float(center or 0.0)
         with np.errstate(all="ignore"):
-            self.response = self.rows.y - center
+            self.response = self.rows.y - self.center
         if scale is None:
             scale = self._median(np.abs(self.response), SIZES, self.schedule.scale, "response scale")
-        self.center, self.first_scale, self.residual_scale = float(center), float(scale), float(scale)
+            self.scale_safe &= median_is_safe(self.n, self.schedule.scale, SIZES)
+        self.first_scale = self.residual_scale = float(scale)
 
     def _median(self, values, grid, price, name):
         counts = on_support.counts_at_most(values, grid)
@@ -122,12 +141,13 @@ class _Pursuit:
 
     def grow(self):
         """Pick one more feature and learn its effect."""
-        k = len(self.chosen.features)
-        self._pick(k)
-        if self.schedule.gram_row and k:
-            self._gram_row(k)
-        self.kept = np.arange(k + 1)
-        self._gradient(EARLY_TAU, self.schedule.early_gradients[k], f"gradient {k + 1}")
+        pick = len(self.chosen.features)
+        self._pick(pick)
+        position = len(self.effects) - 1
+        if self.schedule.gram_row and pick:
+            self._gram_row(f"Gram row {pick + 1}")
+        self.kept = np.arange(position + 1)
+        self._gradient(EARLY_TAU, self.schedule.early_gradients[pick], f"gradient {pick + 1}")
         self._solve()
         # The newest effect explains part of the spread seen so far.
         explained = (NORMAL_MEDIAN * self.effects[-1]) ** 2
@@ -144,20 +164,19 @@ class _Pursuit:
         self.chosen.add(candidates[picked])
         self.effects = np.append(self.effects, 0.0)
 
-    def _gram_row(self, k):
-        """Second moments of the newest feature with all chosen ones, each released once."""
-        columns = on_support.bounded(self.chosen.columns)
+    def _gram_row(self, name):
+        """Second moments of the newest feature with those picked before, each released once."""
+        columns = on_support.bounded(self.chosen.columns[self.constants :])
         with np.errstate(all="ignore"):
             products = on_support.bounded([column * columns[-1] for column in columns])
-        bound = GRAM_ROW_NORM * np.sqrt(k + 1)
-        noisy, noise = self._release_mean(
-            products, _within(products, bound), bound, self.schedule.gram_row, f"Gram row {k + 1}"
-        )
+        bound = GRAM_ROW_NORM * np.sqrt(len(columns))
+        noisy, noise = self._release_mean(products, _within(products, bound), bound, self.schedule.gram_row, name)
         noisy = noisy / max(noisy[-1], 0.3)
         row = np.where(np.abs(noisy) > KEEP_ABOVE * noise, noisy, 0.0)[:-1]
-        self.gram[k, :k] = self.gram[:k, k] = row
-        if np.linalg.eigvalsh(self.gram[: k + 1, : k + 1])[0] < EIGENVALUE_FLOOR:
-            self.gram[k, :k] = self.gram[:k, k] = 0.8 * row
+        newest, before = len(self.effects) - 1, slice(self.constants, len(self.effects) - 1)
+        self.gram[newest, before] = self.gram[before, newest] = row
+        if np.linalg.eigvalsh(self.gram[: newest + 1, : newest + 1])[0] < EIGENVALUE_FLOOR:
+            self.gram[newest, before] = self.gram[before, newest] = 0.8 * row
 
     def _release_mean(self, columns, row_scale, bound, price, name):
         """A mean over rows of vectors held to norm `bound`, and the standard deviation of its noise."""
@@ -170,7 +189,7 @@ class _Pursuit:
     def _gradient(self, tau_in_scales, price, name):
         """A gradient on the kept picks, and the fraction of residuals within tau, which gives the next scale."""
         tau = tau_in_scales * self.residual_scale
-        clip = row_clip(len(self.kept), GRADIENT_NORM)
+        clip = row_clip(len(self.kept), GRADIENT_NORM, self.constants)
         residuals = self.residuals()
         columns = self._kept_columns()
         with np.errstate(all="ignore"):
@@ -188,18 +207,20 @@ class _Pursuit:
         fraction = float(np.clip(counted.values[0] / on_support.VECTOR_LEVELS / self.n, 0.1, 0.95))
         self.gradients.append(Gradient(self.kept, tau * mean, tau * noise, self.effects.copy(), tau, fraction, clip))
         seen = tau * NORMAL_MEDIAN / stats.norm.ppf((1 + fraction) / 2)
-        self.residual_scale = float(np.clip(seen, 0.02 * self.first_scale, 2 * self.first_scale))
+        self.residual_scale = float(np.clip(seen, *(limit * self.first_scale for limit in SCALE_RANGE)))
 
     def _kept_columns(self):
         return on_support.bounded([self.chosen.columns[k] for k in self.kept])
 
     def _solve(self):
         picked = len(self.effects)
+        prior = np.full(picked, PRIOR_SCALE * self.first_scale / np.sqrt(max(1, picked - self.constants)))
+        prior[: self.constants] = PRIOR_SCALE * self.first_scale
         self.estimate = combine(
             self.gradients,
             self.gram[:picked, :picked],
             self.kept,
-            prior_scale=PRIOR_SCALE * self.first_scale / np.sqrt(picked),
+            prior_scale=prior,
             n_records=self.n,
             model_error=MODEL_ERROR,
             gram_noise=self.gram_noise,
@@ -214,13 +235,15 @@ class _Pursuit:
         for i in range(FINAL_GRADIENTS):
             self._gradient(FINAL_TAU, self.schedule.final_gradient, f"final gradient {i + 1}")
             self._solve()
-            if len(self.kept) > sparsity:
-                self.kept = np.sort(np.argsort(-np.abs(self.effects), kind="stable")[:sparsity])
+            if len(self.kept) > self.constants + sparsity:
+                size = np.abs(self.effects)
+                size[: self.constants] = np.inf
+                self.kept = np.sort(np.argsort(-size, kind="stable")[: self.constants + sparsity])
                 self._solve()
 
     def _joint_gram(self):
         k = len(self.kept)
-        clip = row_clip(k, GRADIENT_NORM)
+        clip = row_clip(k, GRADIENT_NORM, self.constants)
         second = GRAM_NORM * np.sqrt(k)
         columns = self._kept_columns()
         row_scale = np.sqrt(_within(columns, clip.bound) * _within(columns, second))
@@ -228,29 +251,40 @@ class _Pursuit:
         sums = on_support.gram_sums(columns, row_scale, bound)
         change = sensitivity.gram(on_support.GRAM_LEVELS, self.adjacency, k)
         noisy = release_gram(self.meter, sums, sensitivity=change, rho=self.schedule.gram, name="Gram matrix")
-        # Clipped second moments of a standard normal row are `gain` times the identity.
-        unit = (bound / on_support.GRAM_LEVELS) ** 2 / self.n / clip.gain
-        noise = float(noisy.scale[0, 0] * unit)
+        # Clipped second moments of a standard normal row are diagonal, with entries `gain`.
+        unit = (bound / on_support.GRAM_LEVELS) ** 2 / self.n / np.sqrt(np.outer(clip.gain, clip.gain))
+        noise = float(noisy.scale[-1, -1] * unit[-1, -1])
         self.gram = clean_gram(
             noisy.values * unit, noise, keep_above=KEEP_ABOVE, trust_scale=TRUST_SCALE, floor=EIGENVALUE_FLOOR
         )
         self.gram_noise = noise / np.sqrt(2)
 
-    def finish(self, fit_intercept):
-        """Shrink, and take the median of what is left as intercept."""
-        self.effects[self.kept] = self.estimate.shrunk()
+    def finish(self):
+        """Shrink the effects, and correct the intercept by the median of what is left."""
+        picks = self.kept[self.constants :]
+        self.effects[picks] = self.estimate.shrunk()[self.constants :]
         intercept = 0.0
-        if fit_intercept:
-            grid = INTERCEPTS * self.first_scale
-            intercept = self.center + self._median(self.residuals(), grid, self.schedule.intercept, "intercept")
+        if self.constants:
+            left = self._median(self.residuals(), INTERCEPTS * self.first_scale, self.schedule.intercept, "intercept")
+            intercept = self.center + self.effects[0] + left
+        # A residual scale at the end of its range says that the response's scale was wrong.
+        low, high = (limit * self.first_scale for limit in SCALE_RANGE)
+        scale_known = self.scale_safe and 1.05 * low < self.residual_scale < 0.95 * high
         return PursuitResult(
-            support=np.array(self.chosen.features, dtype=np.int64)[self.kept],
-            effects=self.estimate.effects,
-            shrunk_effects=self.effects[self.kept],
-            standard_errors=self.estimate.standard_errors,
+            support=np.array(self.chosen.features, dtype=np.int64)[picks - self.constants],
+            effects=self.estimate.effects[self.constants :],
+            shrunk_effects=self.effects[picks],
+            standard_errors=self.estimate.standard_errors[self.constants :],
+            centred=self._centred(picks),
             intercept=float(intercept),
-            residual_scale=self.residual_scale,
+            scale_known=bool(scale_known),
         )
+
+    def _centred(self, picks):
+        if not self.constants:
+            return np.ones(len(picks), dtype=bool)
+        cosine = np.abs(self.gram[0, picks]) / np.sqrt(self.gram[0, 0] * np.diagonal(self.gram)[picks])
+        return cosine <= NEARLY_CONSTANT
 
 
 def _within(columns, bound):

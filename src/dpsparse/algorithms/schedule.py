@@ -65,7 +65,7 @@ class Schedule:
         yield from (("pick", price) for price in (self.center, self.scale) if price)
         for k, (pick, gradient) in enumerate(zip(self.picks, self.early_gradients, strict=True)):
             yield "pick", pick
-            if k and self.gram_row:
+            if self.gram_row and k:
                 yield "gaussian", self.gram_row
             yield "gaussian", gradient
             yield "gaussian", self.fraction
@@ -92,6 +92,11 @@ def median_share(n, rho, grid, least, most):
     return float(np.clip(epsilon0**2 / (8 * rho), least, most))
 
 
+def median_is_safe(n, price, grid):
+    """Whether a median at this price is safe from the far ends of its grid, with odds of at most e^-2."""
+    return math.sqrt(8 * price) * n / 4 >= math.log(len(grid)) + 2
+
+
 def schedule_for(promise, n, d, sparsity, **known):
     """The schedule that spends a promise: shares of the zCDP budget, stretched to what the tight account allows."""
     rho = promise.rho_per_record
@@ -103,7 +108,7 @@ def schedule_for(promise, n, d, sparsity, **known):
 
 def _is_fine_enough(schedule, promise):
     """Whether the noise is sure to be as fine as the tight account needs; see `privacy.record`."""
-    most_numbers = len(schedule.picks) * (len(schedule.picks) + 1) // 2
+    most_numbers = (len(schedule.picks) + 1) * (len(schedule.picks) + 2) // 2
     excess = sum(
         discrete_excess(VECTOR_LEVELS / math.sqrt(2 * rho) / 2, most_numbers)
         for kind, rho in schedule.prices()
@@ -146,8 +151,8 @@ def make_schedule(n, d, sparsity, rho, *, factor=1.0, center_known=False, scale_
     row_noise = 2.6 * math.sqrt(sparsity) / (n * math.sqrt(0.12 * rho / (sparsity + 1)))
     with_rows = row_noise <= 0.12 and n_picks > 1
     shares = {
-        "center": 0.0 if center_known or not fit_intercept else median_share(n, rho, POSITIONS, 0.004, 0.05),
-        "scale": 0.0 if scale_known else median_share(n, rho, SIZES, 0.004, 0.05),
+        "center": 0.0 if center_known or not fit_intercept else median_share(n, rho, POSITIONS, 0.004, 0.1),
+        "scale": 0.0 if scale_known else median_share(n, rho, SIZES, 0.004, 0.1),
         "intercept": median_share(n, rho, INTERCEPTS, 0.008, 0.03) if fit_intercept else 0.0,
         "fractions": FRACTIONS,
         "early": EARLY_GRADIENTS,

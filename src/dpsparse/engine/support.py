@@ -33,6 +33,10 @@ class SupportColumns:
         self._rows, self._grid = rows, grid
         self.features, self.columns = [], []
 
+    def add_constant(self):
+        """Start with a column of ones, for an intercept."""
+        self.columns.append(np.ones(self._rows.n_records))
+
     def add(self, feature):
         """Read one more feature."""
         self.features.append(int(feature))

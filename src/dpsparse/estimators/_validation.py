@@ -164,12 +164,12 @@ def check_choice(name, value, choices):
         raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}")
 
 
-def cap_sparsity(sparsity, n_features):
+def cap_sparsity(sparsity, n_features, name="sparsity"):
     """`sparsity`, or `n_features` with a warning if that is less."""
-    check_count("sparsity", sparsity, remedy="it is the number of features to pick")
+    check_count(name, sparsity, remedy="it is the number of features to pick")
     if sparsity > n_features:
         warnings.warn(
-            f"sparsity={sparsity} is more than the {n_features} features of X; all are used",
+            f"{name}={sparsity} is more than the {n_features} features of X; all are used",
             UserWarning,
             stacklevel=4,
         )

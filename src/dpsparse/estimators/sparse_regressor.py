@@ -1,6 +1,7 @@
 """`PrivateSparseRegressor`: the package's own private method."""
 
 import numbers
+import textwrap
 import warnings
 
 import numpy as np
@@ -15,15 +16,17 @@ from dpsparse.planning import plan
 
 
 def scale_from_bounds(low, high):
-    """Public centre and scale of features known to lie in [low, high].
+    """Public centre and scale of features that usually lie in [low, high].
 
-    The centre is the middle and the scale a quarter of the width, the standard deviation of a bell that fills
-    the bounds. The promise never depends on the bounds being right; accuracy does.
+    The centre is the middle and the scale a quarter of the width: give the range in which about 95 % of people lie, not
+    the extremes. For a 0/1 feature with a known share p use centre p and scale sqrt(p (1 - p)) instead; for counts that
+    are mostly 0, a centre and scale near their mean and standard deviation. The promise never depends on these numbers;
+    accuracy does, and a centre that is off by more than the feature's spread makes it a stand-in for the intercept.
 
     Parameters
     ----------
     low, high : float or array-like of shape (n_features,)
-        Public bounds, never read off the data.
+        Public numbers, never read off the data.
 
     Returns
     -------
@@ -36,7 +39,10 @@ def scale_from_bounds(low, high):
     >>> scale_from_bounds(18, 98)
     (58.0, 20.0)
     """
-    low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+    try:
+        low, high = np.broadcast_arrays(np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise ValueError("low and high must be numbers, or one number each for every feature in order") from None
     if not (np.isfinite(low).all() and np.isfinite(high).all() and (low < high).all()):
         raise ValueError("low and high must be finite with low < high for every feature")
     center, scale = low + (high - low) / 2, (high - low) / 4
@@ -60,8 +66,9 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
     delta : float or None, default=None
         The promise's slack; None for n**-1.1.
     feature_center, feature_scale : float or array-like of shape (n_features,), default=0.0 and 1.0
-        Public centres and scales of the features. Nothing is standardised from the data. The promise does not
-        depend on them being right, accuracy does; see `scale_from_bounds`.
+        Public centres and scales of the features, near their means and standard deviations; see `scale_from_bounds`.
+        Nothing is standardised from the data, and a StandardScaler, an imputer or a feature selection fitted on the
+        same records would void the promise. The promise does not depend on these numbers being right, accuracy does.
     response_center, response_scale : float or None, default=None
         Public centre (median) and scale (median distance from it) of the response; None to release them privately.
     fit_intercept : bool, default=True
@@ -82,8 +89,9 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
     coef_se_ : ndarray of shape (n_features,)
         Standard errors of the unshrunk effects, from privacy noise and sampling; NaN outside the support.
     clear_ : ndarray of bool of shape (n_features,)
-        Which effects stand clear: so many standard errors from zero that none of d features without effect would
-        be, with a probability of 90 % (Bonferroni).
+        Which effects stand clear: further from zero than any of d features without effect would be but in about 5 % of
+        fits (Bonferroni). Never where the response's scale could not be learned, nor for a feature whose public
+        centre is off by more than its spread.
     noise_floor_ : float
         That height for a feature of typical standard error, in units of the response per scaled feature.
     intercept_ : float
@@ -167,7 +175,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         if not (scale > 0).all():
             raise ValueError("feature_scale must be above 0 for every feature; use 1 where nothing better is known")
         auto = self.sparsity == "auto"
-        sparsity = cap_sparsity(self.max_sparsity if auto else self.sparsity, d)
+        sparsity = cap_sparsity(self.max_sparsity if auto else self.sparsity, d, "max_sparsity" if auto else "sparsity")
         meter = self._open_meter(n)
         _warn_if_hopeless(n, d, sparsity, meter.promise)
         found = private_pursuit(
@@ -188,8 +196,8 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         """Releases in the caller's units."""
         d = self.n_features_in_
         center, scale = np.broadcast_to(center, d)[found.support], np.broadcast_to(scale, d)[found.support]
-        height = stats.norm.isf(0.05 / d)
-        clear = np.abs(found.effects) > height * found.standard_errors
+        height = stats.norm.isf(0.025 / d)
+        clear = (np.abs(found.effects) > height * found.standard_errors) & found.centred & found.scale_known
         kept = clear if auto else np.ones_like(clear)
         coef, effects, errors = np.zeros(d), np.full(d, np.nan), np.full(d, np.nan)
         chosen = found.support[kept]
@@ -199,6 +207,8 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         self.coef_ = as_dtype(coef, dtype)
         self.coef_se_ = errors
         self._effects = effects
+        self._off_centre = set(found.support[~found.centred].tolist())
+        self._scale_known = found.scale_known
         self.clear_ = np.zeros(d, dtype=bool)
         self.clear_[found.support[clear]] = True
         self.noise_floor_ = float(height * np.median(found.standard_errors))
@@ -231,15 +241,30 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         low, high = self.conf_int(0.9).T
-        lines = [self.privacy_.statement(), f"{'feature':<24} {'effect':>12} {'std. error':>12}   90 % interval"]
+        lines = [
+            textwrap.fill(self.privacy_.statement(), 100),
+            "",
+            f"{'feature':<24} {'effect':>12} {'std. error':>12}   90 % interval",
+        ]
         for j in self.support_:
             name = str(j) if names is None else str(names[j])
-            mark = "" if self.clear_[j] else "   within the noise"
+            effect = self.coef_[j] + 0.0
             lines.append(
-                f"{name:<24} {self.coef_[j]:>12.5g} {self.coef_se_[j]:>12.3g}   [{low[j]:.5g}, {high[j]:.5g}]{mark}"
+                f"{name:<24} {effect:>12.5g} {self.coef_se_[j]:>12.3g}   [{low[j]:.5g}, {high[j]:.5g}]{self._mark(j)}"
             )
         lines.append(f"{'(intercept)':<24} {self.intercept_:>12.5g}")
+        if not len(self.support_):
+            lines.append("No effect stands clear of the noise.")
+        elif not self.clear_[self.support_].all():
+            lines.append("* within the noise: the largest of so many features without effect would look like this.")
+        if self._off_centre:
+            lines.append("** public centre off by more than the feature's spread: give a better feature_center.")
+        if not self._scale_known:
+            lines.append("The response's scale could not be learned: give response_center and response_scale.")
         return "\n".join(lines)
+
+    def _mark(self, j):
+        return " **" if j in self._off_centre else "" if self.clear_[j] else " *"
 
     def _check_parameters(self):
         self._check_promise()
@@ -272,10 +297,12 @@ def _warn_if_hopeless(n, d, sparsity, promise):
     """From public numbers: would even an effect as large as the noise's typical size be missed?"""
     forecast = plan(n, d, sparsity, promise.epsilon, promise.delta, records_per_person=promise.records_per_person)
     if forecast.smallest_effect > 1.5:
+        epsilon = forecast.epsilon_for_effect(0.5)
+        or_epsilon = f" or epsilon={epsilon:.2g}" if epsilon <= 10 else ""
         warnings.warn(
             f"With n={n} and epsilon={promise.epsilon:g} only effects above {forecast.smallest_effect:.2g} times the "
-            f"noise can be found; the picks will be close to random. About n={forecast.n_for_effect(0.5):,} or "
-            f"epsilon={forecast.epsilon_for_effect(0.5):.2g} would find effects of half the noise",
+            "noise can be found; the picks will be close to random. About "
+            f"n={forecast.n_for_effect(0.5):,}{or_epsilon} would find effects of half the noise",
             UserWarning,
             stacklevel=3,
         )
