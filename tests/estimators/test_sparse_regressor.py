@@ -199,9 +199,23 @@ def test_float32_clone_and_seed_warning():
     np.testing.assert_array_equal(model.coef_, again.coef_)
 
 
+def test_centres_and_scales_by_name():
+    names = [f"x{j}" for j in range(60)]
+    frame = pd.DataFrame(X * np.arange(1, 61), columns=names)
+    by_position = seeded(frame, feature_scale=np.arange(1.0, 61.0))
+    for scale in (dict(zip(names, range(1, 61), strict=True)), pd.Series(range(60, 0, -1), index=names[::-1])):
+        np.testing.assert_array_equal(seeded(frame, feature_scale=scale).coef_, by_position.coef_)
+    with pytest.raises(ValueError, match="feature_scale must name each column"):
+        seeded(frame, feature_scale={"x0": 1.0})
+    center, scale = scale_from_bounds(pd.Series([0.0, 1.0], index=["a", "b"]), pd.Series([4.0, 3.0], index=["a", "b"]))
+    assert (center, scale) == ({"a": 2.0, "b": 2.0}, {"a": 1.0, "b": 0.5})
+
+
 def test_bounds_give_centre_and_scale():
     center, scale = scale_from_bounds([0.0, -10.0], [4.0, 10.0])
     assert center.tolist() == [2.0, 0.0]
     assert scale.tolist() == [1.0, 5.0]
     with pytest.raises(ValueError, match="low < high"):
         scale_from_bounds(1, 1)
+    with pytest.raises(ValueError, match="one number each"):
+        scale_from_bounds([0, 1, 3], [0, 2])

@@ -30,8 +30,8 @@ def scale_from_bounds(low, high):
 
     Returns
     -------
-    center, scale : float or ndarray
-        For `feature_center` and `feature_scale`.
+    center, scale : float, ndarray or dict
+        For `feature_center` and `feature_scale`; by name if `low` is a Series.
 
     Examples
     --------
@@ -39,6 +39,7 @@ def scale_from_bounds(low, high):
     >>> scale_from_bounds(18, 98)
     (58.0, 20.0)
     """
+    index = getattr(low, "index", None)
     try:
         low, high = np.broadcast_arrays(np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64))
     except (TypeError, ValueError):
@@ -46,6 +47,8 @@ def scale_from_bounds(low, high):
     if not (np.isfinite(low).all() and np.isfinite(high).all() and (low < high).all()):
         raise ValueError("low and high must be finite with low < high for every feature")
     center, scale = low + (high - low) / 2, (high - low) / 4
+    if hasattr(index, "tolist"):
+        return dict(zip(index, center.tolist(), strict=True)), dict(zip(index, scale.tolist(), strict=True))
     return (float(center), float(scale)) if center.ndim == 0 else (center, scale)
 
 
@@ -65,10 +68,11 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         The promise to each person; smaller is more private.
     delta : float or None, default=None
         The promise's slack; None for n**-1.1.
-    feature_center, feature_scale : float or array-like of shape (n_features,), default=0.0 and 1.0
-        Public centres and scales of the features, near their means and standard deviations; see `scale_from_bounds`.
-        Nothing is standardised from the data, and a StandardScaler, an imputer or a feature selection fitted on the
-        same records would void the promise. The promise does not depend on these numbers being right, accuracy does.
+    feature_center, feature_scale : float, array-like of shape (n_features,), dict or Series, default=0.0 and 1.0
+        Public centres and scales of the features, near their means and standard deviations, by position or by column
+        name; see `scale_from_bounds`. Nothing is standardised from the data, and a StandardScaler, an imputer or a
+        feature selection fitted on the same records would void the promise. The promise does not depend on these
+        numbers being right, accuracy does.
     response_center, response_scale : float or None, default=None
         Public centre (median) and scale (median distance from it) of the response; None to release them privately.
     fit_intercept : bool, default=True
@@ -279,8 +283,9 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         if self.response_scale is not None:
             check_number("response_scale", self.response_scale, above=0, remedy="use None to release it privately")
 
-    @staticmethod
-    def _per_feature(name, value, n_features):
+    def _per_feature(self, name, value, n_features):
+        if hasattr(value, "items"):
+            value = self._by_name(name, dict(value.items()))
         if isinstance(value, numbers.Real):
             check_number(name, value, remedy="give public numbers")
             return np.float64(value)
@@ -291,6 +296,13 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         if value.shape != (n_features,) or not np.isfinite(value).all():
             raise ValueError(f"{name} has shape {value.shape}; give a number or {n_features} finite numbers")
         return value
+
+    def _by_name(self, name, by_name):
+        """Values of a dict or Series in the order of X's columns."""
+        columns = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        if set(by_name) != set(columns):
+            raise ValueError(f"{name} must name each column of X once; pass an array to go by position")
+        return [by_name[column] for column in columns]
 
 
 def _warn_if_hopeless(n, d, sparsity, promise):
