@@ -1,8 +1,9 @@
 """Fit the constants of `dpsparse.plan` on simulations that are none of the benchmark tasks.
 
 Run ``python benchmarks/calibrate_plan.py``: random settings of n, d, s, epsilon, correlation and tails, fits on seeds
-below 1000, and least squares on the logarithm of the mean error, of the interval width, and a probit fit of the
-effects found. Prints the constants for `planning.py`, and how far its own simulations lie from the fitted forecast.
+below 1000; least absolute deviations on the logarithm of the mean error, least squares on that of the interval width,
+and a probit fit of the effects found. Prints the constants for `planning.py`, and how far its own simulations lie from
+the fitted forecast.
 """
 
 import warnings
@@ -68,7 +69,7 @@ def fit_constants(constants, names, loss):
 
 
 @click.command()
-@click.option("--settings", default=150, show_default=True)
+@click.option("--settings", default=240, show_default=True)
 @click.option("--repeats", default=6, show_default=True)
 @click.option("--jobs", default=2, show_default=True)
 def main(settings, repeats, jobs):
@@ -83,7 +84,8 @@ def main(settings, repeats, jobs):
     plans = [forecast(task) for task in tasks]
 
     def error_loss():
-        return sum(np.log(p.expected_error / e) ** 2 for p, (e, _, _) in zip(plans, results, strict=True))
+        # Absolute, not squared: a few failed fits among the simulations must not steer the forecast of the others.
+        return sum(abs(np.log(p.expected_error / e)) for p, (e, _, _) in zip(plans, results, strict=True))
 
     def width_loss():
         return sum(np.log(p.interval_width / w) ** 2 for p, (_, w, _) in zip(plans, results, strict=True))

@@ -17,17 +17,17 @@ from functools import cached_property
 from dpsparse.privacy.budget import Promise
 
 # Fitted by benchmarks/calibrate_plan.py.
-_EFFECT = {"privacy": 6.25, "sampling": 1.21}
+_EFFECT = {"privacy": 6.30, "sampling": 1.41}
 _ERROR = {
-    "sampling": 1.11,
-    "privacy": 279.0,
-    "features": 1.71,
-    "dimension": 0.19,
-    "power": 1.85,
-    "correlation": 0.88,
-    "density": 15.5,
+    "sampling": 1.255,
+    "privacy": 119.1,
+    "features": 1.729,
+    "dimension": 0.648,
+    "power": 1.857,
+    "correlation": 0.474,
+    "crowding": 6.84,
 }
-_WIDTH = {"sampling": 1.0, "privacy": 16.9, "correlation": 0.66}
+_WIDTH = {"sampling": 0.952, "privacy": 20.0, "correlation": 0.641}
 
 _EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 
@@ -108,7 +108,10 @@ class Plan:
         s, c = self.sparsity, _ERROR
         squared = c["sampling"] * s * sampling
         squared += (c["privacy"] * s ** c["features"] * log_d ** c["dimension"] * privacy) ** c["power"]
-        squared *= 1 + c["correlation"] * (inflation - 1) * (1 + c["density"] * s / self.d)
+        # Correlation hurts most where effects lie within a correlation length of each other.
+        length = -1 / math.log(self.correlation) if self.correlation > 0 else 0.0
+        crowded = -math.expm1(-2 * s * length / self.d)
+        squared *= 1 + (inflation - 1) * (c["correlation"] + c["crowding"] * crowded)
         # No worse than effects of the noise's size that are all missed.
         return self.noise_scale * math.sqrt(squared / (1 + squared / s))
 
