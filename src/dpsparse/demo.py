@@ -36,7 +36,8 @@ def run_demo(epsilon, picture, seed, console=None):
         f"[bold]Data[/]: n = {N:,} records, d = {D:,} features, {SPARSITY} of them matter; "
         "Student-t noise with 3 degrees of freedom."
     )
-    forecast = plan(N, D, SPARSITY, epsilon)
+    # 1.48 times the median size of Student's t with 3 degrees of freedom.
+    forecast = plan(N, D, SPARSITY, epsilon, noise_scale=1.13)
     console.print(
         f"[bold]Forecast[/], before anything is spent: l2 error about {forecast.expected_error:.3f}; effects of "
         f"{forecast.smallest_effect:.2f} found 4 times in 5, larger ones more often."
@@ -86,13 +87,19 @@ def _draw(coef, private, open_fit, picture):
     shown = _shown(coef, private.coef_)
     place = np.arange(len(shown))
     figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
-    private_place = place + 0.12
     axes.scatter(place, coef[shown], marker="_", s=200, color="black", label="true")
-    axes.scatter(place - 0.12, open_fit.coef_[shown], marker="x", color="tab:gray", label="not private")
-    axes.scatter(private_place, private.coef_[shown], color="tab:blue", label=f"private, epsilon = {private.epsilon:g}")
-    chosen = np.isin(shown, private.support_)
-    axes.vlines(
-        private_place[chosen], *private.conf_int(0.9)[shown[chosen]].T, color="tab:blue", label="its 90 % interval"
+    axes.scatter(place - 0.15, open_fit.coef_[shown], marker="x", color="tab:gray", label="not private")
+    chosen = shown[np.isin(shown, private.support_)]
+    low, high = private.conf_int(0.9)[chosen].T
+    axes.errorbar(
+        place[np.isin(shown, chosen)] + 0.15,
+        (low + high) / 2,
+        yerr=(high - low) / 2,
+        fmt="o",
+        markersize=3,
+        capsize=5,
+        color="tab:blue",
+        label=f"private, epsilon = {private.epsilon:g}, 90 % interval",
     )
     axes.axhline(0, color="lightgray", zorder=0)
     axes.set_xticks(place, shown)
