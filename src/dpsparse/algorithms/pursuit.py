@@ -254,8 +254,9 @@ class _Pursuit:
         # Clipped second moments of a standard normal row are diagonal, with entries `gain`.
         unit = (bound / on_support.GRAM_LEVELS) ** 2 / self.n / np.sqrt(np.outer(clip.gain, clip.gain))
         noise = float(noisy.scale[-1, -1] * unit[-1, -1])
+        self.moments = noisy.values * unit
         self.gram = clean_gram(
-            noisy.values * unit, noise, keep_above=KEEP_ABOVE, trust_scale=TRUST_SCALE, floor=EIGENVALUE_FLOOR
+            self.moments, noise, keep_above=KEEP_ABOVE, trust_scale=TRUST_SCALE, floor=EIGENVALUE_FLOOR
         )
         self.gram_noise = noise / np.sqrt(2)
 
@@ -281,10 +282,11 @@ class _Pursuit:
         )
 
     def _centred(self, picks):
+        """Which picks vary more than their centre is off, by the Gram matrix as released, before it was cleaned."""
         if not self.constants:
             return np.ones(len(picks), dtype=bool)
-        cosine = np.abs(self.gram[0, picks]) / np.sqrt(self.gram[0, 0] * np.diagonal(self.gram)[picks])
-        return cosine <= NEARLY_CONSTANT
+        squares = np.maximum(np.diagonal(self.moments), 0.05)
+        return np.abs(self.moments[0, picks]) <= NEARLY_CONSTANT * np.sqrt(squares[0] * squares[picks])
 
 
 def _within(columns, bound):

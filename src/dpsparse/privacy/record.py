@@ -6,6 +6,7 @@ immutable account that leaves a fit.
 
 import json
 import math
+import textwrap
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -182,16 +183,12 @@ class PrivacyRecord:
 
     def __str__(self) -> str:
         rows = [
-            f"  {r.name:<28} {r.mechanism:<34} sensitivity {r.sensitivity:.6g}, scale {r.scale:.6g}, rho {r.rho:.4g}"
+            f"  {r.name:<28} {r.mechanism:<38} {r.sensitivity:>11.5g} {r.scale:>11.5g} {r.rho:>10.4g}"
             for r in self.releases
         ]
-        return "\n".join(
-            [
-                self.statement(),
-                f"{len(rows)} releases, rho {self.rho:.4g} for a record (integer units):",
-                *rows,
-            ]
-        )
+        heading = f"  {'release':<28} {'made private by':<38} {'sensitivity':>11} {'scale':>11} {'rho':>10}"
+        total = f"{len(rows)} releases, rho {self.rho:.4g} for a record; sensitivity and scale in integer steps:"
+        return "\n".join([textwrap.fill(self.statement(), 100), total, heading, *rows])
 
 
 class Meter:
