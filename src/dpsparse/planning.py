@@ -161,12 +161,12 @@ class Plan:
     def table(self, epsilons=_EPSILONS):
         """The forecast at several epsilons, as text."""
         rows = [
-            f"{'epsilon':>8} {'error':>10} {'smallest effect':>16} {'90 % interval':>14} {'n for half the error':>21}"
+            f"{'epsilon':>8} {'l2 error':>10} {'found 4 in 5':>13} {'interval width':>15} {'n for half the error':>21}"
         ]
         for epsilon in sorted({*epsilons, self.epsilon}):
             at = replace(self, epsilon=epsilon)
             rows.append(
-                f"{epsilon:>8g} {at.expected_error:>10.3g} {at.smallest_effect:>16.3g} {at.interval_width:>14.3g} "
+                f"{epsilon:>8g} {at.expected_error:>10.3g} {at.smallest_effect:>13.3g} {at.interval_width:>15.3g} "
                 f"{at.n_for_error(at.expected_error / 2):>21,}"
             )
         return "\n".join(rows)

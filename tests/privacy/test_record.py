@@ -51,7 +51,7 @@ def test_a_group_pays_for_all_its_records():
     record = spent(gaussian(promise.rho_per_record), promise=promise)
     assert record.epsilon == pytest.approx(1.0, rel=1e-9)
     assert record.rho == pytest.approx(rho_from_epsilon(1.0, 1e-6) / 16)
-    assert "at most 4 records a person" in str(record)
+    assert "at most 4 records a person" in record.statement()
 
 
 def test_json_holds_everything():

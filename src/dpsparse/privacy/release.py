@@ -39,7 +39,7 @@ def gaussian_scale(sensitivity: float, rho: float) -> float:
 def release_vector(meter: Meter, sums: Integers, *, sensitivity: float, rho: float, name: str) -> Noisy:
     """Release an integer vector of l2 sensitivity `sensitivity` with Gaussian noise, for `rho`."""
     scale = gaussian_scale(sensitivity, rho)
-    words = f"Gaussian noise on {len(sums)} numbers"
+    words = f"Gaussian noise on {len(sums)} numbers" if len(sums) > 1 else "Gaussian noise on a number"
     meter.charge(Release(name, "gaussian", words, sensitivity, scale, rho, size=len(sums)))
     return Noisy(meter.source.gaussian(sums, scale), np.full(len(sums), scale))
 
