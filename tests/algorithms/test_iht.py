@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dpsparse.algorithms.iht import private_iht
+from dpsparse.algorithms.iht import _whole, private_iht
 from dpsparse.algorithms.theory import step_sizes, theory_parameters
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.engine.rows import rows_of
@@ -117,6 +117,12 @@ def test_theory_parameters():
     assert theory_parameters(10**4, 10, 1, 1.0, 1e9, 0.5).tau == pytest.approx((10**4 / np.log(10)) ** 0.5)
     with pytest.raises(ValueError, match="zeta=0"):
         theory_parameters(100, 10, 2, 0, 1.0, 1e-5)
+
+
+def test_public_numbers_become_integers_whatever_they_are():
+    # A NaN cast to an integer would wrap round in the sum and void the sensitivity.
+    strange = np.array([np.nan, np.inf, -np.inf, 1e300, -2.4])
+    assert _whole(strange).tolist() == [0, 2**61, -(2**61), 2**61, -2]
 
 
 def test_two_phase_steps_decay_then_stay():

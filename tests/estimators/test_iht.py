@@ -206,6 +206,12 @@ def test_method_parameters_are_checked_too():
         DPIHTH(sparsity=200, epsilon=775, calibration="paper", delta=math.exp(-10)).fit(wide, Y)
 
 
+@pytest.mark.parametrize("parameters", [{"step": 1e-320}, {"tau": 5e-324}, {"step": 1e308, "tau": 1e10}])
+def test_steps_beyond_floating_point_are_refused(parameters):
+    with pytest.raises(ValueError, match="too extreme together"):
+        DPIHTH(**parameters).fit(X, Y)
+
+
 def test_tau_from_theory_and_two_phase_steps():
     by_theory = fit_bits(X, tau=None, zeta=0.5)
     assert (by_theory.coef_ != fit_bits(X).coef_).any()
@@ -231,10 +237,19 @@ def test_non_finite_values_raise_one_constant_text():
     assert len(texts) == 1
 
 
+def test_numbers_beyond_floats_are_not_finite():
+    for fit in (
+        lambda: DPIHTH().fit([[10**400, 1], [1, 2]], [1.0, 2.0]),
+        lambda: DPIHTH().fit(np.eye(2), [10**400, 1]),
+    ):
+        with pytest.raises(ValueError, match="NaN or infinity"):
+            fit()
+
+
 @pytest.mark.parametrize(
     "data",
     [
-        np.array([["1.0", "secret-value"], ["2.0", "3.0"]], dtype=object),
+        np.array([["1.0", "secret-value DPIHTH"], ["2.0", "3.0"]], dtype=object),
         pd.DataFrame({"a": ["secret-value", "b"], "b": [1.0, 2.0]}),
         np.array([1.23456789, 2.0]),
         [[1.23456789, 2.0], [3.0]],

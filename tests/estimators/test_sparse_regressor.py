@@ -191,6 +191,16 @@ def test_strange_but_finite_data_neither_warn_nor_fail():
         assert np.isfinite(model.intercept_)
 
 
+@pytest.mark.parametrize(("dtype", "center", "extreme"), [(np.float64, 1e308, -1.7e308), (np.float32, 1e38, -3.4e38)])
+def test_no_warning_tells_of_an_extreme_record(dtype, center, extreme):
+    for value in (0.0, extreme):
+        table = X[:200].astype(dtype)
+        table[0, 0] = value
+        with warnings.catch_warnings(), np.errstate(all="raise"):
+            warnings.simplefilter("error")
+            PrivateSparseRegressor(epsilon=4.0, delta=1e-3, feature_center=center).fit(table, Y[:200])
+
+
 def test_float32_clone_and_seed_warning():
     with pytest.warns(NotPrivateWarning):
         model = seeded(X.astype(np.float32))

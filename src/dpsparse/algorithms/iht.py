@@ -27,6 +27,7 @@ class IHTResult:
     support: np.ndarray
 
 
+@np.errstate(all="ignore")
 def private_iht(rows, meter, *, loss, steps, sparsity, clip_bound, radius, calibration, clip_predictions=True):
     """Run one step on each of ``len(steps)`` disjoint parts of the rows.
 
@@ -64,6 +65,8 @@ def private_iht(rows, meter, *, loss, steps, sparsity, clip_bound, radius, calib
     for t, step in enumerate(steps):
         part = rows.part(t, len(steps))
         unit = step * grid.step * (loss.bound / WEIGHT_LEVELS) / part.n_records
+        if not 0 < unit < np.inf:
+            raise ValueError("step, clip_bound and the loss's bound are too extreme together: bring them nearer to 1")
         psi = loss.psi(part.residuals(coef, support, features))
         vector = part.weighted_sums(grid, weight_levels(psi, loss.bound))
         vector[support] += _whole(coef[support] / unit)
@@ -79,8 +82,9 @@ def _as_float64(values, _column):
 
 
 def _whole(values):
-    # Public numbers: what exceeds the integers' range may be cut without harm to privacy.
-    return np.rint(np.clip(values, -(2.0**61), 2.0**61)).astype(np.int64)
+    # Public numbers: what exceeds the integers' range may be cut without harm to privacy. A NaN must not reach the
+    # cast: it would become the smallest integer, wrap round in the sum above, and void the sensitivity.
+    return np.rint(np.clip(np.nan_to_num(values, nan=0.0), -(2.0**61), 2.0**61)).astype(np.int64)
 
 
 def _project(coef, radius):

@@ -52,6 +52,7 @@ class PursuitResult:
     scale_known: bool
 
 
+@np.errstate(all="ignore")
 def private_pursuit(
     rows, meter, *, sparsity, center=0.0, scale=1.0, response_center=None, response_scale=None, fit_intercept=True
 ):

@@ -53,8 +53,10 @@ class FeatureGrid:
     def levels(self, values, columns=slice(None)):
         """Integer levels of an array, in its own float dtype. `columns` says which features its columns are."""
         center, scale = self._public(columns)
-        per_step = np.asarray(1.0 / (self.step * scale), dtype=values.dtype)
-        return self._round(values - center.astype(values.dtype), per_step)
+        # Overflow is clipped like any large value; a warning would tell of a record.
+        with np.errstate(all="ignore"):
+            per_step = np.asarray(1.0 / (self.step * scale), dtype=values.dtype)
+            return self._round(values - center.astype(values.dtype), per_step)
 
     def units(self, values, columns=slice(None)):
         """Values in public units, (x - center) / scale, in float64 and off the grid."""
@@ -72,8 +74,7 @@ class FeatureGrid:
 
     @staticmethod
     def _round(centred, per_step):
-        with np.errstate(all="ignore"):
-            centred *= per_step
+        centred *= per_step
         np.clip(centred, -FEATURE_LEVELS, FEATURE_LEVELS, out=centred)
         np.rint(centred, out=centred)
         centred[np.isnan(centred)] = 0

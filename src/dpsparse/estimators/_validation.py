@@ -63,18 +63,21 @@ def validate_table(estimator, X, y=None, *, reset, min_samples=1):
     except (ValueError, TypeError) as error:
         if str(error).startswith("Input y contains"):
             raise ValueError(NOT_FINITE) from None
-        if str(error).startswith(_PUBLIC_MESSAGES) or type(estimator).__name__ in str(error).partition("\n")[0]:
+        if str(error).startswith(_PUBLIC_MESSAGES):
             raise
         if isinstance(error, TypeError):
             raise TypeError(NOT_NUMBERS) from None
         raise ValueError(NOT_NUMERIC) from None
+    except OverflowError:
+        raise ValueError(NOT_FINITE) from None
     X, y = checked if reset else (checked, None)
     X = _canonical(X) if sparse.issparse(X) else X
     _check_finite(X.data if sparse.issparse(X) else X)
     if y is not None:
         if y.dtype.kind not in "biuf":
             raise ValueError(NOT_NUMERIC)
-        y = np.asarray(y, dtype=np.float64)
+        with np.errstate(all="ignore"):
+            y = np.asarray(y, dtype=np.float64)
         _check_finite(y)
     return X, y
 

@@ -67,7 +67,7 @@ def epsilon_from_rho(rho: float, delta: float) -> float:
     if math.isinf(rho):
         return math.inf
     # Around the minimum alpha - 1 is near sqrt(log(1/delta) / rho); twelve powers of e on each side is ample.
-    middle = 0.5 * math.log(math.log(1 / delta) / rho)
+    middle = 0.5 * math.log(-math.log(delta) / rho)
     found = minimize_scalar(
         lambda t: _epsilon(rho, delta, math.exp(t)),
         bounds=(middle - 12, middle + 12),

@@ -55,7 +55,7 @@ def paper_peeling_scale(promise: Promise, sparsity: int, sensitivity: float) -> 
 
     It is not sound for every epsilon: the meter refuses it where neither zCDP nor pure composition covers it.
     """
-    spread = 2 * sensitivity * math.sqrt(3 * sparsity * math.log(1 / promise.delta))
+    spread = 2 * sensitivity * math.sqrt(-3 * sparsity * math.log(promise.delta))
     return promise.records_per_person * spread / promise.epsilon
 
 
