@@ -7,6 +7,9 @@ scaled to 1. Its constants were fitted by `benchmarks/calibrate_plan.py` on simu
   chance correlation of n records;
 - the squared error is that of estimating s effects from n records, plus an empirical law for what privacy adds, by
   noise and by effects missed, both inflated where neighbours are correlated, the more so the denser the effects lie.
+
+It is a rough guide. On settings it was not fitted on, three in five forecasts lie within 1.3 of the simulated error
+and nine in ten within a factor of 2 (`calibrate_plan.py --holdout`); correlated and crowded effects are the hardest.
 """
 
 import math
