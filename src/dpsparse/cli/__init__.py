@@ -5,6 +5,7 @@ import sys
 import click
 
 from dpsparse import __version__
+from dpsparse.cli.demo import demo
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -16,21 +17,7 @@ def cli(context, verbose):
     context.obj = {"verbose": verbose}
 
 
-@cli.command()
-@click.option("--epsilon", default=0.5, show_default=True, help="The promise; smaller is more private.")
-@click.option(
-    "--out",
-    default="dpsparse-demo.png",
-    show_default=True,
-    type=click.Path(dir_okay=False, writable=True),
-    help="Where the picture goes.",
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the synthetic data (not of the noise).")
-def demo(epsilon, out, seed):
-    """Fit privately on synthetic data: the promise, the findings, the price."""
-    from dpsparse.demo import run_demo
-
-    run_demo(epsilon, out, seed)
+cli.add_command(demo)
 
 
 def main(arguments=None):
