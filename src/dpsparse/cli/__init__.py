@@ -6,6 +6,7 @@ import click
 
 from dpsparse import __version__
 from dpsparse.cli.demo import demo
+from dpsparse.cli.reproduce import reproduce
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -17,7 +18,8 @@ def cli(context, verbose):
     context.obj = {"verbose": verbose}
 
 
-cli.add_command(demo)
+for command in (demo, reproduce):
+    cli.add_command(command)
 
 
 def main(arguments=None):

@@ -19,13 +19,13 @@ PICKS = 5  # features of the tables' models
 TEST_SHARE = 0.2
 
 
-def private_models(sparsity, epsilon, seed_of):
-    """Every private method in every setting, unfitted: (setting, method, model)."""
+def private_models(sparsity, epsilon, seed_of, **known):
+    """Every private method in every setting, unfitted: (setting, method, model); `known` is told to ours alone."""
     promise = {"sparsity": sparsity, "epsilon": epsilon}
     for setting, options in SETTINGS.items():
         for name, method in METHODS.items():
             yield setting, name, method(**promise, **options, random_state=seed_of(setting, name))
-    yield OURS, OURS, PrivateSparseRegressor(**promise, random_state=seed_of(OURS, OURS))
+    yield OURS, OURS, PrivateSparseRegressor(**promise, **known, random_state=seed_of(OURS, OURS))
 
 
 def noise_seed(*key):
@@ -135,35 +135,36 @@ class Split:
         return 5_000_000 * self.draws
 
     def rows(self):
-        """One row for each fit: test error and the features picked."""
-        X, y, names = real_data(self.loader, self.target)
+        """One row for each fit: test error in the response's own units, and the features picked."""
+        X, y, unit, names = real_data(self.loader, self.target)
         train, test = next(ShuffleSplit(1, test_size=TEST_SHARE, random_state=FIRST_SEED + self.split).split(X))
         rows = []
 
         def add(setting, method, draw, predicted, picked):
-            error = float(np.abs(predicted - y[test]).mean())
+            error = float(unit * np.abs(predicted - y[test]).mean())
             rows.append({
                 "table": self.table, "split": self.split, "setting": setting, "method": method, "draw": draw,
                 "mae": error, "picked": [names[j] for j in picked], "d": X.shape[1], "n_train": train.size,
             })  # fmt: skip
 
         add("non-private", MEDIAN, 0, np.full(test.size, np.median(y[train])), ())
-        for method, sparsity in ((LASSO, None), (CUT, PICKS)):
-            model = AdaHuberCV(sparsity=sparsity, random_state=self.split).fit(X[train], y[train])
-            add("non-private", method, 0, model.predict(X[test]), model.support_)
+        model = AdaHuberCV(sparsity=PICKS, random_state=self.split).fit(X[train], y[train])
+        add("non-private", CUT, 0, model.predict(X[test]), model.support_)
         for draw in range(self.draws):
 
             def seed_of(setting, method, draw=draw):
                 return noise_seed(self.table, self.split, draw, setting, method)
 
-            for setting, method, model in private_models(PICKS, self.epsilon, seed_of):
+            # The others take a response of centre 0 and scale 1 for granted, so ours is told as much.
+            known = {"response_center": 0.0, "response_scale": 1.0}
+            for setting, method, model in private_models(PICKS, self.epsilon, seed_of, **known):
                 model.fit(X[train], y[train])
                 add(setting, method, draw, model.predict(X[test]), model.support_)
         return rows
 
 
 def real_data(loader, target):
-    """Features and response in units of their spread, and the features' names.
+    """Features and response in units of their spread, the response's unit, and the features' names.
 
     Columns are standardised by their own mean and standard deviation and the response by its median and median
     absolute deviation, over the whole table, as if these were public. They are not: this reads the data, and helps
@@ -172,10 +173,10 @@ def real_data(loader, target):
     data = fetch_nci60() if loader == "nci60" else fetch_metabric(target=target, features="all")
     X = data.data.astype(np.float64)
     center = np.median(data.target)
-    y = (data.target - center) / (1.4826 * np.median(np.abs(data.target - center)))
+    unit = float(1.4826 * np.median(np.abs(data.target - center)))
     names = [re.sub("^mut_(.*)", r"\1 (mutation)", name.removeprefix("expr_")) for name in data.feature_names]
     spread = X.std(axis=0)
-    return (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0), y, names
+    return (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0), (data.target - center) / unit, unit, names
 
 
 def run(task):

@@ -1,12 +1,18 @@
 """`reproduce`: run what is missing, then write results, figures, verdicts and one report."""
 
+from collections import Counter
 from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from dpsparse.datasets import fetch_metabric, fetch_nci60
 from dpsparse.paper.designs import FULL, PANELS, PARTS, QUICK, TABLES
 from dpsparse.paper.experiments import Cell, Pilot, Split
 from dpsparse.paper.results import Results
 from dpsparse.paper.runner import Store
+from dpsparse.paper.write import write_all
 
 
 def size_of(quick, repeats):
@@ -91,3 +97,51 @@ def run_all(parts, size, out, jobs, progress):
         tuple(row for task in cells for row in store.rows(task)),
         tuple(row for task in splits for row in store.rows(task)),
     )
+
+
+def reproduce_parts(parts, *, quick, repeats, jobs, out, console=None):
+    """Run the parts, show progress, write everything, and tell the verdicts.
+
+    Parameters
+    ----------
+    parts : sequence of str
+        Names of `PARTS`; "all" or none for all of them.
+    quick : bool
+        Small data and few repetitions.
+    repeats : int or None
+        Repetitions and splits.
+    jobs : int
+        Processes.
+    out : str or path
+        Folder of the results.
+    console : rich.console.Console, optional
+        Where the text goes.
+    """
+    console = console or Console()
+    asked = tuple(parts) or ("all",)
+    for part in asked:
+        if part not in (*PARTS, "all"):
+            raise ValueError(f"there is no part {part!r}; choose from {', '.join(PARTS)} or all")
+    chosen = PARTS if "all" in asked else tuple(part for part in PARTS if part in asked)
+    left_out = missing_data(chosen)
+    for part, reason in left_out.items():
+        if "all" not in asked:
+            raise FileNotFoundError(reason)
+        console.print(f"[bold]{part} is left out[/]: {reason}", highlight=False)
+    Path(out).mkdir(parents=True, exist_ok=True)
+    columns = (TextColumn("fits"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console) as bar:
+        task = bar.add_task("fits")
+        results = run_all(
+            tuple(part for part in chosen if part not in left_out),
+            size_of(quick, repeats),
+            out,
+            jobs,
+            lambda done, total: bar.update(task, completed=done, total=total),
+        )
+    options = "".join([" --quick" * quick, f" --repeats {repeats}" if repeats else ""])
+    words = "all" if "all" in asked else " ".join(chosen)
+    verdicts = write_all(results, out, f"dpsparse reproduce {words}{options}", left_out)
+    counts = Counter(verdict.verdict for verdict in verdicts)
+    told = ", ".join(f"{count} {word}" for word, count in counts.items())
+    console.print(f"{len(verdicts)} verdicts: {told}. Report: {Path(out) / 'report.html'}", highlight=False)
