@@ -70,9 +70,9 @@ CLAIMS = (
     ),
     Claim(
         "5.2, Figures 2a, 2b", "DP-IHT-L generally outperforms DP-IHT-H",
-        "on average over the grids of n and d, at each zeta", ("n", "d"), LOOPS,
+        "on average over the grids of n and d and both zeta", ("n", "d"), LOOPS,
         lambda v: [
-            Comparison(f"zeta = {zeta:g}", v.mean_gap(("n", "d"), zeta, "DP-IHT-H", "DP-IHT-L")) for zeta in BOTH_TAILS
+            Comparison("mean", sum(v.mean_gap(("n", "d"), zeta, "DP-IHT-H", "DP-IHT-L") for zeta in BOTH_TAILS) / 2)
         ],
     ),
     Claim(

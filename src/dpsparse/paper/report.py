@@ -239,8 +239,9 @@ def _choices(results, about):
         "bound on a residual, and so its noise, some thirty times that of tau = 1.",
         "adaHuber: the lasso with the lambda of least l2 error on a pilot data set of its own, one a setting; cut to "
         "s*: its s* largest coefficients, refitted. In the tables lambda is cross-validated in each split.",
-        "Tables: features and response are scaled by the whole table's mean and spread, as if public; the paper "
-        "does not say what it did. All private methods take the response's centre and scale for known. Intervals over splits use Nadeau and Bengio's correction for shared records.",
+        "Tables: features and response are scaled by the whole table's mean and spread, as if public; the paper does "
+        "not say what it did. All private methods take the response's centre and scale for known. Intervals over "
+        "splits use Nadeau and Bengio's correction for shared records.",
     )])  # fmt: skip
     versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
     yield f"Versions: {versions}. Run it again with: {about['command']}."
