@@ -8,7 +8,9 @@ import hashlib
 import importlib.metadata
 import json
 import multiprocessing
+import os
 import platform
+import threading
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from pathlib import Path
 
@@ -63,7 +65,7 @@ class Store:
         if not missing:
             return
         # Spawned, not forked: a fork would copy the locks of running threads. One thread each, and a big task first.
-        pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_one_thread)
+        pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_start_worker)
         try:
             weights = {}
             queue = sorted(missing, key=lambda task: -task.weight)
@@ -78,10 +80,17 @@ class Store:
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _one_thread():
+def _start_worker():
     import threadpoolctl
 
     threadpoolctl.threadpool_limits(1)
+    # A worker whose parent was killed would wait for work for ever.
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent():
+    multiprocessing.parent_process().join()
+    os._exit(1)
 
 
 def _run_and_write(task, path):

@@ -1,5 +1,6 @@
 """Writes what a run found: results as Parquet and JSON, figures, and the report."""
 
+import io
 import json
 import subprocess
 from dataclasses import asdict
@@ -8,8 +9,8 @@ from pathlib import Path
 import dpsparse
 from dpsparse.paper import figures
 from dpsparse.paper.claims import CLAIMS
-from dpsparse.paper.designs import FIRST_SEED
-from dpsparse.paper.report import report_page
+from dpsparse.paper.designs import FIRST_SEED, SETTINGS
+from dpsparse.paper.report import NOTHING, report_page
 from dpsparse.paper.runner import source_digest, versions
 from dpsparse.paper.tables import summarise
 from dpsparse.paper.verdicts import all_views, judge
@@ -75,8 +76,23 @@ def write_all(results, out, command, left_out):
         "tables": {name: [asdict(row) for row in rows] for name, rows in tables.items()},
     }
     write_whole(out / "results.json", json.dumps(plain, indent=1) + "\n")
+    write_whole(out / "verdicts.md", verdicts_markdown(verdicts))
     write_whole(out / "report.html", report_page(results, about, verdicts, tables, pictures, left_out))
     return verdicts
+
+
+def verdicts_markdown(verdicts):
+    """The verdicts as a Markdown table: a row a claim, a column a setting, its data sets in turn."""
+    rows = {}
+    for verdict in verdicts:
+        cells = rows.setdefault((verdict.number, verdict.claim), {setting: [] for setting in SETTINGS})
+        setting = next(setting for setting in SETTINGS if verdict.view.startswith(setting))
+        cells[setting].append(verdict.verdict + NOTHING * verdict.says_nothing)
+    lines = [f"| | claim | {' | '.join(SETTINGS)} |", "|---" * (2 + len(SETTINGS)) + "|"]
+    for (number, claim), cells in rows.items():
+        found = " | ".join(" / ".join(cells[setting]) for setting in SETTINGS)
+        lines.append(f"| {number} | {claim.quote} ({claim.source}) | {found} |")
+    return "\n".join(lines) + "\n"
 
 
 def _plain_verdict(verdict):
@@ -105,8 +121,6 @@ def _pictures(results, folder):
 
 
 def _write_rows(path, rows):
-    import io
-
     import pyarrow
     import pyarrow.parquet
 
