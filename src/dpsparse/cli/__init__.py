@@ -6,6 +6,8 @@ import click
 
 from dpsparse import __version__
 from dpsparse.cli.demo import demo
+from dpsparse.cli.files import bounds, fit, inspect, predict
+from dpsparse.cli.plan import plan
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -17,7 +19,8 @@ def cli(context, verbose):
     context.obj = {"verbose": verbose}
 
 
-cli.add_command(demo)
+for command in (demo, fit, bounds, predict, inspect, plan):
+    cli.add_command(command)
 
 
 def main(arguments=None):
