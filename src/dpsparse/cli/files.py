@@ -28,11 +28,11 @@ class _Sparsity(click.ParamType):
 
 @contextmanager
 def _collected(notes):
-    """Put the estimators' warnings, which tell public facts, in a list of notes."""
+    """Put the estimators' warnings, which tell public facts, in a list of notes; leave out those of other projects."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
-    notes += [str(warning.message) for warning in caught]
+    notes += [str(warning.message) for warning in caught if warning.category is UserWarning]
 
 
 @click.command()

@@ -66,7 +66,9 @@ def _draw(plans, out):
         import matplotlib.pyplot as plt
 
         axes = plans[0].plot()
+        axes.lines[-1].set_label("epsilon = " + ", ".join(f"{at.epsilon:g}" for at in plans))
         for at in plans[1:]:
             axes.axvline(at.epsilon, color="tab:gray", linestyle=":")
+        axes.legend()
         axes.figure.savefig(stream, format=kind, dpi=150)
         plt.close(axes.figure)

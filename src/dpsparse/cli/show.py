@@ -53,10 +53,10 @@ def _plain_words(record):
     # Bayes' rule on two versions of a record at odds of 1:1, the likelihood ratio at its bound.
     sure = 100 / (1 + math.exp(-record.epsilon))
     return (
-        f"Somebody in doubt between two versions of one person's data, at even odds, and who knows everybody else's, is "
-        f"at most {sure:.3g} % sure after seeing this model, but for a chance of about {record.delta:.1g}. The promise "
-        "covers this fit alone: every further fit on the same people adds to it. It does not hide the number of records, "
-        "the names of the columns, or what is true of people in general."
+        f"Somebody who knows everybody else's data, and is in doubt between two versions of one person's at even odds, "
+        f"is at most {sure:.3g} % sure after seeing this model, but for a chance of about {record.delta:.1g}. The "
+        "promise covers this fit alone: every further fit on the same people adds to it. It does not hide the number "
+        "of records, the names of the columns, or what is true of people in general."
     )
 
 
@@ -76,19 +76,20 @@ def _effects(console, model):
     table.add_row("(intercept)", _number(model.intercept), "", "")
     _say(console, "Effects", f"on {model.target}, for a step of 1 of each feature")
     console.print(table)
-    if not all(effect.clear for effect in model.effects):
-        _say(console, "Not clear", "the largest of so many features without effect would look like this")
-    if not all(effect.centred for effect in model.effects):
-        _say(console, "Centre off", "by more than the feature's spread; better public bounds would help")
     if not model.effects:
         _say(console, "Nothing found", "no effect stands clear of the noise")
-    if not model.response_scale_known:
+    elif not model.response_scale_known:
         _say(
             console,
-            "Response",
-            "its scale could not be learned, so no effect stands clear; "
-            "put a public center and scale under [response] in the bounds file",
+            "Nothing learned",
+            "the response's scale could not be found; give more epsilon, or put its public center and scale under "
+            "[response] in the bounds file",
         )
+    else:
+        if not all(effect.clear for effect in model.effects):
+            _say(console, "Not clear", "the largest of so many features without effect would look like this")
+        if not all(effect.centred for effect in model.effects):
+            _say(console, "Centre off", "by more than the feature's spread; better public bounds would help")
 
 
 def _number(value):

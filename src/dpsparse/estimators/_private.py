@@ -74,7 +74,8 @@ class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X, _ = validate_table(self, X, reset=False)
-        return safe_sparse_dot(X, self.coef_) + self.intercept_
+        with np.errstate(all="ignore"):
+            return safe_sparse_dot(X, self.coef_) + self.intercept_
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

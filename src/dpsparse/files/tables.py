@@ -1,11 +1,12 @@
 """Tables of people: CSV, Parquet and npy files, read strictly into floats.
 
 Names, number and kinds of the columns are public; values are not. Readers of other projects quote values in their
-errors, so whatever they raise is replaced by a text of ours.
+errors, so whatever they raise is replaced by a text of ours, and their warnings are left out.
 """
 
 import os
 import re
+import warnings
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -58,7 +59,9 @@ class Table:
     @contextmanager
     def _readable(self):
         try:
-            yield
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                yield
         except (FileError, MemoryError):
             raise
         except ImportError:
