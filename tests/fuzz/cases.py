@@ -134,9 +134,9 @@ class Fuzzer:
         return None
 
     def _is_name(self, broken):
-        """Whether the break has turned a value into a column's name, which is public."""
-        if broken is None or broken.suffix not in (".csv", ".parquet"):
-            return False
+        """Whether the break has turned a value into a name, of a column or in the bounds, which is public."""
+        if broken is None or broken.suffix == ".toml":
+            return True
         with contextlib.suppress(ValueError):
             return any(secret in name for name in open_table(broken).names for secret in SECRETS)
         return False

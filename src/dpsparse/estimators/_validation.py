@@ -114,11 +114,17 @@ def _refuse_type(values):
 
 
 def _checked_indices(X):
-    if X.format not in ("csr", "csc", "bsr"):
-        return X
+    """The matrix rebuilt from its arrays, if compiled code may follow its indices: they can be set at will."""
     try:
+        if X.format == "coo":
+            return type(X)((X.data, (X.row, X.col)), shape=X.shape)
+        if X.format not in ("csr", "csc", "bsr"):
+            return X
         fresh = type(X)((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
         fresh.check_format(full_check=True)
+        # scipy's full check passes over a matrix without entries.
+        if (fresh.indptr[1:] < fresh.indptr[:-1]).any():
+            raise ValueError
     except (ValueError, IndexError):
         raise ValueError(BROKEN_SPARSE) from None
     return fresh
@@ -126,7 +132,7 @@ def _checked_indices(X):
 
 def _canonical(X):
     """Duplicates summed, in a copy if there are any: the caller's matrix is never changed, nor its flags trusted."""
-    fresh = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
+    fresh = _checked_indices(sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape, copy=False))
     if not fresh.has_canonical_format:
         fresh = fresh.copy()
         with np.errstate(all="ignore"):

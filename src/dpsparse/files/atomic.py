@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dpsparse.files.strict import FileError
@@ -35,18 +35,19 @@ def atomic_file(path, inputs=()):
     target = Path(os.path.realpath(path))
     if any(target == Path(os.path.realpath(source)) for source in inputs):
         raise FileError(f"cannot write {path}: it is one of the files read; choose another name")
-    if target.exists() and not (target.is_file() and os.access(target, os.W_OK)):
-        raise FileError(f"cannot write {path}: it is a folder, a device or read-only; choose another name")
-    # In the same folder, so that the last step is a rename.
-    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    # In the same folder and longer than the name itself, so that the last step, a rename, succeeds if this does.
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
         with _opened(temporary, path) as stream:
+            if target.exists() and not (target.is_file() and os.access(target, os.W_OK)):
+                raise FileError(f"cannot write {path}: it is a folder, a device or read-only; choose another name")
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(temporary, target)
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
 
 
 def _opened(temporary, path):

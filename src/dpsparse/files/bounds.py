@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 
 from dpsparse.estimators.sparse_regressor import scale_from_bounds
 from dpsparse.files.features import Feature, one_hot
-from dpsparse.files.strict import FileError, read_toml
+from dpsparse.files.strict import FileError, quoted, read_toml
 
 UNFILLED = "?"
 
@@ -84,10 +84,10 @@ class Bounds:
         """
         for name in (*self.columns, *self.drop):
             if name not in names:
-                raise FileError(f"{self.where}: the data have no column {name!r}")
+                raise FileError(f"{self.where}: the data have no column {quoted(name)}")
         if target in self.columns or target in self.drop:
             raise FileError(
-                f"{self.where}: {target!r} is the target; delete it there, or put its public centre and scale "
+                f"{self.where}: {quoted(target)} is the target; delete it there, or put its public centre and scale "
                 "under [response]"
             )
         features = []
@@ -97,11 +97,11 @@ class Bounds:
                 continue
             if known is None:
                 raise FileError(
-                    f"{self.where}: column {name!r} has no bounds; add [columns.{json.dumps(name)}] or [default]"
+                    f"{self.where}: column {quoted(name)} has no bounds; add [columns.{json.dumps(name)}] or [default]"
                 )
             features += one_hot(name, known) if isinstance(known, list) else [Feature(name, *known)]
         if not features:
-            raise FileError(f"no column is left beside the target {target!r}; the data need features")
+            raise FileError(f"no column is left beside the target {quoted(target)}; the data need features")
         if len({feature.name for feature in features}) < len(features):
             raise FileError(f"{self.where}: a column and a category have the same name")
         return features

@@ -143,15 +143,12 @@ class Fields:
     def table(self, key, default=_REQUIRED):
         """A table within."""
         value = self.take(key, default)
-        return value if value is default else Fields(value, self._within(key))
+        return value if value is default else Fields(value, f"{self.where}: {quoted(key)}")
 
     def tables(self, key):
         """A list of tables."""
         rows = self._checked(key, lambda value: isinstance(value, list), "a list", _REQUIRED)
-        return [Fields(row, f"{self._within(key)}[{place}]") for place, row in enumerate(rows)]
-
-    def _within(self, key):
-        return f"{self.where}: {key}"
+        return [Fields(row, f"{self.where}: {key}[{place}]") for place, row in enumerate(rows)]
 
     def finish(self):
         """Refuse keys that were not taken."""
@@ -159,6 +156,11 @@ class Fields:
             raise FileError(
                 f"{self.where} has an unknown entry {ascii(next(iter(self._data)))[:80]}; check its spelling"
             )
+
+
+def quoted(name):
+    """A name as messages show it: in quotes, escaped, and cut where it is very long."""
+    return repr(name) if len(name) <= 100 else repr(name[:100]) + "..."
 
 
 def is_name(value):

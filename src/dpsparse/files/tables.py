@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpsparse.files.strict import FileError, checked_path, is_name
+from dpsparse.files.strict import FileError, checked_path, is_name, quoted
 
 _NO_ARROW = "reading CSV and Parquet needs pyarrow: pip install 'dpsparse[data]'"
 
@@ -73,7 +73,7 @@ class Table:
         """Raise FileError unless the table has these columns."""
         for name in names:
             if name not in self.names:
-                raise FileError(f"{self.path} has no column {name!r}")
+                raise FileError(f"{self.path} has no column {quoted(name)}")
 
     def text_columns(self):
         """The names of the columns that hold text."""
@@ -123,7 +123,7 @@ class ArrowTable(Table):
             found = compute.index_in(columns[name].cast(string()), value_set=pyarrow.array(public, string()))
             if found.null_count:
                 raise FileError(
-                    f"{self.path}: column {name!r} has a missing value or a category that is not public; "
+                    f"{self.path}: column {quoted(name)} has a missing value or a category that is not public; "
                     "list every category in the bounds file"
                 )
             codes[name] = found.to_numpy()
@@ -132,7 +132,7 @@ class ArrowTable(Table):
     def not_numbers(self, name):
         """The error for text in a column of numbers."""
         return FileError(
-            f"{self.path}: column {name!r} holds text; list its public categories in the bounds file, or drop it there"
+            f"{self.path}: column {quoted(name)} holds text; in the bounds file list its public categories, or drop it"
         )
 
 
