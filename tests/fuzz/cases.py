@@ -78,7 +78,7 @@ class Fuzzer:
             ("good.csv", "good.toml", "y", "good.json"),
             ("good.npy", "numbered.toml", "2", "numbered.json"),
         ):
-            options = ["--target", target, "--epsilon", "1", "--sparsity", "2", "--bounds", self.folder / bounds]
+            options = ["--target", target, "--epsilon", "9", "--sparsity", "2", "--bounds", self.folder / bounds]
             main(["fit", str(self.folder / data), *map(str, options), "--json", "--out", str(self.folder / name)])
         self.files = {file.name: file.read_bytes() for file in self.folder.iterdir()}
 
@@ -159,7 +159,7 @@ def fit(fuzzer, rng):
     name = _table(rng)
     path, out = fuzzer.broken(name, rng), fuzzer.folder / "out.json"
     numbered = name.endswith("npy")
-    arguments = ["fit", str(path), "--target", "2" if numbered else "y", "--epsilon", "1", "--sparsity", "2"]
+    arguments = ["fit", str(path), "--target", "2" if numbered else "y", "--epsilon", "9", "--sparsity", "2"]
     if rng.random() < 0.9:
         arguments += ["--bounds", str(fuzzer.folder / ("numbered.toml" if numbered else "good.toml"))]
     arguments += ["--out", str(out)] + ["--json"] * (rng.random() < 0.2)
@@ -169,7 +169,7 @@ def fit(fuzzer, rng):
 def bounds(fuzzer, rng):
     """Fit with broken bounds."""
     path, out = fuzzer.broken("good.toml", rng), fuzzer.folder / "out.json"
-    arguments = ["fit", str(fuzzer.folder / "good.csv"), "--target", "y", "--epsilon", "1", "--sparsity", "1"]
+    arguments = ["fit", str(fuzzer.folder / "good.csv"), "--target", "y", "--epsilon", "9", "--sparsity", "1"]
     return path, [*arguments, "--bounds", str(path), "--out", str(out)], lambda told: load_model(out) and None
 
 

@@ -57,7 +57,13 @@ class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
             NotPrivateWarning,
             stacklevel=4,
         )
-        return SeededSource(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        try:
+            generator = check_random_state(self.random_state)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"random_state={self.random_state!r} must be None, a whole number from 0 to 2**32 - 1, or a RandomState"
+            ) from None
+        return SeededSource(generator.randint(np.iinfo(np.int32).max))
 
     def predict(self, X):
         """Predict responses; it reads nothing but the released coefficients.

@@ -1,6 +1,5 @@
 """Input checks whose messages come from public facts: shapes, dtypes, parameters, never from a value."""
 
-import math
 import numbers
 import warnings
 
@@ -13,6 +12,9 @@ NOT_FINITE = "Input contains NaN or infinity; the data must be finite: drop or i
 NOT_NUMBERS = "every entry, as float()'s argument must be a string or a real number; encode other objects first"
 NOT_NUMERIC = "Input could not be converted to numbers; encode text and categories as numbers first"
 BROKEN_SPARSE = "Input is a sparse matrix with inconsistent or out-of-range indices; rebuild it from its triplets"
+
+# Public numbers beyond this have squares and products that overflow.
+LARGEST = 1e100
 
 # scikit-learn's messages that speak of shapes, names and types only; any other might quote a value.
 _PUBLIC_MESSAGES = (
@@ -150,21 +152,22 @@ def _check_finite(values):
 
 
 def check_number(name, value, *, above=None, remedy):
-    """Raise ValueError unless `value` is a finite real number, above `above` if that is given."""
+    """Raise ValueError unless `value` is a real number of ordinary size, above `above` if that is given."""
     if (
         isinstance(value, bool)
         or not isinstance(value, numbers.Real)
-        or not math.isfinite(value)
+        or not abs(value) <= LARGEST
         or (above is not None and not value > above)
+        or (above == 0 and value < 1 / LARGEST)
     ):
-        limit = "" if above is None else f" above {above}"
-        raise ValueError(f"{name}={value!r} must be a finite number{limit}; {remedy}")
+        limit = f"within +-{LARGEST:g}" if above is None else f"above {above} and from {1 / LARGEST:g} to {LARGEST:g}"
+        raise ValueError(f"{name}={value!r} must be a finite number {limit}; {remedy}")
 
 
 def check_count(name, value, *, remedy):
-    """Raise ValueError unless `value` is a whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
-        raise ValueError(f"{name}={value!r} must be a whole number of at least 1; {remedy}")
+    """Raise ValueError unless `value` is a whole number of at least 1, and below 2^53 so that floats can hold it."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not 1 <= value < 2**53:
+        raise ValueError(f"{name}={value!r} must be a whole number of at least 1 and below 2**53; {remedy}")
 
 
 def check_choice(name, value, choices):
