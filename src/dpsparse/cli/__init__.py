@@ -39,5 +39,6 @@ def main(arguments=None):
     except Exception as error:
         if "-v" in arguments or "--verbose" in arguments:
             raise
-        click.echo(f"dpsparse: {error} (add -v before the command for a traceback)", err=True)
+        told = " ".join(str(error).split()) or type(error).__name__
+        click.echo(f"dpsparse: {told} (add -v before the command for a traceback)", err=True)
         sys.exit(1)

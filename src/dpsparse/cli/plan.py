@@ -51,24 +51,14 @@ def _or_none(count):
 
 
 def _draw(plans, out):
-    from pathlib import Path
+    import matplotlib
 
-    from dpsparse.files.atomic import atomic_file
-    from dpsparse.files.strict import FileError
+    from dpsparse.files.pictures import save_picture
 
-    kind = Path(out).suffix.lower().removeprefix(".")
-    if kind not in ("png", "pdf", "svg"):
-        raise FileError(f"--out {out}: the picture's name must end in .png, .pdf or .svg")
-    with atomic_file(out) as stream:
-        import matplotlib
-
-        matplotlib.use("Agg")
-        import matplotlib.pyplot as plt
-
-        axes = plans[0].plot()
-        axes.lines[-1].set_label("epsilon = " + ", ".join(f"{at.epsilon:g}" for at in plans))
-        for at in plans[1:]:
-            axes.axvline(at.epsilon, color="tab:gray", linestyle=":")
-        axes.legend()
-        axes.figure.savefig(stream, format=kind, dpi=150)
-        plt.close(axes.figure)
+    matplotlib.use("Agg")
+    axes = plans[0].plot()
+    axes.lines[-1].set_label("epsilon = " + ", ".join(f"{at.epsilon:g}" for at in plans))
+    for at in plans[1:]:
+        axes.axvline(at.epsilon, color="tab:gray", linestyle=":")
+    axes.legend()
+    save_picture(axes.figure, out)
