@@ -35,7 +35,7 @@ def _collected(notes):
     notes += [str(warning.message) for warning in caught if warning.category is UserWarning]
 
 
-@click.command()
+@click.command(short_help="Fit privately on a table.")
 @click.argument("data", type=click.Path())
 @click.option("--target", required=True, help="The column to explain; its number, from 0, in an npy file.")
 @click.option("--epsilon", type=float, required=True, help="The promise to each person; smaller is more private.")
@@ -127,7 +127,7 @@ def init(data, target, out, as_json):
         )
 
 
-@click.command()
+@click.command(short_help="Predict with a fitted model.")
 @click.argument("model", type=click.Path())
 @click.argument("data", type=click.Path())
 @_out("Where the predictions go, as CSV; printed unless given.")
@@ -151,7 +151,7 @@ def predict(model, data, out, as_json):
         click.echo(f"{out}: {len(found):,} predictions")
 
 
-@click.command()
+@click.command(short_help="Tell what a model promises and found.")
 @click.argument("model", type=click.Path())
 @AS_JSON
 def inspect(model, as_json):

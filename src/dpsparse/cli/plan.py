@@ -11,7 +11,7 @@ def _numbers(context, parameter, value):
     return sorted(set(found))
 
 
-@click.command()
+@click.command(short_help="Forecast what each epsilon buys.")
 @click.option("--n", type=int, required=True, help="Records.")
 @click.option("--d", type=int, required=True, help="Features.")
 @click.option("--sparsity", type=int, default=5, show_default=True, help="Features to pick.")

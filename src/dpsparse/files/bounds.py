@@ -82,8 +82,9 @@ class Bounds:
         >>> [feature.name for feature in bounds.features(["id", "age", "sex", "cost"], target="cost")]
         ['age', 'sex=f', 'sex=m']
         """
+        present, dropped = set(names), {target, *self.drop}
         for name in (*self.columns, *self.drop):
-            if name not in names:
+            if name not in present:
                 raise FileError(f"{self.where}: the data have no column {quoted(name)}")
         if target in self.columns or target in self.drop:
             raise FileError(
@@ -92,9 +93,9 @@ class Bounds:
             )
         features = []
         for name in names:
-            known = self.columns.get(name, self.default)
-            if name == target or name in self.drop:
+            if name in dropped:
                 continue
+            known = self.columns.get(name, self.default)
             if known is None:
                 raise FileError(
                     f"{self.where}: column {quoted(name)} has no bounds; add [columns.{json.dumps(name)}] or [default]"

@@ -71,8 +71,9 @@ class Table:
 
     def require(self, names):
         """Raise FileError unless the table has these columns."""
+        known = set(self.names)
         for name in names:
-            if name not in self.names:
+            if name not in known:
                 raise FileError(f"{self.path} has no column {quoted(name)}")
 
     def text_columns(self):
