@@ -13,8 +13,8 @@ FOLDER = Path(__file__).parent
 
 
 def test_thousands_of_broken_files_end_in_a_result_or_in_one_line():
-    """Half a minute, of 100,000 cases that take a quarter of an hour: `python tests/fuzz/run.py`."""
-    done = subprocess.run([sys.executable, str(FOLDER / "run.py"), "--seconds", "30"], capture_output=True, text=True)
+    """As many as half a minute allows; `python tests/fuzz/run.py` runs 100,000."""
+    done = subprocess.run([sys.executable, str(FOLDER / "run.py"), "--seconds", "25"], capture_output=True, text=True)
     print(done.stdout)
     assert done.returncode == 0, done.stdout + done.stderr
     cases = int(done.stdout.splitlines()[-1].split()[0].replace(",", ""))
