@@ -98,7 +98,9 @@ class Fuzzer:
 
     def _call(self, arguments):
         told, out = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stderr(told), contextlib.redirect_stdout(out), warnings.catch_warnings():
+        # In the folder, so that an --out made at random is noticed there and removed.
+        here = contextlib.chdir(self.folder)
+        with here, contextlib.redirect_stderr(told), contextlib.redirect_stdout(out), warnings.catch_warnings():
             warnings.simplefilter("always")
             try:
                 main(arguments)
