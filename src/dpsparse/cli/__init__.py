@@ -8,6 +8,7 @@ from dpsparse import __version__
 from dpsparse.cli.demo import demo
 from dpsparse.cli.files import bounds, fit, inspect, predict
 from dpsparse.cli.plan import plan
+from dpsparse.cli.reproduce import reproduce
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -19,7 +20,7 @@ def cli(context, verbose):
     context.obj = {"verbose": verbose}
 
 
-for command in (demo, fit, bounds, predict, inspect, plan):
+for command in (demo, fit, bounds, predict, inspect, plan, reproduce):
     cli.add_command(command)
 
 
