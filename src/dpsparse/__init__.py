@@ -18,7 +18,9 @@ _HOME = {
     "NotPrivateWarning": "privacy.noise",
     "PrivacyRecord": "privacy.record",
     "PrivateSparseRegressor": "estimators.sparse_regressor",
+    "load_model": "files.model_file",
     "plan": "planning",
+    "save_model": "files.model_file",
     "scale_from_bounds": "estimators.sparse_regressor",
     "theory_parameters": "algorithms.theory",
 }

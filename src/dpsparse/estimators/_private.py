@@ -57,7 +57,13 @@ class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
             NotPrivateWarning,
             stacklevel=4,
         )
-        return SeededSource(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        try:
+            generator = check_random_state(self.random_state)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"random_state={self.random_state!r} must be None, a whole number from 0 to 2**32 - 1, or a RandomState"
+            ) from None
+        return SeededSource(generator.randint(np.iinfo(np.int32).max))
 
     def predict(self, X):
         """Predict responses; it reads nothing but the released coefficients.
@@ -74,7 +80,8 @@ class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X, _ = validate_table(self, X, reset=False)
-        return safe_sparse_dot(X, self.coef_) + self.intercept_
+        with np.errstate(all="ignore"):
+            return safe_sparse_dot(X, self.coef_) + self.intercept_
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

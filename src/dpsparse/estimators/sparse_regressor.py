@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from dpsparse.algorithms.pursuit import private_pursuit
 from dpsparse.engine.rows import rows_of
 from dpsparse.estimators._private import PrivateLinearRegressor, as_dtype
-from dpsparse.estimators._validation import cap_sparsity, check_count, check_number, validate_table
+from dpsparse.estimators._validation import LARGEST, cap_sparsity, check_count, check_number, validate_table
 from dpsparse.planning import plan
 
 
@@ -176,8 +176,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         n, d = X.shape
         center = self._per_feature("feature_center", self.feature_center, d)
         scale = self._per_feature("feature_scale", self.feature_scale, d)
-        if not (scale > 0).all():
-            raise ValueError("feature_scale must be above 0 for every feature; use 1 where nothing better is known")
+        _check_sizes(center, scale)
         auto = self.sparsity == "auto"
         sparsity = cap_sparsity(self.max_sparsity if auto else self.sparsity, d, "max_sparsity" if auto else "sparsity")
         meter = self._open_meter(n)
@@ -303,6 +302,16 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         if set(by_name) != set(columns):
             raise ValueError(f"{name} must name each column of X once; pass an array to go by position")
         return [by_name[column] for column in columns]
+
+
+def _check_sizes(center, scale):
+    if not (np.abs(center) <= LARGEST).all():
+        raise ValueError(f"feature_center must lie within +-{LARGEST:g} for every feature")
+    if not ((scale >= 1 / LARGEST) & (scale <= LARGEST)).all():
+        raise ValueError(
+            f"feature_scale must be above 0 for every feature, from {1 / LARGEST:g} to {LARGEST:g}; "
+            "use 1 where nothing better is known"
+        )
 
 
 def _warn_if_hopeless(n, d, sparsity, promise):
