@@ -3,7 +3,7 @@ import stat
 
 import pytest
 
-from dpsparse.files.atomic import atomic_file
+from dpsparse.files.atomic import atomic_file, write_file
 from dpsparse.files.strict import FileError
 
 
@@ -58,3 +58,12 @@ def test_what_cannot_be_written_is_refused_at_once(tmp_path, name):
 def test_a_device_is_never_replaced():
     with pytest.raises(FileError, match="a device"), atomic_file("/dev/null"):
         pytest.fail("it was opened")
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path):
+    path = tmp_path / "kept.txt"
+    write_file(path, "old")
+    with pytest.raises(TypeError):
+        write_file(path, 3)
+    assert path.read_text() == "old"
+    assert [file.name for file in tmp_path.iterdir()] == ["kept.txt"]

@@ -50,6 +50,12 @@ def atomic_file(path, inputs=()):
             temporary.unlink()
 
 
+def write_file(path, content):
+    """Write text or bytes as a whole file or not at all."""
+    with atomic_file(path) as stream:
+        stream.write(content.encode() if isinstance(content, str) else content)
+
+
 def _opened(temporary, path):
     try:
         return open(temporary, "xb")

@@ -15,8 +15,8 @@ from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from pathlib import Path
 
 import dpsparse
+from dpsparse.files.atomic import write_file
 from dpsparse.paper import experiments
-from dpsparse.report.page import write_whole
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "opendp")
 _DECIDE_NUMBERS = ("algorithms", "datasets", "engine", "estimators", "privacy", "losses.py", "paper/designs.py",
@@ -94,4 +94,4 @@ def _end_with_parent():
 
 
 def _run_and_write(task, path):
-    write_whole(path, json.dumps(experiments.run(task), indent=0) + "\n")
+    write_file(path, json.dumps(experiments.run(task), indent=0) + "\n")
