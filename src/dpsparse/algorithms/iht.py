@@ -40,6 +40,18 @@ def iht_commitment(promise, sparsity, n_steps, calibration):
 
 
 @np.errstate(all="ignore")
+def step_units(n_records, steps, clip_bound, loss):
+    """What one integer of each step's vector is worth; from public numbers."""
+    units = [
+        step * FeatureGrid(clip_bound).step * (loss.bound / WEIGHT_LEVELS) / len(range(part, n_records, len(steps)))
+        for part, step in enumerate(steps)
+    ]
+    if not all(0 < unit < np.inf for unit in units):
+        raise ValueError("step, clip_bound and the loss's bound are too extreme together: bring them nearer to 1")
+    return units
+
+
+@np.errstate(all="ignore")
 def private_iht(rows, meter, *, loss, steps, sparsity, clip_bound, radius, calibration, clip_predictions=True):
     """Run one step on each of ``len(steps)`` disjoint parts of the rows.
 
@@ -75,11 +87,8 @@ def private_iht(rows, meter, *, loss, steps, sparsity, clip_bound, radius, calib
     change = _change(meter.promise.adjacency)
     scale = PEELING_SCALES[calibration](meter.promise, sparsity, change)
     coef, support = np.zeros(rows.n_features), np.empty(0, dtype=np.int64)
-    for t, step in enumerate(steps):
+    for t, unit in enumerate(step_units(rows.n_records, steps, clip_bound, loss)):
         part = rows.part(t, len(steps))
-        unit = step * grid.step * (loss.bound / WEIGHT_LEVELS) / part.n_records
-        if not 0 < unit < np.inf:
-            raise ValueError("step, clip_bound and the loss's bound are too extreme together: bring them nearer to 1")
         psi = loss.psi(part.residuals(coef, support, features))
         vector = part.weighted_sums(grid, weight_levels(psi, loss.bound))
         vector[support] += _whole(coef[support] / unit)

@@ -77,7 +77,6 @@ class Schedule:
         if self.intercept:
             yield "pick", self.intercept
 
-
     def commitment(self):
         """The same releases as a commitment, with a bound on what their noise's discreteness can matter."""
         # No released vector has fewer levels than this, nor a Gram matrix more numbers.

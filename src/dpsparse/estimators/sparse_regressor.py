@@ -9,9 +9,10 @@ from scipy import stats
 from sklearn.utils.validation import check_is_fitted
 
 from dpsparse.algorithms.pursuit import private_pursuit
+from dpsparse.algorithms.schedule import schedule_for
 from dpsparse.engine.rows import rows_of
 from dpsparse.estimators._private import PrivateLinearRegressor, as_dtype
-from dpsparse.estimators._validation import cap_sparsity, check_count, check_number, validate_table
+from dpsparse.estimators._validation import cap_sparsity, check_count, check_number
 from dpsparse.planning import plan
 
 
@@ -85,6 +86,10 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         The most rows one person may have in X; the promise is to the person.
     random_state : int, RandomState or None, default=None
         Leave None for a private fit. A seed makes the noise repeatable and the fit not private; its record says so.
+    ledger : path, URL or PrivacyLedger, default=None
+        Where the budget of `dataset` is kept over many fits; see `PrivacyLedger`. None for no ledger.
+    dataset : str or None, default=None
+        The name under which that budget was granted.
 
     Attributes
     ----------
@@ -142,6 +147,8 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         adjacency="replace-one",
         records_per_person=1,
         random_state=None,
+        ledger=None,
+        dataset=None,
     ):
         self.sparsity = sparsity
         self.epsilon = epsilon
@@ -155,6 +162,8 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         self.adjacency = adjacency
         self.records_per_person = records_per_person
         self.random_state = random_state
+        self.ledger = ledger
+        self.dataset = dataset
 
     def fit(self, X, y):
         """Fit privately. The whole promise is spent; each release is charged before it is made.
@@ -172,16 +181,25 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             The fitted estimator.
         """
         self._check_parameters()
-        X, y = validate_table(self, X, y, reset=True, min_samples=2)
-        n, d = X.shape
-        center = self._per_feature("feature_center", self.feature_center, d)
-        scale = self._per_feature("feature_scale", self.feature_scale, d)
-        if not (scale > 0).all():
-            raise ValueError("feature_scale must be above 0 for every feature; use 1 where nothing better is known")
+        n, d = self._public_shape(X, y)
         auto = self.sparsity == "auto"
-        sparsity = cap_sparsity(self.max_sparsity if auto else self.sparsity, d, "max_sparsity" if auto else "sparsity")
+        asked = "max_sparsity" if auto else "sparsity"
+        sparsity = int(min(getattr(self, asked), d))
         meter = self._open_meter(n)
-        _warn_if_hopeless(n, d, sparsity, meter.promise)
+        known = {
+            "center_known": self.response_center is not None,
+            "scale_known": self.response_scale is not None,
+            "fit_intercept": bool(self.fit_intercept),
+        }
+        with self._reserved(meter, lambda promise: schedule_for(promise, n, d, sparsity, **known).commitment()):
+            X, y = self._validated(X, y, (n, d))
+            center = self._per_feature("feature_center", self.feature_center, d)
+            scale = self._per_feature("feature_scale", self.feature_scale, d)
+            if not (scale > 0).all():
+                raise ValueError("feature_scale must be above 0 for every feature; use 1 where nothing better is known")
+            cap_sparsity(getattr(self, asked), d, asked)
+            self._warn_if_weak(meter)
+            _warn_if_hopeless(n, d, sparsity, meter.promise)
         found = private_pursuit(
             rows_of(X, y),
             meter,
@@ -196,6 +214,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         self.privacy_ = meter.record()
         return self
 
+    @np.errstate(all="ignore")
     def _publish(self, found, dtype, center, scale, auto):
         """Releases in the caller's units."""
         d = self.n_features_in_

@@ -1,7 +1,7 @@
 """What a fit will release, and its price, stated before it reads the data.
 
-A fit that has committed can be charged for nothing else, in no other order. That makes its cost a public number: a ledger
-can reserve it first, and the tight account, which needs to know what comes later, applies.
+A fit that has committed can be charged for nothing else, in no other order. That makes its cost a public number: a
+ledger can reserve it first, and the tight account, which needs to know what comes later, applies.
 """
 
 import math

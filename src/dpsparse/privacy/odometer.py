@@ -10,9 +10,9 @@ accounts. A fit is admitted where one account's total, this fit included, stays 
 - "zcdp": sum rho_i <= rho, with rho-zCDP implying (E, D) (`budget`);
 - "basic": sum epsilon_i <= E and sum delta_i <= D.
 
-Which account it is, is fixed by the first fit, by `choose`: the one of which that fit takes the smallest share. Admitting
-whatever *any* account has room for would be unsound: each could fail on its own D. One exception: while no other
-fit stands, a fit is admitted if its own (epsilon, delta) is within (E, D).
+Which account it is, is fixed by the first fit, by `choose`: the one of which that fit takes the smallest share.
+Admitting whatever *any* account has room for would be unsound: each could fail on its own D. One exception: while no
+other fit stands, a fit is admitted if its own (epsilon, delta) is within (E, D).
 
 Proof. *One account, no exception used.* Let a state be the results so far and b what the account has left. Induction in
 reverse time over at most N further fits: from a state with b left, whatever follows loses no more than b. A fit that
@@ -68,7 +68,7 @@ class Cost:
     def __post_init__(self) -> None:
         finite = 0 < self.epsilon < math.inf and 0 <= self.delta < 1
         if not finite or not self.rho >= 0 or not self.mu >= 0 or not self.excess >= 0:
-            raise ValueError("a cost needs a finite epsilon above 0, delta in [0, 1), and no negative or missing number")
+            raise ValueError("a cost needs a finite epsilon above 0, delta in [0, 1) and no negative number")
 
 
 @dataclass(frozen=True)
@@ -156,3 +156,19 @@ class Odometer:
         epsilon = sum(Fraction(repr(cost.epsilon)) for cost in costs)
         delta = sum(Fraction(repr(cost.delta)) for cost in costs)
         return max(epsilon / Fraction(repr(grant.epsilon)), delta / Fraction(repr(grant.delta)))
+
+
+def round_down(epsilon: float) -> float:
+    """To three digits, never up.
+
+    Examples
+    --------
+    >>> from dpsparse.privacy.odometer import round_down
+    >>> round_down(0.41197), round_down(2.0)
+    (0.411, 2.0)
+    """
+    if not 0 < epsilon < math.inf:
+        return epsilon
+    digits = 2 - math.floor(math.log10(epsilon))
+    rounded = round(epsilon, digits)
+    return rounded if rounded <= epsilon else round(rounded - 10.0**-digits, digits)
