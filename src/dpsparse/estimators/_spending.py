@@ -37,7 +37,7 @@ def reserved(ledger, dataset, meter, commitment_for, **about):
         reservation = ledger.reserve(dataset, commitment.cost(promise), adjacency=promise.adjacency, **about)
     except BudgetExceeded as refusal:
         fits = _largest_epsilon(ledger.balance(dataset), promise, commitment_for)
-        remedy = f"epsilon={fits:g} would fit" if fits else "no useful epsilon would fit"
+        remedy = f"epsilon={fits:g} would fit" if fits else "at this delta no useful epsilon would fit"
         raise BudgetExceeded(f"{refusal}; {remedy}") from None
     meter.hold(reservation)
     try:

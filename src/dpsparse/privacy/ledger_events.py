@@ -14,9 +14,10 @@ import json
 import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from typing import Any
 
-from dpsparse.privacy.budget import Promise
+from dpsparse.privacy.budget import Adjacency, Promise
 from dpsparse.privacy.odometer import Cost, Odometer
 
 GENESIS = "0" * 64
@@ -91,6 +92,12 @@ def _cost_of(details: dict[str, Any]) -> Cost:
     return Cost(**{name: math.inf if value is None else float(value) for name, value in numbers.items()})
 
 
+@lru_cache(maxsize=1024)
+def _grant(epsilon: float, delta: float, adjacency: Adjacency) -> Promise:
+    """One object for each grant, so that its limits are computed once and not at every reading."""
+    return Promise(epsilon, delta, adjacency)
+
+
 class Book:
     """All events of a ledger, checked one by one, and where every dataset stands.
 
@@ -150,7 +157,7 @@ class Book:
             return "grants a budget twice"
         details = event.details
         self.odometers[event.dataset] = Odometer(
-            Promise(float(details["epsilon"]), float(details["delta"]), details["adjacency"])
+            _grant(float(details["epsilon"]), float(details["delta"]), details["adjacency"])
         )
         return None
 
