@@ -5,7 +5,7 @@ to a person, where (E, D) is what was granted before the first fit.
 
 Proof. (1) Composition: `odometer` proves that fits admitted by its rule keep (E, D), however later ones are chosen,
 also when they run at the same time. It composes the Gaussian account by sqrt(sum mu^2) (Smith and Thakurta 2022), zCDP
-by sum rho (Bun and Steinke 2016) and plain promises by their sums (Rogers, Roth, Ullman and Vadhan 2016), one account
+by sum rho (Feldman and Zrnic 2021) and plain promises by their sums (Rogers, Roth, Ullman and Vadhan 2016), one account
 for a dataset, fixed before anything is released. (2) Every admission is decided by that rule on *all* events and
 appended in the same transaction, one at a time (`ledger_store`). (3) A fit's cost is that of its `Commitment`, known
 before the data are read; the `Meter` charges nothing else, and charges the reservation, durably, before the first
