@@ -1,8 +1,10 @@
 import math
 
+import numpy as np
 import pytest
 
-from dpsparse import plan
+from dpsparse import DPIHTH, plan
+from dpsparse.planning import peeling_limits
 
 
 def test_more_privacy_costs_and_more_records_pay():
@@ -68,3 +70,30 @@ def test_bad_numbers_are_named(arguments, options, name):
 def test_bad_promises_are_named():
     with pytest.raises(ValueError, match="epsilon=0"):
         assert plan(100, 10, 2, 0).expected_error
+
+
+@pytest.mark.parametrize(("adjacency", "calibration"), [("replace-one", "tight"), ("zero-out-one", "paper")])
+def test_peeling_limits_are_those_of_a_fit(adjacency, calibration):
+    n, d, step = 60, 40, 0.5
+    rng = np.random.default_rng(0)
+    model = DPIHTH(
+        sparsity=3, epsilon=0.5, step=step, adjacency=adjacency, calibration=calibration, random_state=0
+    ).fit(rng.standard_normal((n, d)), rng.standard_normal(n))
+    limits = peeling_limits(n, d, 3, 0.5, adjacency=adjacency, calibration=calibration)
+    # A coordinate of the step is tau K step at most, 127 * 2^16 per record in integers; a part has n // T records.
+    release = model.privacy_.releases[0]
+    unit = limits.largest_signal / (127 * 2**16) / (n // model.n_iter_)
+    assert limits.noise_scale == pytest.approx(release.scale * unit, rel=1e-9)
+
+
+def test_no_data_beat_the_bound_on_picks():
+    # One feature at the largest signal in all records, all others at 0: the best case for it.
+    n, d = 40, 60
+    X, y = np.zeros((n, d)), np.full(n, 1e6)
+    X[:, 7] = 1e6
+    limits = peeling_limits(n, d, 2, 0.3)
+    runs = 1500
+    picked = sum(7 in DPIHTH(sparsity=2, epsilon=0.3, random_state=seed).fit(X, y).support_ for seed in range(runs))
+    # Three standard errors: a false alarm in about one of 700 seeds, and the seeds are fixed.
+    error = 3 * math.sqrt(limits.pick_probability / runs)
+    assert limits.random_pick_probability + 0.01 < picked / runs < limits.pick_probability + error < 0.5

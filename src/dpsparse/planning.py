@@ -17,7 +17,9 @@ import numbers
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from dpsparse.algorithms.theory import default_clip_bound, default_n_iter
 from dpsparse.privacy.budget import Promise
+from dpsparse.privacy.selection import paper_peeling_scale, tight_peeling_scale
 
 # Fitted by benchmarks/calibrate_plan.py.
 _EFFECT = {"privacy": 6.30, "sampling": 1.41}
@@ -199,3 +201,94 @@ class Plan:
             "Units of the response per scaled feature. Found 4 in 5: the smallest effect found with a probability of\n"
             "80 %. Interval width: of a 90 % interval."
         )
+
+
+@dataclass(frozen=True)
+class PeelingLimits:
+    """What a step of the paper's loops can show, whatever the data. Signals and noise are in units of the step size.
+
+    Parameters
+    ----------
+    noise_scale : float
+        The scale of the Laplace noise on a coordinate.
+    largest_noise : float
+        The mean of the largest of d such draws: what a signal has to beat.
+    largest_signal : float
+        tau times the clip of the features: no data move a coordinate further from 0 in one step.
+    standardised_signal : float
+        tau: no data do, if the features have mean square 1 on the step's records.
+    pick_probability : float
+        No data make a given feature, chosen beforehand, end among the picks with a higher probability.
+    standardised_pick_probability : float
+        The same for features of mean square 1.
+    random_pick_probability : float
+        The probability for a pick by lot.
+    """
+
+    noise_scale: float
+    largest_noise: float
+    largest_signal: float
+    standardised_signal: float
+    pick_probability: float
+    standardised_pick_probability: float
+    random_pick_probability: float
+
+
+def peeling_limits(n, d, sparsity, epsilon, delta=None, *, tau=1.0, adjacency="replace-one", calibration="tight"):
+    """Limits of DP-IHT-H (with tau = 1, of DP-IHT-L too) from public numbers, with K = log d and T = log n.
+
+    Proof of the bound on picks. A feature that the step before did not keep has a score |v| of at most M, the
+    largest signal: v is the mean of m = n / T terms psi(r) x_j, each at most tau K, or by Cauchy and Schwarz at most
+    tau sqrt(mean x_j^2). Other scores are at least 0, and lowering them to 0 can only help it. With all scores 0
+    each of the d - k features left wins pick k + 1 with probability 1 / (d - k), ties apart; raising one score by M
+    multiplies its chance by at most exp(M / b), for Laplace noise of scale b. A feature among the last picks entered
+    at one of T steps, by one of s picks: P <= T exp(M / b) sum_k 1 / (d - k), by a union bound.
+
+    Parameters
+    ----------
+    n, d, sparsity : int
+        Records, features, features picked.
+    epsilon : float
+        The promise.
+    delta : float or None, default=None
+        None for n**-1.1.
+    tau : float, default=1.0
+        Threshold of the Huber loss.
+    adjacency : {"replace-one", "zero-out-one"}, default="replace-one"
+        The neighbouring relation.
+    calibration : {"tight", "paper"}, default="tight"
+        How the noise is calibrated.
+
+    Returns
+    -------
+    PeelingLimits
+        The limits.
+
+    Examples
+    --------
+    >>> from dpsparse.planning import peeling_limits
+    >>> limits = peeling_limits(59, 14_342, 5, 0.5, adjacency="zero-out-one", calibration="paper")
+    >>> round(limits.noise_scale), limits.largest_noise > 20 * limits.largest_signal
+    (22, True)
+    >>> limits.pick_probability < 0.003
+    True
+    """
+    promise = Promise(float(epsilon), float(n) ** -1.1 if delta is None else delta, adjacency)
+    steps, clip = default_n_iter(n), default_clip_bound(d)
+    signal, spread = tau * clip, {"replace-one": 2, "zero-out-one": 1}[adjacency] * tau * clip / (n // steps)
+    scale = {"tight": tight_peeling_scale, "paper": paper_peeling_scale}[calibration](promise, sparsity, spread)
+    by_lot = math.fsum(1 / (d - k) for k in range(sparsity))
+
+    def probability(largest):
+        return min(1.0, steps * by_lot * math.exp(min(largest / scale, 700.0)))
+
+    return PeelingLimits(
+        noise_scale=scale,
+        # The largest of d Laplace draws: scale times (log(d / 2) + Euler's constant), to within 1 / d.
+        largest_noise=scale * (math.log(d / 2) + 0.5772156649015329),
+        largest_signal=signal,
+        standardised_signal=tau,
+        pick_probability=probability(signal),
+        standardised_pick_probability=probability(tau),
+        random_pick_probability=sparsity / d,
+    )

@@ -1,0 +1,137 @@
+"""One self-contained HTML page: no script, nothing fetched, light and dark, printable.
+
+Text is escaped here, once; what is meant as HTML is of type `Html`.
+"""
+
+import base64
+import html
+import os
+import tempfile
+from pathlib import Path
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --soft: #5b6470; --line: #d4d9df; --band: #f4f6f8;
+  --link: #0b5cad; --good: #17692f; --bad: #a3261a; --open: #7a5a00; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ed; --paper: #14171b; --soft: #a2abb6; --line: #363d46;
+  --band: #1d2228; --link: #7db7f5; --good: #6fcf8a; --bad: #f28b7d; --open: #e0bd55; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 72rem; padding: 1rem 1.2rem 4rem; background: var(--paper); color: var(--ink);
+  font: 16px/1.55 system-ui, sans-serif; }
+h1 { line-height: 1.2; } h2 { margin-top: 2.5rem; border-bottom: 1px solid var(--line); padding-bottom: .2rem; }
+a { color: var(--link); } nav a { margin-right: 1rem; white-space: nowrap; }
+a:focus-visible, [tabindex]:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
+.scroll { overflow-x: auto; margin: 1rem 0; }
+table { border-collapse: collapse; font-size: .92rem; }
+caption { text-align: left; padding: .3rem 0; font-weight: 600; }
+th, td { border-bottom: 1px solid var(--line); padding: .3rem .7rem .3rem 0; text-align: left; vertical-align: top; }
+thead th { border-bottom: 2px solid var(--soft); } tbody tr:nth-child(even) { background: var(--band); }
+td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+figure { margin: 1.5rem 0; } figcaption, .note { color: var(--soft); font-size: .92rem; }
+img { max-width: 100%; height: auto; background: #fff; border-radius: 4px; }
+.good { color: var(--good); font-weight: 600; } .bad { color: var(--bad); font-weight: 600; }
+.open { color: var(--open); font-weight: 600; } code, pre { font-size: .9em; } pre { overflow-x: auto; }
+@media print { nav { display: none; } body { max-width: none; } figure, tr { break-inside: avoid; } }
+"""
+
+
+class Html(str):
+    """Text that is HTML already and must not be escaped again."""
+
+    __slots__ = ()
+
+
+def escaped(content):
+    """Content as HTML: `Html` as it is, a list piece by piece, anything else escaped."""
+    if isinstance(content, Html):
+        return content
+    if isinstance(content, (list, tuple)):
+        return Html("".join(map(escaped, content)))
+    return Html(html.escape(str(content)))
+
+
+def tag(name, content, **attributes):
+    """An element. Attributes: `class_` becomes `class`, other underscores hyphens."""
+    pairs = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{html.escape(str(value))}"' for key, value in attributes.items()
+    )
+    return Html(f"<{name}{pairs}>{escaped(content)}</{name}>")
+
+
+def table(caption, headings, rows, *, numbers=()):
+    """A table that scrolls by itself on a narrow screen; columns in `numbers` are set flush right."""
+    head = tag("thead", tag("tr", [tag("th", heading, scope="col") for heading in headings]))
+    body = [
+        tag("tr", [tag("td", cell, **({"class_": "number"} if k in numbers else {})) for k, cell in enumerate(row)])
+        for row in rows
+    ]
+    return tag(
+        "div",
+        tag("table", [tag("caption", caption), head, tag("tbody", body)]),
+        class_="scroll",
+        tabindex="0",
+        role="region",
+        aria_label=caption,
+    )
+
+
+def figure(png, description, caption):
+    """A picture inside the page; `description` is read to those who cannot see it."""
+    data = base64.b64encode(png).decode()
+    image = Html(f'<img alt="{html.escape(description)}" src="data:image/png;base64,{data}">')
+    return tag("figure", [image, tag("figcaption", caption)])
+
+
+class Page:
+    """A page that grows section by section.
+
+    Examples
+    --------
+    >>> from dpsparse.report.page import Page, table
+    >>> page = Page("Fruit", "What is in the basket.")
+    >>> page.section("Count", table("By kind", ["kind", "number"], [["apples & pears", 3]], numbers=[1]))
+    >>> "apples &amp; pears" in page.html()
+    True
+    """
+
+    def __init__(self, title, lead):
+        self.title = title
+        self.lead = lead
+        self._sections = []
+
+    def section(self, heading, *content):
+        """Add a section; plain strings become paragraphs."""
+        anchor = "".join(c if c.isalnum() else "-" for c in heading.lower())
+        inside = [piece if isinstance(piece, Html) else tag("p", piece) for piece in content]
+        self._sections.append((anchor, heading, inside))
+
+    def html(self):
+        """The whole page as text."""
+        # A space between links lets them wrap.
+        links = [
+            piece for anchor, heading, _ in self._sections for piece in (tag("a", heading, href=f"#{anchor}"), " ")
+        ]
+        sections = [
+            tag("section", [tag("h2", heading), *inside], id=anchor) for anchor, heading, inside in self._sections
+        ]
+        body = [tag("h1", self.title), tag("p", self.lead), tag("nav", links, aria_label="Sections"), *sections]
+        return (
+            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            f"{tag('title', self.title)}<style>{_STYLE}</style></head>\n"
+            f"<body>{tag('main', body)}</body></html>\n"
+        )
+
+
+def write_whole(path, content):
+    """Write text or bytes so that the file is there whole or not at all."""
+    path = Path(path)
+    data = content.encode() if isinstance(content, str) else content
+    handle, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(partial, 0o644)
+        os.replace(partial, path)
+    except BaseException:
+        os.unlink(partial)
+        raise
