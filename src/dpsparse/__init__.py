@@ -15,13 +15,15 @@ _HOME = {
     "DPIHTH": "estimators.iht",
     "DPIHTL": "estimators.iht",
     "DPSLR": "estimators.iht",
+    "LedgerError": "privacy.ledger_events",
     "NotPrivateWarning": "privacy.noise",
+    "PrivacyLedger": "privacy.ledger",
     "PrivacyRecord": "privacy.record",
     "PrivateSparseRegressor": "estimators.sparse_regressor",
     "load_model": "files.model_file",
     "plan": "planning",
     "save_model": "files.model_file",
-    "scale_from_bounds": "estimators.sparse_regressor",
+    "scale_from_bounds": "estimators._public_units",
     "theory_parameters": "algorithms.theory",
 }
 

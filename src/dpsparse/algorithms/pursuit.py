@@ -87,8 +87,7 @@ def private_pursuit(
         scale_known=response_scale is not None,
         fit_intercept=fit_intercept,
     )
-    if schedule.factor > 1:
-        meter.commit(schedule.prices())
+    meter.commit(schedule.commitment())
     grid = FeatureGrid(schedule.clip_bound, center, scale)
     pursuit = _Pursuit(rows, meter, schedule, grid, fit_intercept)
     pursuit.settle_response(response_center, response_scale)

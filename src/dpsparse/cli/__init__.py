@@ -5,6 +5,7 @@ import sys
 import click
 
 from dpsparse import __version__
+from dpsparse.cli.budget import budget
 from dpsparse.cli.demo import demo
 from dpsparse.cli.files import bounds, fit, inspect, predict
 from dpsparse.cli.plan import plan
@@ -20,7 +21,7 @@ def cli(context, verbose):
     context.obj = {"verbose": verbose}
 
 
-for command in (demo, fit, bounds, predict, inspect, plan, reproduce):
+for command in (fit, bounds, predict, inspect, plan, budget, demo, reproduce):
     cli.add_command(command)
 
 

@@ -84,18 +84,28 @@ def validate_table(estimator, X, y=None, *, reset, min_samples=1):
     return X, y
 
 
-def _check_shape(X):
-    if sparse.issparse(X):
-        return _checked_indices(X)
-    _refuse_type(X)
+def table_shape(X):
+    """Rows and columns as X states them, so that nothing is read before it is paid for; lists are counted."""
     shape = getattr(X, "shape", None)
-    if shape is None and isinstance(X, list | tuple):
-        shape = np.shape(X)
-    if shape is not None and len(shape) != 2:
+    if not isinstance(shape, tuple):
+        try:
+            shape = np.asarray(X).shape
+        except (ValueError, TypeError):
+            raise ValueError(NOT_NUMERIC) from None
+    if len(shape) != 2:
         raise ValueError(
             f"X must be a 2D array of shape (n_samples, n_features), got {len(shape)}D. Reshape your data: "
             "X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one sample"
         )
+    return shape
+
+
+def _check_shape(X):
+    if sparse.issparse(X):
+        return _checked_indices(X)
+    _refuse_type(X)
+    if hasattr(X, "shape") or isinstance(X, list | tuple):
+        table_shape(X)
     return X
 
 

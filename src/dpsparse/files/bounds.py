@@ -24,7 +24,7 @@ import json
 import math
 from dataclasses import dataclass, field
 
-from dpsparse.estimators.sparse_regressor import scale_from_bounds
+from dpsparse.estimators._public_units import scale_from_bounds
 from dpsparse.files.features import Feature, one_hot
 from dpsparse.files.strict import FileError, quoted, read_toml
 
