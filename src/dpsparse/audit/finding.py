@@ -1,0 +1,26 @@
+"""What a check found."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the audit's table.
+
+    Parameters
+    ----------
+    check : str
+        The check that found it.
+    mechanism : str
+        What was attacked.
+    claimed, found : str
+        The promise and the evidence, in words or numbers.
+    good : bool
+        Whether the evidence agrees with the promise.
+    """
+
+    check: str
+    mechanism: str
+    claimed: str
+    found: str
+    good: bool
