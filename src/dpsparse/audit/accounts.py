@@ -7,6 +7,7 @@
 """
 
 import math
+from dataclasses import replace
 
 from scipy import stats
 
@@ -77,14 +78,25 @@ def _meter():
     promise = Promise(1.0, 1e-5)
     half = Release("half", "gaussian", "", 1.0, 1.0, 0.6 * promise.rho_per_record)
     in_part = [Release("part", "gaussian", "", 1.0, 1.0, 0.6 * promise.rho_per_record, part=k) for k in (0, 1, 1)]
-    refused = [_is_refused(promise, half, half), _is_refused(promise, *in_part)]
-    allowed = not _is_refused(promise, *in_part[:2])
-    found = "refuses the second charge of 60 %, in all rows and in a part" if all(refused) else "overspends"
-    return _finding("meter", "no more than the promise", found, all(refused) and allowed)
+    whole = promise.mu_per_record**2 / 2 * (1 - 1e-9)
+    fine = Release("fine", "gaussian", "", 1.0, 1e9, whole)
+    refused = {
+        "a second charge of 60 %": _is_refused(promise, half, half),
+        "a second charge of 60 % to a part": _is_refused(promise, *in_part),
+        "a sequence dearer than the promise": _is_refused(promise, replace(fine, rho=2 * whole), commit=2 * whole),
+        "a release not committed to": _is_refused(promise, replace(fine, rho=0.9 * whole), commit=whole),
+        "coarse noise on the tight account": _is_refused(promise, replace(fine, scale=5.0), commit=whole),
+    }
+    allowed = not _is_refused(promise, *in_part[:2]) and not _is_refused(promise, fine, commit=whole)
+    missed = [name for name, caught in refused.items() if not caught]
+    found = f"accepts {missed[0]}" if missed else f"refuses {len(refused)} ways to overspend"
+    return _finding("meter", "no more than the promise", found, not missed and allowed)
 
 
-def _is_refused(promise, *releases):
+def _is_refused(promise, *releases, commit=None):
     meter = Meter(promise, 100, SeededSource(0))
+    if commit is not None:
+        meter.commit([("gaussian", commit)])
     try:
         for release in releases:
             meter.charge(release)
@@ -106,4 +118,4 @@ def _person():
 
 
 def _finding(mechanism, claimed, found, good):
-    return Finding("accounts", mechanism, claimed, found, bool(good))
+    return Finding(mechanism, claimed, found, bool(good))

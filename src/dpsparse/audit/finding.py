@@ -9,8 +9,6 @@ class Finding:
 
     Parameters
     ----------
-    check : str
-        The check that found it.
     mechanism : str
         What was attacked.
     claimed, found : str
@@ -19,7 +17,6 @@ class Finding:
         Whether the evidence agrees with the promise.
     """
 
-    check: str
     mechanism: str
     claimed: str
     found: str

@@ -69,7 +69,6 @@ def _attack(name, sampler, *, broken):
     zero, one = (_off_grid(sampler(value)) for value in (0, 1))
     told = abs(zero - one)
     return Finding(
-        "floating",
         name,
         "bits tell 0 from 1" if broken else "bits tell nothing",
         f"off the grid: {zero:.1%} for 0, {one:.1%} for 1",
@@ -90,7 +89,7 @@ def _order(name):
     runs += [run(model, table, storage, base.tape.script) for storage in STORAGES if "float32" not in storage]
     good = all(_same_sums(base, other) for other in runs)
     found = "no bit of any sum moves" if good else "a sum moves"
-    return Finding("floating", f"{name}, order of summation", "cannot change a released bit", found, good)
+    return Finding(f"{name}, order of summation", "cannot change a released bit", found, good)
 
 
 def _same_sums(first, second):

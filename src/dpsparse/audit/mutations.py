@@ -42,12 +42,13 @@ class Mutation:
             yield
 
 
+PURSUITS, LOOPS = "replay of pursuits", "replay of loops"
 _REPLACED = "(2 if _replaced(adjacency) else 1) * "
 
 NOISE = (
     Mutation(
         "score noise halved",
-        "replay",
+        PURSUITS,
         {selection.exponential_pick: [("pick_index(scores, rate,", "pick_index(scores, 2 * rate,")]},
     ),
     Mutation(
@@ -62,22 +63,22 @@ NOISE = (
     ),
     Mutation(
         "a pick charged eps0^2/16",
-        "replay",
+        PURSUITS,
         {selection.exponential_pick: [("math.sqrt(8 * rho)", "math.sqrt(16 * rho)")]},
     ),
     Mutation(
         "a Laplace pick charged as bounded-range",
-        "replay",
+        LOOPS,
         {selection.peeling_cost: [("2.5 * sparsity * ratio**2", "1.0 * sparsity * ratio**2")]},
     ),
     Mutation(
         "off-diagonal noise halved",
-        "replay",
+        PURSUITS,
         {release.release_gram: [("scale / math.sqrt(2)", "scale / math.sqrt(8)")]},
     ),
     Mutation(
         "both triangles drawn",
-        "replay",
+        PURSUITS,
         {
             release.release_gram: [
                 ("noisy += noisy.T", "noisy[columns, rows] = meter.source.gaussian(gram[rows, columns], off_diagonal)")
@@ -86,7 +87,7 @@ NOISE = (
     ),
     Mutation(
         "charged after the release",
-        "replay",
+        PURSUITS,
         {
             release.release_vector: [
                 ("meter.charge(", "drawn = meter.source.gaussian(sums, scale)\n    meter.charge("),
@@ -96,8 +97,13 @@ NOISE = (
     ),
     Mutation(
         "a coordinate picked twice (peeling)",
-        "replay",
+        LOOPS,
         {selection.peel: [("noisy[support] = np.iinfo(np.int64).min", "pass")]},
+    ),
+    Mutation(
+        "picks take the largest score",
+        "mechanism games",
+        {selection.pick_index: [("if source.noiseless:", "if True:")]},
     ),
     Mutation(
         "a seed reaching the secure source",
@@ -114,18 +120,18 @@ NOISE = (
 SENSITIVITIES = (
     Mutation(
         "gradient sensitivity tau C/n",
-        "replay",
+        PURSUITS,
         {sensitivity.bounded_norm_sum: [(_REPLACED + "norm_bound", "norm_bound")]},
     ),
     Mutation(
         "the 2 of replace-one forgotten",
-        "replay",
+        LOOPS,
         {sensitivity.clipped_sum: [(_REPLACED + "feature_levels", "feature_levels")]},
     ),
-    Mutation("the Gram's sqrt 2 dropped", "replay", {sensitivity.gram: [("math.sqrt(2) if", "1 if")]}),
+    Mutation("the Gram's sqrt 2 dropped", PURSUITS, {sensitivity.gram: [("math.sqrt(2) if", "1 if")]}),
     Mutation(
         "quantile sensitivity halved",
-        "replay",
+        PURSUITS,
         {
             release.release_quantile: [
                 ("quantile_utility(meter.promise.adjacency)", "quantile_utility(meter.promise.adjacency) / 2")
@@ -137,7 +143,7 @@ SENSITIVITIES = (
 TERMS = (
     Mutation(
         "entrywise Gram rounding",
-        "replay",
+        PURSUITS,
         {
             support.gram_sums: [
                 (
@@ -164,6 +170,11 @@ TERMS = (
     ),
     Mutation("NaN unmapped", "terms", {fixed_point.FeatureGrid._round: [("centred[np.isnan(centred)] = 0", "pass")]}),
     Mutation(
+        "weights unclipped",
+        "terms",
+        {fixed_point.weight_levels: [("np.clip(levels, -WEIGHT_LEVELS, WEIGHT_LEVELS, out=levels)", "pass")]},
+    ),
+    Mutation(
         "integer overflow at large n",
         "terms",
         {rows.DenseRows.weighted_sums: [("sums.astype(np.int64)", "sums.astype(np.int64).astype(np.int32)")]},
@@ -175,7 +186,7 @@ TERMS = (
     ),
     Mutation(
         "CSR data clipped before duplicates are summed",
-        "replay",
+        PURSUITS,
         {_validation._canonical: [("fresh.sum_duplicates()", "pass")]},
     ),
     Mutation(
@@ -205,7 +216,7 @@ TERMS = (
     ),
     Mutation(
         "a part of the data reused between the paper's splits",
-        "replay",
+        LOOPS,
         {rows.Rows.part: [("slice(index, None, of)", "slice(index % max(1, of - 1), None, of)")]},
     ),
 )
@@ -213,7 +224,7 @@ TERMS = (
 FITS = (
     Mutation(
         "the fraction charged once and released often",
-        "replay",
+        PURSUITS,
         {
             pursuit._Pursuit._gradient: [
                 (
@@ -226,7 +237,7 @@ FITS = (
     ),
     Mutation(
         "a share computed from residuals",
-        "replay",
+        PURSUITS,
         {
             pursuit._Pursuit._gradient: [
                 ("rho=self.schedule.fraction", "rho=self.schedule.fraction * np.mean(np.abs(residuals) <= tau)")
@@ -235,12 +246,12 @@ FITS = (
     ),
     Mutation(
         "a noise scale from residuals",
-        "replay",
+        LOOPS,
         {iht.private_iht: [("scale=scale, name", "scale=scale * (1 + float(np.mean(psi > 0))), name")]},
     ),
     Mutation(
         "a scale from the raw data",
-        "replay",
+        PURSUITS,
         {
             pursuit._Pursuit.settle_response: [
                 ("self.residual_scale = float(scale)", "self.residual_scale = float(np.median(np.abs(self.rows.y)))")
@@ -249,7 +260,7 @@ FITS = (
     ),
     Mutation(
         "standard errors from residuals",
-        "replay",
+        PURSUITS,
         {
             pursuit._Pursuit.finish: [
                 (
@@ -261,12 +272,12 @@ FITS = (
     ),
     Mutation(
         "n after dropping rows",
-        "replay",
+        PURSUITS,
         {pursuit._Pursuit.__init__: [("= rows.n_records,", "= int(np.count_nonzero(rows.y)),")]},
     ),
     Mutation(
         "an error on constant columns",
-        "replay",
+        PURSUITS,
         {
             rows.rows_of: [
                 (
@@ -279,12 +290,12 @@ FITS = (
     ),
     Mutation(
         "a warning that tells of a value",
-        "replay",
-        {pursuit._Pursuit.settle_response: [("with np.errstate(all=\"ignore\"):", "with np.errstate(over=\"warn\"):")]},
+        PURSUITS,
+        {fixed_point.weight_levels: [('np.errstate(all="ignore")', 'np.errstate(over="warn")')]},
     ),
     Mutation(
         "a coordinate picked twice",
-        "replay",
+        PURSUITS,
         {
             pursuit._Pursuit._pick: [
                 (
@@ -316,6 +327,21 @@ ACCOUNTS = (
         "releases on all rows composed as if on parts",
         "accounts",
         {record._total: [("math.fsum(common)", "max(common, default=0.0)")]},
+    ),
+    Mutation(
+        "a sequence committed to that the promise does not cover",
+        "accounts",
+        {record.Meter.commit: [("mu_of_sequence(prices) <= self.promise.mu_per_record", "prices")]},
+    ),
+    Mutation(
+        "other releases than those committed to",
+        "accounts",
+        {record.Meter._is_committed: [("made == self._committed[: len(made)]", "len(made) <= len(self._committed)")]},
+    ),
+    Mutation(
+        "coarse noise on the tight account",
+        "accounts",
+        {gaussian_account.discrete_excess: [("math.inf if scale < 4 else count / (20 * scale**2)", "0.0")]},
     ),
     Mutation(
         "group privacy linear in rho",

@@ -20,12 +20,13 @@ from dpsparse.audit.prices import wrong_price
 from dpsparse.audit.tape import null_record, run, same
 from dpsparse.privacy.budget import ADJACENCIES
 
-PROMISE = {"epsilon": 4.0, "delta": 1e-3}
+# At this promise the tight account covers every pursuit below, which so commits to its releases in advance.
+PROMISE = {"epsilon": 2.0, "delta": 1e-2}
 LOOP = {"sparsity": 2, "n_iter": 3, "clip_bound": CLIP, **PROMISE}
 # Sums of squares are taken in integers; what is left is the rounding of the declared sensitivity itself.
 ROUNDING = 1e-12
 
-ESTIMATORS = {
+PURSUITS = {
     "PrivateSparseRegressor": lambda **o: PrivateSparseRegressor(
         sparsity=2, feature_center=0.3, feature_scale=2.0, **PROMISE, **o
     ),
@@ -36,16 +37,25 @@ ESTIMATORS = {
     "PrivateSparseRegressor, public response, no intercept": lambda **o: PrivateSparseRegressor(
         sparsity=2, response_center=0.0, response_scale=1.0, fit_intercept=False, **PROMISE, **o
     ),
+}
+LOOPS = {
     "DPIHTH": lambda **o: DPIHTH(**LOOP, **o),
+    "DPIHTH, largest step": lambda **o: DPIHTH(step=1.7e308, tau=1e3, radius=1.0, **LOOP, **o),
     "DPIHTL": lambda **o: DPIHTL(**LOOP, **o),
     # A small radius, since a residual reaches its bound only where predictions are small beside the response.
     "DPSLR": lambda **o: DPSLR(radius=0.01, **LOOP, **o),
 }
+ESTIMATORS = PURSUITS | LOOPS
 
 
-def check_replay():
-    """Replay every estimator on every pair under both relations; a finding for each estimator and relation."""
-    return (check_estimator(name, adjacency) for adjacency in ADJACENCIES for name in ESTIMATORS)
+def check_pursuits():
+    """Replay the pursuit on every pair under both relations; a finding for each estimator and relation."""
+    return (check_estimator(name, adjacency) for adjacency in ADJACENCIES for name in PURSUITS)
+
+
+def check_loops():
+    """Replay the paper's loops in the same way."""
+    return (check_estimator(name, adjacency) for adjacency in ADJACENCIES for name in LOOPS)
 
 
 def check_estimator(name, adjacency):
@@ -66,7 +76,7 @@ def check_estimator(name, adjacency):
 
 
 def _finding(name, adjacency, found, good):
-    return Finding("replay", f"{name}, {adjacency}", "every statistic within its sensitivity", found, good)
+    return Finding(f"{name}, {adjacency}", "every statistic within its sensitivity", found, good)
 
 
 def replay_pair(model, pair, storage, adjacency):

@@ -26,7 +26,7 @@ def _source_of(name, model):
     kinds = type(model._noise_source()), type(model.set_params(random_state=0)._noise_source())
     good = kinds == (SecureSource, SeededSource) and kinds[0].private and not kinds[1].private
     found = "secure without a seed, marked not private with one" if good else " and ".join(k.__name__ for k in kinds)
-    return Finding("sources", name, "secure noise unless seeded", found, good)
+    return Finding(name, "secure noise unless seeded", found, good)
 
 
 def _fresh():
@@ -36,7 +36,7 @@ def _fresh():
         for source in (SecureSource(), SecureSource())
     ]
     repeated = sum(a == b for a, b in zip(*draws, strict=True))
-    return Finding("sources", "secure draws", "never the same twice", f"{repeated} of 17 repeat", repeated == 0)
+    return Finding("secure draws", "never the same twice", f"{repeated} of 17 repeat", repeated == 0)
 
 
 def _scale(law):
@@ -44,4 +44,4 @@ def _scale(law):
     draws = getattr(SecureSource(), law)(np.zeros(DRAWS, dtype=np.int64), float(SCALE)) / SCALE
     ratio = float(np.mean(draws**2) / variance)
     good = abs(ratio - 1) < SIGMAS * np.sqrt(spread / DRAWS)
-    return Finding("sources", f"secure {law} noise", "variance as declared", f"{ratio:.3f} of it", good)
+    return Finding(f"secure {law} noise", "variance as declared", f"{ratio:.3f} of it", good)

@@ -122,4 +122,4 @@ def _too_many_records():
 
 
 def _finding(mechanism, found, good):
-    return Finding("terms", mechanism, "exact integers, one record at a time", found, good)
+    return Finding(mechanism, "exact integers, one record at a time", found, good)

@@ -5,6 +5,7 @@ import sys
 import click
 
 from dpsparse import __version__
+from dpsparse.cli.audit import audit
 from dpsparse.cli.demo import demo
 
 
@@ -17,6 +18,7 @@ def cli(context, verbose):
     context.obj = {"verbose": verbose}
 
 
+cli.add_command(audit)
 cli.add_command(demo)
 
 
