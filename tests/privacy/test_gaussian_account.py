@@ -1,6 +1,4 @@
 import math
-import runpy
-from pathlib import Path
 
 import mpmath
 import numpy as np

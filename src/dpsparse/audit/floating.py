@@ -20,6 +20,9 @@ from dpsparse.privacy.selection import peel
 
 TRIALS = 2_000
 SCALE = 2**10
+LOW_BITS = 4
+# Standard errors: a false alarm in 1e11 runs.
+SIGMAS = 7
 PROMISE = Promise(8.0, 1e-3)
 
 
@@ -29,6 +32,7 @@ def check_floating():
         _attack("textbook Laplace in floating point (must be broken)", _textbook, broken=True),
         _attack("Gaussian release, secure noise", _gaussian, broken=False),
         _attack("Laplace peeling, secure noise", _peeled, broken=False),
+        _low_bits(),
         *map(_order, ESTIMATORS),
     ]
 
@@ -74,6 +78,19 @@ def _attack(name, sampler, *, broken):
         f"off the grid: {zero:.1%} for 0, {one:.1%} for 1",
         told > 0.1 if broken else zero == one == 0.0,
     )
+
+
+def _low_bits():
+    """A noisy 0 and a noisy 1: each low bit must be set equally often, as it is where noise falls on all integers."""
+    shares = []
+    for value in (0, 1):
+        meter = Meter(PROMISE, 100, SecureSource())
+        noisy = release_vector(meter, np.full(2 * TRIALS, value), sensitivity=1, rho=1e-4, name="value").values
+        shares.append(np.array([np.mean((noisy >> bit) & 1) for bit in range(LOW_BITS)]))
+    largest = float(np.abs(shares[0] - shares[1]).max())
+    good = largest < SIGMAS * np.sqrt(0.5 / (2 * TRIALS))
+    found = f"shares of {LOW_BITS} low bits differ by at most {largest:.3f}"
+    return Finding("integers, secure noise", "bits tell nothing", found, good)
 
 
 def _order(name):

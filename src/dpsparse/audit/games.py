@@ -54,9 +54,7 @@ def _bound(p, q, threshold, delta, wrong):
 def _vector(version, meter):
     """A vector that moves along the diagonal, the whole way."""
     step = np.full(2, int(SENSITIVITY / math.sqrt(2)))
-    found = release_vector(
-        meter, version * step, sensitivity=SENSITIVITY, rho=PROMISE.rho_per_record, name="vector"
-    )
+    found = release_vector(meter, version * step, sensitivity=SENSITIVITY, rho=PROMISE.rho_per_record, name="vector")
     return gaussian_loss(found.values, 0 * step, step, found.scale)
 
 
@@ -89,9 +87,7 @@ def _peeling(version, meter):
     """Two entries that change places."""
     sides = np.array([SENSITIVITY, 0, 0]), np.array([0, SENSITIVITY, 0])
     scale = tight_peeling_scale(PROMISE, 1, SENSITIVITY)
-    found = peel(
-        meter, sides[version], sparsity=1, sensitivity=SENSITIVITY, scale=scale, name="peeling", part=None
-    )
+    found = peel(meter, sides[version], sparsity=1, sensitivity=SENSITIVITY, scale=scale, name="peeling", part=None)
     return peeling_loss(found.support.tolist(), found.values, *sides, scale)
 
 
@@ -152,7 +148,9 @@ def fit_game(name, trials):
     tables = [pair.table(0, version) for version in (0, 1)]
     # A public function of public numbers: remembering it changes no result.
     with replaced(budget, rho_from_epsilon=lru_cache(budget.rho_from_epsilon)):
-        fit = partial(run, ESTIMATORS[name](adjacency="replace-one").set_params(epsilon=FIT_EPSILON, delta=PROMISE.delta))
+        fit = partial(
+            run, ESTIMATORS[name](adjacency="replace-one").set_params(epsilon=FIT_EPSILON, delta=PROMISE.delta)
+        )
         scores = [np.empty(trials), np.empty(trials)]
         for version in (0, 1):
             source = SeededSource(10 + version)

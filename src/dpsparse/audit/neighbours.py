@@ -81,6 +81,7 @@ def pairs():
         ("across all responses", straddling, [-1e9, 1, 1, 1, 1], [1e9, -1, 1, -1, 1]),
         ("not a number", plain, [np.nan, np.nan, 1, -1, np.nan], [1e6, 50, 50, np.nan, -50]),
         ("infinite", plain, [np.inf, -np.inf, np.inf, 1, 0], [-np.inf, np.inf, np.inf, -np.inf, 1]),
+        *_one_far_above(plain),
         *_turned(plain),
     ]
     return [
@@ -89,7 +90,16 @@ def pairs():
     ]
 
 
-def _turned(companions, angles=8):
+def _one_far_above(companions):
+    """One feature far above the others, then of the opposite sign: its products with the others turn round."""
+    for k in range(N_FEATURES):
+        row = np.full(N_FEATURES, 1e3)
+        row[k] = 1e9
+        opposite = row * np.where(np.arange(N_FEATURES) == k, -1, 1)
+        yield f"feature {k + 1} far above the others", companions, [1.0, *row], [1.0, *opposite]
+
+
+def _turned(companions, angles=6):
     """Rows far beyond every norm clip, in many directions: where rounding to nearest would exceed the norm."""
     for k in range(angles):
         row = 1e9 * np.array([math.cos(k + 0.1), math.sin(k + 0.1), math.cos(2 * k + 0.3), math.sin(3 * k + 0.7)])

@@ -24,7 +24,9 @@ def audit_page(audit):
     for check, findings in audit.findings.items():
         rows = [[f.mechanism, f.claimed, f.found, _verdict(f.good, "good", "BAD")] for f in findings]
         page.section(
-            check.capitalize(), ABOUT[check], table(check.capitalize(), ["mechanism", "claimed", "found", "verdict"], rows)
+            check.capitalize(),
+            ABOUT[check],
+            table(check.capitalize(), ["mechanism", "claimed", "found", "verdict"], rows),
         )
     if audit.catches:
         rows = [[c.bug, _verdict(c.check, c.check, "UNNOTICED"), c.seen] for c in audit.catches]

@@ -10,8 +10,14 @@ from scipy import sparse
 from dpsparse.audit.finding import Finding
 from dpsparse.audit.neighbours import CLIP, N_FEATURES, pairs
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.engine.fixed_point import EXACT_BELOW, FEATURE_LEVELS, WEIGHT_LEVELS, FeatureGrid, check_exact
-from dpsparse.engine.fixed_point import weight_levels
+from dpsparse.engine.fixed_point import (
+    EXACT_BELOW,
+    FEATURE_LEVELS,
+    WEIGHT_LEVELS,
+    FeatureGrid,
+    check_exact,
+    weight_levels,
+)
 from dpsparse.engine.rows import rows_of
 from dpsparse.engine.support import GRAM_LEVELS, VECTOR_LEVELS, SupportColumns, bounded, integer_vectors, norms
 

@@ -62,20 +62,28 @@ def _bar(total):
 
 def _print(found):
     from rich.console import Console
-    from rich.table import Table
 
     console = Console()
     for check, findings in found.findings.items():
-        table = Table("mechanism", "claimed", "found", "verdict", title=check.capitalize(), title_justify="left")
+        table = _table(check.capitalize(), "mechanism", "claimed", "found", "verdict")
         for finding in findings:
             verdict = "[green]good[/]" if finding.good else "[bold red]BAD[/]"
             table.add_row(*map(_plain, (finding.mechanism, finding.claimed, finding.found)), verdict)
         console.print(table)
     if found.catches:
-        table = Table("planted bug", "caught by", "what it saw", title="Planted bugs", title_justify="left")
+        table = _table("Planted bugs", "bug", "caught by", "what it saw")
         for catch in found.catches:
             table.add_row(*map(_plain, (catch.bug, catch.check or "UNNOTICED", catch.seen)))
         console.print(table)
+
+
+def _table(title, *headings):
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    return table
 
 
 def _plain(text):
