@@ -7,6 +7,7 @@ import click
 from dpsparse import __version__
 from dpsparse.cli.audit import audit
 from dpsparse.cli.demo import demo
+from dpsparse.cli.reproduce import reproduce
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -18,8 +19,8 @@ def cli(context, verbose):
     context.obj = {"verbose": verbose}
 
 
-cli.add_command(audit)
-cli.add_command(demo)
+for command in (audit, demo, reproduce):
+    cli.add_command(command)
 
 
 def main(arguments=None):

@@ -106,7 +106,10 @@ class Page:
 
     def html(self):
         """The whole page as text."""
-        links = [tag("a", heading, href=f"#{anchor}") for anchor, heading, _ in self._sections]
+        # A space between links lets them wrap.
+        links = [
+            piece for anchor, heading, _ in self._sections for piece in (tag("a", heading, href=f"#{anchor}"), " ")
+        ]
         sections = [
             tag("section", [tag("h2", heading), *inside], id=anchor) for anchor, heading, inside in self._sections
         ]

@@ -1,0 +1,186 @@
+"""The units of work: each is a frozen description whose `rows` are its results, a function of it and nothing else."""
+
+import re
+import warnings
+import zlib
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from sklearn.model_selection import ShuffleSplit
+
+from dpsparse import DPIHTH, DPIHTL, DPSLR, AdaHuberCV, PrivateSparseRegressor
+from dpsparse.algorithms.adaptive_huber import StandardisedDesign, adaptive_huber_lasso, hard_threshold, lambda_grid
+from dpsparse.datasets import fetch_metabric, fetch_nci60, make_heavy_tailed
+from dpsparse.paper.designs import CUT, DEGREES_OF_FREEDOM, FIRST_SEED, LASSO, OURS, SETTINGS, Data
+
+METHODS = {"DP-IHT-H": DPIHTH, "DP-IHT-L": DPIHTL, "DP-SLR": DPSLR}
+MEDIAN = "median predictor"
+PICKS = 5  # features of the tables' models
+TEST_SHARE = 0.2
+
+
+def private_models(sparsity, epsilon, seed_of, **known):
+    """Every private method in every setting, unfitted: (setting, method, model); `known` is told to ours alone."""
+    promise = {"sparsity": sparsity, "epsilon": epsilon}
+    for setting, options in SETTINGS.items():
+        for name, method in METHODS.items():
+            yield setting, name, method(**promise, **options, random_state=seed_of(setting, name))
+    yield OURS, OURS, PrivateSparseRegressor(**promise, **known, random_state=seed_of(OURS, OURS))
+
+
+def noise_seed(*key):
+    """A seed of its own for every fit, the same in every run."""
+    return zlib.crc32(repr(key).encode())
+
+
+def generate(data, repeat):
+    """The data of one repetition. X and the coefficients do not depend on zeta, so that tails are compared in pairs."""
+    return make_heavy_tailed(
+        data.n, data.d, data.sparsity, df=DEGREES_OF_FREEDOM[data.zeta], random_state=FIRST_SEED + repeat
+    )
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """Chooses adaHuber's lambda for one way to make data: the least l2 error to the truth, on a seed of its own."""
+
+    data: Data
+
+    @property
+    def key(self):
+        """Name of the file with its results."""
+        return "pilot-" + "-".join(f"{value:g}" for value in asdict(self.data).values())
+
+    @property
+    def weight(self):
+        """Work, roughly."""
+        return 4 * self.data.weight
+
+    def rows(self):
+        """The lambda."""
+        X, y, coef = generate(self.data, -1)
+        design, start, errors = StandardisedDesign.of(X), None, {}
+        for lam in lambda_grid(design, y, 12):
+            start = adaptive_huber_lasso(design, y, lam, start=start)
+            errors[float(lam)] = np.linalg.norm(start.coef - coef)
+        return [{"lam": min(errors, key=errors.get)}]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """All methods on one repetition of the data, at all epsilons asked for."""
+
+    data: Data
+    repeat: int
+    epsilons: tuple
+    lam: float
+
+    @property
+    def key(self):
+        """Name of the file with its results."""
+        values = (*asdict(self.data).values(), *self.epsilons)
+        return f"cell-{'-'.join(f'{value:g}' for value in values)}-r{self.repeat}"
+
+    @property
+    def weight(self):
+        """Work, roughly."""
+        return self.data.weight * (1 + len(self.epsilons))
+
+    def rows(self):
+        """One row for each fit."""
+        X, y, coef = generate(self.data, self.repeat)
+        known = {**asdict(self.data), "repeat": self.repeat, "norm": float(np.linalg.norm(coef))}
+        rows = []
+
+        def add(setting, method, epsilon, found):
+            hits = int(np.count_nonzero((found != 0) & (coef != 0)))
+            error = float(np.linalg.norm(found - coef))
+            rows.append(
+                {**known, "setting": setting, "method": method, "epsilon": epsilon, "error": error, "hits": hits}
+            )
+
+        design = StandardisedDesign.of(X)
+        lasso = adaptive_huber_lasso(design, y, self.lam)
+        add("non-private", LASSO, None, lasso.coef)
+        add("non-private", CUT, None, hard_threshold(X, y, lasso, self.data.sparsity).coef)
+        for epsilon in self.epsilons:
+
+            def seed_of(setting, method, epsilon=epsilon):
+                return noise_seed(self.data, self.repeat, epsilon, setting, method)
+
+            for setting, method, model in private_models(self.data.sparsity, epsilon, seed_of):
+                add(setting, method, epsilon, model.fit(X, y).coef_)
+        return rows
+
+
+@dataclass(frozen=True)
+class Split:
+    """All methods on one split of a real table, the private ones with several draws of the noise."""
+
+    table: str
+    loader: str
+    target: str | None
+    epsilon: float
+    split: int
+    draws: int
+
+    @property
+    def key(self):
+        """Name of the file with its results."""
+        return f"split-{self.table.replace(' ', '-')}-{self.draws}-{self.split}"
+
+    @property
+    def weight(self):
+        """Work, roughly."""
+        return 5_000_000 * self.draws
+
+    def rows(self):
+        """One row for each fit: test error in the response's own units, and the features picked."""
+        X, y, unit, names = real_data(self.loader, self.target)
+        train, test = next(ShuffleSplit(1, test_size=TEST_SHARE, random_state=FIRST_SEED + self.split).split(X))
+        rows = []
+
+        def add(setting, method, draw, predicted, picked):
+            error = float(unit * np.abs(predicted - y[test]).mean())
+            rows.append({
+                "table": self.table, "split": self.split, "setting": setting, "method": method, "draw": draw,
+                "mae": error, "picked": [names[j] for j in picked], "d": X.shape[1], "n_train": train.size,
+            })  # fmt: skip
+
+        add("non-private", MEDIAN, 0, np.full(test.size, np.median(y[train])), ())
+        model = AdaHuberCV(sparsity=PICKS, random_state=self.split).fit(X[train], y[train])
+        add("non-private", CUT, 0, model.predict(X[test]), model.support_)
+        for draw in range(self.draws):
+
+            def seed_of(setting, method, draw=draw):
+                return noise_seed(self.table, self.split, draw, setting, method)
+
+            # The others take a response of centre 0 and scale 1 for granted, so ours is told as much.
+            known = {"response_center": 0.0, "response_scale": 1.0}
+            for setting, method, model in private_models(PICKS, self.epsilon, seed_of, **known):
+                model.fit(X[train], y[train])
+                add(setting, method, draw, model.predict(X[test]), model.support_)
+        return rows
+
+
+def real_data(loader, target):
+    """Features and response in units of their spread, the response's unit, and the features' names.
+
+    Columns are standardised by their own mean and standard deviation and the response by its median and median
+    absolute deviation, over the whole table, as if these were public. They are not: this reads the data, and helps
+    all methods alike. The paper does not say what it did.
+    """
+    data = fetch_nci60() if loader == "nci60" else fetch_metabric(target=target, features="all")
+    X = data.data.astype(np.float64)
+    center = np.median(data.target)
+    unit = float(1.4826 * np.median(np.abs(data.target - center)))
+    names = [re.sub("^mut_(.*)", r"\1 (mutation)", name.removeprefix("expr_")) for name in data.feature_names]
+    spread = X.std(axis=0)
+    return (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0), (data.target - center) / unit, unit, names
+
+
+def run(task):
+    """The rows of a task, its fits' warnings (seeded noise, slow convergence) left out."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return task.rows()

@@ -1,0 +1,147 @@
+"""`reproduce`: run what is missing, then write results, figures, verdicts and one report."""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from dpsparse.datasets import fetch_metabric, fetch_nci60
+from dpsparse.paper.designs import FULL, PANELS, PARTS, QUICK, TABLES
+from dpsparse.paper.experiments import Cell, Pilot, Split
+from dpsparse.paper.results import Results
+from dpsparse.paper.runner import Store
+from dpsparse.paper.write import write_all
+
+
+def size_of(quick, repeats):
+    """How much to run; `repeats` counts repetitions of the panels and splits of the tables."""
+    size = QUICK if quick else FULL
+    return size if repeats is None else replace(size, repeats=repeats, splits=repeats)
+
+
+def missing_data(parts):
+    """Why tables cannot be made: {part: reason}."""
+    reasons = {}
+    for part, fetch in (("table1", fetch_nci60), ("table2", fetch_metabric)):
+        if part in parts:
+            try:
+                fetch()
+            except (FileNotFoundError, ValueError) as reason:
+                reasons[part] = str(reason)
+    return reasons
+
+
+def panel_data(size, parts):
+    """Every way to make data that the panels ask for, with its epsilons; panels share what they have in common."""
+    epsilons = {}
+    for panel in (PANELS[name] for name in PANELS if name in parts):
+        for regime in size.regimes:
+            for zeta in panel.zetas:
+                for _, data, epsilon in regime.points(panel.axis, zeta):
+                    epsilons.setdefault(data, set()).add(epsilon)
+    return {data: tuple(sorted(found)) for data, found in epsilons.items()}
+
+
+def run_all(parts, size, out, jobs, progress):
+    """Run every task of the parts and collect the rows.
+
+    Parameters
+    ----------
+    parts : tuple of str
+        Panels and tables, of `PARTS`.
+    size : Size
+        Grids and repetitions.
+    out : path
+        Folder of the results; finished tasks found there are not run again.
+    jobs : int
+        Processes.
+    progress : callable
+        ``progress(done, total)`` in units of work.
+
+    Returns
+    -------
+    Results
+        The rows.
+    """
+    store = Store(out)
+    data = panel_data(size, parts)
+    pilots = {way: Pilot(way) for way in data}
+    splits = [
+        Split(table.name, table.loader, table.target, table.epsilon, split, size.draws)
+        for table in TABLES
+        if table.table in parts
+        for split in range(size.splits)
+    ]
+    fitting = size.repeats * sum(Cell(way, 0, epsilons, 0.0).weight for way, epsilons in data.items())
+    total = fitting + sum(task.weight for task in (*pilots.values(), *splits))
+    done = 0
+
+    def advance(weight):
+        nonlocal done
+        done += weight
+        progress(done, total)
+
+    progress(0, total)
+    store.run([*pilots.values(), *splits], jobs, advance)
+    cells = [
+        Cell(way, repeat, epsilons, store.rows(pilots[way])[0]["lam"])
+        for way, epsilons in data.items()
+        for repeat in range(size.repeats)
+    ]
+    store.run(cells, jobs, advance)
+    return Results(
+        size,
+        tuple(part for part in PARTS if part in parts),
+        tuple(row for task in cells for row in store.rows(task)),
+        tuple(row for task in splits for row in store.rows(task)),
+    )
+
+
+def reproduce_parts(parts, *, quick, repeats, jobs, out, console=None):
+    """Run the parts, show progress, write everything, and tell the verdicts.
+
+    Parameters
+    ----------
+    parts : sequence of str
+        Names of `PARTS`; "all" or none for all of them.
+    quick : bool
+        Small data and few repetitions.
+    repeats : int or None
+        Repetitions and splits.
+    jobs : int
+        Processes.
+    out : str or path
+        Folder of the results.
+    console : rich.console.Console, optional
+        Where the text goes.
+    """
+    console = console or Console()
+    asked = tuple(parts) or ("all",)
+    for part in asked:
+        if part not in (*PARTS, "all"):
+            raise ValueError(f"there is no part {part!r}; choose from {', '.join(PARTS)} or all")
+    chosen = PARTS if "all" in asked else tuple(part for part in PARTS if part in asked)
+    left_out = missing_data(chosen)
+    for part, reason in left_out.items():
+        if "all" not in asked:
+            raise FileNotFoundError(reason)
+        console.print(f"[bold]{part} is left out[/]: {reason}", highlight=False)
+    Path(out).mkdir(parents=True, exist_ok=True)
+    columns = (TextColumn("fits"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console) as bar:
+        task = bar.add_task("fits")
+        results = run_all(
+            tuple(part for part in chosen if part not in left_out),
+            size_of(quick, repeats),
+            out,
+            jobs,
+            lambda done, total: bar.update(task, completed=done, total=total),
+        )
+    options = "".join([" --quick" * quick, f" --repeats {repeats}" if repeats else ""])
+    words = "all" if "all" in asked else " ".join(chosen)
+    verdicts = write_all(results, out, f"dpsparse reproduce {words}{options}", left_out)
+    counts = Counter(verdict.verdict for verdict in verdicts)
+    told = ", ".join(f"{count} {word}" for word, count in counts.items())
+    console.print(f"{len(verdicts)} verdicts: {told}. Report: {Path(out) / 'report.html'}", highlight=False)

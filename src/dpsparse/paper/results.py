@@ -1,0 +1,91 @@
+"""The rows of all finished tasks, and the views of them that verdicts, figures and tables take."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import stats
+
+from dpsparse.paper.designs import CUT, LASSO, PANELS, TABLES, Size
+from dpsparse.paper.experiments import TEST_SHARE
+
+
+@dataclass(frozen=True)
+class Results:
+    """What was run, and its rows."""
+
+    size: Size
+    parts: tuple
+    panel_rows: tuple
+    table_rows: tuple
+
+    @property
+    def panels(self):
+        """The panels asked for."""
+        return [PANELS[name] for name in PANELS if name in self.parts]
+
+    @property
+    def tables(self):
+        """The tables asked for whose data were there."""
+        present = {row["table"] for row in self.table_rows}
+        return [table for table in TABLES if table.table in self.parts and table.name in present]
+
+    @cached_property
+    def _errors(self):
+        index = {}
+        for row in self.panel_rows:
+            key = (row["n"], row["d"], row["sparsity"], row["zeta"], row["epsilon"], row["setting"], row["method"])
+            index.setdefault(key, {})[row["repeat"]] = (row["error"], row["norm"])
+        return index
+
+    def has(self, axis):
+        """Whether an axis was run."""
+        return any(panel.axis == axis for panel in self.panels)
+
+    def curve(self, regime, axis, zeta, setting, method):
+        """l2 errors and the norms of the true coefficients along an axis, each of shape (values, repetitions)."""
+        found = []
+        for _, data, epsilon in regime.points(axis, zeta):
+            if method in (LASSO, CUT):
+                setting, epsilon = "non-private", None
+            by_repeat = self._errors[data.n, data.d, data.sparsity, data.zeta, epsilon, setting, method]
+            found.append([by_repeat[repeat] for repeat in range(self.size.repeats)])
+        return np.moveaxis(np.array(found), -1, 0)
+
+    def relative(self, regime, axis, zeta, setting, method):
+        """Errors in units of the zero estimate's error, of shape (values, repetitions)."""
+        error, norm = self.curve(regime, axis, zeta, setting, method)
+        return error / norm
+
+    def runs(self, table, setting, method):
+        """The rows of a method on a table."""
+        return [
+            row
+            for row in self.table_rows
+            if (row["table"], row["setting"], row["method"]) == (table.name, setting, method)
+        ]
+
+    def mae_by_split(self, table, setting, method):
+        """Mean absolute test error of each split, over the draws of the noise."""
+        by_split = {}
+        for row in self.runs(table, setting, method):
+            by_split.setdefault(row["split"], []).append(row["mae"])
+        return np.array([np.mean(by_split[split]) for split in sorted(by_split)])
+
+
+def mean_interval(values, confidence=0.95, overlap=0.0):
+    """Mean and Student-t interval; `overlap` is added to 1 / repetitions in the variance of the mean.
+
+    Repeated splits of one table share records, so their errors are correlated; Nadeau and Bengio (2003) correct the
+    variance by the ratio of test to training records.
+    """
+    values = np.asarray(values, dtype=float)
+    mean = float(values.mean())
+    if values.size < 2:
+        return mean, -np.inf, np.inf
+    spread = float(np.sqrt(values.var(ddof=1) * (1 / values.size + overlap)))
+    half = spread * float(stats.t.ppf(0.5 + confidence / 2, values.size - 1))
+    return mean, mean - half, mean + half
+
+
+SPLIT_OVERLAP = TEST_SHARE / (1 - TEST_SHARE)

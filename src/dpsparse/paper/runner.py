@@ -1,0 +1,97 @@
+"""Runs tasks in processes, each one's rows kept in a file of its own, so that a killed run goes on where it stopped.
+
+A file is written whole or not at all, in a folder named by the digest of everything that decides the numbers: the
+code and the versions of the libraries. Workers compute in one thread each: no number depends on how many there are.
+"""
+
+import hashlib
+import importlib.metadata
+import json
+import multiprocessing
+import os
+import platform
+import threading
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from pathlib import Path
+
+import dpsparse
+from dpsparse.paper import experiments
+from dpsparse.report.page import write_whole
+
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "opendp")
+_DECIDE_NUMBERS = ("algorithms", "datasets", "engine", "estimators", "privacy", "losses.py", "paper/designs.py",
+                   "paper/experiments.py")  # fmt: skip
+
+
+def versions():
+    """Python and the libraries that compute."""
+    return {"python": platform.python_version()} | {name: importlib.metadata.version(name) for name in LIBRARIES}
+
+
+def source_digest():
+    """A digest of the code that decides the numbers, and of the libraries' versions."""
+    root = Path(dpsparse.__file__).parent
+    digest = hashlib.sha256(json.dumps(versions()).encode())
+    for name in _DECIDE_NUMBERS:
+        place = root / name
+        for file in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            digest.update(file.relative_to(root).as_posix().encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+class Store:
+    """The rows of finished tasks, one JSON file each."""
+
+    def __init__(self, out):
+        self.folder = Path(out) / "cells" / source_digest()
+
+    def path(self, task):
+        """The file of a task."""
+        return self.folder / f"{task.key}.json"
+
+    def rows(self, task):
+        """The rows of a finished task."""
+        return json.loads(self.path(task).read_text())
+
+    def run(self, tasks, jobs, advance):
+        """Run what is not finished; `advance(weight)` is called for each task, finished before or now."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        missing = []
+        for task in tasks:
+            if self.path(task).exists():
+                advance(task.weight)
+            else:
+                missing.append(task)
+        if not missing:
+            return
+        # Spawned, not forked: a fork would copy the locks of running threads. One thread each, and a big task first.
+        pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_start_worker)
+        try:
+            weights = {}
+            queue = sorted(missing, key=lambda task: -task.weight)
+            while queue or weights:
+                while queue and len(weights) < 2 * jobs:
+                    task = queue.pop(0)
+                    weights[pool.submit(_run_and_write, task, self.path(task))] = task.weight
+                for future in wait(weights, return_when=FIRST_COMPLETED).done:
+                    future.result()
+                    advance(weights.pop(future))
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _start_worker():
+    import threadpoolctl
+
+    threadpoolctl.threadpool_limits(1)
+    # A worker whose parent was killed would wait for work for ever.
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent():
+    multiprocessing.parent_process().join()
+    os._exit(1)
+
+
+def _run_and_write(task, path):
+    write_whole(path, json.dumps(experiments.run(task), indent=0) + "\n")

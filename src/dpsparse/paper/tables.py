@@ -1,0 +1,59 @@
+"""The two tables: test error, size, the genes picked, how often, and how often a pick by lot would be."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from dpsparse.paper.designs import CUT, OURS, PRIVATE, SETTINGS
+from dpsparse.paper.experiments import MEDIAN, PICKS
+from dpsparse.paper.results import SPLIT_OVERLAP, mean_interval
+
+ROWS = (
+    ("non-private", MEDIAN),
+    ("non-private", CUT),
+    *((setting, method) for setting in SETTINGS for method in PRIVATE),
+    (OURS, OURS),
+)
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """One method on one table."""
+
+    setting: str
+    method: str
+    mae: float
+    low: float
+    high: float
+    share: float
+    size: float
+    runs: int
+    genes: tuple  # (gene, share of the runs that picked it), the five most frequent
+    not_by_lot: int
+
+
+def summarise(results, table):
+    """A row for each method."""
+    median = results.mae_by_split(table, "non-private", MEDIAN).mean()
+    return [_row(results, table, setting, method, median) for setting, method in ROWS]
+
+
+def _row(results, table, setting, method, median):
+    mae, low, high = mean_interval(results.mae_by_split(table, setting, method), overlap=SPLIT_OVERLAP)
+    runs = results.runs(table, setting, method)
+    counts = Counter(gene for row in runs for gene in row["picked"])
+    # By count, then by name: no tie depends on the order of the rows.
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    genes = tuple((gene, count / len(runs)) for gene, count in ranked[:PICKS])
+    size = float(np.mean([len(row["picked"]) for row in runs]))
+    threshold = count_beyond_chance(len(runs), runs[0]["d"])
+    beyond = sum(count >= threshold for count in counts.values())
+    return TableRow(setting, method, mae, low, high, float(mae / median), size, len(runs), genes, beyond)
+
+
+def count_beyond_chance(runs, d, level=0.05):
+    """The least count that no gene reaches by lot, but with probability `level` for any of the d genes (Bonferroni)."""
+    counts = np.arange(runs + 2)
+    return int(counts[d * stats.binom.sf(counts - 1, runs, PICKS / d) <= level][0])

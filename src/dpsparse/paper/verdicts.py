@@ -1,0 +1,216 @@
+"""How claims become verdicts.
+
+A claim is one or more comparisons. Each is a number per repetition that the claim says lies above (or within) a margin.
+Its mean gets a Student-t interval, all of a claim's intervals together of 95 % confidence (Bonferroni). The claim holds
+if every interval lies on its side of the margin, fails if one lies wholly on the other, and can't be decided otherwise.
+Errors count in units of the zero estimate's (the norm of the true coefficients), absolute errors on real data in units
+of the median predictor's; a difference counts from 2 % of that.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from dpsparse.paper.designs import CUT, SETTINGS, Regime, Table
+from dpsparse.paper.experiments import MEDIAN
+from dpsparse.paper.results import SPLIT_OVERLAP, Results, mean_interval
+
+MARGIN = 0.02
+CONFIDENCE = 0.95
+HOLDS, FAILS, OPEN = "holds", "fails", "can't be decided"
+BOTH_TAILS = (0.5, 1.0)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Numbers of which the claim says that their mean is above `margin`, or within +- it."""
+
+    label: str
+    values: np.ndarray
+    margin: float = MARGIN
+    within: bool = False
+    interval: Callable = mean_interval
+
+    def judge(self, confidence):
+        """Verdict, mean and interval."""
+        mean, low, high = self.interval(self.values, confidence)
+        if self.within:
+            good, bad = -self.margin < low and high < self.margin, high < -self.margin or low > self.margin
+        else:
+            good, bad = low > self.margin, high < self.margin
+        return HOLDS if good else FAILS if bad else OPEN, mean, low, high
+
+
+@dataclass(frozen=True)
+class PanelView:
+    """The panels of one regime in one setting."""
+
+    results: Results
+    regime: Regime
+    setting: str
+
+    @property
+    def name(self):
+        """Heading of its column of verdicts."""
+        base = self.regime.base
+        return f"{self.setting}, n = {base.n:,}, d = {base.d:,}"
+
+    def covers(self, claim):
+        """Whether what the claim needs was run."""
+        return all(axis in self.regime.grids and self.results.has(axis) for axis in claim.needs)
+
+    def share(self, axis, zeta, method):
+        """Errors in units of the zero estimate's, of shape (values, repetitions)."""
+        return self.results.relative(self.regime, axis, zeta, self.setting, method)
+
+    def gaps(self, axis, zetas, worse, better):
+        """How much larger the error of `worse` is at each value."""
+        return [
+            Comparison(f"{axis} = {value:g}, zeta = {zeta:g}", gap)
+            for zeta in zetas
+            for value, gap in zip(
+                self.regime.grids[axis], self.share(axis, zeta, worse) - self.share(axis, zeta, better), strict=True
+            )
+        ]
+
+    def growth(self, axis, method):
+        """How much the error grows over the axis at zeta = 1: the slope on its logarithm, in each repetition."""
+        log_value = np.log(self.regime.grids[axis])
+        weights = log_value - log_value.mean()
+        slope = weights @ self.share(axis, 1.0, method) / (weights @ weights)
+        return slope * (log_value[-1] - log_value[0])
+
+    def mean_gap(self, axes, zeta, worse, better):
+        """The gap averaged over the values of the axes, in each repetition."""
+        gaps = [self.share(axis, zeta, worse) - self.share(axis, zeta, better) for axis in axes]
+        return np.concatenate(gaps).mean(axis=0)
+
+    def says_nothing(self, claim):
+        """Whether no method of the claim beats the zero estimate anywhere."""
+        best = [
+            self.share(axis, zeta, method).mean(axis=1).min()
+            for axis in claim.needs
+            for zeta in (BOTH_TAILS if axis in ("n", "d") else (1.0,))
+            for method in claim.methods
+        ]
+        return bool(min(best) > 1 - MARGIN)
+
+
+@dataclass(frozen=True)
+class TableView:
+    """One real table in one setting."""
+
+    results: Results
+    table: Table
+    setting: str
+
+    @property
+    def name(self):
+        """Heading of its column of verdicts."""
+        return f"{self.setting}, {self.table.title}"
+
+    def covers(self, claim):
+        """Whether the claim is about this table."""
+        return self.table.table in claim.needs
+
+    def share(self, method):
+        """Absolute test errors of the splits, in units of the median predictor's mean."""
+        open_method = method in (CUT, MEDIAN)
+        own = self.results.mae_by_split(self.table, "non-private" if open_method else self.setting, method)
+        return own / self.results.mae_by_split(self.table, "non-private", MEDIAN).mean()
+
+    def gap(self, worse, better, factor=1.0):
+        """How much larger the error of `worse`, times `factor`, is."""
+        label = f"{worse} beside {better}"
+        return Comparison(label, factor * self.share(worse) - self.share(better), interval=over_splits)
+
+    def picked(self, method, gene):
+        """Whether each run picked a gene."""
+        return np.array([gene in row["picked"] for row in self.results.runs(self.table, self.setting, method)], float)
+
+    def overlap(self, method):
+        """How many of adaHuber's genes each split's runs pick, on average."""
+        reference = {row["split"]: set(row["picked"]) for row in self.results.runs(self.table, "non-private", CUT)}
+        by_split = {split: [] for split in reference}
+        for row in self.results.runs(self.table, self.setting, method):
+            by_split[row["split"]].append(len(reference[row["split"]] & set(row["picked"])))
+        return np.array([np.mean(counts) for counts in by_split.values()])
+
+    def says_nothing(self, claim):
+        """Whether no method of the claim beats the median predictor."""
+        return bool(min(self.share(method).mean() for method in claim.methods) > 1 - MARGIN)
+
+
+def over_splits(values, confidence):
+    """The interval of a mean over splits of one table."""
+    return mean_interval(values, confidence, SPLIT_OVERLAP)
+
+
+def binomial_interval(values, confidence):
+    """Clopper and Pearson's interval for a frequency."""
+    n, k, tail = values.size, values.sum(), (1 - confidence) / 2
+    low = stats.beta.ppf(tail, k, n - k + 1) if k else 0.0
+    high = stats.beta.ppf(1 - tail, k + 1, n - k) if k < n else 1.0
+    return float(k / n), float(low), float(high)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the paper, and how its comparisons come from a view of the results."""
+
+    source: str
+    quote: str
+    rule: str
+    needs: tuple
+    methods: tuple
+    compare: Callable
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim judged in one view."""
+
+    number: int
+    claim: Claim
+    view: str
+    verdict: str
+    deciding: str
+    mean: float
+    low: float
+    high: float
+    comparisons: int
+    says_nothing: bool
+
+
+def judge(claims, views):
+    """Every claim in every view that covers it."""
+    return [
+        _judge_one(number, claim, view)
+        for number, claim in enumerate(claims, 1)
+        for view in views
+        if view.covers(claim)
+    ]
+
+
+def _judge_one(number, claim, view):
+    comparisons = claim.compare(view)
+    confidence = 1 - (1 - CONFIDENCE) / len(comparisons)
+    judged = [(*comparison.judge(confidence), comparison) for comparison in comparisons]
+    verdict = next((word for word in (FAILS, OPEN) if any(word == found[0] for found in judged)), HOLDS)
+    # The comparison that decides: of those with the verdict, the one furthest on the wrong side.
+    decisive = min(
+        (found for found in judged if found[0] == verdict),
+        key=lambda found: -abs(found[1]) if found[-1].within else found[1] - found[-1].margin,
+    )
+    _, mean, low, high, comparison = decisive
+    return Verdict(
+        number, claim, view.name, verdict, comparison.label, mean, low, high, len(judged), view.says_nothing(claim)
+    )
+
+
+def all_views(results):
+    """Both regimes and all real tables, in both settings of the paper's methods."""
+    panels = [PanelView(results, regime, setting) for regime in results.size.regimes for setting in SETTINGS]
+    return panels + [TableView(results, table, setting) for table in results.tables for setting in SETTINGS]

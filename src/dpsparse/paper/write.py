@@ -1,0 +1,130 @@
+"""Writes what a run found: results as Parquet and JSON, figures, and the report."""
+
+import io
+import json
+import subprocess
+from dataclasses import asdict
+from pathlib import Path
+
+import dpsparse
+from dpsparse.paper import figures
+from dpsparse.paper.claims import CLAIMS
+from dpsparse.paper.designs import FIRST_SEED, SETTINGS
+from dpsparse.paper.report import NOTHING, report_page
+from dpsparse.paper.runner import source_digest, versions
+from dpsparse.paper.tables import summarise
+from dpsparse.paper.verdicts import all_views, judge
+from dpsparse.report.page import write_whole
+
+
+def commit():
+    """The commit of the checkout the package runs from, or None where it runs from elsewhere."""
+    folder = Path(dpsparse.__file__).parent
+    try:
+        found = _git(folder, "rev-parse", "HEAD")
+        changed = _git(folder, "status", "--porcelain", "--", folder)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return found + (" with uncommitted changes" if changed else "")
+
+
+def _git(folder, *arguments):
+    done = subprocess.run(["git", "-C", folder, *arguments], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def write_all(results, out, command, left_out):
+    """Write everything into a folder; the same results give the same bytes.
+
+    Parameters
+    ----------
+    results : Results
+        The rows of a whole run.
+    out : path
+        The folder.
+    command : str
+        The command that makes this report.
+    left_out : dict
+        Tables that could not be made, with the reason.
+
+    Returns
+    -------
+    list of Verdict
+        The verdicts.
+    """
+    out = Path(out)
+    verdicts = judge(CLAIMS, all_views(results))
+    tables = {table.name: summarise(results, table) for table in results.tables}
+    about = {
+        "command": command,
+        "commit": commit(),
+        "dpsparse": dpsparse.__version__,
+        "source_digest": source_digest(),
+        "versions": versions(),
+        "first_seed": FIRST_SEED,
+        "repeats": results.size.repeats,
+        "splits": results.size.splits,
+        "draws": results.size.draws,
+    }
+    pictures = _pictures(results, out / "figures")
+    _write_rows(out / "panels.parquet", results.panel_rows)
+    _write_rows(out / "tables.parquet", results.table_rows)
+    plain = {
+        **about,
+        "left_out": left_out,
+        "verdicts": [_plain_verdict(verdict) for verdict in verdicts],
+        "tables": {name: [asdict(row) for row in rows] for name, rows in tables.items()},
+    }
+    write_whole(out / "results.json", json.dumps(plain, indent=1) + "\n")
+    write_whole(out / "verdicts.md", verdicts_markdown(verdicts))
+    write_whole(out / "report.html", report_page(results, about, verdicts, tables, pictures, left_out))
+    return verdicts
+
+
+def verdicts_markdown(verdicts):
+    """The verdicts as a Markdown table: a row a claim, a column a setting, its data sets in turn."""
+    rows = {}
+    for verdict in verdicts:
+        cells = rows.setdefault((verdict.number, verdict.claim), {setting: [] for setting in SETTINGS})
+        setting = next(setting for setting in SETTINGS if verdict.view.startswith(setting))
+        cells[setting].append(verdict.verdict + NOTHING * verdict.says_nothing)
+    lines = [f"| | claim | {' | '.join(SETTINGS)} |", "|---" * (2 + len(SETTINGS)) + "|"]
+    for (number, claim), cells in rows.items():
+        found = " | ".join(" / ".join(cells[setting]) for setting in SETTINGS)
+        lines.append(f"| {number} | {claim.quote} ({claim.source}) | {found} |")
+    return "\n".join(lines) + "\n"
+
+
+def _plain_verdict(verdict):
+    claim = verdict.claim
+    fields = ("number", "view", "verdict", "deciding", "mean", "low", "high", "comparisons", "says_nothing")
+    # Two repetitions or fewer give an infinite interval, which JSON cannot hold.
+    numbers = {name: getattr(verdict, name) for name in fields}
+    bounds = {name: None if abs(numbers[name]) == float("inf") else numbers[name] for name in ("low", "high")}
+    return {"source": claim.source, "quote": claim.quote, "rule": claim.rule, **numbers, **bounds}
+
+
+def _pictures(results, folder):
+    """Every figure as PNG and SVG; returns the PNGs."""
+    folder.mkdir(parents=True, exist_ok=True)
+    draw = {panel.name: lambda panel=panel: figures.draw_panel(results, panel) for panel in results.panels}
+    if results.has("n"):
+        draw["headline"] = lambda: figures.draw_headline(results)
+    pngs = {}
+    for name, make in draw.items():
+        figure = make()
+        pngs[name] = figures.as_bytes(figure, "png")
+        write_whole(folder / f"{name}.png", pngs[name])
+        write_whole(folder / f"{name}.svg", figures.as_bytes(figure, "svg"))
+        figures.close(figure)
+    return pngs
+
+
+def _write_rows(path, rows):
+    import pyarrow
+    import pyarrow.parquet
+
+    if rows:
+        buffer = io.BytesIO()
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(list(rows)), buffer, compression="zstd")
+        write_whole(path, buffer.getvalue())
