@@ -1,5 +1,7 @@
 """Every check is good, and notices every planted bug."""
 
+import json
+
 import pytest
 
 from dpsparse.audit.checks import CHECKS, Audit, Catch, hunt, run_check, steps
@@ -13,6 +15,7 @@ def test_nothing_is_found(name):
     findings = list(run_check(name))
     assert findings
     assert [finding for finding in findings if not finding.good] == []
+    assert json.loads(json.dumps(Audit({name: findings}).to_dict()))["good"] is True
 
 
 @pytest.mark.parametrize(("estimator", "least"), [("DPIHTH", 0.5), ("DPSLR", 0.5)])

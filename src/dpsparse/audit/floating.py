@@ -6,6 +6,8 @@ multiple of 2^-53; numbers near 0 on a finer grid can only have come from 0. It 
 first, and then finds nothing on ours: their outputs are integers, times a public unit.
 """
 
+import math
+
 import numpy as np
 
 from dpsparse.audit.finding import Finding
@@ -88,7 +90,7 @@ def _low_bits():
         noisy = release_vector(meter, np.full(2 * TRIALS, value), sensitivity=1, rho=1e-4, name="value").values
         shares.append(np.array([np.mean((noisy >> bit) & 1) for bit in range(LOW_BITS)]))
     largest = float(np.abs(shares[0] - shares[1]).max())
-    good = largest < SIGMAS * np.sqrt(0.5 / (2 * TRIALS))
+    good = largest < SIGMAS * math.sqrt(0.5 / (2 * TRIALS))
     found = f"shares of {LOW_BITS} low bits differ by at most {largest:.3f}"
     return Finding("integers, secure noise", "bits tell nothing", found, good)
 

@@ -1,5 +1,7 @@
 """The source of the noise: no seed reaches it, and its draws have the scale that was asked for."""
 
+import math
+
 import numpy as np
 
 from dpsparse.audit.finding import Finding
@@ -43,5 +45,5 @@ def _scale(law):
     variance, spread = LAWS[law]
     draws = getattr(SecureSource(), law)(np.zeros(DRAWS, dtype=np.int64), float(SCALE)) / SCALE
     ratio = float(np.mean(draws**2) / variance)
-    good = abs(ratio - 1) < SIGMAS * np.sqrt(spread / DRAWS)
+    good = abs(ratio - 1) < SIGMAS * math.sqrt(spread / DRAWS)
     return Finding(f"secure {law} noise", "variance as declared", f"{ratio:.3f} of it", good)
