@@ -37,7 +37,7 @@ def _fresh():
         (source.bits(128), *source.laplace(zeros, 1e9), *source.gaussian(zeros, 1e9))
         for source in (SecureSource(), SecureSource())
     ]
-    repeated = sum(a == b for a, b in zip(*draws, strict=True))
+    repeated = sum(int(a) == int(b) for a, b in zip(*draws, strict=True))
     return Finding("secure draws", "never the same twice", f"{repeated} of 17 repeat", repeated == 0)
 
 
