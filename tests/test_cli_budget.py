@@ -96,3 +96,21 @@ def test_errors_take_one_line(arguments, message, capsys, tmp_path, monkeypatch)
     assert message in error
     assert "secret" not in error
     assert not list(tmp_path.iterdir())
+
+
+def test_the_command_fit_spends_from_the_ledger(ledger, tmp_path, capsys):
+    table, model = tmp_path / "t.csv", tmp_path / "m.json"
+    X, y, _ = make_heavy_tailed(300, 3, 1, random_state=0)
+    lines = [",".join(map(repr, map(float, (*row, value)))) for row, value in zip(X, y, strict=True)]
+    table.write_text("\n".join(["a,b,c,y", *lines]))
+    command = ["fit", str(table), "--target", "y", "--sparsity", "1", "--ledger", ledger, "--dataset", "trial-[7]"]
+    main([*command, "--epsilon", "0.5", "--delta", "1e-6", "--out", str(model)])
+    assert model.exists()
+    capsys.readouterr()
+    kinds = [event["kind"] for event in json.loads(told(capsys, "history", ledger, "--json"))]
+    assert kinds == ["grant", "reserve", "charge", "reserve", "charge"]
+    model.unlink()
+    with pytest.raises(SystemExit):
+        main([*command, "--epsilon", "2", "--delta", "1e-6", "--out", str(model)])
+    assert "would fit" in capsys.readouterr().err
+    assert not model.exists()

@@ -1,6 +1,4 @@
 import math
-import runpy
-from pathlib import Path
 
 import mpmath
 import numpy as np
@@ -12,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 from dpsparse.algorithms.schedule import schedule_for
+from dpsparse.audit.exact_curve import exact_delta
 from dpsparse.privacy import gaussian_account
 from dpsparse.privacy.budget import Promise
 from dpsparse.privacy.commitment import Commitment, Price
@@ -27,8 +26,6 @@ from dpsparse.privacy.gaussian_account import (
 )
 from dpsparse.privacy.noise import SecureSource
 from dpsparse.privacy.record import BudgetExceeded, Meter, PrivacyRecord, Release
-
-exact_delta = runpy.run_path(str(Path(__file__).with_name("exact_curve.py")))["exact_delta"]
 
 # Smallest constants that hold, from the curve at x = 0 and small e0: the first is pi / 2.
 TRUE_CONSTANTS = {0.0: math.pi / 2, 0.5: 1.139, 1.0: 1.040, 2.0: 1.010}

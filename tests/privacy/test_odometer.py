@@ -1,6 +1,4 @@
 import math
-import runpy
-from pathlib import Path
 
 import mpmath
 import numpy as np
@@ -13,12 +11,11 @@ from hypothesis import strategies as st
 
 from dpsparse.algorithms.iht import iht_commitment
 from dpsparse.algorithms.schedule import schedule_for
+from dpsparse.audit.exact_curve import exact_delta
 from dpsparse.privacy.budget import Promise, epsilon_from_rho
 from dpsparse.privacy.commitment import Commitment, Price
 from dpsparse.privacy.gaussian_account import mu_of_pure_pieces
 from dpsparse.privacy.odometer import Cost, Odometer, round_down
-
-exact_delta = runpy.run_path(str(Path(__file__).with_name("exact_curve.py")))["exact_delta"]
 
 GRANT = Promise(3.0, 1e-6)
 ORDERS = [1 + 1e-3 * 1.15**k for k in range(110)]

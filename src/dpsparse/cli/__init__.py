@@ -5,6 +5,7 @@ import sys
 import click
 
 from dpsparse import __version__
+from dpsparse.cli.audit import audit
 from dpsparse.cli.budget import budget
 from dpsparse.cli.demo import demo
 from dpsparse.cli.files import bounds, fit, inspect, predict
@@ -21,7 +22,7 @@ def cli(context, verbose):
     context.obj = {"verbose": verbose}
 
 
-for command in (fit, bounds, predict, inspect, plan, budget, demo, reproduce):
+for command in (fit, bounds, predict, inspect, plan, budget, audit, demo, reproduce):
     cli.add_command(command)
 
 

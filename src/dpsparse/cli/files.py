@@ -42,12 +42,16 @@ def _collected(notes):
 @click.option("--sparsity", type=_Sparsity(), default=5, show_default=True, help="Features to pick, or 'auto'.")
 @click.option("--delta", type=float, help="The promise's slack; n**-1.1 unless given.")
 @click.option("--bounds", type=click.Path(), help="Public bounds of the columns; see `dpsparse bounds init`.")
+@click.option("--records-per-person", type=int, default=1, show_default=True, help="The most rows one person has.")
+@click.option("--ledger", help="Where the budget is kept: a file or a database URL; see `dpsparse budget`.")
+@click.option("--dataset", help="The name under which it was granted there.")
 @_out("Where the model goes, as JSON.")
 @AS_JSON
-def fit(data, target, epsilon, sparsity, delta, bounds, out, as_json):
+def fit(data, target, epsilon, sparsity, delta, bounds, records_per_person, ledger, dataset, out, as_json):
     """Fit privately on DATA (.csv, .parquet or .npy): which few columns matter, and by how much.
 
-    The whole of epsilon is spent. Each further fit on the same people adds to it.
+    The whole of epsilon is spent. Each further fit on the same people adds to it: --ledger keeps count, and refuses
+    what would exceed the budget granted.
     """
     from dpsparse import PrivateSparseRegressor
     from dpsparse.cli import show
@@ -79,6 +83,9 @@ def fit(data, target, epsilon, sparsity, delta, bounds, out, as_json):
                 feature_scale=[feature.scale for feature in features],
                 response_center=known.response_center,
                 response_scale=known.response_scale,
+                records_per_person=records_per_person,
+                ledger=ledger,
+                dataset=dataset,
             ).fit(X, y)
         model = linear_model(estimator, features, target)
         # Shown first: should the disk fill up now, what was paid for is not lost.
