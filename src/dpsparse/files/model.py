@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from dpsparse.estimators._public_units import public_units
 from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
 from dpsparse.files.features import Feature, read_features
 from dpsparse.files.strict import FileError
@@ -180,11 +181,8 @@ def _finite_or_none(value):
 
 def _features_of(estimator):
     d = estimator.n_features_in_
+    columns = getattr(estimator, "feature_names_in_", range(d))
+    given = (getattr(estimator, name, public) for name, public in (("feature_center", 0.0), ("feature_scale", 1.0)))
+    center, scale = (np.broadcast_to(values, d) for values in public_units(*given, columns))
     names = getattr(estimator, "feature_names_in_", _numbered(d))
-    center, scale = (
-        np.broadcast_to(estimator._per_feature(name, getattr(estimator, name), d), d)
-        if hasattr(estimator, name)
-        else np.full(d, public)
-        for name, public in (("feature_center", 0.0), ("feature_scale", 1.0))
-    )
     return [Feature(str(name), *map(float, known)) for name, *known in zip(names, center, scale, strict=True)]
