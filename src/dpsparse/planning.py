@@ -237,7 +237,7 @@ class PeelingLimits:
 def peeling_limits(n, d, sparsity, epsilon, delta=None, *, tau=1.0, adjacency="replace-one", calibration="tight"):
     """Limits of DP-IHT-H (with tau = 1, of DP-IHT-L too) from public numbers, with K = log d and T = log n.
 
-    Proof of the bound on picks. A feature that the step before did not keep has a score |v| of at most M, the
+    Proof of the bound on picks. A feature that the step before did not keep has a score `|v|` of at most M, the
     largest signal: v is the mean of m = n / T terms psi(r) x_j, each at most tau K, or by Cauchy and Schwarz at most
     tau sqrt(mean x_j^2). Other scores are at least 0, and lowering them to 0 can only help it. With all scores 0
     each of the d - k features left wins pick k + 1 with probability 1 / (d - k), ties apart; raising one score by M

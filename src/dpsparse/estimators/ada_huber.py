@@ -87,7 +87,7 @@ class AdaHuber(_AdaHuberBase):
 
     Nothing protects the records: publish its coefficients only where the data may be public. It is the
     non-private reference for `DPIHTH` and `DPIHTL`, and follows `adaHuber.lasso` of the R package
-    adaHuber 1.1. With standardised features z it minimises
+    adaHuber 1.1. With standardised features z it minimises ::
 
         mean(huber_tau(y - b0 - z'b)) + lam * |b|_1
 
@@ -182,7 +182,7 @@ class AdaHuberCV(_AdaHuberBase):
     """`AdaHuber` with the penalty chosen by cross-validation, **not private**.
 
     Nothing protects the records, neither in the fit nor in the choice of the penalty. As in the R package
-    the candidates are log-spaced on [0.01, 1] * max|z'y|/n (features z standardised, y centred), the folds
+    the candidates are log-spaced on `[0.01, 1] * max|z'y|/n` (features z standardised, y centred), the folds
     are random and the criterion is the squared error on the held-out folds.
 
     Parameters
