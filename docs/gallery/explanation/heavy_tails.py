@@ -14,8 +14,9 @@ from dpsparse.datasets import make_heavy_tailed
 # %%
 # A mean that never settles
 # -------------------------
-# Costs and incomes have heavy tails: now and then a record is hundreds of times the typical one. Their means follow the largest record
-# so far; their medians do not care. Below, 10,000 draws of Student's t with 1.5 degrees of freedom: the mean exists, the variance is infinite.
+# Costs and incomes have heavy tails: now and then a record is hundreds of times the typical one.
+# Their means follow the largest record so far; their medians do not care. Below, 10,000 draws of
+# Student's t with 1.5 degrees of freedom: the mean exists, the variance is infinite.
 
 rng = np.random.default_rng(7)
 draws = rng.standard_t(1.5, 10_000)
@@ -32,13 +33,15 @@ plt.show()
 # %%
 # Privacy needs a bound
 # ---------------------
-# Noise must hide what one record can do to a sum at most: its *sensitivity*. A sum of unbounded values has none. So each record's term is
-# clipped at some tau, by the code, and the noise is made in proportion to tau.
+# Noise must hide what one record can do to a sum at most: its *sensitivity*. A sum of unbounded
+# values has none. So each record's term is clipped at some tau, by the code, and the noise is
+# made in proportion to tau.
 #
 # - A large tau needs much noise, to hide records that hardly ever occur.
 # - A small tau cuts honest records too, which biases the answer.
 #
-# For a mean of 10,000 such values at a budget of rho = 0.005 (about epsilon 0.5), clipped at tau, the error is a sum of three:
+# For a mean of 10,000 such values at a budget of rho = 0.005 (about epsilon 0.5), clipped at tau,
+# the error is a sum of three:
 
 taus = np.geomspace(0.3, 300, 40)
 values = rng.standard_t(1.5, 2_000_000) + 1  # the true mean is 1
@@ -58,14 +61,16 @@ axes.legend()
 plt.show()
 
 # %%
-# Both ends are bad. Regression is luckier than a mean: it clips *residuals*, and where the noise is symmetric, clipping pulls the effects
-# nowhere. Huber's loss is exactly that: small residuals count in full, large ones as plus or minus tau. So tau may be small, near the typical
-# residual, and with it the noise. `PrivateSparseRegressor` learns that size privately and lowers tau as the residuals shrink; how is told in
-# :doc:`/method`.
+# Both ends are bad. Regression is luckier than a mean: it clips *residuals*, and where the noise
+# is symmetric, clipping pulls the effects nowhere. Huber's loss is exactly that: small residuals
+# count in full, large ones as plus or minus tau. So tau may be small, near the typical residual,
+# and with it the noise. `PrivateSparseRegressor` learns that size privately and lowers tau as the
+# residuals shrink; how is told in :doc:`/method`.
 #
 # Does it work?
 # -------------
-# The same model under noise with lighter and heavier tails, from Gaussian to a variance that does not exist:
+# The same model, whose effects have an l2 norm of about 2, under noise with lighter and heavier
+# tails, from Gaussian to a variance that does not exist:
 
 for df in (np.inf, 5, 3, 1.75, 1.2):
     errors = []
@@ -73,12 +78,13 @@ for df in (np.inf, 5, 3, 1.75, 1.2):
         X, y, coef = make_heavy_tailed(10_000, 200, sparsity=5, df=df, random_state=seed)
         model = PrivateSparseRegressor(sparsity=5, epsilon=0.5).fit(X, y)
         errors.append(np.linalg.norm(model.coef_ - coef))
-    print(f"t with {df:>4} degrees of freedom: l2 error {np.mean(errors):.3f}, of a signal of {np.linalg.norm(coef):.2f}")
+    print(f"t with {df:>4} degrees of freedom: l2 error {np.mean(errors):.3f}")
 
 # %%
 # What robust does not mean
 # -------------------------
-# - The answer is about typical records. If a tenth of the patients causes nine tenths of the cost, the *mean* cost is not what comes out.
-# - A large effect that only one record in twenty carries looks like outliers and is underestimated: see "Large effects of rare features"
-#   in :doc:`/method`.
+# - The answer is about typical records. If a tenth of the patients causes nine tenths of the
+#   cost, the *mean* cost is not what comes out.
+# - A large effect that only one record in twenty carries looks like outliers and is
+#   underestimated: see "Large effects of rare features" in :doc:`/method`.
 # - Skewed noise moves the intercept: it is the median of what is left, not the mean.

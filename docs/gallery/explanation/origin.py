@@ -2,8 +2,9 @@
 Why the paper's defaults stay at the origin
 ===========================================
 
-The paper's loops, :class:`~dpsparse.DPIHTH` and :class:`~dpsparse.DPIHTL`, are private and simple. Run with the parameters printed in the paper, they
-return nearly zero. This page shows the arithmetic; :doc:`/paper-errata` has all of it, :doc:`/reproduction/README` every figure.
+The paper's loops, `DPIHTH` and `DPIHTL`, are private and simple. Run with the parameters printed in
+the paper, they return nearly zero. This page shows the arithmetic; :doc:`/paper-errata` has all of
+it, :doc:`/reproduction/README` every figure.
 """
 
 import matplotlib.pyplot as plt
@@ -16,8 +17,9 @@ from dpsparse.planning import peeling_limits
 # %%
 # A step that is too short
 # ------------------------
-# The loop takes T = log n steps, nine for 10,000 records, and each moves a coefficient by the step size times a mean of clipped terms. With
-# Huber's tau = 1 and standardised features that mean is at most 1. So after T steps of 0.01 no coefficient can have moved further than
+# The loop takes T = log n steps, nine for 10,000 records, and each moves a coefficient by the
+# step size times a mean of clipped terms. With Huber's tau = 1 and standardised features that
+# mean is at most 1. So after T steps of 0.01 no coefficient can have moved further than
 
 n, step = 10_000, 0.01
 print(f"{np.log(n) * step:.2f}, where the true ones are near 1")
@@ -27,8 +29,9 @@ print(f"{np.log(n) * step:.2f}, where the true ones are near 1")
 #
 # A longer step does not help by itself
 # -------------------------------------
-# Noise is in proportion to the step, as the signal is. What counts is their ratio, and it needs records: `peeling_limits` sets the largest signal
-# that standardised data can show against the largest of d draws of noise, which a true feature has to beat.
+# Noise is in proportion to the step, as the signal is. What counts is their ratio, and it needs
+# records: `peeling_limits` sets the largest signal that standardised data can show against the
+# largest of d draws of noise, which a true feature has to beat.
 
 sizes = np.geomspace(1_000, 1_000_000, 25).astype(int)
 limits = [peeling_limits(int(size), 1_000, 5, 0.5) for size in sizes]
@@ -42,8 +45,8 @@ axes.legend()
 plt.show()
 
 # %%
-# Left of the crossing nothing can be found, whatever the data say. Typical signals are some tenths of the largest, so that it takes
-# several times as many records in practice.
+# Left of the crossing nothing can be found, whatever the data say. Typical signals are some
+# tenths of the largest, so that it takes several times as many records in practice.
 #
 # Four fits
 # ---------
@@ -55,10 +58,11 @@ for n, d, step in ((10_000, 1_000, 0.01), (10_000, 1_000, 0.5), (200_000, 100, 0
     print(f"{n:>7,} records, {d:>5,} features, step {step:<4}: error {error:.2f} of the signal")
 
 # %%
-# With a short step the error is that of the zero estimate, 1, at any size. With a long one it is noise at 10,000 records, and the method
-# works at 200,000.
+# With a short step the error is that of the zero estimate, 1, at any size. With a long one it is
+# noise at 10,000 records, and the method works at 200,000.
 #
 # What our own method does differently
 # ------------------------------------
-# It does not split the records over the steps, picks a feature once instead of anew in every step, clips features harder while
-# picking, and combines all releases by least squares instead of following a gradient: :doc:`/method`.
+# It does not split the records over the steps, picks a feature once instead of anew in every
+# step, clips features harder while picking, and combines all releases by least squares instead of
+# following a gradient: :doc:`/method`.

@@ -2,8 +2,9 @@
 Doctor visits: a first private fit
 ==================================
 
-Does insurance change how often people see a doctor? The RAND health insurance experiment gave families plans with different shares to
-pay by themselves and counted the visits: 20,190 person-years, most with a visit or two and some with dozens.
+Does insurance change how often people see a doctor? The RAND health insurance experiment gave
+families plans with different shares to pay by themselves and counted the visits: 20,190
+person-years, most with few visits and some with dozens.
 """
 
 import matplotlib.pyplot as plt
@@ -19,11 +20,13 @@ visits = people.pop("mdvis")
 # %%
 # What is public
 # --------------
-# A private fit never looks at the records to find their units: we say, from public knowledge, about where each feature lies. For
-# measurements it is the range in which most people lie, from the plans' terms and from the definition of the disease index; for
-# yes/no columns the share that surveys report.
+# A private fit never looks at the records to find their units: we say, from public knowledge,
+# about where each feature lies. For measurements it is the range in which most people lie, from
+# the plans' terms and from the definition of the disease index; for yes/no columns the share that
+# surveys report.
 #
-# (To be honest: these numbers were rounded by hand by someone who had seen this table. With your records, ask someone who has not.)
+# (To be honest: these numbers were rounded by hand by someone who had seen this table. With your
+# records, ask someone who has not.)
 
 bounds = pd.DataFrame(
     {
@@ -41,42 +44,54 @@ for name, share in shares.items():
     center[name], scale[name] = share, np.sqrt(share * (1 - share))
 
 # %%
-# The experiment lasted up to five years, and a person has a row for each. The promise must be to the person, not to the row: that is a
-# public number too.
+# The experiment lasted up to five years, and a person has a row for each. The promise must be to
+# the person, not to the row: that is a public number too.
 
 records_per_person = 5
 
 # %%
 # Plan before spending
 # --------------------
-# The forecast needs the size of the table and a guess of the noise, say 3 visits. No record is read and nothing is spent.
+# The forecast needs the size of the table and a guess of the noise, say 3 visits. No record is
+# read and nothing is spent.
 
 forecast = plan(
-    n=len(people), d=people.shape[1], sparsity=5, epsilon=1.0, noise_scale=3, records_per_person=records_per_person
+    n=len(people),
+    d=people.shape[1],
+    sparsity=5,
+    epsilon=1.0,
+    noise_scale=3,
+    records_per_person=records_per_person,
 )
 print(forecast)
 forecast.plot()
 plt.show()
 
 # %%
-# At epsilon 1 an effect of about an eighth of a visit (for a feature that moves by its scale) is found four times in five. Below 0.25 little
-# would be left; above 2 little is gained. We take 1.
+# At epsilon 1 an effect of about an eighth of a visit (for a feature that moves by its scale) is
+# found four times in five. Below 0.25 little would be left; above 2 little is gained. We take 1.
 #
 # Fit
 # ---
-# One call, and the whole promise is spent. There is no seed: a fit whose noise can be repeated is not private.
+# One call, and the whole promise is spent. There is no seed: a fit whose noise can be repeated is
+# not private.
 
 model = PrivateSparseRegressor(
-    sparsity=5, epsilon=1.0, feature_center=center, feature_scale=scale, records_per_person=records_per_person
+    sparsity=5,
+    epsilon=1.0,
+    feature_center=center,
+    feature_scale=scale,
+    records_per_person=records_per_person,
 ).fit(people, visits)
 print(model.summary())
 
 # %%
 # Read the intervals
 # ------------------
-# An effect is in visits for one unit of the feature. The interval holds sampling error and privacy noise together.
-# Effects with a star are within the noise: one of nine features without any effect would often look like that. `clear_` marks the others,
-# and `noise_floor_` is the height to beat, per *scaled* feature.
+# An effect is in visits for one unit of the feature. The interval holds sampling error and
+# privacy noise together. Effects with a star are within the noise: one of nine features without
+# any effect would often look like that. `clear_` marks the others, and `noise_floor_` is the
+# height to beat, per *scaled* feature.
 
 low, high = model.conf_int(0.9).T
 picked = model.support_
@@ -92,8 +107,9 @@ axes.legend()
 plt.show()
 
 # %%
-# The index of chronic disease is almost always among the picks, and so is a term of the plan: those who pay more go less often.
-# Several terms of a plan say nearly the same, so which of them is picked changes from fit to fit.
+# The index of chronic disease is almost always among the picks, and so is a term of the plan:
+# those who pay more go less often. Several terms of a plan say nearly the same, so which of them
+# is picked changes from fit to fit.
 #
 # What was promised
 # -----------------
