@@ -27,6 +27,7 @@ autosummary_generate = True
 templates_path = ["_templates"]
 numpydoc_show_class_members = False
 add_module_names = False
+toc_object_entries_show_parents = "hide"
 
 sphinx_gallery_conf = {
     "examples_dirs": ["gallery/tutorials", "gallery/explanation"],

@@ -38,7 +38,9 @@ Utah, Vermont, Virginia, Washington, West Virginia, Wisconsin, Wyoming
     .split(", ")
 )
 
-features = pd.DataFrame({"years of school": census["educ"], "years of experience": census["exper"]}, dtype=float)
+features = pd.DataFrame()
+features["years of school"] = census["educ"].astype(float)
+features["years of experience"] = census["exper"].astype(float)
 for state in STATES:
     features[state] = (census["state"] == state).astype(float)
 

@@ -1,0 +1,155 @@
+"""Every command and example that README.md and docs/ show is run, or stands in NOT_RUN with the reason."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import numpy as np
+import pandas as pd
+import pytest
+from sqlalchemy import NullPool, create_engine, make_url
+
+from dpsparse.cli import cli, main
+from dpsparse.files.bounds import read_bounds
+
+ROOT = Path(__file__).parents[1]
+PAGES = {
+    str(path.relative_to(ROOT)): path.read_text()
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+    if "_build" not in path.parts
+}
+TEAM_LEDGER = "postgresql://keeper@db.example.org/budgets"
+
+NOT_RUN = {
+    "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/dpsparse demo": "installs; test_cli.py has the demo",
+    'python3 -m venv .venv && .venv/bin/pip install -e ".[test]" && .venv/bin/python -m pytest -n 2': "runs this test",
+    '.venv/bin/pip install ".[data]" && .venv/bin/dpsparse reproduce all --quick': "minutes; paper/ runs it smaller",
+    "dpsparse reproduce all": "half an hour; paper/ runs it smaller",
+    "dpsparse audit": "two minutes; audit/test_cli.py runs it smaller",
+    "python -m pytest tests/privacy": "runs with all other tests",
+    'pip install ".[data]"': "installs",
+}
+
+
+def shown_commands(text):
+    """Commands in fences of shell and in the running text, in the order of the page."""
+    for found in re.finditer(r"```(?:sh|console|bash)\n(.*?)```|`((?:dpsparse|python3?|pip) [^`]+)`", text, re.S):
+        fence, inline = found.groups()
+        if inline is not None:
+            yield " ".join(inline.split())
+        else:
+            for line in fence.replace("\\\n", " ").splitlines():
+                if line.strip() and not line.startswith("#"):
+                    yield line.strip()
+
+
+def is_mention(words):
+    """Whether this only names a command and lacks its arguments; fails where the command or an option is unknown."""
+    command = cli
+    while isinstance(command, click.Group):
+        if not words:
+            return True
+        command, words = command.commands[words[0]], words[1:]
+    try:
+        command.make_context("dpsparse", list(words))
+    except (click.MissingParameter, click.BadOptionUsage):
+        return True
+    return False
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """What the pages take to be there: records, new people, a bounds file filled in by hand."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    people = pd.DataFrame({"age": rng.normal(50, 15, 5_000), "smoker": 1 * (rng.random(5_000) < 0.2)})
+    people["region"] = rng.choice(["north", "south"], 5_000)
+    people["cost"] = 100 * people.age + 9_000 * people.smoker + 2_000 * rng.standard_t(2, 5_000)
+    people.to_csv("people.csv", index=False)
+    people.drop(columns="cost").to_csv("new.csv", index=False)
+    fill_in_bounds()
+    return tmp_path
+
+
+def fill_in_bounds():
+    Path("bounds.toml").write_text(re.search(r"```toml\n(.*?)```", PAGES["README.md"], re.S)[1])
+
+
+@pytest.fixture
+def team_ledger(request):
+    """A database of its own, called on when a page is about to use it."""
+
+    def create():
+        url = make_url(request.getfixturevalue("postgres_url")).set(drivername="postgresql+psycopg")
+        with create_engine(url, isolation_level="AUTOCOMMIT", poolclass=NullPool).connect() as connection:
+            connection.exec_driver_sql("CREATE DATABASE budgets")
+        return url.set(drivername="postgresql", database="budgets").render_as_string(hide_password=False)
+
+    return create
+
+
+COMMANDS = {name: list(shown_commands(text)) for name, text in PAGES.items()}
+
+
+@pytest.mark.parametrize("name", [name for name, commands in COMMANDS.items() if set(commands) - set(NOT_RUN)])
+def test_the_commands_run(name, folder, team_ledger, capsys):
+    # Those that need a server come last, so that a skip for want of one skips nothing else.
+    commands = sorted(
+        set(COMMANDS[name]) - set(NOT_RUN), key=lambda command: (TEAM_LEDGER in command, COMMANDS[name].index(command))
+    )
+    ledger = None
+    for command in commands:
+        program, *words = shlex.split(command)
+        assert program == "dpsparse", f"{name} shows {command!r}: run it here, or say in NOT_RUN why not"
+        if is_mention(words):
+            continue
+        if TEAM_LEDGER in words:
+            ledger = ledger or team_ledger()
+            words[words.index(TEAM_LEDGER)] = ledger
+        main(words)
+        assert capsys.readouterr().out
+        if "--out" in words:
+            assert (folder / words[words.index("--out") + 1]).stat().st_size > 0
+        if words[:2] == ["bounds", "init"]:
+            fill_in_bounds()
+
+
+def test_a_command_or_an_option_that_does_not_exist_is_caught():
+    assert is_mention(["budget", "verify", "--head"])
+    assert not is_mention(["plan", "--n", "5000", "--d", "3"])
+    with pytest.raises(KeyError):
+        is_mention(["budge"])
+    with pytest.raises(click.NoSuchOption):
+        is_mention(["plan", "--m", "1"])
+
+
+def test_nothing_is_excused_that_is_not_shown():
+    assert set(NOT_RUN) <= {command for commands in COMMANDS.values() for command in commands}
+
+
+def fences(language):
+    pages = [(name, re.findall(rf"```{language}\n(.*?)```", text, re.S)) for name, text in PAGES.items()]
+    return [pytest.param(block, id=f"{name}-{at}") for name, blocks in pages for at, block in enumerate(blocks)]
+
+
+@pytest.mark.parametrize("block", [block for block in fences("python") if not block.id.startswith("README")])
+def test_the_examples_run(block, folder):
+    exec(compile(block, "example", "exec"), {})
+
+
+@pytest.mark.parametrize("block", fences("toml"))
+def test_the_bounds_files_can_be_read(block, tmp_path):
+    (tmp_path / "bounds.toml").write_text(block)
+    assert read_bounds(tmp_path / "bounds.toml").columns
+
+
+def test_the_page_on_genes_can_do_without_its_file(tmp_path):
+    page = ROOT / "docs/gallery/tutorials/03_genes.py"
+    surroundings = os.environ | {"DPSPARSE_DATA": str(tmp_path), "MPLBACKEND": "agg", "PYTHONWARNINGS": "ignore"}
+    done = subprocess.run([sys.executable, page], env=surroundings, capture_output=True, text=True, check=True)
+    assert "BUILT WITHOUT METABRIC" in done.stdout
+    assert "made_up_" in done.stdout
