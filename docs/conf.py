@@ -49,7 +49,7 @@ html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_show_copyright = False
-html_sidebars = {"index": []}
+html_sidebars = {"index": [], "glossary": []}
 html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "secondary_sidebar_items": ["page-toc"],

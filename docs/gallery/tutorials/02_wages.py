@@ -25,18 +25,15 @@ income = np.exp(census["lweekinc"])  # dollars a week
 # learned from the data would tell that somebody lives in the rarest one. Each becomes a 0/1
 # column with a share near 1/51.
 
-STATES = (
-    """
+NAMES = """
 Alabama, Alaska, Arizona, Arkansas, California, Colorado, Connecticut, Delaware, District of
 Columbia, Florida, Georgia, Hawaii, Idaho, Illinois, Indiana, Iowa, Kansas, Kentucky, Louisiana,
 Maine, Maryland, Massachusetts, Michigan, Minnesota, Mississippi, Missouri, Montana, Nebraska,
 Nevada, New Hampshire, New Jersey, New Mexico, New York, North Carolina, North Dakota, Ohio,
 Oklahoma, Oregon, Pennsylvania, Rhode Island, South Carolina, South Dakota, Tennessee, Texas,
 Utah, Vermont, Virginia, Washington, West Virginia, Wisconsin, Wyoming
-""".strip()
-    .replace("\n", " ")
-    .split(", ")
-)
+"""
+STATES = [name.strip() for name in NAMES.replace("\n", " ").split(",")]
 
 features = pd.DataFrame()
 features["years of school"] = census["educ"].astype(float)
