@@ -74,7 +74,8 @@ print(model.summary())
 # ------------------
 # School comes first: each year goes with some 90 dollars a week more, within a few dollars.
 # Effects of states have wide intervals, since few workers live in each; those with a star should
-# be read as "not seen". A state that is not picked is no state without an effect.
+# be read as "not seen". A state that is not picked is no state without an effect; those picked
+# are compared with all the others.
 #
 # Why not least squares?
 # ----------------------
