@@ -18,6 +18,7 @@ _HOME = {
     "NotPrivateWarning": "privacy.noise",
     "PrivacyRecord": "privacy.record",
     "PrivateSparseRegressor": "estimators.sparse_regressor",
+    "Streamed": "engine.gpu",
     "plan": "planning",
     "scale_from_bounds": "estimators.sparse_regressor",
     "theory_parameters": "algorithms.theory",

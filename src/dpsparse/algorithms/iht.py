@@ -58,7 +58,7 @@ def private_iht(rows, meter, *, loss, steps, sparsity, clip_bound, radius, calib
         The last step's release.
     """
     grid = FeatureGrid(clip_bound)
-    features = grid.clipped if clip_predictions else _as_float64
+    features = grid.clipped if clip_predictions else grid.units
     change = sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, meter.promise.adjacency)
     scale = PEELING_SCALES[calibration](meter.promise, sparsity, change)
     coef, support = np.zeros(rows.n_features), np.empty(0, dtype=np.int64)
@@ -75,10 +75,6 @@ def private_iht(rows, meter, *, loss, steps, sparsity, clip_bound, radius, calib
         coef[support] = peeled.values * unit
         coef = _project(coef, radius)
     return IHTResult(coef, support)
-
-
-def _as_float64(values, _column):
-    return values.astype(np.float64)
 
 
 def _whole(values):

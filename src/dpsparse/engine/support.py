@@ -8,6 +8,8 @@ alone.
 
 import numpy as np
 
+from dpsparse.engine.arrays import host, like, module_of, quotient, square_root
+
 # Levels of a norm bound. Vectors: 2^20 n < 2^53 for n < 2^33. Gram: 2^22 n < 2^53 for n < 2^31, beyond `check_exact`.
 VECTOR_LEVELS = 2**20
 GRAM_LEVELS = 2**11
@@ -35,7 +37,7 @@ class SupportColumns:
 
     def add_constant(self):
         """Start with a column of ones, for an intercept."""
-        self.columns.append(np.ones(self._rows.n_records))
+        self.columns.append(module_of(self._rows.y).ones_like(self._rows.y))
 
     def add(self, feature):
         """Read one more feature."""
@@ -44,26 +46,38 @@ class SupportColumns:
 
     def residuals(self, response, coef):
         """Responses minus predictions in float64, one feature after another."""
-        residual = np.array(response, dtype=np.float64)
+        residual = response
         with np.errstate(all="ignore"):
             for column, effect in zip(self.columns, coef, strict=True):
-                residual -= column * effect
+                residual = residual - column * float(effect)
         return residual
 
 
 def bounded(columns):
     """Columns with NaN as 0 and values cut at +-1e150."""
-    return [np.clip(np.nan_to_num(column, nan=0.0), -_LARGEST, _LARGEST) for column in columns]
+    return [module_of(column).nan_to_num(column, nan=0.0).clip(-_LARGEST, _LARGEST) for column in columns]
 
 
 def norms(columns):
     """The l2 norm of each row."""
-    return np.sqrt(_squares(columns))
+    return square_root(_squares(columns))
+
+
+def within(columns, bound):
+    """The factor that brings each row's norm within the bound."""
+    with np.errstate(all="ignore"):
+        return quotient(bound, norms(columns)).clip(None, 1.0)
+
+
+def clipped_psi(residuals, tau):
+    """Residuals in units of tau, clipped at 1; NaN as 0."""
+    with np.errstate(all="ignore"):
+        return module_of(residuals).nan_to_num(quotient(residuals, tau).clip(-1, 1), nan=0.0)
 
 
 def _squares(columns):
-    total = np.zeros(len(columns[0]))
-    for column in columns:
+    total = columns[0] * columns[0]
+    for column in columns[1:]:
         total += column * column
     return total
 
@@ -95,12 +109,13 @@ def integer_vectors(columns, row_scale, norm_bound, levels):
     >>> [column.tolist() for column in found]
     [[299.0, 0.0], [399.0, 0.0]]
     """
+    xp = module_of(row_scale)
     with np.errstate(all="ignore"):
-        factor = np.nan_to_num(row_scale * (levels / norm_bound * _MARGIN), nan=0.0, posinf=0.0, neginf=0.0)
-        vectors = [np.trunc(np.clip(column * factor, -levels, levels)) for column in columns]
+        factor = xp.nan_to_num(row_scale * float(levels / norm_bound * _MARGIN), nan=0.0, posinf=0.0, neginf=0.0)
+        vectors = [xp.trunc((column * factor).clip(-levels, levels)) for column in columns]
     # Squares of at most 2^20 in at most 2^12 features: the integer norm is exact.
-    within = _squares(vectors) <= levels**2
-    return [np.where(within & ~np.isnan(vector), vector, 0.0) for vector in vectors]
+    fits = _squares(vectors) <= levels**2
+    return [xp.where(fits & (vector == vector), vector, 0.0) for vector in vectors]
 
 
 def vector_sums(columns, row_scale, norm_bound):
@@ -111,10 +126,12 @@ def vector_sums(columns, row_scale, norm_bound):
 
 def gram_sums(columns, row_scale, norm_bound):
     """Sums over rows of z z', z one of `integer_vectors`, as int64; one step stands for (norm_bound / 2^11)^2."""
-    vectors = np.array(integer_vectors(columns, row_scale, norm_bound, GRAM_LEVELS))
-    return np.rint(vectors @ vectors.T).astype(np.int64)
+    vectors = module_of(row_scale).stack(integer_vectors(columns, row_scale, norm_bound, GRAM_LEVELS))
+    return np.rint(host(vectors @ vectors.T)).astype(np.int64)
 
 
 def counts_at_most(values, thresholds):
-    """For each threshold the number of values at or below it, as int64; NaN counts nowhere."""
-    return np.searchsorted(np.sort(values), thresholds, side="right").astype(np.int64)
+    """For each of some rising thresholds the number of values at or below it, as int64; NaN counts nowhere."""
+    xp = module_of(values)
+    passed = xp.searchsorted(like(thresholds, values), values)
+    return np.cumsum(host(xp.bincount(passed, minlength=len(thresholds) + 1))[:-1])

@@ -3,8 +3,9 @@
 from dpsparse.algorithms.iht import PEELING_SCALES, private_iht
 from dpsparse.algorithms.theory import default_clip_bound, default_n_iter, step_sizes
 from dpsparse.engine.rows import rows_of
+from dpsparse.estimators._gpu_input import validate_anywhere
 from dpsparse.estimators._private import PrivateLinearRegressor, as_dtype
-from dpsparse.estimators._validation import cap_sparsity, check_choice, check_count, check_number, validate_table
+from dpsparse.estimators._validation import cap_sparsity, check_choice, check_count, check_number
 from dpsparse.privacy.selection import paper_scale_is_sound
 
 _COMMON = """
@@ -107,7 +108,7 @@ class PaperMethod(PrivateLinearRegressor):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix, torch CUDA tensor, CuPy array or `Streamed` of shape (n_samples, n_features)
             Finite features.
         y : array-like of shape (n_samples,)
             Finite responses.
@@ -118,7 +119,7 @@ class PaperMethod(PrivateLinearRegressor):
             The fitted estimator.
         """
         self._check_parameters()
-        X, y = validate_table(self, X, y, reset=True, min_samples=2)
+        X, y = validate_anywhere(self, X, y, reset=True, min_samples=2)
         n, d = X.shape
         sparsity = cap_sparsity(self.sparsity, d)
         n_iter = min(default_n_iter(n), n) if self.n_iter is None else int(self.n_iter)

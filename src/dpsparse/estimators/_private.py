@@ -8,7 +8,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from dpsparse.estimators._validation import check_count, validate_table
+from dpsparse.engine.gpu import is_on_gpu
+from dpsparse.estimators._gpu_input import predict_on_gpu, validate_anywhere
+from dpsparse.estimators._validation import check_count
 from dpsparse.privacy.budget import Promise, check_adjacency, check_delta, check_epsilon
 from dpsparse.privacy.noise import NotPrivateWarning, SecureSource, SeededSource
 from dpsparse.privacy.record import Meter
@@ -64,7 +66,7 @@ class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or GPU array of shape (n_samples, n_features)
             The caller's own records.
 
         Returns
@@ -73,7 +75,9 @@ class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
             Predictions.
         """
         check_is_fitted(self)
-        X, _ = validate_table(self, X, reset=False)
+        X, _ = validate_anywhere(self, X, reset=False)
+        if is_on_gpu(X):
+            return predict_on_gpu(X, self.coef_, self.intercept_)
         return safe_sparse_dot(X, self.coef_) + self.intercept_
 
     def __sklearn_tags__(self):

@@ -10,8 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpsparse.algorithms.pursuit import private_pursuit
 from dpsparse.engine.rows import rows_of
+from dpsparse.estimators._gpu_input import validate_anywhere
 from dpsparse.estimators._private import PrivateLinearRegressor, as_dtype
-from dpsparse.estimators._validation import cap_sparsity, check_count, check_number, validate_table
+from dpsparse.estimators._validation import cap_sparsity, check_count, check_number
 from dpsparse.planning import plan
 
 
@@ -161,7 +162,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix, torch CUDA tensor, CuPy array or `Streamed` of shape (n_samples, n_features)
             Finite features.
         y : array-like of shape (n_samples,)
             Finite responses.
@@ -172,7 +173,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             The fitted estimator.
         """
         self._check_parameters()
-        X, y = validate_table(self, X, y, reset=True, min_samples=2)
+        X, y = validate_anywhere(self, X, y, reset=True, min_samples=2)
         n, d = X.shape
         center = self._per_feature("feature_center", self.feature_center, d)
         scale = self._per_feature("feature_scale", self.feature_scale, d)
