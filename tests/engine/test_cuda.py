@@ -36,8 +36,9 @@ GRIDS = {
 def small_tiles(monkeypatch):
     """Tiles so small that a table has many, programs of several tiles, and accumulators that are spilled."""
     if DEVICE == "cpu":
-        monkeypatch.setattr(cuda_kernels, "BY_ROWS", dict.fromkeys((1, 2, 4, 8), cuda_kernels.Shape(4, 16, 8, 4)))
-        monkeypatch.setattr(cuda_kernels, "BY_COLUMNS", dict.fromkeys((1, 2, 4, 8), cuda_kernels.Shape(32, 4, 4, 4)))
+        for name in ("SUMS", "LEVEL_SUMS", "EXAMINATION"):
+            shapes = {key: cuda_kernels.Shape(*((32, 4) if key[0] else (4, 16)), 8, 4, 2) for key in cuda_kernels.SUMS}
+            monkeypatch.setattr(cuda_kernels, name, shapes)
         monkeypatch.setattr(cuda_kernels, "_TERMS_IN_32_BITS", 2)
 
 

@@ -240,7 +240,8 @@ class CudaLevels:
 
 
 def _on_card(grid, table):
-    numbers = grid.center_and_rate(table.dtype)
-    center, rate = (torch.tensor(np.broadcast_to(each, table.shape[1]), device=table.device) for each in numbers)
+    numbers = [np.atleast_1d(each) for each in grid.center_and_rate(table.dtype)]
+    if len(numbers[0]) != len(numbers[1]):
+        numbers = [np.ascontiguousarray(np.broadcast_to(each, table.shape[1])) for each in numbers]
     ordinary = all(np.isfinite(each).all() for each in numbers) and (numbers[1] != 0).all()
-    return kernels.Public(center, rate, not ordinary)
+    return kernels.Public(*(torch.from_numpy(each).to(table.device) for each in numbers), not ordinary)

@@ -19,30 +19,55 @@ _TERMS_IN_32_BITS = 128
 
 
 class Shape(NamedTuple):
-    """How a kernel divides its work: accumulators of a tile, tiles of a program, warps."""
+    """How a kernel divides its work: accumulators of a tile, tiles of a program, warps, tiles in flight."""
 
     rows: int
     columns: int
     tiles: int
     warps: int
+    stages: int
 
 
-# Found by measurement on an H200, by bytes of a cell: 16 bytes to a thread along the memory, several loads in flight.
-BY_ROWS = {1: Shape(8, 1024, 128, 4), 2: Shape(8, 1024, 128, 4), 4: Shape(8, 512, 256, 4), 8: Shape(8, 256, 256, 4)}
-BY_COLUMNS = {1: Shape(4096, 4, 128, 8), 2: Shape(2048, 4, 128, 8), 4: Shape(1024, 4, 512, 4), 8: Shape(512, 4, 512, 4)}
+# Found by measurement on an H200, for X by rows (False) or by columns (True) and the bytes of a cell.
+SUMS = {
+    (False, 1): Shape(2, 2048, 1024, 4, 3),
+    (False, 2): Shape(4, 512, 512, 2, 3),
+    (False, 4): Shape(4, 1024, 512, 8, 3),
+    (False, 8): Shape(4, 512, 512, 8, 3),
+    (True, 1): Shape(2048, 2, 512, 4, 3),
+    (True, 2): Shape(2048, 2, 512, 4, 3),
+    (True, 4): Shape(2048, 2, 512, 8, 3),
+    (True, 8): Shape(1024, 2, 512, 8, 3),
+}
+LEVEL_SUMS = {(False, 1): Shape(4, 1024, 512, 2, 3), (True, 1): Shape(2048, 2, 512, 4, 3)}
+EXAMINATION = SUMS
 
 
 @triton.jit
-def _level(x, center, rate, TOTAL: tl.constexpr):
+def _scaled(x, center, rate, TOTAL: tl.constexpr):
     scaled = (x - center) * rate
     if TOTAL:
         scaled = tl.where(scaled == scaled, scaled, 0.0)
-    clipped = tl.minimum(tl.maximum(scaled, -127.0), 127.0)
+    return tl.minimum(tl.maximum(scaled, -127.0), 127.0)
+
+
+@triton.jit
+def _level_bits(x, center, rate, TOTAL: tl.constexpr):
+    """The level plus a constant, `_OFFSET` in float32 and 0 in float64, modulo 2^32."""
+    scaled = _scaled(x, center, rate, TOTAL)
     if x.dtype == tl.float64:
-        level = (clipped + 6755399441055744.0).to(tl.int64, bitcast=True).to(tl.int32)
+        bits = (scaled + 6755399441055744.0).to(tl.int64, bitcast=True).to(tl.int32)
     else:
-        level = (clipped + 12582912.0).to(tl.int32, bitcast=True) - 0x4B400000
-    return level
+        bits = (scaled + 12582912.0).to(tl.int32, bitcast=True)
+    return bits
+
+
+@triton.jit
+def _public(numbers, columns, d, VECTOR: tl.constexpr):
+    if VECTOR:
+        return tl.load(numbers + columns, mask=columns < d, other=1.0)[None, :]
+    else:
+        return tl.load(numbers)
 
 
 @triton.jit
@@ -56,59 +81,64 @@ def _tile(X, rows, columns, n, d, row_stride, column_stride, IN: tl.constexpr):
 def _sums_kernel(
     X, center, rate, weights, sums, n_units, d_units, row_units, column_units,
     N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
-    ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, SPILL: tl.constexpr,
-    IN: tl.constexpr, TOTAL: tl.constexpr,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, SPILL: tl.constexpr, STAGES: tl.constexpr,
+    IN: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
 ):  # fmt: skip
     n, d = n_units * N_UNIT, d_units * D_UNIT
     row_stride, column_stride = row_units * ROW_UNIT, column_units * COLUMN_UNIT
     columns = tl.program_id(0) % tl.cdiv(d, COLUMNS) * COLUMNS + tl.arange(0, COLUMNS)
     first = tl.program_id(0) // tl.cdiv(d, COLUMNS) * (ROWS * TILES)
     if IN != tl.int8:
-        its_center = tl.load(center + columns, mask=columns < d, other=0.0)[None, :]
-        its_rate = tl.load(rate + columns, mask=columns < d, other=1.0)[None, :]
+        its_center = _public(center, columns, d, VECTOR)
+        its_rate = _public(rate, columns, d, VECTOR)
     total = tl.zeros([COLUMNS], tl.int64)
     for start in range(first, tl.minimum(n, first + ROWS * TILES), ROWS * SPILL):
         block = tl.zeros([ROWS, COLUMNS], tl.int32)
-        for row in range(start, tl.minimum(n, start + ROWS * SPILL), ROWS):
+        weight_sum = tl.zeros([ROWS], tl.int32)
+        for row in tl.range(start, tl.minimum(n, start + ROWS * SPILL), ROWS, num_stages=STAGES):
             rows = row + tl.arange(0, ROWS)
-            weight = tl.load(weights + rows, mask=rows < n, other=0)[:, None]
+            weight = tl.load(weights + rows, mask=rows < n, other=0)
             x = _tile(X, rows, columns, n, d, row_stride, column_stride, IN)
             if IN == tl.int8:
-                block += weight * x.to(tl.int32)
+                block += weight[:, None] * x.to(tl.int32)
             else:
-                block += weight * _level(x, its_center, its_rate, TOTAL)
+                block += weight[:, None] * _level_bits(x, its_center, its_rate, TOTAL)
+                weight_sum += weight
+        if IN == tl.float32:
+            block -= (weight_sum * 0x4B400000)[:, None]
         total += tl.sum(block.to(tl.int64), axis=0)
     tl.atomic_add(sums + columns, total, mask=columns < d)
 
 
 @triton.jit
 def _examine_kernel(
-    X, center, rate, levels, not_finite, n_units, d_units, row_units, column_units, level_row, level_column,
+    X, center, rate, levels, not_finite, n_units, d_units, row_units, column_units,
     N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
-    ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr,
-    IN: tl.constexpr, TOTAL: tl.constexpr, KEEP: tl.constexpr,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, STAGES: tl.constexpr,
+    IN: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr, KEEP: tl.constexpr, BY_ROWS: tl.constexpr,
 ):  # fmt: skip
     n, d = n_units * N_UNIT, d_units * D_UNIT
     row_stride, column_stride = row_units * ROW_UNIT, column_units * COLUMN_UNIT
     columns = tl.program_id(0) % tl.cdiv(d, COLUMNS) * COLUMNS + tl.arange(0, COLUMNS)
     first = tl.program_id(0) // tl.cdiv(d, COLUMNS) * (ROWS * TILES)
     if KEEP:
-        its_center = tl.load(center + columns, mask=columns < d, other=0.0)[None, :]
-        its_rate = tl.load(rate + columns, mask=columns < d, other=1.0)[None, :]
+        its_center = _public(center, columns, d, VECTOR)
+        its_rate = _public(rate, columns, d, VECTOR)
     found = tl.zeros([ROWS, COLUMNS], tl.int32)
-    for row in range(first, tl.minimum(n, first + ROWS * TILES), ROWS):
+    for row in tl.range(first, tl.minimum(n, first + ROWS * TILES), ROWS, num_stages=STAGES):
         rows = row + tl.arange(0, ROWS)
         x = _tile(X, rows, columns, n, d, row_stride, column_stride, IN)
         found |= (tl.abs(x) < float("inf")).to(tl.int32) ^ 1
         if KEEP:
-            where = rows.to(tl.int64)[:, None] * level_row + columns.to(tl.int64)[None, :] * level_column
-            level = _level(x, its_center, its_rate, TOTAL).to(tl.int8)
-            tl.store(levels + where, level, mask=(rows < n)[:, None] & (columns < d)[None, :])
+            inside = (rows < n)[:, None] & (columns < d)[None, :]
+            down, across = rows.to(tl.int64)[:, None], columns.to(tl.int64)[None, :]
+            where = down * d + across if BY_ROWS else down + across * n
+            tl.store(levels + where, _level_bits(x, its_center, its_rate, TOTAL).to(tl.int8), mask=inside)
     tl.atomic_or(not_finite, tl.max(tl.max(found, axis=0), axis=0))
 
 
 class Public(NamedTuple):
-    """The public numbers of a grid on the card. `total` says that NaN may come out of finite features."""
+    """A grid's public numbers on the card, one for all features or one each. `total`: finite features may give NaN."""
 
     center: torch.Tensor
     rate: torch.Tensor
@@ -116,52 +146,53 @@ class Public(NamedTuple):
 
     def of(self, columns):
         """Those of some features."""
-        return Public(self.center[columns], self.rate[columns], self.total)
+        return self if len(self.rate) == 1 else Public(self.center[columns], self.rate[columns], self.total)
 
 
 def add_sums(X, public, weights, sums):
     """Add the sums over rows of weight times level to `sums`; without `public`, X holds levels."""
-    geometry, grid, shape = _geometry(X)
-    center, rate = (sums, sums) if public is None else public[:2]
-    with torch.cuda.device_of(X):
-        _sums_kernel[grid](
-            X, center, rate, weights, sums, **geometry,
-            SPILL=min(shape.tiles, _TERMS_IN_32_BITS),
-            IN=tl.int8 if public is None else _arithmetic(X),
-            TOTAL=public is not None and public.total,
-        )  # fmt: skip
+    shape = _shape(SUMS if public is not None else LEVEL_SUMS, X)
+    _launch(
+        _sums_kernel, X, public, (weights, sums), shape,
+        SPILL=min(shape.tiles, _TERMS_IN_32_BITS),
+        IN=tl.int8 if public is None else _arithmetic(X),
+    )  # fmt: skip
 
 
 def examine(X, public, levels, not_finite):
-    """Set `not_finite` to 1 if a feature is, and write the levels where `levels` is given."""
-    geometry, grid, _ = _geometry(X)
+    """Set `not_finite` to 1 if a feature is, and write the levels where `levels` is given, in X's memory order."""
     kept = X if levels is None else levels
-    center, rate = (X, X) if public is None else public[:2]
-    with torch.cuda.device_of(X):
-        _examine_kernel[grid](
-            X, center, rate, kept, not_finite, **geometry,
-            level_row=kept.stride(0), level_column=kept.stride(1),
-            IN=_arithmetic(X), TOTAL=public is not None and public.total, KEEP=levels is not None,
-        )  # fmt: skip
+    _launch(
+        _examine_kernel, X, public, (kept, not_finite), _shape(EXAMINATION, X),
+        IN=_arithmetic(X), KEEP=levels is not None, BY_ROWS=kept.stride(1) == 1,
+    )  # fmt: skip
 
 
 def _arithmetic(X):
     return tl.float64 if X.dtype == torch.float64 else tl.float32
 
 
-def _geometry(X):
-    """Sizes and strides as multiples of a power of two, which is how Triton learns that 16-byte loads are aligned."""
+def _shape(shapes, X):
+    by_columns = X.stride(0) < X.stride(1)
+    return shapes[by_columns, X.element_size()]
+
+
+def _launch(kernel, X, public, arguments, shape, **options):
+    """Run a kernel over X.
+
+    Sizes and strides go in as multiples of a power of two, from which Triton learns that 16-byte loads are aligned.
+    """
     n, d = X.shape
     row, column = X.stride()
     by_rows = column <= row
-    shape = (BY_ROWS if by_rows else BY_COLUMNS)[X.element_size()]
     n_unit, d_unit = (1, math.gcd(d, 16)) if by_rows else (math.gcd(n, 16), 1)
     row_unit, column_unit = (math.gcd(row, 16), 1) if by_rows else (1, math.gcd(column, 16))
-    geometry = {
-        "n_units": n // n_unit, "d_units": d // d_unit, "row_units": row // row_unit,
-        "column_units": column // column_unit, "N_UNIT": n_unit, "D_UNIT": d_unit, "ROW_UNIT": row_unit,
-        "COLUMN_UNIT": column_unit, "ROWS": shape.rows, "COLUMNS": shape.columns, "TILES": shape.tiles,
-        "num_warps": shape.warps,
-    }  # fmt: skip
+    center, rate, total = (X, X, False) if public is None else public
     programs = triton.cdiv(d, shape.columns) * triton.cdiv(n, shape.rows * shape.tiles)
-    return geometry, (programs,), shape
+    with torch.cuda.device_of(X):
+        kernel[(programs,)](
+            X, center, rate, *arguments, n // n_unit, d // d_unit, row // row_unit, column // column_unit,
+            N_UNIT=n_unit, D_UNIT=d_unit, ROW_UNIT=row_unit, COLUMN_UNIT=column_unit,
+            ROWS=shape.rows, COLUMNS=shape.columns, TILES=shape.tiles, STAGES=shape.stages, num_warps=shape.warps,
+            VECTOR=public is not None and len(rate) > 1, TOTAL=total, enable_fp_fusion=False, **options,
+        )  # fmt: skip
