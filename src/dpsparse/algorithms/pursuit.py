@@ -158,19 +158,21 @@ class _Pursuit:
     def _pick(self, k):
         weights = weight_levels(self.residuals(), PICK_TAU * self.residual_scale)
         scores = np.abs(self.levels.weighted_sums(weights))
-        candidates = np.delete(np.arange(self.rows.n_features), self.chosen.features)
         change = sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, self.adjacency)
+        others = np.delete(scores, self.chosen.features)
         picked = exponential_pick(
-            self.meter, scores[candidates], sensitivity=change, rho=self.schedule.picks[k], name=f"pick {k + 1}"
+            self.meter, others, sensitivity=change, rho=self.schedule.picks[k], name=f"pick {k + 1}"
         )
-        self.chosen.add(candidates[picked])
+        for feature in sorted(self.chosen.features):
+            picked += picked >= feature
+        self.chosen.add(picked)
         self.effects = np.append(self.effects, 0.0)
 
     def _gram_row(self, name):
         """Second moments of the newest feature with those picked before, each released once."""
-        columns = on_support.bounded(self.chosen.columns[self.constants :])
+        columns = self.chosen.bounded(range(self.constants, len(self.effects)))
         with np.errstate(all="ignore"):
-            products = on_support.bounded([column * columns[-1] for column in columns])
+            products = on_support.bounded(columns * columns[-1])
         bound = GRAM_ROW_NORM * np.sqrt(len(columns))
         row_scale = on_support.within(products, bound)
         noisy, noise = self._release_mean(products, row_scale, bound, self.schedule.gram_row, name)
@@ -194,7 +196,7 @@ class _Pursuit:
         tau = tau_in_scales * self.residual_scale
         clip = row_clip(len(self.kept), GRADIENT_NORM, self.constants)
         residuals = self.residuals()
-        columns = self._kept_columns()
+        columns = self.chosen.bounded(self.kept)
         row_scale = on_support.clipped_psi(residuals, tau) * on_support.within(columns, clip.bound)
         mean, noise = self._release_mean(columns, row_scale, clip.bound, price, name)
         # In steps of 2^-20 records, so that the noise is as fine as that of the vectors.
@@ -210,9 +212,6 @@ class _Pursuit:
         self.gradients.append(Gradient(self.kept, tau * mean, tau * noise, self.effects.copy(), tau, fraction, clip))
         seen = tau * NORMAL_MEDIAN / stats.norm.ppf((1 + fraction) / 2)
         self.residual_scale = float(np.clip(seen, *(limit * self.first_scale for limit in SCALE_RANGE)))
-
-    def _kept_columns(self):
-        return on_support.bounded([self.chosen.columns[k] for k in self.kept])
 
     def _solve(self):
         picked = len(self.effects)
@@ -247,7 +246,7 @@ class _Pursuit:
         k = len(self.kept)
         clip = row_clip(k, GRADIENT_NORM, self.constants)
         second = GRAM_NORM * np.sqrt(k)
-        columns = self._kept_columns()
+        columns = self.chosen.bounded(self.kept)
         row_scale = square_root(on_support.within(columns, clip.bound) * on_support.within(columns, second))
         bound = np.sqrt(clip.bound * second)
         sums = on_support.gram_sums(columns, row_scale, bound)

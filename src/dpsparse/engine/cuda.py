@@ -4,6 +4,7 @@ What depends on one record (residuals, weights, norms) is computed there too, in
 (`arrays`), on the few columns that were picked; the bits are those of the CPU. Noise and picks never leave the CPU.
 """
 
+import math
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -46,7 +47,31 @@ class _Table(GpuTable):
             raise ValueError(f"X has dtype {dtype}; on a GPU use float32, float64, bfloat16 or int8")
         self.shape, self.device, self.stored = tuple(shape), device, dtype
         self.dtype = np.dtype(ARITHMETIC[dtype])
-        self.known_finite = dtype == torch.int8
+        self.looked = dtype == torch.int8
+        self.found = torch.zeros(1, dtype=torch.int32, device=device)
+
+    def cells(self, piece):
+        """How many cells a piece has."""
+        return math.prod(len(range(*part.indices(size))) for part, size in zip(piece, self.shape, strict=True))
+
+    def look(self):
+        """Look for features that are not finite, without waiting for what is found."""
+        for _, cells in self.read(self.pieces()):
+            kernels.examine(cells, None, None, self.found)
+        self.looked = True
+
+    def require_finite(self):
+        """Raise ValueError with a constant text unless all features are finite."""
+        if not self.looked:
+            self.look()
+        if self.found.item():
+            raise ValueError(NOT_FINITE)
+
+    def rows(self, rows):
+        """A table of some rows."""
+        part = self._rows(rows)
+        part.looked, part.found = self.looked, self.found
+        return part
 
     def on_host(self, features):
         """Values of some features in float64, as a NumPy array."""
@@ -61,8 +86,12 @@ class CardTable(_Table):
         self.tensor = tensor
         self.room = 0 if tensor.dtype == torch.int8 else LEVEL_BYTES
 
-    def rows(self, rows):
-        """A table of some rows."""
+    def start_looking(self):
+        """Let the card look while the host goes on."""
+        if not self.looked:
+            self.look()
+
+    def _rows(self, rows):
         return CardTable(self.tensor[rows])
 
     def columns(self, features):
@@ -73,9 +102,10 @@ class CardTable(_Table):
         """As much as there is room for, and the rest."""
         n, d = self.shape
         by_columns = self.tensor.stride(0) < self.tensor.stride(1)
-        cut = min(self.room // n, d) if by_columns else min(self.room // d, n)
-        halves = [slice(0, cut), slice(cut, None)][cut == 0 : 1 if cut == (d if by_columns else n) else 2]
-        return [(slice(None), half) if by_columns else (half, slice(None)) for half in halves]
+        whole, along = (d, n) if by_columns else (n, d)
+        cut = min(whole, self.room // along)
+        cuts = [slice(*ends) for ends in ((0, cut), (cut, whole)) if ends[0] < ends[1]]
+        return [(slice(None), cut) if by_columns else (cut, slice(None)) for cut in cuts]
 
     def read(self, pieces):
         """Each piece with its cells."""
@@ -95,8 +125,10 @@ class StreamedTable(_Table):
         self.room = _free_bytes(device) - 4 * BUFFER_BYTES
         self._by_columns = array.strides[0] < array.strides[1]
 
-    def rows(self, rows):
-        """A table of some rows."""
+    def start_looking(self):
+        """Nothing: the first sums look at what is streamed for them anyway."""
+
+    def _rows(self, rows):
         return StreamedTable(self.array[rows], self.device)
 
     def columns(self, features):
@@ -117,19 +149,23 @@ class StreamedTable(_Table):
                 yield piece, self._oriented(torch.tensor(self._oriented(self.array[piece])))
             return
         with torch.cuda.device(self.device), ThreadPoolExecutor(_COPYING_THREADS) as threads:
-            slots, copying = [_Slot(), _Slot()], torch.cuda.Stream()
-            arriving = None
-            for k, piece in enumerate([*pieces, None]):
-                ahead = None
-                if piece is not None:
-                    cells = slots[k % 2].send(self._oriented(self.array[piece]), self.stored, copying, threads)
-                    ahead = (piece, self._oriented(cells), slots[k % 2])
-                if arriving is not None:
-                    arriving[2].arrived.wait()
-                    yield arriving[:2]
-                    arriving[2].used.record()
-                arriving = ahead
-            torch.cuda.current_stream().synchronize()
+            try:
+                yield from self._stream(pieces, threads)
+            finally:
+                torch.cuda.synchronize()
+
+    def _stream(self, pieces, threads):
+        slots, copying, arriving = [_Slot(), _Slot()], torch.cuda.Stream(), None
+        for k, piece in enumerate([*pieces, None]):
+            ahead, slot = None, slots[k % 2]
+            if piece is not None:
+                cells = slot.send(self._oriented(self.array[piece]), self.stored, copying, threads)
+                ahead = (slot, piece, self._oriented(cells))
+            if arriving is not None:
+                arriving[0].arrived.wait()
+                yield arriving[1:]
+                arriving[0].used.record()
+            arriving = ahead
 
     def _oriented(self, cells):
         """The cells with the axis along the memory last, and back."""
@@ -148,6 +184,8 @@ class _Slot:
         if self.pinned is None:
             self.pinned = torch.empty(cells.size, dtype=dtype, pin_memory=True)
             self.card = torch.empty(cells.size, dtype=dtype, device="cuda")
+            # The memory may have been that of a tensor that kernels already under way still read.
+            stream.wait_stream(torch.cuda.current_stream())
         self.arrived.synchronize()
         pinned, card = (buffer[: cells.size].view(cells.shape) for buffer in (self.pinned, self.card))
         step = -(-len(cells) // _COPYING_THREADS)
@@ -170,11 +208,10 @@ class CudaRows(Rows):
     def __init__(self, table, y, rows=slice(None), block_cells=None):
         super().__init__(table, torch.as_tensor(y, dtype=torch.float64, device=table.device), rows, block_cells)
         self._table = table if rows == slice(None) else table.rows(rows)
-        self._table.known_finite |= table.known_finite
 
     def part(self, index, of):
         """Every `of`-th row from row `index` on."""
-        self._require_finite()
+        self.X.require_finite()
         return super().part(index, of)
 
     def column(self, j):
@@ -186,47 +223,34 @@ class CudaRows(Rows):
         return host(super().residuals(coef, support, features))
 
     def prepared(self, grid):
-        """The rows on a grid, with as many levels kept as there is room for. This reads all features once."""
+        """The rows on a grid, with as many levels kept as there is room for."""
         return CudaLevels(self._table, grid, self._table.room)
 
     def weighted_sums(self, grid, weights):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
-        self._require_finite()
+        self._table.require_finite()
         return CudaLevels(self._table, grid, 0).weighted_sums(weights)
-
-    def _require_finite(self):
-        if not self._table.known_finite:
-            CudaLevels(self._table, None, 0)
 
 
 class CudaLevels:
     """Feature levels: some kept on the card in a byte a cell, the others computed again in each pass.
 
-    Raises ValueError, with a constant text, if the features were never looked at and are not all finite.
+    Raises ValueError, with a constant text, if the features are not all finite.
     """
 
     def __init__(self, table, grid, room):
-        self._table, self._kept, self._rest = table, [], table.pieces()
-        self._public = None if grid is None else _on_card(grid, table)
-        if room or not table.known_finite:
-            self._examine(room)
-
-    def _examine(self, room):
-        found = torch.zeros(1, dtype=torch.int32, device=self._table.device)
-        pieces, self._rest = self._rest, []
-        for piece, cells in self._table.read(pieces):
+        self._table, self._public = table, _on_card(grid, table)
+        pieces = table.pieces()
+        fit = np.searchsorted(np.cumsum([table.cells(piece) for piece in pieces]), room, side="right")
+        self._kept, self._rest = [], pieces[fit:]
+        for piece, cells in table.read(pieces[:fit] if table.looked else pieces):
             levels = None
-            if cells.numel() <= room:
-                room -= cells.numel()
+            if len(self._kept) < fit:
                 levels = torch.empty_like(cells, dtype=torch.int8)
                 self._kept.append((piece, levels))
-            else:
-                self._rest.append(piece)
-            public = None if self._public is None else self._public.of(piece[1])
-            kernels.examine(cells, public, levels, found)
-        if found.item():
-            raise ValueError(NOT_FINITE)
-        self._table.known_finite = True
+            kernels.examine(cells, self._public.of(piece[1]), levels, table.found)
+        table.looked = True
+        table.require_finite()
 
     def weighted_sums(self, weights):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
@@ -244,4 +268,5 @@ def _on_card(grid, table):
     if len(numbers[0]) != len(numbers[1]):
         numbers = [np.ascontiguousarray(np.broadcast_to(each, table.shape[1])) for each in numbers]
     ordinary = all(np.isfinite(each).all() for each in numbers) and (numbers[1] != 0).all()
-    return kernels.Public(*(torch.from_numpy(each).to(table.device) for each in numbers), not ordinary)
+    center, rate = (torch.from_numpy(each).to(table.device) for each in numbers)
+    return kernels.Public(center if numbers[0].any() else None, rate, not ordinary)

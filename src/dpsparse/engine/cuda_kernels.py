@@ -30,31 +30,42 @@ class Shape(NamedTuple):
 
 # Found by measurement on an H200, for X by rows (False) or by columns (True) and the bytes of a cell.
 SUMS = {
-    (False, 1): Shape(2, 2048, 1024, 4, 3),
-    (False, 2): Shape(4, 512, 512, 2, 3),
-    (False, 4): Shape(4, 1024, 512, 8, 3),
-    (False, 8): Shape(4, 512, 512, 8, 3),
-    (True, 1): Shape(2048, 2, 512, 4, 3),
-    (True, 2): Shape(2048, 2, 512, 4, 3),
-    (True, 4): Shape(2048, 2, 512, 8, 3),
-    (True, 8): Shape(1024, 2, 512, 8, 3),
+    (False, 1): Shape(2, 2048, 256, 4, 3),
+    (False, 2): Shape(4, 1024, 512, 4, 2),
+    (False, 4): Shape(8, 512, 256, 4, 4),
+    (False, 8): Shape(4, 256, 512, 4, 4),
+    (True, 1): Shape(2048, 4, 512, 4, 4),
+    (True, 2): Shape(1024, 4, 512, 4, 4),
+    (True, 4): Shape(1024, 4, 512, 4, 4),
+    (True, 8): Shape(512, 4, 512, 4, 4),
 }
-LEVEL_SUMS = {(False, 1): Shape(4, 1024, 512, 2, 3), (True, 1): Shape(2048, 2, 512, 4, 3)}
-EXAMINATION = SUMS
+LEVEL_SUMS = {(False, 1): Shape(4, 1024, 512, 2, 4), (True, 1): Shape(2048, 4, 512, 4, 4)}
+EXAMINATION = {
+    (False, 1): Shape(4, 2048, 256, 4, 3),
+    (False, 2): Shape(2, 1024, 256, 4, 3),
+    (False, 4): Shape(4, 512, 256, 4, 3),
+    (False, 8): Shape(4, 256, 256, 4, 3),
+    (True, 1): Shape(2048, 2, 512, 4, 1),
+    (True, 2): Shape(2048, 2, 512, 4, 1),
+    (True, 4): Shape(1024, 2, 512, 4, 1),
+    (True, 8): Shape(512, 2, 512, 4, 1),
+}
 
 
 @triton.jit
-def _scaled(x, center, rate, TOTAL: tl.constexpr):
-    scaled = (x - center) * rate
+def _scaled(x, center, rate, CENTERED: tl.constexpr, TOTAL: tl.constexpr):
+    if CENTERED:
+        x = x - center
+    scaled = x * rate
     if TOTAL:
         scaled = tl.where(scaled == scaled, scaled, 0.0)
     return tl.minimum(tl.maximum(scaled, -127.0), 127.0)
 
 
 @triton.jit
-def _level_bits(x, center, rate, TOTAL: tl.constexpr):
+def _level_bits(x, center, rate, CENTERED: tl.constexpr, TOTAL: tl.constexpr):
     """The level plus a constant, `_OFFSET` in float32 and 0 in float64, modulo 2^32."""
-    scaled = _scaled(x, center, rate, TOTAL)
+    scaled = _scaled(x, center, rate, CENTERED, TOTAL)
     if x.dtype == tl.float64:
         bits = (scaled + 6755399441055744.0).to(tl.int64, bitcast=True).to(tl.int32)
     else:
@@ -82,13 +93,13 @@ def _sums_kernel(
     X, center, rate, weights, sums, n_units, d_units, row_units, column_units,
     N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, SPILL: tl.constexpr, STAGES: tl.constexpr,
-    IN: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
+    IN: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
 ):  # fmt: skip
     n, d = n_units * N_UNIT, d_units * D_UNIT
     row_stride, column_stride = row_units * ROW_UNIT, column_units * COLUMN_UNIT
     columns = tl.program_id(0) % tl.cdiv(d, COLUMNS) * COLUMNS + tl.arange(0, COLUMNS)
     first = tl.program_id(0) // tl.cdiv(d, COLUMNS) * (ROWS * TILES)
-    if IN != tl.int8:
+    if tl.int8 != IN:
         its_center = _public(center, columns, d, VECTOR)
         its_rate = _public(rate, columns, d, VECTOR)
     total = tl.zeros([COLUMNS], tl.int64)
@@ -99,12 +110,12 @@ def _sums_kernel(
             rows = row + tl.arange(0, ROWS)
             weight = tl.load(weights + rows, mask=rows < n, other=0)
             x = _tile(X, rows, columns, n, d, row_stride, column_stride, IN)
-            if IN == tl.int8:
+            if tl.int8 == IN:
                 block += weight[:, None] * x.to(tl.int32)
             else:
-                block += weight[:, None] * _level_bits(x, its_center, its_rate, TOTAL)
+                block += weight[:, None] * _level_bits(x, its_center, its_rate, CENTERED, TOTAL)
                 weight_sum += weight
-        if IN == tl.float32:
+        if tl.float32 == IN:
             block -= (weight_sum * 0x4B400000)[:, None]
         total += tl.sum(block.to(tl.int64), axis=0)
     tl.atomic_add(sums + columns, total, mask=columns < d)
@@ -115,7 +126,7 @@ def _examine_kernel(
     X, center, rate, levels, not_finite, n_units, d_units, row_units, column_units,
     N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, STAGES: tl.constexpr,
-    IN: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr, KEEP: tl.constexpr, BY_ROWS: tl.constexpr,
+    IN: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr, KEEP: tl.constexpr, BY_ROWS: tl.constexpr,
 ):  # fmt: skip
     n, d = n_units * N_UNIT, d_units * D_UNIT
     row_stride, column_stride = row_units * ROW_UNIT, column_units * COLUMN_UNIT
@@ -133,20 +144,25 @@ def _examine_kernel(
             inside = (rows < n)[:, None] & (columns < d)[None, :]
             down, across = rows.to(tl.int64)[:, None], columns.to(tl.int64)[None, :]
             where = down * d + across if BY_ROWS else down + across * n
-            tl.store(levels + where, _level_bits(x, its_center, its_rate, TOTAL).to(tl.int8), mask=inside)
+            tl.store(levels + where, _level_bits(x, its_center, its_rate, CENTERED, TOTAL).to(tl.int8), mask=inside)
     tl.atomic_or(not_finite, tl.max(tl.max(found, axis=0), axis=0))
 
 
 class Public(NamedTuple):
-    """A grid's public numbers on the card, one for all features or one each. `total`: finite features may give NaN."""
+    """A grid's public numbers on the card, one for all features or one each.
 
-    center: torch.Tensor
+    No centre stands for 0, which a subtraction would not change. `total`: finite features may give NaN.
+    """
+
+    center: torch.Tensor | None
     rate: torch.Tensor
     total: bool
 
     def of(self, columns):
         """Those of some features."""
-        return self if len(self.rate) == 1 else Public(self.center[columns], self.rate[columns], self.total)
+        if len(self.rate) == 1:
+            return self
+        return Public(None if self.center is None else self.center[columns], self.rate[columns], self.total)
 
 
 def add_sums(X, public, weights, sums):
@@ -187,12 +203,12 @@ def _launch(kernel, X, public, arguments, shape, **options):
     by_rows = column <= row
     n_unit, d_unit = (1, math.gcd(d, 16)) if by_rows else (math.gcd(n, 16), 1)
     row_unit, column_unit = (math.gcd(row, 16), 1) if by_rows else (1, math.gcd(column, 16))
-    center, rate, total = (X, X, False) if public is None else public
+    center, rate, total = (None, X, False) if public is None else public
     programs = triton.cdiv(d, shape.columns) * triton.cdiv(n, shape.rows * shape.tiles)
     with torch.cuda.device_of(X):
         kernel[(programs,)](
-            X, center, rate, *arguments, n // n_unit, d // d_unit, row // row_unit, column // column_unit,
+            X, rate if center is None else center, rate, *arguments, n // n_unit, d // d_unit, row // row_unit, column // column_unit,
             N_UNIT=n_unit, D_UNIT=d_unit, ROW_UNIT=row_unit, COLUMN_UNIT=column_unit,
             ROWS=shape.rows, COLUMNS=shape.columns, TILES=shape.tiles, STAGES=shape.stages, num_warps=shape.warps,
-            VECTOR=public is not None and len(rate) > 1, TOTAL=total, enable_fp_fusion=False, **options,
+            CENTERED=center is not None, VECTOR=public is not None and len(rate) > 1, TOTAL=total, enable_fp_fusion=False, **options,
         )  # fmt: skip

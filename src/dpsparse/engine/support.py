@@ -33,16 +33,24 @@ class SupportColumns:
 
     def __init__(self, rows, grid):
         self._rows, self._grid = rows, grid
-        self.features, self.columns = [], []
+        self.features, self.columns, self._bounded = [], [], []
 
     def add_constant(self):
         """Start with a column of ones, for an intercept."""
-        self.columns.append(module_of(self._rows.y).ones_like(self._rows.y))
+        self._append(module_of(self._rows.y).ones_like(self._rows.y))
 
     def add(self, feature):
         """Read one more feature."""
         self.features.append(int(feature))
-        self.columns.append(self._grid.units(self._rows.column(feature), feature))
+        self._append(self._grid.units(self._rows.column(feature), feature))
+
+    def _append(self, column):
+        self.columns.append(column)
+        self._bounded.append(bounded(column))
+
+    def bounded(self, positions):
+        """The columns at some positions, as one array with NaN as 0 and values cut."""
+        return module_of(self._rows.y).stack([self._bounded[k] for k in positions])
 
     def residuals(self, response, coef):
         """Responses minus predictions in float64, one feature after another."""
@@ -55,7 +63,7 @@ class SupportColumns:
 
 def bounded(columns):
     """Columns with NaN as 0 and values cut at +-1e150."""
-    return [module_of(column).nan_to_num(column, nan=0.0).clip(-_LARGEST, _LARGEST) for column in columns]
+    return module_of(columns).nan_to_num(columns, nan=0.0).clip(-_LARGEST, _LARGEST)
 
 
 def norms(columns):
@@ -76,9 +84,10 @@ def clipped_psi(residuals, tau):
 
 
 def _squares(columns):
-    total = columns[0] * columns[0]
-    for column in columns[1:]:
-        total += column * column
+    squares = columns * columns
+    total = squares[0]
+    for square in squares[1:]:
+        total = total + square
     return total
 
 
@@ -87,8 +96,8 @@ def integer_vectors(columns, row_scale, norm_bound, levels):
 
     Parameters
     ----------
-    columns : list of ndarray
-        The features, one array each.
+    columns : ndarray of shape (k, n)
+        The features.
     row_scale : ndarray
         A factor for each row; meant to bring its norm within the bound.
     norm_bound : float
@@ -98,35 +107,35 @@ def integer_vectors(columns, row_scale, norm_bound, levels):
 
     Returns
     -------
-    list of ndarray
-        Integer-valued float64, one array for each feature.
+    ndarray of shape (k, n)
+        Integer-valued float64.
 
     Examples
     --------
     >>> import numpy as np
     >>> from dpsparse.engine.support import integer_vectors
-    >>> found = integer_vectors([np.array([3.0, 30.0]), np.array([4.0, 40.0])], np.ones(2), 10.0, 1000)
-    >>> [column.tolist() for column in found]
-    [[299.0, 0.0], [399.0, 0.0]]
+    >>> integer_vectors(np.array([[3.0, 30.0], [4.0, 40.0]]), np.ones(2), 10.0, 1000)
+    array([[299.,   0.],
+           [399.,   0.]])
     """
     xp = module_of(row_scale)
     with np.errstate(all="ignore"):
         factor = xp.nan_to_num(row_scale * float(levels / norm_bound * _MARGIN), nan=0.0, posinf=0.0, neginf=0.0)
-        vectors = [xp.trunc((column * factor).clip(-levels, levels)) for column in columns]
+        vectors = xp.trunc((columns * factor).clip(-levels, levels))
     # Squares of at most 2^20 in at most 2^12 features: the integer norm is exact.
     fits = _squares(vectors) <= levels**2
-    return [xp.where(fits & (vector == vector), vector, 0.0) for vector in vectors]
+    return xp.where(fits & (vectors == vectors), vectors, 0.0)
 
 
 def vector_sums(columns, row_scale, norm_bound):
     """Sums over rows of `integer_vectors`, as int64; one step stands for norm_bound / 2^20."""
     vectors = integer_vectors(columns, row_scale, norm_bound, VECTOR_LEVELS)
-    return np.array([int(vector.sum()) for vector in vectors], dtype=np.int64)
+    return host(vectors.sum(1)).astype(np.int64)
 
 
 def gram_sums(columns, row_scale, norm_bound):
     """Sums over rows of z z', z one of `integer_vectors`, as int64; one step stands for (norm_bound / 2^11)^2."""
-    vectors = module_of(row_scale).stack(integer_vectors(columns, row_scale, norm_bound, GRAM_LEVELS))
+    vectors = integer_vectors(columns, row_scale, norm_bound, GRAM_LEVELS)
     return np.rint(host(vectors @ vectors.T)).astype(np.int64)
 
 

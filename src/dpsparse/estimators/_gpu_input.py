@@ -17,6 +17,8 @@ def validate_anywhere(estimator, X, y=None, *, reset, min_samples=1):
     table = gpu_table(X)
     stand_in = np.broadcast_to(np.zeros((), dtype=table.dtype), table.shape)
     _, y = validate_table(estimator, stand_in, on_host(y), reset=reset, min_samples=min_samples, look=False)
+    if reset:
+        table.start_looking()
     return table, y
 
 
