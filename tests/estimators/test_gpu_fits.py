@@ -95,5 +95,5 @@ def test_what_is_not_finite_raises_a_constant_text(table):
         hurt = X.clone()
         hurt[N - 1, D - 1] = bad
         for model in MODELS.values():
-            with pytest.raises(ValueError, match="^Input contains NaN or infinity; the data must be finite"):
+            with pytest.raises(ValueError, match=r"^Input contains NaN or infinity; the data must be finite"):
                 model.fit(hurt, y)

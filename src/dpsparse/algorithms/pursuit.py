@@ -9,7 +9,7 @@ integer vectors (gradients, Gram rows) and of their outer products (the Gram mat
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtri
 
 from dpsparse.algorithms.least_squares import Gradient, clean_gram, combine, row_clip
 from dpsparse.algorithms.schedule import FINAL_GRADIENTS, INTERCEPTS, POSITIONS, SIZES, median_is_safe, schedule_for
@@ -210,7 +210,7 @@ class _Pursuit:
         )
         fraction = float(np.clip(counted.values[0] / on_support.VECTOR_LEVELS / self.n, 0.1, 0.95))
         self.gradients.append(Gradient(self.kept, tau * mean, tau * noise, self.effects.copy(), tau, fraction, clip))
-        seen = tau * NORMAL_MEDIAN / stats.norm.ppf((1 + fraction) / 2)
+        seen = tau * NORMAL_MEDIAN / ndtri((1 + fraction) / 2)
         self.residual_scale = float(np.clip(seen, *(limit * self.first_scale for limit in SCALE_RANGE)))
 
     def _solve(self):

@@ -20,8 +20,8 @@ try:
 except ImportError:
     raise ImportError("features on a GPU need torch and triton: pip install 'dpsparse[cuda]'") from None
 
-# Levels kept beside features that are on the card; with them a first look at all features costs a fit nothing.
-LEVEL_BYTES = 1_900_000_000
+# Beside features that are on the card a fit takes at most 2 GB: levels, and some columns for each record's terms.
+LEVEL_BYTES, BYTES_OF_A_RECORD = 1_950_000_000, 500
 # One of the two buffers through which features are streamed.
 BUFFER_BYTES = 2**28
 _COPYING_THREADS = 8
@@ -84,7 +84,7 @@ class CardTable(_Table):
     def __init__(self, tensor):
         super().__init__(tensor.shape, tensor.dtype, tensor.device)
         self.tensor = tensor
-        self.room = 0 if tensor.dtype == torch.int8 else LEVEL_BYTES
+        self.room = 0 if tensor.dtype == torch.int8 else max(0, LEVEL_BYTES - BYTES_OF_A_RECORD * len(tensor))
 
     def start_looking(self):
         """Let the card look while the host goes on."""

@@ -30,26 +30,36 @@ class Shape(NamedTuple):
 
 # Found by measurement on an H200, for X by rows (False) or by columns (True) and the bytes of a cell.
 SUMS = {
-    (False, 1): Shape(2, 2048, 256, 4, 3),
-    (False, 2): Shape(4, 1024, 512, 4, 2),
-    (False, 4): Shape(8, 512, 256, 4, 4),
-    (False, 8): Shape(4, 256, 512, 4, 4),
-    (True, 1): Shape(2048, 4, 512, 4, 4),
-    (True, 2): Shape(1024, 4, 512, 4, 4),
-    (True, 4): Shape(1024, 4, 512, 4, 4),
-    (True, 8): Shape(512, 4, 512, 4, 4),
+    (False, 1): Shape(4, 1024, 256, 2, 4),
+    (False, 2): Shape(8, 1024, 256, 4, 4),
+    (False, 4): Shape(16, 256, 128, 2, 3),
+    (False, 8): Shape(16, 128, 128, 2, 3),
+    (True, 1): Shape(1024, 8, 512, 2, 4),
+    (True, 2): Shape(512, 8, 512, 2, 4),
+    (True, 4): Shape(1024, 4, 512, 8, 4),
+    (True, 8): Shape(512, 4, 512, 8, 4),
 }
 LEVEL_SUMS = {(False, 1): Shape(4, 1024, 512, 2, 4), (True, 1): Shape(2048, 4, 512, 4, 4)}
 EXAMINATION = {
-    (False, 1): Shape(4, 2048, 256, 4, 3),
-    (False, 2): Shape(2, 1024, 256, 4, 3),
-    (False, 4): Shape(4, 512, 256, 4, 3),
-    (False, 8): Shape(4, 256, 256, 4, 3),
-    (True, 1): Shape(2048, 2, 512, 4, 1),
-    (True, 2): Shape(2048, 2, 512, 4, 1),
-    (True, 4): Shape(1024, 2, 512, 4, 1),
-    (True, 8): Shape(512, 2, 512, 4, 1),
+    (False, 1): Shape(4, 2048, 64, 4, 1),
+    (False, 2): Shape(8, 1024, 64, 4, 2),
+    (False, 4): Shape(4, 512, 64, 4, 1),
+    (False, 8): Shape(4, 256, 64, 4, 1),
+    (True, 1): Shape(2048, 1, 512, 4, 3),
+    (True, 2): Shape(1024, 1, 512, 4, 3),
+    (True, 4): Shape(1024, 1, 512, 8, 3),
+    (True, 8): Shape(512, 1, 512, 8, 3),
 }
+
+# Converters are few: a byte b becomes the float 2^23 + b when it is put below the right exponent.
+_BYTES_TO_FLOATS = tl.constexpr("""
+{ .reg .b32 u;
+  xor.b32 u, $4, 0x80808080;
+  prmt.b32 $0, u, 0x4B000000, 0x7440;
+  prmt.b32 $1, u, 0x4B000000, 0x7441;
+  prmt.b32 $2, u, 0x4B000000, 0x7442;
+  prmt.b32 $3, u, 0x4B000000, 0x7443; }
+""")
 
 
 @triton.jit
@@ -82,10 +92,15 @@ def _public(numbers, columns, d, VECTOR: tl.constexpr):
 
 
 @triton.jit
-def _tile(X, rows, columns, n, d, row_stride, column_stride, IN: tl.constexpr):
+def _tile(X, rows, columns, n, d, row_stride, column_stride, IN: tl.constexpr, PTX: tl.constexpr):
     inside = (rows < n)[:, None] & (columns < d)[None, :]
     where = rows.to(tl.int64)[:, None] * row_stride + columns.to(tl.int64)[None, :] * column_stride
-    return tl.load(X + where, mask=inside, other=0).to(IN)
+    x = tl.load(X + where, mask=inside, other=0)
+    if PTX and x.dtype == tl.int8 and IN == tl.float32:
+        raised = tl.inline_asm_elementwise(_BYTES_TO_FLOATS, "=r,=r,=r,=r,r", [x], tl.float32, is_pure=True, pack=4)
+        return raised - 8388736.0
+    else:
+        return x.to(IN)
 
 
 @triton.jit
@@ -93,7 +108,7 @@ def _sums_kernel(
     X, center, rate, weights, sums, n_units, d_units, row_units, column_units,
     N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, SPILL: tl.constexpr, STAGES: tl.constexpr,
-    IN: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
+    IN: tl.constexpr, PTX: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
 ):  # fmt: skip
     n, d = n_units * N_UNIT, d_units * D_UNIT
     row_stride, column_stride = row_units * ROW_UNIT, column_units * COLUMN_UNIT
@@ -109,7 +124,7 @@ def _sums_kernel(
         for row in tl.range(start, tl.minimum(n, start + ROWS * SPILL), ROWS, num_stages=STAGES):
             rows = row + tl.arange(0, ROWS)
             weight = tl.load(weights + rows, mask=rows < n, other=0)
-            x = _tile(X, rows, columns, n, d, row_stride, column_stride, IN)
+            x = _tile(X, rows, columns, n, d, row_stride, column_stride, IN, PTX)
             if tl.int8 == IN:
                 block += weight[:, None] * x.to(tl.int32)
             else:
@@ -126,7 +141,8 @@ def _examine_kernel(
     X, center, rate, levels, not_finite, n_units, d_units, row_units, column_units,
     N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, STAGES: tl.constexpr,
-    IN: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr, KEEP: tl.constexpr, BY_ROWS: tl.constexpr,
+    IN: tl.constexpr, PTX: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
+    KEEP: tl.constexpr, BY_ROWS: tl.constexpr,
 ):  # fmt: skip
     n, d = n_units * N_UNIT, d_units * D_UNIT
     row_stride, column_stride = row_units * ROW_UNIT, column_units * COLUMN_UNIT
@@ -138,7 +154,7 @@ def _examine_kernel(
     found = tl.zeros([ROWS, COLUMNS], tl.int32)
     for row in tl.range(first, tl.minimum(n, first + ROWS * TILES), ROWS, num_stages=STAGES):
         rows = row + tl.arange(0, ROWS)
-        x = _tile(X, rows, columns, n, d, row_stride, column_stride, IN)
+        x = _tile(X, rows, columns, n, d, row_stride, column_stride, IN, PTX)
         found |= (tl.abs(x) < float("inf")).to(tl.int32) ^ 1
         if KEEP:
             inside = (rows < n)[:, None] & (columns < d)[None, :]
@@ -207,8 +223,10 @@ def _launch(kernel, X, public, arguments, shape, **options):
     programs = triton.cdiv(d, shape.columns) * triton.cdiv(n, shape.rows * shape.tiles)
     with torch.cuda.device_of(X):
         kernel[(programs,)](
-            X, rate if center is None else center, rate, *arguments, n // n_unit, d // d_unit, row // row_unit, column // column_unit,
+            X, rate if center is None else center, rate, *arguments,
+            n // n_unit, d // d_unit, row // row_unit, column // column_unit,
             N_UNIT=n_unit, D_UNIT=d_unit, ROW_UNIT=row_unit, COLUMN_UNIT=column_unit,
             ROWS=shape.rows, COLUMNS=shape.columns, TILES=shape.tiles, STAGES=shape.stages, num_warps=shape.warps,
-            CENTERED=center is not None, VECTOR=public is not None and len(rate) > 1, TOTAL=total, enable_fp_fusion=False, **options,
+            PTX=X.is_cuda and torch.version.hip is None, CENTERED=center is not None,
+            VECTOR=public is not None and len(rate) > 1, TOTAL=total, enable_fp_fusion=False, **options,
         )  # fmt: skip
