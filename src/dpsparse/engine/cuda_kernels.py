@@ -30,11 +30,11 @@ class Shape(NamedTuple):
 
 # Found by measurement on an H200, for X by rows (False) or by columns (True) and the bytes of a cell.
 SUMS = {
-    (False, 1): Shape(4, 1024, 256, 2, 4),
+    (False, 1): Shape(4, 512, 256, 1, 4),
     (False, 2): Shape(8, 1024, 256, 4, 4),
     (False, 4): Shape(16, 256, 128, 2, 3),
     (False, 8): Shape(16, 128, 128, 2, 3),
-    (True, 1): Shape(1024, 8, 512, 2, 4),
+    (True, 1): Shape(512, 4, 512, 1, 3),
     (True, 2): Shape(512, 8, 512, 2, 4),
     (True, 4): Shape(1024, 4, 512, 8, 4),
     (True, 8): Shape(512, 4, 512, 8, 4),
@@ -92,15 +92,29 @@ def _public(numbers, columns, d, VECTOR: tl.constexpr):
 
 
 @triton.jit
-def _tile(X, rows, columns, n, d, row_stride, column_stride, IN: tl.constexpr, PTX: tl.constexpr):
-    inside = (rows < n)[:, None] & (columns < d)[None, :]
-    where = rows.to(tl.int64)[:, None] * row_stride + columns.to(tl.int64)[None, :] * column_stride
-    x = tl.load(X + where, mask=inside, other=0)
-    if PTX and x.dtype == tl.int8 and IN == tl.float32:
+def _tile(X, row, offsets, inside, row_stride, IN: tl.constexpr, PTX: tl.constexpr):
+    x = tl.load(X + tl.full([], 1, tl.int64) * row * row_stride + offsets, mask=inside, other=0)
+    if PTX and x.dtype == tl.int8 and tl.float32 == IN:
         raised = tl.inline_asm_elementwise(_BYTES_TO_FLOATS, "=r,=r,=r,=r,r", [x], tl.float32, is_pure=True, pack=4)
         return raised - 8388736.0
     else:
         return x.to(IN)
+
+
+@triton.jit
+def _add_tile(block, weight_sum, x, weight, center, rate, CENTERED: tl.constexpr, TOTAL: tl.constexpr):
+    """Add a tile's terms: of levels as they are in int8, otherwise of level bits, which the sum of weights mends."""
+    if x.dtype == tl.int8:
+        return block + weight[:, None] * x.to(tl.int32), weight_sum
+    else:
+        return block + weight[:, None] * _level_bits(x, center, rate, CENTERED, TOTAL), weight_sum + weight
+
+
+@triton.jit
+def _spilled(block, weight_sum, IN: tl.constexpr):
+    if tl.float32 == IN:
+        block -= (weight_sum * 0x4B400000)[:, None]
+    return tl.sum(block.to(tl.int64), axis=0)
 
 
 @triton.jit
@@ -114,25 +128,30 @@ def _sums_kernel(
     row_stride, column_stride = row_units * ROW_UNIT, column_units * COLUMN_UNIT
     columns = tl.program_id(0) % tl.cdiv(d, COLUMNS) * COLUMNS + tl.arange(0, COLUMNS)
     first = tl.program_id(0) // tl.cdiv(d, COLUMNS) * (ROWS * TILES)
+    end = tl.minimum(n, first + ROWS * TILES)
+    whole = first + (end - first) // ROWS * ROWS
+    rows = tl.arange(0, ROWS)
+    offsets = rows.to(tl.int64)[:, None] * row_stride + columns.to(tl.int64)[None, :] * column_stride
+    inside = tl.broadcast_to((columns < d)[None, :], [ROWS, COLUMNS])
+    its_center, its_rate = 0.0, 1.0
     if tl.int8 != IN:
-        its_center = _public(center, columns, d, VECTOR)
         its_rate = _public(rate, columns, d, VECTOR)
+        if CENTERED:
+            its_center = _public(center, columns, d, VECTOR)
     total = tl.zeros([COLUMNS], tl.int64)
-    for start in range(first, tl.minimum(n, first + ROWS * TILES), ROWS * SPILL):
-        block = tl.zeros([ROWS, COLUMNS], tl.int32)
-        weight_sum = tl.zeros([ROWS], tl.int32)
-        for row in tl.range(start, tl.minimum(n, start + ROWS * SPILL), ROWS, num_stages=STAGES):
-            rows = row + tl.arange(0, ROWS)
-            weight = tl.load(weights + rows, mask=rows < n, other=0)
-            x = _tile(X, rows, columns, n, d, row_stride, column_stride, IN, PTX)
-            if tl.int8 == IN:
-                block += weight[:, None] * x.to(tl.int32)
-            else:
-                block += weight[:, None] * _level_bits(x, its_center, its_rate, CENTERED, TOTAL)
-                weight_sum += weight
-        if tl.float32 == IN:
-            block -= (weight_sum * 0x4B400000)[:, None]
-        total += tl.sum(block.to(tl.int64), axis=0)
+    for start in range(first, whole, ROWS * SPILL):
+        block, weight_sum = tl.zeros([ROWS, COLUMNS], tl.int32), tl.zeros([ROWS], tl.int32)
+        for row in tl.range(start, tl.minimum(whole, start + ROWS * SPILL), ROWS, num_stages=STAGES):
+            weight = tl.load(weights + row + rows)
+            x = _tile(X, row, offsets, inside, row_stride, IN, PTX)
+            block, weight_sum = _add_tile(block, weight_sum, x, weight, its_center, its_rate, CENTERED, TOTAL)
+        total += _spilled(block, weight_sum, IN)
+    if whole < end:
+        weight = tl.load(weights + whole + rows, mask=whole + rows < n, other=0)
+        x = _tile(X, whole, offsets, inside & (whole + rows < n)[:, None], row_stride, IN, PTX)
+        block, weight_sum = tl.zeros([ROWS, COLUMNS], tl.int32), tl.zeros([ROWS], tl.int32)
+        block, weight_sum = _add_tile(block, weight_sum, x, weight, its_center, its_rate, CENTERED, TOTAL)
+        total += _spilled(block, weight_sum, IN)
     tl.atomic_add(sums + columns, total, mask=columns < d)
 
 
@@ -148,17 +167,19 @@ def _examine_kernel(
     row_stride, column_stride = row_units * ROW_UNIT, column_units * COLUMN_UNIT
     columns = tl.program_id(0) % tl.cdiv(d, COLUMNS) * COLUMNS + tl.arange(0, COLUMNS)
     first = tl.program_id(0) // tl.cdiv(d, COLUMNS) * (ROWS * TILES)
+    rows = tl.arange(0, ROWS)
+    offsets = rows.to(tl.int64)[:, None] * row_stride + columns.to(tl.int64)[None, :] * column_stride
     if KEEP:
-        its_center = _public(center, columns, d, VECTOR)
-        its_rate = _public(rate, columns, d, VECTOR)
+        its_center, its_rate = 0.0, _public(rate, columns, d, VECTOR)
+        if CENTERED:
+            its_center = _public(center, columns, d, VECTOR)
     found = tl.zeros([ROWS, COLUMNS], tl.int32)
     for row in tl.range(first, tl.minimum(n, first + ROWS * TILES), ROWS, num_stages=STAGES):
-        rows = row + tl.arange(0, ROWS)
-        x = _tile(X, rows, columns, n, d, row_stride, column_stride, IN, PTX)
+        inside = (row + rows < n)[:, None] & (columns < d)[None, :]
+        x = _tile(X, row, offsets, inside, row_stride, IN, PTX)
         found |= (tl.abs(x) < float("inf")).to(tl.int32) ^ 1
         if KEEP:
-            inside = (rows < n)[:, None] & (columns < d)[None, :]
-            down, across = rows.to(tl.int64)[:, None], columns.to(tl.int64)[None, :]
+            down, across = (row + rows).to(tl.int64)[:, None], columns.to(tl.int64)[None, :]
             where = down * d + across if BY_ROWS else down + across * n
             tl.store(levels + where, _level_bits(x, its_center, its_rate, CENTERED, TOTAL).to(tl.int8), mask=inside)
     tl.atomic_or(not_finite, tl.max(tl.max(found, axis=0), axis=0))
