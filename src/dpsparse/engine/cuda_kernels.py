@@ -30,8 +30,8 @@ class Shape(NamedTuple):
 
 # Found by measurement on an H200, for X by rows (False) or by columns (True) and the bytes of a cell.
 SUMS = {
-    (False, 1): Shape(4, 512, 256, 1, 4),
-    (False, 2): Shape(8, 1024, 256, 4, 4),
+    (False, 1): Shape(8, 2048, 128, 4, 4),
+    (False, 2): Shape(8, 512, 256, 2, 4),
     (False, 4): Shape(16, 256, 128, 2, 3),
     (False, 8): Shape(16, 128, 128, 2, 3),
     (True, 1): Shape(512, 4, 512, 1, 3),
@@ -92,8 +92,9 @@ def _public(numbers, columns, d, VECTOR: tl.constexpr):
 
 
 @triton.jit
-def _tile(X, row, offsets, inside, row_stride, IN: tl.constexpr, PTX: tl.constexpr):
-    x = tl.load(X + tl.full([], 1, tl.int64) * row * row_stride + offsets, mask=inside, other=0)
+def _tile(X, rows, columns, inside, row_stride, column_stride, IN: tl.constexpr, PTX: tl.constexpr):
+    where = rows.to(tl.int64)[:, None] * row_stride + columns.to(tl.int64)[None, :] * column_stride
+    x = tl.load(X + where, mask=inside, other=0)
     if PTX and x.dtype == tl.int8 and tl.float32 == IN:
         raised = tl.inline_asm_elementwise(_BYTES_TO_FLOATS, "=r,=r,=r,=r,r", [x], tl.float32, is_pure=True, pack=4)
         return raised - 8388736.0
@@ -123,15 +124,16 @@ def _sums_kernel(
     N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, SPILL: tl.constexpr, STAGES: tl.constexpr,
     IN: tl.constexpr, PTX: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
+    BY_ROWS: tl.constexpr,
 ):  # fmt: skip
     n, d = n_units * N_UNIT, d_units * D_UNIT
     row_stride, column_stride = row_units * ROW_UNIT, column_units * COLUMN_UNIT
     columns = tl.program_id(0) % tl.cdiv(d, COLUMNS) * COLUMNS + tl.arange(0, COLUMNS)
     first = tl.program_id(0) // tl.cdiv(d, COLUMNS) * (ROWS * TILES)
     end = tl.minimum(n, first + ROWS * TILES)
-    whole = first + (end - first) // ROWS * ROWS
+    # By rows, the last tile of a program may be short and comes after the others: theirs need no mask of rows.
+    whole = first + (end - first) // ROWS * ROWS if BY_ROWS else end
     rows = tl.arange(0, ROWS)
-    offsets = rows.to(tl.int64)[:, None] * row_stride + columns.to(tl.int64)[None, :] * column_stride
     inside = tl.broadcast_to((columns < d)[None, :], [ROWS, COLUMNS])
     its_center, its_rate = 0.0, 1.0
     if tl.int8 != IN:
@@ -142,13 +144,19 @@ def _sums_kernel(
     for start in range(first, whole, ROWS * SPILL):
         block, weight_sum = tl.zeros([ROWS, COLUMNS], tl.int32), tl.zeros([ROWS], tl.int32)
         for row in tl.range(start, tl.minimum(whole, start + ROWS * SPILL), ROWS, num_stages=STAGES):
-            weight = tl.load(weights + row + rows)
-            x = _tile(X, row, offsets, inside, row_stride, IN, PTX)
+            if BY_ROWS:
+                weight = tl.load(weights + row + rows)
+                x = _tile(X, row + rows, columns, inside, row_stride, column_stride, IN, PTX)
+            else:
+                weight = tl.load(weights + row + rows, mask=row + rows < n, other=0)
+                here = inside & (row + rows < n)[:, None]
+                x = _tile(X, row + rows, columns, here, row_stride, column_stride, IN, PTX)
             block, weight_sum = _add_tile(block, weight_sum, x, weight, its_center, its_rate, CENTERED, TOTAL)
         total += _spilled(block, weight_sum, IN)
     if whole < end:
         weight = tl.load(weights + whole + rows, mask=whole + rows < n, other=0)
-        x = _tile(X, whole, offsets, inside & (whole + rows < n)[:, None], row_stride, IN, PTX)
+        here = inside & (whole + rows < n)[:, None]
+        x = _tile(X, whole + rows, columns, here, row_stride, column_stride, IN, PTX)
         block, weight_sum = tl.zeros([ROWS, COLUMNS], tl.int32), tl.zeros([ROWS], tl.int32)
         block, weight_sum = _add_tile(block, weight_sum, x, weight, its_center, its_rate, CENTERED, TOTAL)
         total += _spilled(block, weight_sum, IN)
@@ -168,7 +176,6 @@ def _examine_kernel(
     columns = tl.program_id(0) % tl.cdiv(d, COLUMNS) * COLUMNS + tl.arange(0, COLUMNS)
     first = tl.program_id(0) // tl.cdiv(d, COLUMNS) * (ROWS * TILES)
     rows = tl.arange(0, ROWS)
-    offsets = rows.to(tl.int64)[:, None] * row_stride + columns.to(tl.int64)[None, :] * column_stride
     if KEEP:
         its_center, its_rate = 0.0, _public(rate, columns, d, VECTOR)
         if CENTERED:
@@ -176,7 +183,7 @@ def _examine_kernel(
     found = tl.zeros([ROWS, COLUMNS], tl.int32)
     for row in tl.range(first, tl.minimum(n, first + ROWS * TILES), ROWS, num_stages=STAGES):
         inside = (row + rows < n)[:, None] & (columns < d)[None, :]
-        x = _tile(X, row, offsets, inside, row_stride, IN, PTX)
+        x = _tile(X, row + rows, columns, inside, row_stride, column_stride, IN, PTX)
         found |= (tl.abs(x) < float("inf")).to(tl.int32) ^ 1
         if KEEP:
             down, across = (row + rows).to(tl.int64)[:, None], columns.to(tl.int64)[None, :]
@@ -209,6 +216,7 @@ def add_sums(X, public, weights, sums):
         _sums_kernel, X, public, (weights, sums), shape,
         SPILL=min(shape.tiles, _TERMS_IN_32_BITS),
         IN=tl.int8 if public is None else _arithmetic(X),
+        BY_ROWS=X.stride(1) <= X.stride(0),
     )  # fmt: skip
 
 
