@@ -136,7 +136,7 @@ def clocked(spent):
     """Add up the time spent in the parts of a fit, each waited for, under their names."""
     parts = [
         (cuda.CudaLevels, "weighted_sums", "passes"),
-        (cuda.CardTable, "start_looking", "look and prepare"),
+        (cuda.CardTable, "look_early", "look and prepare"),
         (cuda.CudaLevels, "__init__", "look and prepare"),
         (pursuit, "exponential_pick", "private picks (CPU)"),
         (pursuit, "release_quantile", "private picks (CPU)"),

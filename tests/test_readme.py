@@ -2,7 +2,11 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
+
 import dpsparse
+from dpsparse.cli import main
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -13,6 +17,28 @@ def test_the_readme_examples_run(capsys):
     for example in examples:
         exec(compile(example, "README.md", "exec"), {})
         assert "differentially private" in capsys.readouterr().out
+
+
+def test_the_readme_commands_run(tmp_path, monkeypatch, capsys):
+    """With the bounds of the README filled in by hand between the first and the second."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    people = pd.DataFrame({"age": rng.normal(50, 15, 5_000), "smoker": 1 * (rng.random(5_000) < 0.2)})
+    people["region"] = rng.choice(["north", "south"], 5_000)
+    people["cost"] = 100 * people.age + 9_000 * people.smoker + 2_000 * rng.standard_t(2, 5_000)
+    people.to_csv("people.csv", index=False)
+    people.drop(columns="cost").to_csv("new.csv", index=False)
+    text = README.read_text()
+    first, *others = re.findall(r"^dpsparse (.*)$", text, re.M) + re.findall(r"`dpsparse ((?:inspect|plan) .*?)`", text)
+    assert len(others) == 6
+    main(first.split())
+    (tmp_path / "bounds.toml").write_text(re.search(r"```toml\n(.*?)```", text, re.S)[1])
+    for command in others:
+        main(command.split())
+    told = capsys.readouterr().out
+    assert "differentially private" in told
+    assert "smoker" in told
+    assert len((tmp_path / "predictions.csv").read_text().splitlines()) == 5_001
 
 
 def test_the_readme_names_only_what_exists():

@@ -15,12 +15,16 @@ _HOME = {
     "DPIHTH": "estimators.iht",
     "DPIHTL": "estimators.iht",
     "DPSLR": "estimators.iht",
+    "LedgerError": "privacy.ledger_events",
     "NotPrivateWarning": "privacy.noise",
+    "PrivacyLedger": "privacy.ledger",
     "PrivacyRecord": "privacy.record",
     "PrivateSparseRegressor": "estimators.sparse_regressor",
     "Streamed": "engine.gpu",
+    "load_model": "files.model_file",
     "plan": "planning",
-    "scale_from_bounds": "estimators.sparse_regressor",
+    "save_model": "files.model_file",
+    "scale_from_bounds": "estimators._public_units",
     "theory_parameters": "algorithms.theory",
 }
 

@@ -8,6 +8,7 @@ from rich.table import Table
 
 from dpsparse import AdaHuber, PrivateSparseRegressor, plan
 from dpsparse.datasets import make_heavy_tailed
+from dpsparse.files.pictures import save_picture
 from dpsparse.privacy.budget import check_epsilon
 
 N, D, SPARSITY = 10_000, 1_000, 5
@@ -106,5 +107,4 @@ def _draw(coef, private, open_fit, picture):
     axes.set_xlabel("feature (true ones first)")
     axes.set_ylabel("effect on the response")
     axes.legend()
-    figure.savefig(picture, dpi=150)
-    plt.close(figure)
+    save_picture(figure, picture)

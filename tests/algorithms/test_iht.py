@@ -129,3 +129,10 @@ def test_two_phase_steps_decay_then_stay():
     steps = step_sizes((1.0, 0.5, 0.2), 5)
     assert steps == [1.0, 0.5, 0.25, 0.2, 0.2]
     assert step_sizes(0.3, 2) == [0.3, 0.3]
+
+
+@pytest.mark.parametrize(("loss", "step"), [(Huber(1.0), 1e-320), (Huber(5e-324), 0.5), (Huber(1e10), 1e308)])
+def test_steps_beyond_floating_point_are_refused(loss, step):
+    X, y, _ = make_heavy_tailed(300, 10, 2, random_state=0)
+    with pytest.raises(ValueError, match="too extreme together"):
+        run(X, y, loss, ZeroSource(), steps=[step])

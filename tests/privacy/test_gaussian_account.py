@@ -1,6 +1,4 @@
 import math
-import runpy
-from pathlib import Path
 
 import mpmath
 import numpy as np
@@ -12,8 +10,10 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 from dpsparse.algorithms.schedule import schedule_for
+from dpsparse.audit.exact_curve import exact_delta
 from dpsparse.privacy import gaussian_account
 from dpsparse.privacy.budget import Promise
+from dpsparse.privacy.commitment import Commitment, Price
 from dpsparse.privacy.gaussian_account import (
     LEVELS,
     discrete_excess,
@@ -26,8 +26,6 @@ from dpsparse.privacy.gaussian_account import (
 )
 from dpsparse.privacy.noise import SecureSource
 from dpsparse.privacy.record import BudgetExceeded, Meter, PrivacyRecord, Release
-
-exact_delta = runpy.run_path(str(Path(__file__).with_name("exact_curve.py")))["exact_delta"]
 
 # Smallest constants that hold, from the curve at x = 0 and small e0: the first is pi / 2.
 TRUE_CONSTANTS = {0.0: math.pi / 2, 0.5: 1.139, 1.0: 1.040, 2.0: 1.010}
@@ -264,6 +262,10 @@ def release(kind="gaussian", scale=1e8, rho=0.001, **kwargs):
     return Release("r", kind, "noise", 1.0, scale, rho, **kwargs)
 
 
+def committed(prices):
+    return Commitment(tuple(Price(*price) for price in prices), excess=1e-12)
+
+
 def record_of(*releases, promise=None):
     return PrivacyRecord(promise or Promise(1.0, 1e-6), 100, releases, "test", True)
 
@@ -306,7 +308,7 @@ def test_a_meter_admits_a_committed_sequence_that_only_the_tight_account_covers(
     prices = [("pick", 0.002), ("gaussian", promise.mu_per_record**2 / 2 - 1.06 * 0.002)]
     assert sum(rho for _, rho in prices) > promise.rho_per_record
     meter = Meter(promise, 100, SecureSource())
-    meter.commit(prices)
+    meter.commit(committed(prices))
     for kind, rho in prices:
         meter.charge(release(kind, rho=rho))
     assert meter.record().epsilon <= 1
@@ -324,7 +326,7 @@ def test_a_sequence_stopped_early_costs_no_more(sequence):
 def test_a_committed_fit_that_stops_early_reads_as_no_more_than_was_promised():
     whole = [pick(0.3), gaussian(0.1499), gaussian(0.03)]
     meter = Meter(Promise(epsilon_from_mu(mu_of_sequence(whole) * 1.0001, 0.999e-6), 1e-6), 100, SecureSource())
-    meter.commit(whole)
+    meter.commit(committed(whole))
     for kind, rho in whole[:2]:
         meter.charge(release(kind, rho=rho))
     record = meter.record()
@@ -336,7 +338,7 @@ def test_a_commitment_binds():
     """Which account covers a fit must not hang on what was released: neither bounds a mixture of both."""
     promise = Promise(1.0, 1e-6)
     meter = Meter(promise, 100, SecureSource())
-    meter.commit([gaussian(promise.mu_per_record / 2), gaussian(promise.mu_per_record / 2)])
+    meter.commit(committed([gaussian(promise.mu_per_record / 2)] * 2))
     meter.charge(release(rho=promise.mu_per_record**2 / 8))
     with pytest.raises(BudgetExceeded):
         meter.charge(release(rho=promise.rho_per_record / 100))

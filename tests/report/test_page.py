@@ -1,8 +1,6 @@
 from html.parser import HTMLParser
 
-import pytest
-
-from dpsparse.report.page import Html, Page, figure, table, tag, write_whole
+from dpsparse.report.page import Html, Page, figure, table, tag
 
 
 class Reader(HTMLParser):
@@ -57,12 +55,3 @@ def test_every_link_leads_to_a_section_and_nothing_is_fetched():
 
 def test_attributes_are_spelled_for_html():
     assert tag("p", "x", class_="note", aria_label='"y"') == '<p class="note" aria-label="&quot;y&quot;">x</p>'
-
-
-def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path):
-    path = tmp_path / "kept.txt"
-    write_whole(path, "old")
-    with pytest.raises(TypeError):
-        write_whole(path, 3)
-    assert path.read_text() == "old"
-    assert [file.name for file in tmp_path.iterdir()] == ["kept.txt"]

@@ -14,7 +14,8 @@ import numpy as np
 
 from dpsparse.engine.fixed_point import FEATURE_LEVELS, WEIGHT_LEVELS, FeatureGrid, weight_levels
 from dpsparse.privacy import sensitivity
-from dpsparse.privacy.selection import paper_peeling_scale, peel, tight_peeling_scale
+from dpsparse.privacy.commitment import Commitment, Price
+from dpsparse.privacy.selection import paper_peeling_scale, peel, peeling_cost, tight_peeling_scale
 
 PEELING_SCALES = {"tight": tight_peeling_scale, "paper": paper_peeling_scale}
 
@@ -25,6 +26,29 @@ class IHTResult:
 
     coef: np.ndarray
     support: np.ndarray
+
+
+def _change(adjacency):
+    return sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, adjacency)
+
+
+def iht_commitment(promise, sparsity, n_steps, calibration):
+    """What a fit of `n_steps` steps releases: one peeling of each part of the rows."""
+    change = _change(promise.adjacency)
+    cost = peeling_cost(sparsity, change, PEELING_SCALES[calibration](promise, sparsity, change))
+    return Commitment(tuple(Price("laplace", *cost, part) for part in range(n_steps)))
+
+
+@np.errstate(all="ignore")
+def step_units(n_records, steps, clip_bound, loss):
+    """What one integer of each step's vector is worth; from public numbers."""
+    units = [
+        step * FeatureGrid(clip_bound).step * (loss.bound / WEIGHT_LEVELS) / len(range(part, n_records, len(steps)))
+        for part, step in enumerate(steps)
+    ]
+    if not all(0 < unit < np.inf for unit in units):
+        raise ValueError("step, clip_bound and the loss's bound are too extreme together: bring them nearer to 1")
+    return units
 
 
 @np.errstate(all="ignore")
@@ -59,14 +83,12 @@ def private_iht(rows, meter, *, loss, steps, sparsity, clip_bound, radius, calib
     """
     grid = FeatureGrid(clip_bound)
     features = grid.clipped if clip_predictions else grid.units
-    change = sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, meter.promise.adjacency)
+    meter.commit(iht_commitment(meter.promise, sparsity, len(steps), calibration))
+    change = _change(meter.promise.adjacency)
     scale = PEELING_SCALES[calibration](meter.promise, sparsity, change)
     coef, support = np.zeros(rows.n_features), np.empty(0, dtype=np.int64)
-    for t, step in enumerate(steps):
+    for t, unit in enumerate(step_units(rows.n_records, steps, clip_bound, loss)):
         part = rows.part(t, len(steps))
-        unit = step * grid.step * (loss.bound / WEIGHT_LEVELS) / part.n_records
-        if not 0 < unit < np.inf:
-            raise ValueError("step, clip_bound and the loss's bound are too extreme together: bring them nearer to 1")
         psi = loss.psi(part.residuals(coef, support, features))
         vector = part.weighted_sums(grid, weight_levels(psi, loss.bound))
         vector[support] += _whole(coef[support] / unit)

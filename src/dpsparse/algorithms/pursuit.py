@@ -32,6 +32,10 @@ KEEP_ABOVE, TRUST_SCALE, EIGENVALUE_FLOOR = 2.5, 0.1, 0.1
 NEARLY_CONSTANT = 0.7
 # Residual scales are kept within these multiples of the response's scale.
 SCALE_RANGE = (0.02, 2.0)
+# An effect that a gradient still moves has residuals of about this many times the move on the rows that carry it.
+STILL_MOVING = 2.5
+# Beyond both of these, in tau and in standard errors, the last gradient moved an effect too far to call it settled.
+SETTLED_TAU, SETTLED_ERRORS = 0.25, 5.0
 # Median of |z| for a standard normal z.
 NORMAL_MEDIAN = 0.6745
 
@@ -88,8 +92,7 @@ def private_pursuit(
         scale_known=response_scale is not None,
         fit_intercept=fit_intercept,
     )
-    if schedule.factor > 1:
-        meter.commit(schedule.prices())
+    meter.commit(schedule.commitment())
     grid = FeatureGrid(schedule.clip_bound, center, scale)
     pursuit = _Pursuit(rows, meter, schedule, grid, fit_intercept)
     pursuit.settle_response(response_center, response_scale)
@@ -151,6 +154,7 @@ class _Pursuit:
         self.kept = np.arange(position + 1)
         self._gradient(EARLY_TAU, self.schedule.early_gradients[pick], f"gradient {pick + 1}")
         self._solve()
+        self._widen_scale(slice(self.constants, position))
         # The newest effect explains part of the spread seen so far.
         explained = (NORMAL_MEDIAN * self.effects[-1]) ** 2
         self.residual_scale = float(np.sqrt(max(self.residual_scale**2 - explained, (0.3 * self.residual_scale) ** 2)))
@@ -229,6 +233,19 @@ class _Pursuit:
         self.effects = np.zeros(picked)
         self.effects[self.kept] = self.estimate.effects
 
+    def _moves(self):
+        """How far the last gradient moved each effect."""
+        return np.abs(self.effects - self.gradients[-1].at)
+
+    def _widen_scale(self, positions):
+        """Keep tau wide while effects known before still move.
+
+        A large effect of a rare 0/1 feature leaves most residuals small: their median would shrink, and clip the few
+        that carry the effect, long before it is learned.
+        """
+        widest = np.nan_to_num(STILL_MOVING * np.max(self._moves()[positions], initial=0.0), nan=0.0)
+        self.residual_scale = max(self.residual_scale, min(float(widest), SCALE_RANGE[1] * self.first_scale))
+
     def refine(self, sparsity):
         """The joint Gram matrix, then the final gradients; the spare pick is dropped once the first has judged it."""
         self._joint_gram()
@@ -236,6 +253,7 @@ class _Pursuit:
         for i in range(FINAL_GRADIENTS):
             self._gradient(FINAL_TAU, self.schedule.final_gradient, f"final gradient {i + 1}")
             self._solve()
+            self._widen_scale(slice(self.constants, None))
             if len(self.kept) > self.constants + sparsity:
                 size = np.abs(self.effects)
                 size[: self.constants] = np.inf
@@ -264,6 +282,7 @@ class _Pursuit:
     def finish(self):
         """Shrink the effects, and correct the intercept by the median of what is left."""
         picks = self.kept[self.constants :]
+        standard_errors = self._settled_errors(picks)
         self.effects[picks] = self.estimate.shrunk()[self.constants :]
         intercept = 0.0
         if self.constants:
@@ -276,11 +295,17 @@ class _Pursuit:
             support=np.array(self.chosen.features, dtype=np.int64)[picks - self.constants],
             effects=self.estimate.effects[self.constants :],
             shrunk_effects=self.effects[picks],
-            standard_errors=self.estimate.standard_errors[self.constants :],
+            standard_errors=standard_errors,
             centred=self._centred(picks),
             intercept=float(intercept),
             scale_known=bool(scale_known),
         )
+
+    def _settled_errors(self, picks):
+        """Standard errors; as large as the effect where the last gradient still moved it by more than noise would."""
+        errors = self.estimate.standard_errors[self.constants :]
+        far = np.maximum(SETTLED_TAU * self.gradients[-1].tau, SETTLED_ERRORS * errors)
+        return np.where(self._moves()[picks] > far, np.maximum(errors, np.abs(self.effects[picks])), errors)
 
     def _centred(self, picks):
         """Which picks vary more than their centre is off, by the Gram matrix as released, before it was cleaned."""

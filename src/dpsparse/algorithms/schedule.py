@@ -7,6 +7,7 @@ import numpy as np
 
 from dpsparse.engine.support import VECTOR_LEVELS
 from dpsparse.privacy.budget import split
+from dpsparse.privacy.commitment import Commitment, Price
 from dpsparse.privacy.gaussian_account import discrete_excess, excess_fits, largest_factor
 
 FINAL_GRADIENTS = 3
@@ -76,6 +77,17 @@ class Schedule:
         if self.intercept:
             yield "pick", self.intercept
 
+    def commitment(self):
+        """The same releases as a commitment, with a bound on what their noise's discreteness can matter."""
+        # No released vector has fewer levels than this, nor a Gram matrix more numbers.
+        most_numbers = (len(self.picks) + 1) * (len(self.picks) + 2) // 2
+        excess = sum(
+            discrete_excess(VECTOR_LEVELS / math.sqrt(2 * rho) / 2, most_numbers)
+            for kind, rho in self.prices()
+            if kind == "gaussian"
+        )
+        return Commitment(tuple(Price(kind, rho) for kind, rho in self.prices()), excess)
+
 
 def hardness(n, d, sparsity, rho):
     """How much noise a pick sees against its signal: log d sqrt(s) / (n sqrt(rho))."""
@@ -103,18 +115,7 @@ def schedule_for(promise, n, d, sparsity, **known):
     at_zcdp = make_schedule(n, d, sparsity, rho, **known)
     factor = largest_factor(list(at_zcdp.prices()), promise.mu_per_record)
     stretched = make_schedule(n, d, sparsity, rho, factor=factor, **known)
-    return stretched if _is_fine_enough(stretched, promise) else at_zcdp
-
-
-def _is_fine_enough(schedule, promise):
-    """Whether the noise is sure to be as fine as the tight account needs; see `privacy.record`."""
-    most_numbers = (len(schedule.picks) + 1) * (len(schedule.picks) + 2) // 2
-    excess = sum(
-        discrete_excess(VECTOR_LEVELS / math.sqrt(2 * rho) / 2, most_numbers)
-        for kind, rho in schedule.prices()
-        if kind == "gaussian"
-    )
-    return excess_fits(excess, promise.epsilon, promise.delta)
+    return stretched if excess_fits(stretched.commitment().excess, promise.epsilon, promise.delta) else at_zcdp
 
 
 def make_schedule(n, d, sparsity, rho, *, factor=1.0, center_known=False, scale_known=False, fit_intercept=True):

@@ -5,7 +5,11 @@ import sys
 import click
 
 from dpsparse import __version__
+from dpsparse.cli.audit import audit
+from dpsparse.cli.budget import budget
 from dpsparse.cli.demo import demo
+from dpsparse.cli.files import bounds, fit, inspect, predict
+from dpsparse.cli.plan import plan
 from dpsparse.cli.reproduce import reproduce
 
 
@@ -18,7 +22,7 @@ def cli(context, verbose):
     context.obj = {"verbose": verbose}
 
 
-for command in (demo, reproduce):
+for command in (fit, bounds, predict, inspect, plan, budget, audit, demo, reproduce):
     cli.add_command(command)
 
 
@@ -38,5 +42,6 @@ def main(arguments=None):
     except Exception as error:
         if "-v" in arguments or "--verbose" in arguments:
             raise
-        click.echo(f"dpsparse: {error} (add -v before the command for a traceback)", err=True)
+        told = " ".join(str(error).split()) or type(error).__name__
+        click.echo(f"dpsparse: {told} (add -v before the command for a traceback)", err=True)
         sys.exit(1)

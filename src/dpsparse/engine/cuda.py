@@ -55,7 +55,7 @@ class _Table(GpuTable):
         return math.prod(len(range(*part.indices(size))) for part, size in zip(piece, self.shape, strict=True))
 
     def look(self):
-        """Look for features that are not finite, without waiting for what is found."""
+        """Look for features that are not finite."""
         for _, cells in self.read(self.pieces()):
             kernels.examine(cells, None, None, self.found)
         self.looked = True
@@ -86,10 +86,9 @@ class CardTable(_Table):
         self.tensor = tensor
         self.room = 0 if tensor.dtype == torch.int8 else max(0, LEVEL_BYTES - BYTES_OF_A_RECORD * len(tensor))
 
-    def start_looking(self):
-        """Let the card look while the host goes on."""
-        if not self.looked:
-            self.look()
+    def look_early(self):
+        """Require finite features before anything is charged."""
+        self.require_finite()
 
     def _rows(self, rows):
         return CardTable(self.tensor[rows])
@@ -125,8 +124,8 @@ class StreamedTable(_Table):
         self.room = _free_bytes(device) - 4 * BUFFER_BYTES
         self._by_columns = array.strides[0] < array.strides[1]
 
-    def start_looking(self):
-        """Nothing: the first sums look at what is streamed for them anyway."""
+    def look_early(self):
+        """Nothing: a read of its own costs as much as a fit, and what is streamed for the first sums is looked at."""
 
     def _rows(self, rows):
         return StreamedTable(self.array[rows], self.device)

@@ -11,7 +11,7 @@ from dpsparse.engine.fixed_point import check_exact
 from dpsparse.engine.gpu import gpu_rows_of, is_on_gpu
 from dpsparse.engine.kernels import weighted_level_sums
 
-NOT_FINITE = "Input contains NaN or infinity; the data must be finite: drop or impute such records first"
+NOT_FINITE = "Input contains NaN or infinity; the data must be finite: drop such records or fill in public constants"
 
 # Cells read at a time: small enough for the cache, large enough to hide Python's overhead.
 BLOCK_CELLS = 2**16

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dpsparse.engine.gpu import gpu_table, is_on_gpu, on_host
-from dpsparse.estimators._validation import check_dimensions, check_finite, validate_table
+from dpsparse.estimators._validation import check_finite, table_shape, validate_table
 
 
 def validate_anywhere(estimator, X, y=None, *, reset, min_samples=1):
@@ -13,12 +13,12 @@ def validate_anywhere(estimator, X, y=None, *, reset, min_samples=1):
     """
     if not is_on_gpu(X):
         return validate_table(estimator, X, on_host(y), reset=reset, min_samples=min_samples)
-    check_dimensions(X.shape)
+    table_shape(X)
     table = gpu_table(X)
     stand_in = np.broadcast_to(np.zeros((), dtype=table.dtype), table.shape)
     _, y = validate_table(estimator, stand_in, on_host(y), reset=reset, min_samples=min_samples, look=False)
     if reset:
-        table.start_looking()
+        table.look_early()
     return table, y
 
 

@@ -1,9 +1,8 @@
 """What the paper's three private methods share: parameters, their description, one fit."""
 
-from dpsparse.algorithms.iht import PEELING_SCALES, private_iht
+from dpsparse.algorithms.iht import PEELING_SCALES, iht_commitment, private_iht, step_units
 from dpsparse.algorithms.theory import default_clip_bound, default_n_iter, step_sizes
 from dpsparse.engine.rows import rows_of
-from dpsparse.estimators._gpu_input import validate_anywhere
 from dpsparse.estimators._private import PrivateLinearRegressor, as_dtype
 from dpsparse.estimators._validation import cap_sparsity, check_choice, check_count, check_number
 from dpsparse.privacy.selection import paper_scale_is_sound
@@ -34,6 +33,10 @@ _COMMON = """
         The most rows one person may have in X; the promise is to the person.
     random_state : int, RandomState or None, default=None
         Leave None for a private fit. A seed makes the noise repeatable and the fit not private; its record says so.
+    ledger : path, URL or PrivacyLedger, default=None
+        Where the budget of `dataset` is kept over many fits; see `PrivacyLedger`. None for no ledger.
+    dataset : str or None, default=None
+        The name under which that budget was granted.
 
     Attributes
     ----------
@@ -90,6 +93,8 @@ class PaperMethod(PrivateLinearRegressor):
         adjacency="replace-one",
         records_per_person=1,
         random_state=None,
+        ledger=None,
+        dataset=None,
     ):
         self.sparsity = sparsity
         self.epsilon = epsilon
@@ -102,6 +107,8 @@ class PaperMethod(PrivateLinearRegressor):
         self.adjacency = adjacency
         self.records_per_person = records_per_person
         self.random_state = random_state
+        self.ledger = ledger
+        self.dataset = dataset
 
     def fit(self, X, y):
         """Fit privately. The whole promise is spent; it is charged before each release.
@@ -119,9 +126,8 @@ class PaperMethod(PrivateLinearRegressor):
             The fitted estimator.
         """
         self._check_parameters()
-        X, y = validate_anywhere(self, X, y, reset=True, min_samples=2)
-        n, d = X.shape
-        sparsity = cap_sparsity(self.sparsity, d)
+        n, d = self._public_shape(X, y)
+        sparsity = int(min(self.sparsity, d))
         n_iter = min(default_n_iter(n), n) if self.n_iter is None else int(self.n_iter)
         if n_iter > n:
             raise ValueError(f"n_iter={n_iter} is more than the {n} rows of X; each step needs rows of its own")
@@ -133,11 +139,18 @@ class PaperMethod(PrivateLinearRegressor):
                 f"sparsity={sparsity}; use calibration='tight'"
             )
         radius = self._radius(sparsity)
+        loss = self._loss(n, d, sparsity, meter.promise, clip_bound, radius)
+        steps = step_sizes(self._step(sparsity), n_iter)
+        step_units(n, steps, clip_bound, loss)
+        with self._reserved(meter, lambda promise: iht_commitment(promise, sparsity, n_iter, self.calibration)):
+            X, y = self._validated(X, y, (n, d))
+            cap_sparsity(self.sparsity, d)
+            self._warn_if_weak(meter)
         result = private_iht(
             rows_of(X, self._response(y)),
             meter,
-            loss=self._loss(n, d, sparsity, meter.promise, clip_bound, radius),
-            steps=step_sizes(self._step(sparsity), n_iter),
+            loss=loss,
+            steps=steps,
             sparsity=sparsity,
             clip_bound=clip_bound,
             radius=radius,

@@ -10,10 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpsparse.engine.gpu import is_on_gpu
 from dpsparse.estimators._gpu_input import predict_on_gpu, validate_anywhere
-from dpsparse.estimators._validation import check_count
+from dpsparse.estimators._spending import reserved
+from dpsparse.estimators._validation import check_count, table_shape
 from dpsparse.privacy.budget import Promise, check_adjacency, check_delta, check_epsilon
 from dpsparse.privacy.noise import NotPrivateWarning, SecureSource, SeededSource
 from dpsparse.privacy.record import Meter
+
+MIN_ROWS = 2
 
 
 def as_dtype(coef, dtype):
@@ -25,19 +28,60 @@ def as_dtype(coef, dtype):
 class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
     """Base of the private linear models. Parameters of the promise are checked before any data are read."""
 
+    @property
+    def ledger(self):
+        """Where the budget is kept; a URL is held as a PrivacyLedger, which hides its password in reprs and pickles."""
+        return self.__dict__["ledger"]
+
+    @ledger.setter
+    def ledger(self, location):
+        if isinstance(location, str) and "://" in location:
+            from dpsparse.privacy.ledger import PrivacyLedger
+
+            location = PrivacyLedger(location)
+        self.__dict__["ledger"] = location
+
     def _check_promise(self):
         check_epsilon(self.epsilon)
         if self.delta is not None:
             check_delta(self.delta)
         check_adjacency(self.adjacency)
         check_count("records_per_person", self.records_per_person, remedy="it is the most rows one person has")
+        if (self.ledger is None) != (self.dataset is None):
+            raise ValueError("ledger and dataset go together: the ledger's place, and the name granted a budget there")
+        if self.ledger is not None and self.random_state is not None:
+            raise ValueError("ledger with random_state: a seeded fit is not private and spends nothing; leave one out")
+
+    def _public_shape(self, X, y):
+        """Rows and columns before a value is read; tables too small to fit are refused in scikit-learn's words."""
+        n, d = table_shape(X)
+        if n < MIN_ROWS or d < 1:
+            validate_anywhere(self, X, y, reset=True, min_samples=MIN_ROWS)
+        return n, d
+
+    def _validated(self, X, y, shape):
+        X, y = validate_anywhere(self, X, y, reset=True, min_samples=MIN_ROWS)
+        if X.shape != shape:
+            raise ValueError("X has another shape once it is converted; pass an array, a data frame or a sparse matrix")
+        return X, y
+
+    def _reserved(self, meter, commitment_for):
+        """Commit and reserve; the block under it validates the data and warns, and its failure alone is refunded."""
+        about = {"estimator": type(self).__name__, "n_records": meter.n_records}
+        return reserved(self.ledger, self.dataset, meter, commitment_for, **about)
 
     def _open_meter(self, n_records):
-        """The meter of one fit; warns, from public numbers, where a promise is weak or a seed voids it."""
+        """The meter of one fit; warns where a seed voids its promise."""
         delta = float(n_records) ** -1.1 if self.delta is None else float(self.delta)
-        if delta > 1 / n_records:
+        promise = Promise(float(self.epsilon), delta, self.adjacency, int(self.records_per_person))
+        return Meter(promise, n_records, self._noise_source())
+
+    def _warn_if_weak(self, meter):
+        """Warn, from public numbers, where a promise is weak."""
+        delta, n = meter.promise.delta, meter.n_records
+        if delta > 1 / n:
             warnings.warn(
-                f"delta={delta:.3g} is above 1/n={1 / n_records:.3g}: a promise that weak allows publishing a whole "
+                f"delta={delta:.3g} is above 1/n={1 / n:.3g}: a promise that weak allows publishing a whole "
                 "record; use delta=None for n**-1.1",
                 UserWarning,
                 stacklevel=3,
@@ -48,8 +92,6 @@ class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
                 UserWarning,
                 stacklevel=3,
             )
-        promise = Promise(float(self.epsilon), delta, self.adjacency, int(self.records_per_person))
-        return Meter(promise, n_records, self._noise_source())
 
     def _noise_source(self):
         if self.random_state is None:
@@ -59,7 +101,13 @@ class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
             NotPrivateWarning,
             stacklevel=4,
         )
-        return SeededSource(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        try:
+            generator = check_random_state(self.random_state)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"random_state={self.random_state!r} must be None, a whole number from 0 to 2**32 - 1, or a RandomState"
+            ) from None
+        return SeededSource(generator.randint(np.iinfo(np.int32).max))
 
     def predict(self, X):
         """Predict responses; it reads nothing but the released coefficients.
@@ -78,7 +126,8 @@ class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
         X, _ = validate_anywhere(self, X, reset=False)
         if is_on_gpu(X):
             return predict_on_gpu(X, self.coef_, self.intercept_)
-        return safe_sparse_dot(X, self.coef_) + self.intercept_
+        with np.errstate(all="ignore"):
+            return safe_sparse_dot(X, self.coef_) + self.intercept_
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

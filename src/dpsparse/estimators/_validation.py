@@ -1,6 +1,5 @@
 """Input checks whose messages come from public facts: shapes, dtypes, parameters, never from a value."""
 
-import math
 import numbers
 import warnings
 
@@ -15,6 +14,9 @@ from dpsparse.engine.rows import NOT_FINITE
 NOT_NUMBERS = "every entry, as float()'s argument must be a string or a real number; encode other objects first"
 NOT_NUMERIC = "Input could not be converted to numbers; encode text and categories as numbers first"
 BROKEN_SPARSE = "Input is a sparse matrix with inconsistent or out-of-range indices; rebuild it from its triplets"
+
+# Public numbers beyond this have squares and products that overflow.
+LARGEST = 1e100
 
 # scikit-learn's messages that speak of shapes, names and types only; any other might quote a value.
 _PUBLIC_MESSAGES = (
@@ -89,25 +91,29 @@ def validate_table(estimator, X, y=None, *, reset, min_samples=1, look=True):
     return X, y
 
 
-def _check_shape(X):
-    if sparse.issparse(X):
-        return _checked_indices(X)
-    _refuse_type(X)
+def table_shape(X):
+    """Rows and columns as X states them, so that nothing is read before it is paid for; lists are counted."""
     shape = getattr(X, "shape", None)
-    if shape is None and isinstance(X, list | tuple):
-        shape = np.shape(X)
-    if shape is not None:
-        check_dimensions(shape)
-    return X
-
-
-def check_dimensions(shape):
-    """Raise ValueError unless it is the shape of a table."""
+    if not isinstance(shape, tuple):
+        try:
+            shape = np.asarray(X).shape
+        except (ValueError, TypeError):
+            raise ValueError(NOT_NUMERIC) from None
     if len(shape) != 2:
         raise ValueError(
             f"X must be a 2D array of shape (n_samples, n_features), got {len(shape)}D. Reshape your data: "
             "X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one sample"
         )
+    return shape
+
+
+def _check_shape(X):
+    if sparse.issparse(X):
+        return _checked_indices(X)
+    _refuse_type(X)
+    if hasattr(X, "shape") or isinstance(X, list | tuple):
+        table_shape(X)
+    return X
 
 
 def _refuse_type(values):
@@ -127,11 +133,17 @@ def _refuse_type(values):
 
 
 def _checked_indices(X):
-    if X.format not in ("csr", "csc", "bsr"):
-        return X
+    """The matrix rebuilt from its arrays, if compiled code may follow its indices: they can be set at will."""
     try:
+        if X.format == "coo":
+            return type(X)((X.data, (X.row, X.col)), shape=X.shape)
+        if X.format not in ("csr", "csc", "bsr"):
+            return X
         fresh = type(X)((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
         fresh.check_format(full_check=True)
+        # scipy's full check passes over a matrix without entries.
+        if (fresh.indptr[1:] < fresh.indptr[:-1]).any():
+            raise ValueError
     except (ValueError, IndexError):
         raise ValueError(BROKEN_SPARSE) from None
     return fresh
@@ -139,7 +151,7 @@ def _checked_indices(X):
 
 def _canonical(X):
     """Duplicates summed, in a copy if there are any: the caller's matrix is never changed, nor its flags trusted."""
-    fresh = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
+    fresh = _checked_indices(sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape, copy=False))
     if not fresh.has_canonical_format:
         fresh = fresh.copy()
         with np.errstate(all="ignore"):
@@ -158,21 +170,22 @@ def check_finite(values):
 
 
 def check_number(name, value, *, above=None, remedy):
-    """Raise ValueError unless `value` is a finite real number, above `above` if that is given."""
+    """Raise ValueError unless `value` is a real number of ordinary size, above `above` if that is given."""
     if (
         isinstance(value, bool)
         or not isinstance(value, numbers.Real)
-        or not math.isfinite(value)
+        or not abs(value) <= LARGEST
         or (above is not None and not value > above)
+        or (above == 0 and value < 1 / LARGEST)
     ):
-        limit = "" if above is None else f" above {above}"
-        raise ValueError(f"{name}={value!r} must be a finite number{limit}; {remedy}")
+        limit = f"within +-{LARGEST:g}" if above is None else f"above {above} and from {1 / LARGEST:g} to {LARGEST:g}"
+        raise ValueError(f"{name}={value!r} must be a finite number {limit}; {remedy}")
 
 
 def check_count(name, value, *, remedy):
-    """Raise ValueError unless `value` is a whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
-        raise ValueError(f"{name}={value!r} must be a whole number of at least 1; {remedy}")
+    """Raise ValueError unless `value` is a whole number of at least 1, and below 2^53 so that floats can hold it."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not 1 <= value < 2**53:
+        raise ValueError(f"{name}={value!r} must be a whole number of at least 1 and below 2**53; {remedy}")
 
 
 def check_choice(name, value, choices):

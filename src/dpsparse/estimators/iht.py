@@ -53,6 +53,8 @@ class DPIHTH(PaperMethod):
         adjacency="replace-one",
         records_per_person=1,
         random_state=None,
+        ledger=None,
+        dataset=None,
     ):
         super().__init__(
             sparsity=sparsity,
@@ -66,6 +68,8 @@ class DPIHTH(PaperMethod):
             adjacency=adjacency,
             records_per_person=records_per_person,
             random_state=random_state,
+            ledger=ledger,
+            dataset=dataset,
         )
         self.tau = tau
         self.zeta = zeta
@@ -154,6 +158,8 @@ class DPSLR(PaperMethod):
         adjacency="replace-one",
         records_per_person=1,
         random_state=None,
+        ledger=None,
+        dataset=None,
     ):
         super().__init__(
             sparsity=sparsity,
@@ -167,6 +173,8 @@ class DPSLR(PaperMethod):
             adjacency=adjacency,
             records_per_person=records_per_person,
             random_state=random_state,
+            ledger=ledger,
+            dataset=dataset,
         )
         self.response_bound = response_bound
 

@@ -1,6 +1,5 @@
 """`PrivateSparseRegressor`: the package's own private method."""
 
-import numbers
 import textwrap
 import warnings
 
@@ -9,48 +8,12 @@ from scipy import stats
 from sklearn.utils.validation import check_is_fitted
 
 from dpsparse.algorithms.pursuit import private_pursuit
+from dpsparse.algorithms.schedule import schedule_for
 from dpsparse.engine.rows import rows_of
-from dpsparse.estimators._gpu_input import validate_anywhere
 from dpsparse.estimators._private import PrivateLinearRegressor, as_dtype
+from dpsparse.estimators._public_units import public_units
 from dpsparse.estimators._validation import cap_sparsity, check_count, check_number
 from dpsparse.planning import plan
-
-
-def scale_from_bounds(low, high):
-    """Public centre and scale of features that usually lie in [low, high].
-
-    The centre is the middle and the scale a quarter of the width: give the range in which about 95 % of people lie, not
-    the extremes. For a 0/1 feature with a known share p use centre p and scale sqrt(p (1 - p)) instead; for counts that
-    are mostly 0, a centre and scale near their mean and standard deviation. The promise never depends on these numbers;
-    accuracy does, and a centre that is off by more than the feature's spread makes it a stand-in for the intercept.
-
-    Parameters
-    ----------
-    low, high : float or array-like of shape (n_features,)
-        Public numbers, never read off the data.
-
-    Returns
-    -------
-    center, scale : float, ndarray or dict
-        For `feature_center` and `feature_scale`; by name if `low` is a Series.
-
-    Examples
-    --------
-    >>> from dpsparse import scale_from_bounds
-    >>> scale_from_bounds(18, 98)
-    (58.0, 20.0)
-    """
-    index = getattr(low, "index", None)
-    try:
-        low, high = np.broadcast_arrays(np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64))
-    except (TypeError, ValueError):
-        raise ValueError("low and high must be numbers, or one number each for every feature in order") from None
-    if not (np.isfinite(low).all() and np.isfinite(high).all() and (low < high).all()):
-        raise ValueError("low and high must be finite with low < high for every feature")
-    center, scale = low + (high - low) / 2, (high - low) / 4
-    if hasattr(index, "tolist"):
-        return dict(zip(index, center.tolist(), strict=True)), dict(zip(index, scale.tolist(), strict=True))
-    return (float(center), float(scale)) if center.ndim == 0 else (center, scale)
 
 
 class PrivateSparseRegressor(PrivateLinearRegressor):
@@ -86,6 +49,10 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         The most rows one person may have in X; the promise is to the person.
     random_state : int, RandomState or None, default=None
         Leave None for a private fit. A seed makes the noise repeatable and the fit not private; its record says so.
+    ledger : path, URL or PrivacyLedger, default=None
+        Where the budget of `dataset` is kept over many fits; see `PrivacyLedger`. None for no ledger.
+    dataset : str or None, default=None
+        The name under which that budget was granted.
 
     Attributes
     ----------
@@ -143,6 +110,8 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         adjacency="replace-one",
         records_per_person=1,
         random_state=None,
+        ledger=None,
+        dataset=None,
     ):
         self.sparsity = sparsity
         self.epsilon = epsilon
@@ -156,6 +125,8 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         self.adjacency = adjacency
         self.records_per_person = records_per_person
         self.random_state = random_state
+        self.ledger = ledger
+        self.dataset = dataset
 
     def fit(self, X, y):
         """Fit privately. The whole promise is spent; each release is charged before it is made.
@@ -173,16 +144,23 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             The fitted estimator.
         """
         self._check_parameters()
-        X, y = validate_anywhere(self, X, y, reset=True, min_samples=2)
-        n, d = X.shape
-        center = self._per_feature("feature_center", self.feature_center, d)
-        scale = self._per_feature("feature_scale", self.feature_scale, d)
-        if not (scale > 0).all():
-            raise ValueError("feature_scale must be above 0 for every feature; use 1 where nothing better is known")
+        n, d = self._public_shape(X, y)
         auto = self.sparsity == "auto"
-        sparsity = cap_sparsity(self.max_sparsity if auto else self.sparsity, d, "max_sparsity" if auto else "sparsity")
+        asked = "max_sparsity" if auto else "sparsity"
+        sparsity = int(min(getattr(self, asked), d))
         meter = self._open_meter(n)
-        _warn_if_hopeless(n, d, sparsity, meter.promise)
+        known = {
+            "center_known": self.response_center is not None,
+            "scale_known": self.response_scale is not None,
+            "fit_intercept": bool(self.fit_intercept),
+        }
+        with self._reserved(meter, lambda promise: schedule_for(promise, n, d, sparsity, **known).commitment()):
+            X, y = self._validated(X, y, (n, d))
+            columns = getattr(self, "feature_names_in_", range(d))
+            center, scale = public_units(self.feature_center, self.feature_scale, columns)
+            cap_sparsity(getattr(self, asked), d, asked)
+            self._warn_if_weak(meter)
+            _warn_if_hopeless(n, d, sparsity, meter.promise)
         found = private_pursuit(
             rows_of(X, y),
             meter,
@@ -197,6 +175,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         self.privacy_ = meter.record()
         return self
 
+    @np.errstate(all="ignore")
     def _publish(self, found, dtype, center, scale, auto):
         """Releases in the caller's units."""
         d = self.n_features_in_
@@ -283,27 +262,6 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             check_number("response_center", self.response_center, remedy="use None to release it privately")
         if self.response_scale is not None:
             check_number("response_scale", self.response_scale, above=0, remedy="use None to release it privately")
-
-    def _per_feature(self, name, value, n_features):
-        if hasattr(value, "items"):
-            value = self._by_name(name, dict(value.items()))
-        if isinstance(value, numbers.Real):
-            check_number(name, value, remedy="give public numbers")
-            return np.float64(value)
-        try:
-            value = np.asarray(value, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(f"{name} must be a number or one number for each feature") from None
-        if value.shape != (n_features,) or not np.isfinite(value).all():
-            raise ValueError(f"{name} has shape {value.shape}; give a number or {n_features} finite numbers")
-        return value
-
-    def _by_name(self, name, by_name):
-        """Values of a dict or Series in the order of X's columns."""
-        columns = getattr(self, "feature_names_in_", range(self.n_features_in_))
-        if set(by_name) != set(columns):
-            raise ValueError(f"{name} must name each column of X once; pass an array to go by position")
-        return [by_name[column] for column in columns]
 
 
 def _warn_if_hopeless(n, d, sparsity, promise):

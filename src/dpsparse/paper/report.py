@@ -103,8 +103,8 @@ def _headline(results, png):
     yield figure(
         png,
         "l2 error over n: the paper's DP-IHT-H as stated and mended, DP-IHT-L mended, ours, and the non-private fit.",
-        "l2 error over n at zeta = 1. As stated, the paper's method stays at the origin at every n; mended, it leaves "
-        "it once n is large; ours follows the non-private fit.",
+        f"l2 error over n at zeta = 1. Lines are means over {results.size.repeats} repetitions, bands their 10th to "
+        "90th percentile; the dotted line is the error of all zeros.",
     )
     rows = []
     for regime in results.size.regimes:

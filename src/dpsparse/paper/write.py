@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import dpsparse
+from dpsparse.files.atomic import write_file
 from dpsparse.paper import figures
 from dpsparse.paper.claims import CLAIMS
 from dpsparse.paper.designs import FIRST_SEED, SETTINGS
@@ -14,7 +15,6 @@ from dpsparse.paper.report import NOTHING, report_page
 from dpsparse.paper.runner import source_digest, versions
 from dpsparse.paper.tables import summarise
 from dpsparse.paper.verdicts import all_views, judge
-from dpsparse.report.page import write_whole
 
 
 def commit():
@@ -75,9 +75,9 @@ def write_all(results, out, command, left_out):
         "verdicts": [_plain_verdict(verdict) for verdict in verdicts],
         "tables": {name: [asdict(row) for row in rows] for name, rows in tables.items()},
     }
-    write_whole(out / "results.json", json.dumps(plain, indent=1) + "\n")
-    write_whole(out / "verdicts.md", verdicts_markdown(verdicts))
-    write_whole(out / "report.html", report_page(results, about, verdicts, tables, pictures, left_out))
+    write_file(out / "results.json", json.dumps(plain, indent=1) + "\n")
+    write_file(out / "verdicts.md", verdicts_markdown(verdicts))
+    write_file(out / "report.html", report_page(results, about, verdicts, tables, pictures, left_out))
     return verdicts
 
 
@@ -114,8 +114,8 @@ def _pictures(results, folder):
     for name, make in draw.items():
         figure = make()
         pngs[name] = figures.as_bytes(figure, "png")
-        write_whole(folder / f"{name}.png", pngs[name])
-        write_whole(folder / f"{name}.svg", figures.as_bytes(figure, "svg"))
+        write_file(folder / f"{name}.png", pngs[name])
+        write_file(folder / f"{name}.svg", figures.as_bytes(figure, "svg"))
         figures.close(figure)
     return pngs
 
@@ -127,4 +127,4 @@ def _write_rows(path, rows):
     if rows:
         buffer = io.BytesIO()
         pyarrow.parquet.write_table(pyarrow.Table.from_pylist(list(rows)), buffer, compression="zstd")
-        write_whole(path, buffer.getvalue())
+        write_file(path, buffer.getvalue())

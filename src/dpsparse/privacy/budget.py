@@ -159,9 +159,9 @@ def rho_from_epsilon(epsilon: float, delta: float) -> float:
 
 
 def check_epsilon(epsilon: float) -> None:
-    """Raise ValueError unless epsilon is a finite number above 0."""
-    if not _is_number(epsilon) or not 0 < epsilon < math.inf:
-        raise ValueError(f"epsilon={epsilon!r} must be a finite number above 0; common choices are 0.1 to 10")
+    """Raise ValueError unless epsilon is a number above 0, and of a size for which every conversion is accurate."""
+    if not _is_number(epsilon) or not 1e-10 <= epsilon <= 1e10:
+        raise ValueError(f"epsilon={epsilon!r} must be a number from 1e-10 to 1e10; common choices are 0.1 to 10")
 
 
 def check_delta(delta: float) -> None:

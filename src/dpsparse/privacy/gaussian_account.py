@@ -173,6 +173,25 @@ def mu_of_sequence(prices: Sequence[tuple[str, float]], *, certify: bool = True)
     return math.sqrt(squared) * (1 + 1e-12)
 
 
+def mu_of_pure_pieces(rho: float) -> float:
+    """The mu of adaptive pure releases, each e_i-DP, whose e_i^2 / 2 add up to rho: sqrt(pi rho).
+
+    Proof. Two laws that are e-DP are a post-processing of randomised response, which tells the truth with probability
+    s(e) = 1 / (1 + exp(-e)) (Kairouz, Oh and Viswanath 2015), and that is N(m, 1) against N(0, 1) cut at m/2, with
+    Phi(m/2) = s(e). Here m <= a e for a = sqrt(pi/2): Phi(a e/2) - s(e) is 0 at e = 0 and in the limit; its slope has
+    the sign of 2 log cosh(e/2) - pi e^2/16, which is convex, then concave, and 0 with slope 0 at e = 0, so positive,
+    then negative; the difference rises, then falls to 0, and is never negative. Squares of mu add up adaptively:
+    sum pi/2 e_i^2 = pi rho.
+
+    Examples
+    --------
+    >>> from dpsparse.privacy.gaussian_account import mu_of_pure_pieces
+    >>> round(mu_of_pure_pieces(1.0) ** 2, 6)
+    3.141593
+    """
+    return math.sqrt(math.pi * rho) * (1 + 1e-12)
+
+
 def largest_factor(prices: Sequence[tuple[str, float]], mu: float) -> float:
     """The largest factor, at least 1, by which prices can be multiplied so that the sequence stays within mu.
 

@@ -7,18 +7,26 @@ immutable account that leaves a fit.
 import json
 import math
 import textwrap
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Protocol
 
 from dpsparse.privacy.budget import Promise
+from dpsparse.privacy.commitment import Commitment, Kind, total
 from dpsparse.privacy.gaussian_account import discrete_excess, excess_fits, mu_of_sequence
 from dpsparse.privacy.noise import NoiseSource
 
 
 class BudgetExceeded(RuntimeError):
     """A release would cost more than the promise covers; nothing was released."""
+
+
+class Reservation(Protocol):
+    """Room in a ledger, held for one fit."""
+
+    def charge(self) -> None:
+        """Make the cost final and durable; a second call does nothing."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -48,7 +56,7 @@ class Release:
     """
 
     name: str
-    kind: Literal["pick", "gaussian", "laplace"]
+    kind: Kind
     mechanism: str
     sensitivity: float
     scale: float
@@ -58,32 +66,17 @@ class Release:
     size: int = 1
 
 
-def _total(releases: Iterable[Release], price: str) -> float:
-    """Sequential composition over all rows and within a part; the dearest of the disjoint parts.
-
-    A record lies in one part. Given the releases of the other parts, which do not read it, its part's
-    releases are the only ones that depend on it, so the parts cost the most that one of them costs, even when
-    later parts adapt to earlier releases.
-    """
-    by_part: dict[int | None, list[float]] = {None: []}
-    for release in releases:
-        by_part.setdefault(release.part, []).append(getattr(release, price))
-    common = by_part.pop(None)
-    return math.fsum(common) + max((math.fsum(prices) for prices in by_part.values()), default=0.0)
-
-
-def _fine_enough(releases: tuple[Release, ...], promise: Promise) -> bool:
-    """Whether discrete and rounded Gaussians differ by less than their share of delta."""
+def _excess(releases: tuple[Release, ...]) -> float:
+    """The most by which discrete and rounded Gaussians differ."""
     # Off-diagonal entries of a Gram matrix have 1/sqrt 2 of the scale: halving it covers them.
-    excess = sum(discrete_excess(r.scale / 2, r.size) for r in releases if r.kind == "gaussian")
-    return excess_fits(excess, promise.epsilon, promise.delta)
+    return sum(discrete_excess(r.scale / 2, r.size) for r in releases if r.kind == "gaussian")
 
 
 def _mu(releases: tuple[Release, ...], promise: Promise) -> float:
     """The tight account of `gaussian_account`, for picks and fine Gaussian noise on all rows; infinite elsewhere."""
     if any(release.kind == "laplace" or release.part is not None for release in releases):
         return math.inf
-    if not _fine_enough(releases, promise):
+    if not excess_fits(_excess(releases), promise.epsilon, promise.delta):
         return math.inf
     return mu_of_sequence([(release.kind, release.rho) for release in releases])
 
@@ -124,7 +117,7 @@ class PrivacyRecord:
     @cached_property
     def rho(self) -> float:
         """The zCDP that a single record paid."""
-        return _total(self.releases, "rho")
+        return total(self.releases, "rho")
 
     @cached_property
     def mu(self) -> float:
@@ -134,7 +127,7 @@ class PrivacyRecord:
     @cached_property
     def epsilon(self) -> float:
         """The epsilon a person is promised at `delta`: at most what was asked."""
-        return self.promise.epsilon_spent(self.rho, _total(self.releases, "pure_epsilon"), self.mu)
+        return self.promise.epsilon_spent(self.rho, total(self.releases, "pure_epsilon"), self.mu)
 
     @property
     def delta(self) -> float:
@@ -208,42 +201,56 @@ class Meter:
         self.promise = promise
         self.n_records = n_records
         self.source = source
+        self.commitment: Commitment | None = None
         self._releases: tuple[Release, ...] = ()
-        self._committed: list[tuple[str, float]] = []
+        self._reservation: Reservation | None = None
 
-    def commit(self, prices: Iterable[tuple[str, float]]) -> None:
-        """Commit to a whole sequence of releases, (kind, rho) in order of time, if the tight account covers it.
+    def commit(self, commitment: Commitment) -> None:
+        """Commit to a whole sequence of releases; nothing else can be charged from here on."""
+        if self._releases or self.commitment not in (None, commitment):
+            raise RuntimeError("a fit commits once, before its first release")
+        if not commitment.is_within(self.promise):
+            raise BudgetExceeded(
+                f"the planned releases need rho {commitment.rho:.4g}, more than the promise's "
+                f"{self.promise.rho_per_record:.4g}; raise epsilon or release less"
+            )
+        self.commitment = commitment
 
-        Once committed, nothing else can be charged. A fit that stops early has released a part of what it paid for,
-        which cannot cost more than the whole.
-        """
-        prices = list(prices)
-        if not self._releases and mu_of_sequence(prices) <= self.promise.mu_per_record:
-            self._committed = prices
+    def hold(self, reservation: Reservation) -> None:
+        """Spend from a ledger: the reservation is charged, durably, before the first release."""
+        if self._releases or self.commitment is None or not self.source.private:
+            raise RuntimeError("a reservation needs a commitment, a private source and no release before it")
+        self._reservation = reservation
 
     def charge(self, *releases: Release) -> None:
         """Pay for releases about to be made, all or none."""
         after = (*self._releases, *releases)
-        if not (self._is_committed(after) if self._committed else self._is_within(after)):
+        if not (self._is_committed(after, self.commitment) if self.commitment else self._is_within(after)):
             raise BudgetExceeded(
-                f"'{releases[0].name}' needs rho {_total(releases, 'rho'):.4g} beside the "
-                f"{_total(self._releases, 'rho'):.4g} spent, more than the promise's "
-                f"{self.promise.rho_per_record:.4g}; raise epsilon or release less"
+                f"'{releases[0].name}' needs rho {total(releases, 'rho'):.4g} beside the "
+                f"{total(self._releases, 'rho'):.4g} spent, more than the promise's "
+                f"{self.promise.rho_per_record:.4g} or not what the fit committed to; raise epsilon or release less"
             )
+        if self._reservation is not None:
+            self._reservation.charge()
         self._releases = after
 
-    def _is_committed(self, releases: tuple[Release, ...]) -> bool:
-        made = [(release.kind, release.rho) for release in releases]
+    @staticmethod
+    def _is_committed(releases: tuple[Release, ...], commitment: Commitment) -> bool:
         return (
-            made == self._committed[: len(made)]
-            and all(release.part is None for release in releases)
-            and _fine_enough(releases, self.promise)
+            len(releases) <= len(commitment.prices)
+            and all(
+                (made.kind, made.rho, made.part) == (price.kind, price.rho, price.part)
+                and made.pure_epsilon <= price.pure_epsilon
+                for made, price in zip(releases, commitment.prices, strict=False)
+            )
+            and _excess(releases) <= commitment.excess
         )
 
     def _is_within(self, releases: tuple[Release, ...]) -> bool:
         return (
-            _total(releases, "rho") <= self.promise.rho_per_record
-            or _total(releases, "pure_epsilon") <= self.promise.pure_epsilon_per_record
+            total(releases, "rho") <= self.promise.rho_per_record
+            or total(releases, "pure_epsilon") <= self.promise.pure_epsilon_per_record
         )
 
     def record(self) -> PrivacyRecord:

@@ -5,9 +5,6 @@ Text is escaped here, once; what is meant as HTML is of type `Html`.
 
 import base64
 import html
-import os
-import tempfile
-from pathlib import Path
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --soft: #5b6470; --line: #d4d9df; --band: #f4f6f8;
@@ -120,18 +117,3 @@ class Page:
             f"{tag('title', self.title)}<style>{_STYLE}</style></head>\n"
             f"<body>{tag('main', body)}</body></html>\n"
         )
-
-
-def write_whole(path, content):
-    """Write text or bytes so that the file is there whole or not at all."""
-    path = Path(path)
-    data = content.encode() if isinstance(content, str) else content
-    handle, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.chmod(partial, 0o644)
-        os.replace(partial, path)
-    except BaseException:
-        os.unlink(partial)
-        raise

@@ -1,0 +1,180 @@
+"""Bugs to plant where rows are read: in the engines, the algorithms and the estimators."""
+
+from dpsparse.algorithms import iht, pursuit
+from dpsparse.audit.mutation import Mutation
+from dpsparse.engine import fixed_point, rows, support
+from dpsparse.estimators import _validation
+
+PURSUITS, LOOPS = "replay of pursuits", "replay of loops"
+
+TERMS = (
+    Mutation(
+        "entrywise Gram rounding",
+        PURSUITS,
+        {
+            support.gram_sums: [
+                (
+                    "np.array(integer_vectors(columns, row_scale, norm_bound, GRAM_LEVELS))",
+                    "np.array([column * (row_scale * (GRAM_LEVELS / norm_bound)) for column in columns])",
+                ),
+                ("np.rint(vectors @ vectors.T)", "np.rint(vectors[:, None] * vectors[None]).sum(axis=2)"),
+            ]
+        },
+    ),
+    Mutation(
+        "rounding before the clip",
+        "terms",
+        {
+            support.integer_vectors: [
+                (
+                    "np.trunc(np.clip(column * factor, -levels, levels))",
+                    "np.clip(np.trunc(column) * factor, -levels, levels)",
+                )
+            ]
+        },
+    ),
+    Mutation(
+        "nearest rounding after a norm clip",
+        "terms",
+        {support.integer_vectors: [("np.trunc(", "np.rint("), ("within & ~np.isnan(vector)", "~np.isnan(vector)")]},
+    ),
+    Mutation("NaN unmapped", "terms", {fixed_point.FeatureGrid._round: [("centred[np.isnan(centred)] = 0", "pass")]}),
+    Mutation(
+        "weights unclipped",
+        "terms",
+        {fixed_point.weight_levels: [("np.clip(levels, -WEIGHT_LEVELS, WEIGHT_LEVELS, out=levels)", "pass")]},
+    ),
+    Mutation(
+        "integer overflow at large n",
+        "terms",
+        {rows.DenseRows.weighted_sums: [("sums.astype(np.int64)", "sums.astype(np.int64).astype(np.int32)")]},
+    ),
+    Mutation(
+        "sums beyond 2^53 accepted",
+        "terms",
+        {fixed_point.check_exact: [(">= EXACT_BELOW", ">= 2 * EXACT_BELOW")]},
+    ),
+    Mutation(
+        "CSR data clipped before duplicates are summed",
+        PURSUITS,
+        {_validation._canonical: [("fresh.sum_duplicates()", "pass")]},
+    ),
+    Mutation(
+        "clipping before centring",
+        "terms",
+        {
+            fixed_point.FeatureGrid.levels: [
+                ("values - center", "np.clip(values, -self.clip_bound * scale, self.clip_bound * scale) - center")
+            ],
+            fixed_point.FeatureGrid._round: [
+                ("np.clip(centred, -FEATURE_LEVELS, FEATURE_LEVELS, out=centred)", "pass")
+            ],
+        },
+    ),
+    Mutation(
+        "a BLAS residual",
+        "terms",
+        {
+            support.SupportColumns.residuals: [
+                ("for column, effect in zip(self.columns, coef, strict=True):", "if self.columns:"),
+                ("column * effect", "np.array(self.columns).T @ np.asarray(coef)"),
+            ]
+        },
+    ),
+    Mutation(
+        "scaling by a block's maximum",
+        "terms",
+        {fixed_point.weight_levels: [("/ bound)", "/ min(bound, np.nanmax(np.abs(weights), initial=1e-9)))")]},
+    ),
+    Mutation(
+        "a part of the data reused between the paper's splits",
+        LOOPS,
+        {rows.Rows.part: [("slice(index, None, of)", "slice(index % max(1, of - 1), None, of)")]},
+    ),
+)
+
+FITS = (
+    Mutation(
+        "the fraction charged once and released often",
+        PURSUITS,
+        {
+            pursuit._Pursuit._gradient: [
+                (
+                    "counted = release_vector(",
+                    "Again = type('Again', (), {'values': small + 7})\n"
+                    "    counted = Again if self.gradients else release_vector(",
+                )
+            ]
+        },
+    ),
+    Mutation(
+        "a share computed from residuals",
+        PURSUITS,
+        {
+            pursuit._Pursuit._gradient: [
+                ("rho=self.schedule.fraction", "rho=self.schedule.fraction * np.mean(np.abs(residuals) <= tau)")
+            ]
+        },
+    ),
+    Mutation(
+        "a noise scale from residuals",
+        LOOPS,
+        {iht.private_iht: [("scale=scale, name", "scale=scale * (1 + float(np.mean(psi > 0))), name")]},
+    ),
+    Mutation(
+        "a scale from the raw data",
+        PURSUITS,
+        {
+            pursuit._Pursuit.settle_response: [
+                ("self.residual_scale = float(scale)", "self.residual_scale = float(np.median(np.abs(self.rows.y)))")
+            ]
+        },
+    ),
+    Mutation(
+        "standard errors from residuals",
+        PURSUITS,
+        {
+            pursuit._Pursuit.finish: [
+                (
+                    "self._settled_errors(picks)",
+                    "self._settled_errors(picks) * np.median(np.abs(self.residuals()))",
+                )
+            ]
+        },
+    ),
+    Mutation(
+        "n after dropping rows",
+        PURSUITS,
+        {pursuit._Pursuit.__init__: [("= rows.n_records,", "= int(np.count_nonzero(rows.y)),")]},
+    ),
+    Mutation(
+        "an error on constant columns",
+        PURSUITS,
+        {
+            rows.rows_of: [
+                (
+                    "return (SparseRows",
+                    "if not sparse.issparse(X) and (X.max(0) == X.min(0)).any(): raise ValueError('constant column')\n"
+                    "    return (SparseRows",
+                )
+            ]
+        },
+    ),
+    Mutation(
+        "a warning that tells of a value",
+        PURSUITS,
+        {fixed_point.weight_levels: [('np.errstate(all="ignore")', 'np.errstate(over="warn")')]},
+    ),
+    Mutation(
+        "a coordinate picked twice",
+        PURSUITS,
+        {
+            pursuit._Pursuit._pick: [
+                (
+                    "np.delete(np.arange(self.rows.n_features), self.chosen.features)",
+                    "np.arange(self.rows.n_features)",
+                )
+            ]
+        },
+    ),
+)

@@ -1,0 +1,144 @@
+"""Neighbouring tables built to hurt.
+
+A `Pair` is one record in two versions, `first` and `second`, and two sets of companions; a table is a set of companions
+with one version put in. The response is column 0. Companions that differ in everything tell whether a record's own
+change depends on the others.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+
+from dpsparse.datasets import make_heavy_tailed
+
+N_RECORDS, N_FEATURES = 26, 4
+# The clip that the audit gives to the paper's methods.
+CLIP = 1.5
+# Where the record stands: in each of the loop's three parts in turn.
+POSITIONS = (9, 10, 11)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A record in two versions among companions.
+
+    Parameters
+    ----------
+    name : str
+        What makes it hard.
+    companions : tuple of two ndarray of shape (N_RECORDS, 1 + N_FEATURES)
+        Two tables; the row at `position` is the record's.
+    first, second : ndarray of shape (1 + N_FEATURES,) or None
+        The record; None for a null record, which adds nothing to any sum.
+    position : int
+        The record's row.
+    """
+
+    name: str
+    companions: tuple
+    first: np.ndarray
+    second: np.ndarray | None
+    position: int = POSITIONS[0]
+
+    def table(self, companions, version):
+        """A table: 0 or 1 for the companions, 0 or 1 for the version of the record."""
+        table = self.companions[companions].copy()
+        record = (self.first, self.second)[version]
+        table[self.position] = np.nan if record is None else record
+        return table
+
+
+def blanked(pair):
+    """The pair for "zero-out-one": the first version, made finite, against a null record."""
+    return replace(pair, first=np.nan_to_num(pair.first), second=None)
+
+
+def pairs():
+    """Every pair, in a fixed order."""
+    plain = (_companions(0), _companions(1))
+    straddling = tuple(_straddling(table) for table in plain)
+    same, other = np.array([1.0, 1, 1, 1, 1]), np.array([-1.0, 1, -1, 1, -1])
+    one_hot = tuple(np.column_stack([table[:, 0], np.eye(N_FEATURES)[np.arange(N_RECORDS) % 4]]) for table in plain)
+    constant = tuple(np.column_stack([table[:, :2], np.full(N_RECORDS, 0.3), table[:, 3:]]) for table in plain)
+    just_above = math.nextafter(CLIP, 9)
+    half_step = CLIP / 254
+    listed = [
+        ("response from end to end", plain, [1e6, 50, 50, 50, 50], [-1e6, 50, 50, 50, 50]),
+        ("features from end to end", plain, [1e6, 50, 50, 50, 50], [1e6, -50, -50, -50, -50]),
+        ("leaves the middle", plain, [0, 0, 0, 0, 0], [1e6, 50, -50, 50, -50]),
+        ("largest floats", plain, [1.7e308, 1.7e308, -1.7e308, 1e300, 1e300], [-1.7e308] * 5),
+        ("denormals", plain, [5e-324, 5e-324, -5e-324, 1e-310, 0], [-0.0, -5e-324, 0.0, -0.0, 2e-308]),
+        ("rows all equal, scores tie", (np.tile(same, (N_RECORDS, 1)), np.tile(other, (N_RECORDS, 1))), same, -same),
+        ("duplicate of a neighbour", plain, plain[0][12], plain[0][13]),
+        ("columns swapped", plain, [2.0, 0.1, 0.7, -1.2, 3.0], [2.0, 3.0, -1.2, 0.7, 0.1]),
+        ("at the clip", plain, [CLIP, CLIP, just_above, -CLIP, -just_above], [-CLIP, -just_above, CLIP, CLIP, 0]),
+        ("off the grid", plain, [0.3, half_step, 3 * half_step, 0.1, 1 / 3], [0.3, -half_step, half_step, 0.2, -1 / 3]),
+        ("one-hot rows", one_hot, [1e6, 1, 0, 0, 0], [-1e6, 0, 1, 0, 0]),
+        ("a column turns constant", constant, [1.0, 0.5, -7.0, 0.5, 0.5], [1.0, 0.5, 0.3, 0.5, 0.5]),
+        ("across the median", straddling, [-1e-6, 1, 1, 1, 1], [1e-6, 1, 1, 1, 1]),
+        ("across all responses", straddling, [-1e9, 1, 1, 1, 1], [1e9, -1, 1, -1, 1]),
+        ("not a number", plain, [np.nan, np.nan, 1, -1, np.nan], [1e6, 50, 50, np.nan, -50]),
+        ("infinite", plain, [np.inf, -np.inf, np.inf, 1, 0], [-np.inf, np.inf, np.inf, -np.inf, 1]),
+        *_one_far_above(plain),
+        *_turned(plain),
+    ]
+    return [
+        Pair(name, companions, np.array(first, dtype=float), np.array(second, dtype=float), POSITIONS[k % 3])
+        for k, (name, companions, first, second) in enumerate(listed)
+    ]
+
+
+def _one_far_above(companions):
+    """One feature far above the others, then of the opposite sign: its products with the others turn round."""
+    for k in range(N_FEATURES):
+        row = np.full(N_FEATURES, 1e3)
+        row[k] = 1e9
+        opposite = row * np.where(np.arange(N_FEATURES) == k, -1, 1)
+        yield f"feature {k + 1} far above the others", companions, [1.0, *row], [1.0, *opposite]
+
+
+def _turned(companions, angles=6):
+    """Rows far beyond every norm clip, in many directions: where rounding to nearest would exceed the norm."""
+    for k in range(angles):
+        row = 1e9 * np.array([math.cos(k + 0.1), math.sin(k + 0.1), math.cos(2 * k + 0.3), math.sin(3 * k + 0.7)])
+        at_right_angle = row[[1, 0, 3, 2]] * [1, -1, 1, -1]
+        yield f"at the norm, opposite {k + 1}", companions, [1e12, *row], [-1e12, *row]
+        yield f"at the norm, at right angles {k + 1}", companions, [0.0, *row], [0.0, *at_right_angle]
+
+
+def _companions(seed):
+    X, y, _ = make_heavy_tailed(N_RECORDS, N_FEATURES, 2, df=2.0, random_state=seed)
+    return np.column_stack([y, X])
+
+
+def _straddling(table):
+    table = table.copy()
+    table[:, 0] = np.where(np.arange(N_RECORDS) % 2, 1.0, -1.0)
+    return table
+
+
+def _csr_with_duplicates(X):
+    """Each value as two halves and an explicit zero in the same cell, out of order."""
+    n, d = X.shape
+    halves = X / 2
+    data = np.concatenate([halves, np.zeros_like(X), halves], axis=1).ravel()
+    indices = np.tile(np.concatenate([np.arange(d), np.arange(d)[::-1], np.arange(d)]), n)
+    return sparse.csr_matrix((data, indices, np.arange(n + 1) * 3 * d), shape=(n, d))
+
+
+STORAGES = {
+    "C order": np.ascontiguousarray,
+    "Fortran order": np.asfortranarray,
+    "CSR": sparse.csr_matrix,
+    "CSR, duplicates and explicit zeros": _csr_with_duplicates,
+    "float32": lambda X: _as_float32(X),
+    "CSR float32": lambda X: sparse.csr_matrix(_as_float32(X)),
+}
+
+
+def _as_float32(X):
+    most = np.finfo(np.float32).max
+    with np.errstate(all="ignore"):
+        return np.where(np.isfinite(X), np.clip(X, -most, most), X).astype(np.float32)

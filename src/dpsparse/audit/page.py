@@ -1,0 +1,44 @@
+"""The audit as a web page."""
+
+from dpsparse import __version__
+from dpsparse.report.page import Page, table, tag
+
+# What each check does, in a line for those who read the page alone.
+ABOUT = {
+    "accounts": "Conversions, roots and the tight account against oracles that share no code with them.",
+    "ledger": "Real fits on a real ledger: charged before the first draw, after a crash, when edited, when full.",
+    "terms": "A record's term, alone and among others, to the last bit; sums against unbounded integers.",
+    "sources": "Which noise a fit takes, whether it repeats, and whether it is as large as declared.",
+    "floating point": "The attack that tells tables apart by the low bits of an output; the order of summation.",
+    "replay of loops": "The paper's methods on neighbouring tables built to hurt, with the same noise replayed.",
+    "replay of pursuits": "The same for PrivateSparseRegressor.",
+    "mechanism games": "Lower bounds on epsilon from outputs of single mechanisms, by likelihood ratio.",
+    "secure games": "The same on the noise that protects, at a confidence that never cries wolf.",
+    "fit games": "The same on whole fits: the likelihood ratio of everything a fit releases.",
+}
+
+
+def audit_page(audit):
+    """The page of an audit, as text."""
+    verdict = "every verdict is good" if audit.good else "something is wrong"
+    page = Page("Audit of dpsparse", f"Version {__version__}: {verdict}. Re-run it with: dpsparse audit")
+    for check, findings in audit.findings.items():
+        rows = [[f.mechanism, f.claimed, f.found, _verdict(f.good, "good", "BAD")] for f in findings]
+        page.section(
+            check.capitalize(),
+            ABOUT[check],
+            table(check.capitalize(), ["mechanism", "claimed", "found", "verdict"], rows),
+        )
+    if audit.catches:
+        rows = [[c.bug, _verdict(c.check, c.check, "UNNOTICED"), c.seen] for c in audit.catches]
+        page.section(
+            "Planted bugs",
+            "Each is a small edit of the package's own source, made for the length of a check, that would break the "
+            "promise. A bug that goes unnoticed is a hole in the audit.",
+            table("Planted bugs", ["bug", "caught by", "what it saw"], rows),
+        )
+    return page.html()
+
+
+def _verdict(good, word, otherwise):
+    return tag("span", word, class_="good") if good else tag("span", otherwise, class_="bad")

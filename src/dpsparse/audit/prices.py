@@ -1,0 +1,55 @@
+"""What a release costs, from the draws that were really made; written without a look at how the package prices it."""
+
+import math
+
+# Of the package's own steps to the safe side.
+ROUNDING = 1e-9
+
+
+def wrong_price(release, draws):
+    """Say what is wrong with the draws made on a charge, or None."""
+    return {"pick": _pick, "gaussian": _gaussian, "laplace": _laplace}[release.kind](release, draws)
+
+
+def _pick(release, draws):
+    if [draw.kind for draw in draws] != ["pick"]:
+        return f"charged for one pick, made {len(draws)} draws"
+    # Scores move by D, so log-odds of the indices move within 2 D rate: bounded range, an eighth of its square.
+    bounded_range = 2 * release.sensitivity * draws[0].scale
+    return _compare(release, bounded_range**2 / 8, bounded_range)
+
+
+def _gaussian(release, draws):
+    sizes = [draw.statistic.size for draw in draws]
+    is_gram = "Gram matrix" in release.mechanism
+    if any(draw.kind != "gaussian" for draw in draws) or len(draws) != 1 + is_gram or sum(sizes) != release.size:
+        return f"charged for {release.size} numbers, drew {sizes}"
+    if not is_gram:
+        return _compare(release, release.sensitivity**2 / (2 * draws[0].scale ** 2), math.inf)
+    # For a symmetric change C of Frobenius norm D: an entry above the diagonal holds two of its squares.
+    off, diagonal = (draw.scale for draw in draws)
+    per_square = 1 / (2 * diagonal**2) if not sizes[0] else max(1 / (2 * diagonal**2), 1 / (4 * off**2))
+    return _compare(release, release.sensitivity**2 * per_square, math.inf)
+
+
+def _laplace(release, draws):
+    picks, values = draws[:-1], draws[-1:]
+    if (
+        any(draw.kind != "laplace" for draw in draws)
+        or not picks
+        or values[0].statistic.size != len(picks)
+        or release.size != 2 * len(picks)
+    ):
+        return f"charged for {release.size} numbers, made {len(draws)} draws"
+    # Report noisy max is 2 D / b, a value D / b; pure e is e^2 / 2 of zCDP, and no eighth without Gumbel noise.
+    costs = [2 * release.sensitivity / draw.scale for draw in picks]
+    costs += [release.sensitivity / values[0].scale] * values[0].statistic.size
+    return _compare(release, sum(cost**2 for cost in costs) / 2, sum(costs))
+
+
+def _compare(release, rho, pure_epsilon):
+    if rho > release.rho * (1 + ROUNDING):
+        return f"costs rho {rho:.6g}, charged {release.rho:.6g}"
+    if pure_epsilon > release.pure_epsilon * (1 + ROUNDING):
+        return f"costs epsilon {pure_epsilon:.6g}, charged {release.pure_epsilon:.6g}"
+    return None

@@ -1,0 +1,184 @@
+"""Running a fit while everything it asks of its noise is written down, and running it again with the same answers.
+
+A `Tape` stands in the place of the noise. It keeps every charge, and for every draw the statistic handed to the
+mechanism; played back, it answers a second fit with the first one's outputs, so that the two see the same releases and
+differ only in what they read.
+"""
+
+import contextlib
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import sklearn
+
+from dpsparse.audit.neighbours import STORAGES
+from dpsparse.audit.patching import replaced
+from dpsparse.engine import rows, support
+from dpsparse.estimators._private import PrivateLinearRegressor
+from dpsparse.privacy import selection
+from dpsparse.privacy.noise import SeededSource
+from dpsparse.privacy.record import Meter, Release
+
+
+class Diverged(Exception):
+    """A fit asked for more draws than the one it is replayed from."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """A draw: its kind, its scale (for a pick the rate), the statistic as handed over, what came out."""
+
+    kind: str
+    scale: float
+    statistic: np.ndarray
+    output: object
+
+
+class Tape:
+    """A source of noise that writes everything down.
+
+    Parameters
+    ----------
+    script : list or None
+        Outputs to give; None to draw them.
+    source : NoiseSource
+        Where fresh outputs come from.
+    """
+
+    name, private, noiseless = "tape (audit only)", False, False
+
+    def __init__(self, script=None, source=None):
+        self._script = script
+        self._source = source or SeededSource(0)
+        self.events, self.sums = [], []
+
+    def gaussian(self, values, scale):
+        """Gaussian noise, written down."""
+        return self._answer("gaussian", values, scale, lambda: self._source.gaussian(values, scale)).copy()
+
+    def laplace(self, values, scale):
+        """Laplace noise, written down."""
+        return self._answer("laplace", values, scale, lambda: self._source.laplace(values, scale)).copy()
+
+    def bits(self, count):
+        """Refuse: picks are answered whole."""
+        raise Diverged("bits were drawn outside a pick")
+
+    def _answer(self, kind, values, scale, fresh):
+        made = len(self.draws)
+        if self._script is not None and made >= len(self._script):
+            raise Diverged("more draws than before")
+        output = fresh() if self._script is None else self._script[made]
+        self.events.append(Draw(kind, float(scale), np.array(values), output))
+        return output
+
+    @property
+    def draws(self):
+        """The draws alone."""
+        return [event for event in self.events if isinstance(event, Draw)]
+
+    @property
+    def script(self):
+        """What a second fit is to be answered with."""
+        return [draw.output for draw in self.draws]
+
+    @property
+    def flow(self):
+        """Number, kind, price and order of releases, without the statistics."""
+        return [e if isinstance(e, Release) else (e.kind, e.scale, e.statistic.shape) for e in self.events]
+
+    def releases(self):
+        """Each charge with the draws made on it, in order; draws before any charge come under None."""
+        groups = [(None, [])]
+        for event in self.events:
+            if isinstance(event, Release):
+                groups.append((event, []))
+            else:
+                groups[-1][1].append(event)
+        return groups if groups[0][1] else groups[1:]
+
+    @contextlib.contextmanager
+    def running(self):
+        """Let every fit in the block write on this tape."""
+        charge, pick = Meter.charge, selection.pick_index
+
+        def charged(meter, *releases):
+            charge(meter, *releases)
+            self.events.extend(releases)
+
+        def picked(scores, rate, source):
+            return self._answer("pick", scores, rate, lambda: pick(scores, rate, self._source))
+
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(replaced(Meter, charge=charged))
+            stack.enter_context(replaced(selection, pick_index=picked))
+            stack.enter_context(replaced(PrivateLinearRegressor, _noise_source=lambda _: self))
+            for owner, names in _SUMS:
+                kept = {name: self._kept(getattr(owner, name)) for name in names}
+                stack.enter_context(replaced(owner, **kept))
+            yield self
+
+    def _kept(self, function):
+        def keep(*arguments):
+            found = function(*arguments)
+            self.sums.append(np.array(found))
+            return found
+
+        return keep
+
+
+# Where an engine hands a sum over rows to an algorithm.
+_SUMS = (
+    (rows.DenseRows, ["weighted_sums"]),
+    (rows.DenseLevels, ["weighted_sums"]),
+    (rows.SparseRows, ["weighted_sums"]),
+    (support, ["vector_sums", "gram_sums", "counts_at_most"]),
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One fit: its tape, what it raised and warned of, what it left behind."""
+
+    tape: Tape
+    error: str | None
+    warnings: list
+    fitted: dict
+
+
+def run(model, table, storage="C order", script=None, source=None):
+    """Fit `model` on a table (response first) under a tape, whatever values the table holds."""
+    tape = Tape(script, source)
+    error = None
+    with warnings.catch_warnings(record=True) as caught, tape.running(), sklearn.config_context(assume_finite=True):
+        warnings.simplefilter("always")
+        try:
+            model.fit(STORAGES[storage](table[:, 1:]), table[:, 0].copy())
+        except Exception as raised:
+            error = f"{type(raised).__name__}: {raised}"
+    parameters = model.get_params()
+    fitted = {name: value for name, value in vars(model).items() if name not in parameters}
+    return Run(tape, error, [(w.category.__name__, str(w.message)) for w in caught], fitted)
+
+
+@contextlib.contextmanager
+def null_record(position):
+    """Make the record at `position`, of NaN throughout, null: without the constant 1 of an intercept."""
+    add_constant = support.SupportColumns.add_constant
+
+    def without(columns):
+        add_constant(columns)
+        columns.columns[-1][position] = 0.0
+
+    with replaced(support.SupportColumns, add_constant=without):
+        yield
+
+
+def same(first, second):
+    """Whether two fitted attributes are equal bit for bit."""
+    if isinstance(first, np.ndarray):
+        return first.dtype == second.dtype and first.shape == second.shape and first.tobytes() == second.tobytes()
+    if isinstance(first, float):
+        return np.float64(first).tobytes() == np.float64(second).tobytes()
+    return first == second

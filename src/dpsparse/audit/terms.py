@@ -1,0 +1,131 @@
+"""Single records: a record's term depends on it alone, is an integer within its bound, and sums are exact.
+
+Every function of the engines that makes terms is run on a table and on each of its rows by itself; the results must
+agree to the last bit. Sums are compared with Python's unbounded integers, in every storage, blocking and order of rows.
+"""
+
+import numpy as np
+from scipy import sparse
+
+from dpsparse.audit.finding import Finding
+from dpsparse.audit.neighbours import CLIP, N_FEATURES, pairs
+from dpsparse.datasets import make_heavy_tailed
+from dpsparse.engine.fixed_point import (
+    EXACT_BELOW,
+    FEATURE_LEVELS,
+    WEIGHT_LEVELS,
+    FeatureGrid,
+    check_exact,
+    weight_levels,
+)
+from dpsparse.engine.rows import rows_of
+from dpsparse.engine.support import GRAM_LEVELS, VECTOR_LEVELS, SupportColumns, bounded, integer_vectors, norms
+
+COEF = np.array([0.7, -1.3, 0.11, 1 / 3])
+GRIDS = (FeatureGrid(CLIP), FeatureGrid(0.7, np.array([0.3, -1.0, 50.0, 0.0]), np.array([2.0, 0.1, 7.0, 1.0])))
+# Enough rows at the largest term to pass 2^31 in one sum and 2^24 in few.
+FULL_SCALE_ROWS = 3_001
+
+
+def check_terms():
+    """Terms of single records, then sums over them."""
+    return [_one_at_a_time(), _exact_sums(), _full_scale(), _too_many_records()]
+
+
+def _tables():
+    X, y, _ = make_heavy_tailed(301, N_FEATURES, 2, df=2.0, random_state=2)
+    hostile = [row for pair in pairs() for row in (pair.first, pair.second)]
+    return [np.column_stack([y, X]), np.array(hostile)]
+
+
+def _terms(table, storage):
+    """Every term the engines make of a table, as named arrays with one column a record."""
+    X = storage(table[:, 1:])
+    rows = rows_of(X, table[:, 0].copy(), 50)
+    for grid in GRIDS:
+        yield "levels", FEATURE_LEVELS, grid.levels(table[:, 1:].copy()).T
+        with np.errstate(all="ignore"):
+            residuals = rows.residuals(COEF, range(N_FEATURES), grid.clipped)
+        chosen = SupportColumns(rows, grid)
+        for feature in range(N_FEATURES):
+            chosen.add(feature)
+        yield "residuals", None, np.array([residuals, chosen.residuals(rows.y, COEF)])
+        yield "weights", WEIGHT_LEVELS, weight_levels(residuals, 0.7)[None]
+        columns = bounded(chosen.columns)
+        with np.errstate(all="ignore"):
+            within = np.minimum(1.0, 1.2 / norms(columns))
+        yield "vectors", VECTOR_LEVELS, np.array(integer_vectors(columns, within, 1.2, VECTOR_LEVELS))
+        yield "Gram factors", GRAM_LEVELS, np.array(integer_vectors(columns, within, 1.2, GRAM_LEVELS))
+
+
+def _violation(table, storage):
+    alone = [list(_terms(row[None], storage)) for row in table]
+    for k, (name, bound, terms) in enumerate(_terms(table, storage)):
+        apart = np.concatenate([record[k][2] for record in alone], axis=1)
+        if terms.tobytes() != np.ascontiguousarray(apart).tobytes():
+            return f"a record's {name} depend on other records"
+        if bound is None:
+            continue
+        if not (terms == np.rint(terms)).all():
+            return f"{name} are not integers"
+        squares = (terms.astype(object) ** 2).sum(axis=0) if name in ("vectors", "Gram factors") else (terms**2).max(0)
+        if max(squares) > bound**2:
+            return f"{name} exceed their bound"
+    return None
+
+
+def _one_at_a_time():
+    storages = {"dense": np.ascontiguousarray, "Fortran": np.asfortranarray, "CSR": sparse.csr_matrix}
+    for table in _tables():
+        for name, storage in storages.items():
+            violation = _violation(table, storage)
+            if violation:
+                return _finding("records one at a time", f"{violation} ({name})", False)
+    return _finding("records one at a time", "the same bits as in a table, all integers within bounds", True)
+
+
+def _exact_sums():
+    table = _tables()[0]
+    X = np.where(np.abs(table[:, 1:]) < 0.5, 0.0, table[:, 1:])
+    weights = weight_levels(table[:, 0], 1.0)
+    backwards = np.arange(len(X))[::-1]
+    for grid in GRIDS:
+        levels = grid.levels(X.copy()).astype(int).astype(object)
+        exact = (levels * weights.astype(int).astype(object)[:, None]).sum(axis=0).tolist()
+        for storage in (np.ascontiguousarray, np.asfortranarray, sparse.csr_matrix):
+            for order in (slice(None), backwards):
+                for block_cells in (1, 37, 2**18):
+                    rows = rows_of(storage(X[order]), table[order, 0].copy(), block_cells)
+                    found = [
+                        rows.weighted_sums(grid, weights[order]),
+                        rows.prepared(grid).weighted_sums(weights[order]),
+                    ]
+                    if any(sums.tolist() != exact for sums in found):
+                        return _finding("sums over rows", "storage, blocks or order change a sum", False)
+    return _finding("sums over rows", "the same integers in every storage, blocking and order of rows", True)
+
+
+def _full_scale():
+    X, weights = np.full((FULL_SCALE_ROWS, 2), 1e9), np.full(FULL_SCALE_ROWS, float(WEIGHT_LEVELS))
+    exact = [FULL_SCALE_ROWS * FEATURE_LEVELS * WEIGHT_LEVELS] * 2
+    for storage in (np.ascontiguousarray, sparse.csr_matrix):
+        rows = rows_of(storage(X), weights)
+        for sums in (rows.weighted_sums(GRIDS[0], weights), rows.prepared(GRIDS[0]).weighted_sums(weights)):
+            if sums.tolist() != exact:
+                return _finding("sums at full scale", "an integer overflows", False)
+    return _finding("sums at full scale", f"{FULL_SCALE_ROWS:,} largest terms add up exactly", True)
+
+
+def _too_many_records():
+    most = (EXACT_BELOW - 1) // (FEATURE_LEVELS * WEIGHT_LEVELS)
+    try:
+        check_exact(most)
+        check_exact(most + 1)
+    except OverflowError as refused:
+        good = str(most + 1) in str(refused)
+        return _finding("more records than exact sums allow", f"refused beyond {most:,}", good)
+    return _finding("more records than exact sums allow", "accepted", False)
+
+
+def _finding(mechanism, found, good):
+    return Finding(mechanism, "exact integers, one record at a time", found, good)

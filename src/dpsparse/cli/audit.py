@@ -1,0 +1,92 @@
+"""`dpsparse audit`."""
+
+import json
+
+import click
+
+
+@click.command()
+@click.option("--long", is_flag=True, help="Play the distinguishing games ten times longer.")
+@click.option("--only", metavar="NAME", help="One check, or 'planted bugs'; a wrong name lists them all.")
+@click.option(
+    "--out",
+    default="dpsparse-audit.html",
+    show_default=True,
+    type=click.Path(dir_okay=False, writable=True),
+    help="Where the page goes.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+def audit(long, only, out, as_json):
+    """Attack the promise: replay, games, floating point, planted bugs. Status 0 if all is well, 1 otherwise."""
+    from dpsparse.audit.checks import BUGS, CHECKS, run_audit, steps
+    from dpsparse.audit.page import audit_page
+    from dpsparse.files.atomic import write_file
+
+    names = [*CHECKS, BUGS]
+    if only is not None and only not in names:
+        raise click.BadParameter(f"choose one of {', '.join(map(repr, names))}", param_hint="--only")
+    with _bar(steps(only)) as progress:
+        found = run_audit(only, long=long, progress=progress)
+    write_file(out, audit_page(found))
+    if as_json:
+        click.echo(json.dumps(found.to_dict(), indent=2))
+    else:
+        _print(found)
+        click.echo(f"{'Every verdict is good' if found.good else 'Something is wrong'}. The page: {out}")
+    if not found.good:
+        raise SystemExit(1)
+
+
+def _bar(total):
+    """A progress bar on standard error, as a context that gives the function to call before each step."""
+    from contextlib import contextmanager
+
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    @contextmanager
+    def shown():
+        columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+        with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+            task = progress.add_task("", total=total)
+            started = []
+
+            def next_step(name):
+                progress.update(task, description=name, completed=len(started))
+                started.append(name)
+
+            yield next_step
+
+    return shown()
+
+
+def _print(found):
+    from rich.console import Console
+
+    console = Console()
+    for check, findings in found.findings.items():
+        table = _table(check.capitalize(), "mechanism", "claimed", "found", "verdict")
+        for finding in findings:
+            verdict = "[green]good[/]" if finding.good else "[bold red]BAD[/]"
+            table.add_row(*map(_plain, (finding.mechanism, finding.claimed, finding.found)), verdict)
+        console.print(table)
+    if found.catches:
+        table = _table("Planted bugs", "bug", "caught by", "what it saw")
+        for catch in found.catches:
+            table.add_row(*map(_plain, (catch.bug, catch.check or "UNNOTICED", catch.seen)))
+        console.print(table)
+
+
+def _table(title, *headings):
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    return table
+
+
+def _plain(text):
+    from rich.markup import escape
+
+    return escape(text)

@@ -1,0 +1,148 @@
+"""`dpsparse budget`: grant a dataset its budget, see what is left, check that nobody changed the books."""
+
+import json
+
+import click
+
+_BAR = 30
+
+_ledger = click.argument("ledger")
+_as_json = click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+
+
+@click.group()
+def budget():
+    """Budgets kept in a ledger: a file, or a database URL such as postgresql://user@host/database."""
+
+
+@budget.command()
+@_ledger
+@click.argument("dataset")
+@click.option("--epsilon", type=float, required=True, help="What a person is promised over all fits.")
+@click.option("--delta", type=float, required=True, help="Its slack; below 1 / (number of records).")
+@click.option("--adjacency", default="replace-one", show_default=True, help="replace-one or zero-out-one.")
+@click.option("--records-per-person", type=int, default=1, show_default=True, help="The most rows one person has.")
+@_as_json
+def grant(ledger, dataset, epsilon, delta, adjacency, records_per_person, as_json):
+    """Grant DATASET its budget, once; the same grant again changes nothing."""
+    from dpsparse.privacy.ledger import PrivacyLedger
+
+    books = PrivacyLedger(ledger)
+    books.grant(dataset, epsilon=epsilon, delta=delta, adjacency=adjacency, records_per_person=records_per_person)
+    _show(books.book(), [dataset], as_json)
+
+
+@budget.command()
+@_ledger
+@click.argument("dataset", required=False)
+@_as_json
+def show(ledger, dataset, as_json):
+    """What was granted, spent and is left, and the head of the chain."""
+    from dpsparse.privacy.ledger import PrivacyLedger
+
+    books = PrivacyLedger(ledger)
+    if dataset is not None:
+        books.balance(dataset)
+    book = books.book()
+    _show(book, [dataset] if dataset else sorted(book.odometers), as_json)
+
+
+@budget.command()
+@_ledger
+@click.argument("dataset", required=False)
+@_as_json
+def history(ledger, dataset, as_json):
+    """Every event, oldest first."""
+    from dpsparse.privacy.ledger import PrivacyLedger
+
+    events = PrivacyLedger(ledger).history(dataset)
+    if as_json:
+        click.echo(json.dumps([{**vars(event), "payload": event.details} for event in events], indent=2))
+        return
+    table = _table("number", "when", "dataset", "event", "epsilon", "delta", "fit", "estimator")
+    for event in events:
+        details = event.details
+        promise = [f"{details[name]:.4g}" if name in details else "" for name in ("epsilon", "delta")]
+        row = [str(event.number), details["at"], event.dataset, event.kind, *promise]
+        table.add_row(*_plain(*row, (event.fit or "")[:8], details.get("estimator", "")))
+    _print(table)
+
+
+@budget.command()
+@_ledger
+@click.option("--head", help="A head that `show` printed earlier: the ledger must still contain it.")
+@_as_json
+def verify(ledger, head, as_json):
+    """Check the chain and repeat every decision; exit status 1 where the ledger was changed.
+
+    Without --head nothing can tell that the newest events were dropped: keep the head that `show` prints elsewhere.
+    """
+    from dpsparse.privacy.ledger import PrivacyLedger
+
+    books = PrivacyLedger(ledger)
+    found, count = books.verify(head), len(books.history())
+    if as_json:
+        click.echo(json.dumps({"intact": True, "events": count, "head": found}, indent=2))
+    else:
+        click.echo(f"intact: {count} events, head {found}")
+
+
+def _show(book, datasets, as_json):
+    balances = {name: book.odometers[name] for name in datasets}
+    if as_json:
+        click.echo(
+            json.dumps({"head": book.head, "datasets": [_as_dict(*item) for item in balances.items()]}, indent=2)
+        )
+        return
+    table = _table("dataset", "granted", "delta", "spent", "left", "", "fits", "account", "neighbours")
+    for name, balance in balances.items():
+        values = _as_dict(name, balance)
+        numbers = [f"{values[key]:.4g}" for key in ("epsilon", "delta", "epsilon_spent", "epsilon_left")]
+        left = round(_BAR * (1 - balance.share))
+        bar = "█" * left + "░" * (_BAR - left)
+        row = [name, *numbers, bar, str(values["fits"]), values["account"] or "", values["adjacency"]]
+        table.add_row(*_plain(*row))
+    _print(table)
+    click.echo("Spent and left are each by themselves: fits together cost less than their sum.")
+    click.echo(f"head {book.head}")
+
+
+def _as_dict(name, balance):
+    from dpsparse.privacy.odometer import round_down
+
+    return {
+        "dataset": name,
+        "epsilon": balance.grant.epsilon,
+        "delta": balance.grant.delta,
+        "adjacency": balance.grant.adjacency,
+        "account": balance.account,
+        "fits": len(balance.costs),
+        "share_spent": balance.share,
+        "epsilon_spent": balance.epsilon_spent,
+        "epsilon_left": round_down(balance.epsilon_left),
+    }
+
+
+def _table(*headings):
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    return table
+
+
+def _plain(*cells):
+    """Names are text, never markup."""
+    from rich.text import Text
+
+    return [Text(cell) for cell in cells]
+
+
+def _print(table):
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    # A pipe has no width of its own: a line must not break where nobody sees it.
+    console = console if console.is_terminal else Console(highlight=False, width=240)
+    console.print(table)

@@ -1,0 +1,71 @@
+"""Spending from a ledger: reserve before the data are read, charge before a release, refund only what was not used."""
+
+from contextlib import contextmanager
+from dataclasses import replace
+
+from dpsparse.privacy.odometer import round_down
+from dpsparse.privacy.record import BudgetExceeded
+
+
+@contextmanager
+def reserved(ledger, dataset, meter, commitment_for, **about):
+    """Commit a fit and reserve its cost; refund it where the block, which validates the data and no more, fails.
+
+    Parameters
+    ----------
+    ledger : path, URL, PrivacyLedger or None
+        None reserves nothing.
+    dataset : str
+        Its name there.
+    meter : Meter
+        It charges the reservation before the first release.
+    commitment_for : callable
+        The fit's commitment for any promise.
+    **about
+        Public facts for the ledger's history.
+    """
+    commitment = commitment_for(meter.promise)
+    meter.commit(commitment)
+    if ledger is None:
+        yield
+        return
+    from dpsparse.privacy.ledger import LedgerError, PrivacyLedger
+
+    ledger = PrivacyLedger(ledger)
+    promise = meter.promise
+    try:
+        about |= {"adjacency": promise.adjacency, "records_per_person": promise.records_per_person}
+        reservation = ledger.reserve(dataset, commitment.cost(promise), **about)
+    except BudgetExceeded as refusal:
+        fits = _largest_epsilon(ledger.balance(dataset), promise, commitment_for)
+        remedy = f"epsilon={fits:g} would fit" if fits else "at this delta no useful epsilon would fit"
+        granted = ledger.balance(dataset).grant.delta
+        remedy += f", more at delta={granted:g}, the grant's" if promise.delta > granted else ""
+        raise BudgetExceeded(f"{refusal}; {remedy}") from None
+    meter.hold(reservation)
+    try:
+        yield
+    except BaseException as error:
+        try:
+            reservation.refund()
+        except LedgerError as trouble:
+            error.add_note(f"The reservation could not be refunded and stays spent: {trouble}")
+        raise
+
+
+def _largest_epsilon(balance, promise, commitment_for):
+    """The largest epsilon, to three digits, at which this fit would be admitted; 0 if none of use is."""
+
+    def fits(epsilon):
+        smaller = replace(promise, epsilon=epsilon)
+        commitment = commitment_for(smaller)
+        return commitment.is_within(smaller) and balance.admits(commitment.cost(smaller))
+
+    low, high = promise.epsilon / 1000, promise.epsilon
+    if not fits(low):
+        return 0.0
+    while high > 1.001 * low:
+        middle = (low * high) ** 0.5
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    rounded = round_down(low)
+    return rounded if fits(rounded) else 0.0

@@ -1,0 +1,143 @@
+"""Every private estimator spends from a ledger: reserve, validate, charge, release, in this order."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+
+from dpsparse import (
+    DPIHTH,
+    DPIHTL,
+    DPSLR,
+    BudgetExceeded,
+    LedgerError,
+    NotPrivateWarning,
+    PrivacyLedger,
+    PrivateSparseRegressor,
+)
+from dpsparse.datasets import make_heavy_tailed
+from dpsparse.privacy.ledger import Reservation
+from dpsparse.privacy.noise import SecureSource
+
+X, Y, _ = make_heavy_tailed(1_000, 8, 2, random_state=0)
+ESTIMATORS = [PrivateSparseRegressor, DPIHTH, DPIHTL, DPSLR]
+PUBLIC = {"sparsity": 2, "epsilon": 1.0, "delta": 1e-6}
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    ledger = PrivacyLedger(tmp_path / "b.db")
+    ledger.grant("trial-7", epsilon=1, delta=1e-6)
+    return ledger
+
+
+def kinds(ledger):
+    return [event.kind for event in ledger.history()][1:]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_a_grant_of_one_admits_one_fit_of_one_and_says_what_would_fit(estimator, ledger, tmp_path):
+    model = estimator(**PUBLIC, ledger=str(tmp_path / "b.db"), dataset="trial-7")
+    model.fit(X, Y)
+    assert model.privacy_.private
+    assert kinds(ledger) == ["reserve", "charge"]
+    details = ledger.history()[1].details
+    assert (details["estimator"], details["n_records"], details["epsilon"]) == (estimator.__name__, 1_000, 1.0)
+    with pytest.raises(BudgetExceeded, match=r"'trial-7' has epsilon \S+ of 1 left .* no useful epsilon would fit$"):
+        model.fit(X, Y)
+    assert len(kinds(ledger)) == 2
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_the_epsilon_that_is_said_to_fit_does(estimator, ledger):
+    model = estimator(**{**PUBLIC, "epsilon": 0.8}, ledger=ledger, dataset="trial-7").fit(X, Y)
+    with pytest.raises(BudgetExceeded, match="would fit") as refused:
+        model.fit(X, Y)
+    epsilon = float(str(refused.value).split("epsilon=")[-1].split()[0])
+    with pytest.raises(BudgetExceeded):
+        clone(model).set_params(epsilon=1.02 * epsilon).fit(X, Y)
+    clone(model).set_params(epsilon=epsilon).fit(X, Y)
+    assert ledger.balance("trial-7").epsilon_spent <= 1
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_only_a_failed_validation_is_refunded(estimator, ledger, monkeypatch):
+    model = estimator(**PUBLIC, ledger=ledger, dataset="trial-7")
+    broken = X.copy()
+    broken[0, 0] = np.nan
+    with pytest.raises(ValueError, match="must be finite"):
+        model.fit(broken, Y)
+    with pytest.raises(ValueError, match="inconsistent numbers"):
+        model.fit(X, Y[:-1])
+    assert kinds(ledger) == ["reserve", "refund"] * 2
+    for name in ("gaussian", "laplace", "bits"):
+        monkeypatch.setattr(SecureSource, name, _interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, Y)
+    assert kinds(ledger) == ["reserve", "refund"] * 2 + ["reserve", "charge"]
+    with pytest.raises(BudgetExceeded):
+        model.fit(broken, Y)
+    ledger.verify()
+
+
+def _interrupted(*_):
+    raise KeyboardInterrupt
+
+
+def test_nothing_is_drawn_where_the_charge_fails(ledger, monkeypatch):
+    def fail(_):
+        raise LedgerError("no space")
+
+    monkeypatch.setattr(Reservation, "charge", fail)
+    for name in ("gaussian", "laplace", "bits"):
+        monkeypatch.setattr(SecureSource, name, _interrupted)
+    with pytest.raises(LedgerError, match="no space"):
+        DPIHTH(**PUBLIC, ledger=ledger, dataset="trial-7").fit(X, Y)
+    assert kinds(ledger) == ["reserve"]
+
+
+def test_warnings_turned_into_errors_waste_nothing(ledger):
+    with pytest.raises(UserWarning, match="more than the 8 features"):
+        DPIHTH(epsilon=1.0, delta=1e-6, sparsity=9, ledger=ledger, dataset="trial-7").fit(X, Y)
+    assert kinds(ledger) == ["reserve", "refund"]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_parameters_that_do_not_go_together(estimator, ledger, tmp_path):
+    with pytest.raises(ValueError, match="ledger and dataset go together"):
+        estimator(**PUBLIC, ledger=ledger).fit(X, Y)
+    with pytest.raises(ValueError, match="ledger and dataset go together"):
+        estimator(**PUBLIC, dataset="trial-7").fit(X, Y)
+    with pytest.raises(ValueError, match="ledger with random_state"):
+        estimator(**PUBLIC, ledger=ledger, dataset="trial-7", random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match="dataset='trial-9' has no budget"):
+        estimator(**PUBLIC, ledger=ledger, dataset="trial-9").fit(X, Y)
+    with pytest.raises(ValueError, match="granted for adjacency='replace-one'"):
+        estimator(**PUBLIC, ledger=ledger, dataset="trial-7", adjacency="zero-out-one").fit(X, Y)
+    with pytest.raises(LedgerError, match="there is no ledger at"):
+        estimator(**PUBLIC, ledger=tmp_path / "none.db", dataset="trial-7").fit(X, Y)
+    assert kinds(ledger) == []
+
+
+def test_a_seeded_fit_without_a_ledger_is_as_before():
+    with pytest.warns(NotPrivateWarning):
+        assert not DPIHTH(**PUBLIC, random_state=0).fit(X, Y).privacy_.private
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_clones_pickles_and_reprs(estimator, ledger):
+    model = estimator(ledger=ledger, dataset="trial-7")
+    assert clone(model).ledger is ledger
+    assert pickle.loads(pickle.dumps(model)).ledger == ledger
+    path = estimator(ledger="some/b.db", dataset="trial-7")
+    assert path.get_params()["ledger"] == "some/b.db"
+    url = "postgresql://me:secret@host/db"
+    secret = estimator(ledger=url, dataset="trial-7")
+    for kept in (secret, estimator(dataset="trial-7").set_params(ledger=url), clone(secret)):
+        assert kept.ledger == PrivacyLedger(url)
+        for told in (repr(kept), repr(make_pipeline(kept)), kept._repr_html_(), str(kept.get_params())):
+            assert "secret" not in told
+        assert b"secret" not in pickle.dumps(kept)
+    assert pickle.loads(pickle.dumps(secret)).ledger.url == "postgresql+psycopg://me@host/db"

@@ -1,0 +1,87 @@
+"""A bounded run of the byte fuzzer, and proof that it would notice."""
+
+import contextlib
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+FOLDER = Path(__file__).parent
+
+
+def test_thousands_of_broken_files_end_in_a_result_or_in_one_line():
+    """As many as half a minute allows; `python tests/fuzz/run.py` runs 100,000."""
+    done = subprocess.run([sys.executable, str(FOLDER / "run.py"), "--seconds", "25"], capture_output=True, text=True)
+    print(done.stdout)
+    assert done.returncode == 0, done.stdout + done.stderr
+    cases = int(done.stdout.splitlines()[-1].split()[0].replace(",", ""))
+    assert cases >= 500
+
+
+@pytest.fixture(scope="module")
+def fuzzer(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(FOLDER))
+        import cases
+
+        patch.setattr(cases.Meter, "charge", cases.Meter.charge)
+        with contextlib.redirect_stdout(io.StringIO()):
+            made = cases.Fuzzer(tmp_path_factory.mktemp("fuzz"), 0)
+        yield made
+    for name in ("cases", "mutations"):
+        del sys.modules[name]
+
+
+def stop(code, text=""):
+    click.echo(text, err=True, nl=False)
+    sys.exit(code)
+
+
+def leave_a_file(fuzzer, name):
+    (fuzzer.folder / name).touch()
+    stop(1, "dpsparse: no\n")
+
+
+def spend(fuzzer):
+    fuzzer.charges += 1
+    stop(1, "dpsparse: no\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "fault"),
+    [
+        (lambda fuzzer: stop(1, "dpsparse: bad value 7391.5 in b\n"), "a value is quoted"),
+        (lambda fuzzer: stop(1, "dpsparse: no category qzxnorth\n"), "a value is quoted"),
+        (lambda fuzzer: click.echo("Note: 7391 is large"), "a value is quoted"),
+        (lambda fuzzer: stop(1, "dpsparse: one\ntwo\n"), "not one clear line"),
+        (lambda fuzzer: stop(1), "not one clear line"),
+        (lambda fuzzer: stop(1, "Traceback (most recent call last):\n"), "a traceback"),
+        (lambda fuzzer: click.echo("x.py:3: RuntimeWarning: overflow", err=True), "a traceback or a warning"),
+        (lambda fuzzer: stop(3), "exit status 3"),
+        (lambda fuzzer: leave_a_file(fuzzer, "out.json"), "a partial file"),
+        (lambda fuzzer: leave_a_file(fuzzer, ".out.json.tmp"), "a partial file"),
+        (spend, "budget spent without a release"),
+        (lambda fuzzer: stop(1, "dpsparse: malloc of size 99 failed\n"), "memory ran out"),
+    ],
+)
+def test_the_fuzzer_notices(fuzzer, monkeypatch, command, fault):
+    import cases
+
+    monkeypatch.setattr(cases, "main", lambda arguments: command(fuzzer))
+    monkeypatch.setattr(cases, "FAMILIES", [cases.predict])
+    assert fault in fuzzer.run(0)[1]
+
+
+def test_the_fuzzer_notices_a_parser_that_lets_its_message_through(fuzzer, monkeypatch):
+    """Readers quote values; without the cover over them cases fail within a few hundred."""
+    import cases
+
+    from dpsparse.files.tables import Table
+
+    monkeypatch.setattr(cases, "FAMILIES", [cases.fit])
+    monkeypatch.setattr(Table, "_readable", lambda table: contextlib.nullcontext())
+    faults = [fault for number in range(300) if (fault := fuzzer.run(number)[1])]
+    assert any("a value is quoted" in fault for fault in faults)

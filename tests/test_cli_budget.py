@@ -1,0 +1,116 @@
+import json
+import sqlite3
+
+import pytest
+
+from dpsparse import DPIHTH
+from dpsparse.cli import main
+from dpsparse.datasets import make_heavy_tailed
+
+
+@pytest.fixture
+def ledger(tmp_path, capsys):
+    path = str(tmp_path / "b.db")
+    main(["budget", "grant", path, "trial-[7]", "--epsilon", "2", "--delta", "1e-6"])
+    X, y, _ = make_heavy_tailed(500, 5, 2, random_state=0)
+    DPIHTH(sparsity=2, epsilon=1.0, delta=1e-6, ledger=path, dataset="trial-[7]").fit(X, y)
+    capsys.readouterr()
+    return path
+
+
+def told(capsys, *arguments):
+    main(["budget", *arguments])
+    return capsys.readouterr().out
+
+
+def refusal(capsys, *arguments):
+    with pytest.raises(SystemExit) as stopped:
+        main(["budget", *arguments])
+    assert stopped.value.code == 1
+    error = capsys.readouterr().err
+    assert len(error.splitlines()) == 1
+    return error
+
+
+def edit(path, statement):
+    with sqlite3.connect(path) as connection:
+        connection.execute(statement)
+    connection.close()
+
+
+def test_show_has_a_table_a_bar_and_a_head(ledger, capsys):
+    text = told(capsys, "show", ledger)
+    for word in ("trial-[7]", "granted", "spent", "left", "basic", "replace-one", "█", "░"):
+        assert word in text
+    found = json.loads(told(capsys, "show", ledger, "trial-[7]", "--json"))
+    assert found["head"] in text
+    (balance,) = found["datasets"]
+    assert balance["epsilon_spent"] == pytest.approx(1.0)
+    assert 0 < balance["epsilon_left"] < 2
+    assert balance["fits"] == 1
+
+
+def test_history_lists_every_event(ledger, capsys):
+    text = told(capsys, "history", ledger)
+    for word in ("grant", "reserve", "charge", "DPIHTH"):
+        assert word in text
+    events = json.loads(told(capsys, "history", ledger, "trial-[7]", "--json"))
+    assert [event["kind"] for event in events] == ["grant", "reserve", "charge"]
+    assert events[1]["payload"]["n_records"] == 500
+
+
+def test_a_grant_tells_what_it_made(tmp_path, capsys):
+    path = str(tmp_path / "b.db")
+    grant = ("grant", path, "a", "--epsilon", "1", "--delta", "1e-6", "--adjacency", "zero-out-one")
+    first = json.loads(told(capsys, *grant, "--json"))
+    assert first["datasets"][0]["adjacency"] == "zero-out-one"
+    assert json.loads(told(capsys, *grant, "--json")) == first
+
+
+def test_verify_passes_and_fails_in_one_line(ledger, capsys):
+    assert told(capsys, "verify", ledger).startswith("intact: 3 events, head ")
+    head = json.loads(told(capsys, "verify", ledger, "--json"))["head"]
+    assert told(capsys, "verify", ledger, "--head", head)
+    edit(ledger, "DELETE FROM dpsparse_events WHERE number = 3")
+    assert told(capsys, "verify", ledger).startswith("intact: 2 events")
+    assert "does not contain this head" in refusal(capsys, "verify", ledger, "--head", head)
+    edit(ledger, "UPDATE dpsparse_events SET dataset = 'other' WHERE number = 2")
+    for options in ((), ("--json",), ("--head", head)):
+        assert "event 2 does not match its digest" in refusal(capsys, "verify", ledger, *options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["show", "none.db"], "there is no ledger at"),
+        (["grant", "no/such/b.db", "a", "--epsilon", "1", "--delta", "1e-6"], "could not be written"),
+        (["grant", "b.db", "a", "--epsilon", "-1", "--delta", "1e-6"], "epsilon=-1.0 must be"),
+        (["grant", "b.db", "a", "--epsilon", "1", "--delta", "1e-6", "--adjacency", "none"], "adjacency='none'"),
+        (["show", "nosuch://me:secret@host/db"], "not known"),
+        (["verify", "postgresql://me:secret@127.0.0.1:1/db"], "Connection refused"),
+    ],
+)
+def test_errors_take_one_line(arguments, message, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    error = refusal(capsys, *arguments)
+    assert message in error
+    assert "secret" not in error
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_command_fit_spends_from_the_ledger(ledger, tmp_path, capsys):
+    table, model = tmp_path / "t.csv", tmp_path / "m.json"
+    X, y, _ = make_heavy_tailed(300, 3, 1, random_state=0)
+    lines = [",".join(map(repr, map(float, (*row, value)))) for row, value in zip(X, y, strict=True)]
+    table.write_text("\n".join(["a,b,c,y", *lines]))
+    command = ["fit", str(table), "--target", "y", "--sparsity", "1", "--ledger", ledger, "--dataset", "trial-[7]"]
+    main([*command, "--epsilon", "0.5", "--delta", "1e-6", "--out", str(model)])
+    assert model.exists()
+    capsys.readouterr()
+    kinds = [event["kind"] for event in json.loads(told(capsys, "history", ledger, "--json"))]
+    assert kinds == ["grant", "reserve", "charge", "reserve", "charge"]
+    model.unlink()
+    with pytest.raises(SystemExit):
+        main([*command, "--epsilon", "2", "--delta", "1e-6", "--out", str(model)])
+    assert "would fit" in capsys.readouterr().err
+    assert not model.exists()
