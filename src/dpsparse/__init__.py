@@ -20,6 +20,7 @@ _HOME = {
     "PrivacyLedger": "privacy.ledger",
     "PrivacyRecord": "privacy.record",
     "PrivateSparseRegressor": "estimators.sparse_regressor",
+    "Streamed": "engine.gpu",
     "load_model": "files.model_file",
     "plan": "planning",
     "save_model": "files.model_file",

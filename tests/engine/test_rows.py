@@ -3,6 +3,7 @@ import pytest
 from scipy import sparse
 
 from dpsparse.engine.fixed_point import FEATURE_LEVELS, WEIGHT_LEVELS, FeatureGrid, check_exact, weight_levels
+from dpsparse.engine.kernels import numpy_sums, weighted_level_sums
 from dpsparse.engine.rows import rows_of
 
 RNG = np.random.default_rng(0)
@@ -86,6 +87,15 @@ def test_compiled_sums_at_full_scale_do_not_overflow():
     X, weights = np.full((10_001, 3), 1e9), np.full(10_001, float(WEIGHT_LEVELS))
     sums = rows_of(X, weights).prepared(FeatureGrid(1.0)).weighted_sums(weights)
     assert sums.tolist() == [10_001 * 127 * 65536] * 3
+
+
+def test_numpy_gives_the_bits_of_the_compiled_loops():
+    assert weighted_level_sums is not numpy_sums
+    for n in (1, 127, 128, 1_001):
+        levels = RNG.integers(-127, 128, size=(n, 5)).astype(np.int8)
+        weights = RNG.integers(-WEIGHT_LEVELS, WEIGHT_LEVELS + 1, size=n).astype(np.int32)
+        for stored in (levels, np.asfortranarray(levels)):
+            np.testing.assert_array_equal(numpy_sums(stored, weights), weighted_level_sums(stored, weights))
 
 
 def test_the_grid_is_within_half_a_step():

@@ -27,7 +27,7 @@ hostile = st.one_of(
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.tuples(hostile, hostile, hostile), min_size=1, max_size=4), hostile, st.floats(1e-6, 1e6))
 def test_integer_vectors_never_exceed_their_norm(rows, scale, bound):
-    columns = [np.array(column) for column in zip(*rows, strict=True)]
+    columns = np.array(rows).T
     for prepared in (columns, bounded(columns)):
         with np.errstate(all="ignore"):
             row_scale = np.full(len(rows), scale) * np.minimum(1.0, bound / norms(prepared))
@@ -40,9 +40,9 @@ def test_integer_vectors_never_exceed_their_norm(rows, scale, bound):
 
 
 def test_sums_agree_with_floats():
-    columns = [RNG.normal(size=2_000) for _ in range(4)]
+    columns = RNG.normal(size=(4, 2_000))
     scale = np.minimum(1, 1.5 / norms(columns))
-    clipped = np.array(columns) * scale
+    clipped = columns * scale
     np.testing.assert_allclose(vector_sums(columns, scale, 1.5) * 1.5 / VECTOR_LEVELS, clipped.sum(axis=1), atol=4e-3)
     gram = gram_sums(columns, scale, 1.5) * (1.5 / GRAM_LEVELS) ** 2
     np.testing.assert_allclose(gram, clipped @ clipped.T, rtol=2e-3, atol=1.0)
@@ -50,8 +50,8 @@ def test_sums_agree_with_floats():
 
 
 def test_gram_sums_are_sums_of_outer_products_of_integers():
-    columns = [RNG.normal(size=50) for _ in range(3)]
-    vectors = np.array(integer_vectors(columns, np.full(50, 0.3), 1.0, GRAM_LEVELS)).astype(np.int64)
+    columns = RNG.normal(size=(3, 50))
+    vectors = integer_vectors(columns, np.full(50, 0.3), 1.0, GRAM_LEVELS).astype(np.int64)
     expected = sum(np.outer(z, z) for z in vectors.T)
     np.testing.assert_array_equal(gram_sums(columns, np.full(50, 0.3), 1.0), expected)
 
@@ -66,7 +66,7 @@ def test_row_order_cannot_change_a_sum(order):
         chosen.add(3)
         chosen.add(0)
         residual = chosen.residuals(y[rows], [0.7, -1.1])
-        columns = bounded(chosen.columns)
+        columns = chosen.bounded([0, 1])
         scale = np.clip(residual, -1, 1) * np.minimum(1, 1.2 / norms(columns))
         found.append((vector_sums(columns, scale, 1.2), gram_sums(columns, np.abs(scale), 1.2), np.sort(residual)))
     for first, second in zip(*found, strict=True):

@@ -82,7 +82,7 @@ def private_iht(rows, meter, *, loss, steps, sparsity, clip_bound, radius, calib
         The last step's release.
     """
     grid = FeatureGrid(clip_bound)
-    features = grid.clipped if clip_predictions else _as_float64
+    features = grid.clipped if clip_predictions else grid.units
     meter.commit(iht_commitment(meter.promise, sparsity, len(steps), calibration))
     change = _change(meter.promise.adjacency)
     scale = PEELING_SCALES[calibration](meter.promise, sparsity, change)
@@ -97,10 +97,6 @@ def private_iht(rows, meter, *, loss, steps, sparsity, clip_bound, radius, calib
         coef[support] = peeled.values * unit
         coef = _project(coef, radius)
     return IHTResult(coef, support)
-
-
-def _as_float64(values, _column):
-    return values.astype(np.float64)
 
 
 def _whole(values):

@@ -107,26 +107,32 @@ def combine(gradients, gram, kept, *, prior_scale, n_records, model_error, gram_
     Estimate
         Effects and standard errors of the kept picks.
     """
+    readings = [_read(gradient, gram, kept, n_records) for gradient in gradients]
     effects = None
     for _ in range(3):
         precision = np.diag(1 / prior_scale[kept] ** 2)
         weighted = np.zeros(len(kept))
         trusts = []
-        for gradient in gradients:
-            gain = gradient.fraction * gradient.clip.gain
-            design = np.sqrt(gain)[:, None] * gram[gradient.picks] * _spread(gradient, gain, len(gram))
-            origin = np.append(gradient.at, np.zeros(len(gram) - len(gradient.at)))
-            variance = gradient.noise_scale**2 + gradient.sampling_variance(n_records)
+        for gain, design, on_kept, origin, target, variance in readings:
             if effects is not None:
                 away = -origin
                 away[kept] += effects
                 variance = variance + (model_error * design @ away) ** 2 + (gain * gram_noise) ** 2 * (away @ away)
-            trust = design[:, kept].T / variance
-            precision += trust @ design[:, kept]
-            weighted += trust @ (gradient.value + design @ origin)
+            trust = on_kept.T / variance
+            precision += trust @ on_kept
+            weighted += trust @ target
             trusts.append(trust)
         effects = np.linalg.solve(precision, weighted)
     return Estimate(effects, _standard_errors(gradients, trusts, np.linalg.inv(precision), gram, n_records))
+
+
+def _read(gradient, gram, kept, n_records):
+    """What of a gradient does not depend on the effects."""
+    gain = gradient.fraction * gradient.clip.gain
+    design = np.sqrt(gain)[:, None] * gram[gradient.picks] * _spread(gradient, gain, len(gram))
+    origin = np.append(gradient.at, np.zeros(len(gram) - len(gradient.at)))
+    variance = gradient.noise_scale**2 + gradient.sampling_variance(n_records)
+    return gain, design, design[:, kept], origin, gradient.value + design @ origin, variance
 
 
 def _spread(gradient, gain, size):

@@ -9,11 +9,12 @@ integer vectors (gradients, Gram rows) and of their outer products (the Gram mat
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtri
 
 from dpsparse.algorithms.least_squares import Gradient, clean_gram, combine, row_clip
 from dpsparse.algorithms.schedule import FINAL_GRADIENTS, INTERCEPTS, POSITIONS, SIZES, median_is_safe, schedule_for
 from dpsparse.engine import support as on_support
+from dpsparse.engine.arrays import square_root
 from dpsparse.engine.fixed_point import FEATURE_LEVELS, WEIGHT_LEVELS, FeatureGrid, weight_levels
 from dpsparse.privacy import sensitivity
 from dpsparse.privacy.release import release_gram, release_quantile, release_vector
@@ -131,7 +132,7 @@ class _Pursuit:
         with np.errstate(all="ignore"):
             self.response = self.rows.y - self.center
         if scale is None:
-            scale = self._median(np.abs(self.response), SIZES, self.schedule.scale, "response scale")
+            scale = self._median(abs(self.response), SIZES, self.schedule.scale, "response scale")
             self.scale_safe &= median_is_safe(self.n, self.schedule.scale, SIZES)
         self.first_scale = self.residual_scale = float(scale)
 
@@ -161,21 +162,24 @@ class _Pursuit:
     def _pick(self, k):
         weights = weight_levels(self.residuals(), PICK_TAU * self.residual_scale)
         scores = np.abs(self.levels.weighted_sums(weights))
-        candidates = np.delete(np.arange(self.rows.n_features), self.chosen.features)
         change = sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, self.adjacency)
+        others = np.delete(scores, self.chosen.features)
         picked = exponential_pick(
-            self.meter, scores[candidates], sensitivity=change, rho=self.schedule.picks[k], name=f"pick {k + 1}"
+            self.meter, others, sensitivity=change, rho=self.schedule.picks[k], name=f"pick {k + 1}"
         )
-        self.chosen.add(candidates[picked])
+        for feature in sorted(self.chosen.features):
+            picked += picked >= feature
+        self.chosen.add(picked)
         self.effects = np.append(self.effects, 0.0)
 
     def _gram_row(self, name):
         """Second moments of the newest feature with those picked before, each released once."""
-        columns = on_support.bounded(self.chosen.columns[self.constants :])
+        columns = self.chosen.bounded(range(self.constants, len(self.effects)))
         with np.errstate(all="ignore"):
-            products = on_support.bounded([column * columns[-1] for column in columns])
+            products = on_support.bounded(columns * columns[-1])
         bound = GRAM_ROW_NORM * np.sqrt(len(columns))
-        noisy, noise = self._release_mean(products, _within(products, bound), bound, self.schedule.gram_row, name)
+        row_scale = on_support.within(products, bound)
+        noisy, noise = self._release_mean(products, row_scale, bound, self.schedule.gram_row, name)
         noisy = noisy / max(noisy[-1], 0.3)
         row = np.where(np.abs(noisy) > KEEP_ABOVE * noise, noisy, 0.0)[:-1]
         newest, before = len(self.effects) - 1, slice(self.constants, len(self.effects) - 1)
@@ -196,12 +200,11 @@ class _Pursuit:
         tau = tau_in_scales * self.residual_scale
         clip = row_clip(len(self.kept), GRADIENT_NORM, self.constants)
         residuals = self.residuals()
-        columns = self._kept_columns()
-        with np.errstate(all="ignore"):
-            psi = np.nan_to_num(np.clip(residuals / tau, -1, 1), nan=0.0)
-        mean, noise = self._release_mean(columns, psi * _within(columns, clip.bound), clip.bound, price, name)
+        columns = self.chosen.bounded(self.kept)
+        row_scale = on_support.clipped_psi(residuals, tau) * on_support.within(columns, clip.bound)
+        mean, noise = self._release_mean(columns, row_scale, clip.bound, price, name)
         # In steps of 2^-20 records, so that the noise is as fine as that of the vectors.
-        small = on_support.VECTOR_LEVELS * np.array([np.count_nonzero(np.abs(residuals) <= tau)])
+        small = on_support.VECTOR_LEVELS * np.array([int((abs(residuals) <= tau).sum())])
         counted = release_vector(
             self.meter,
             small,
@@ -211,11 +214,8 @@ class _Pursuit:
         )
         fraction = float(np.clip(counted.values[0] / on_support.VECTOR_LEVELS / self.n, 0.1, 0.95))
         self.gradients.append(Gradient(self.kept, tau * mean, tau * noise, self.effects.copy(), tau, fraction, clip))
-        seen = tau * NORMAL_MEDIAN / stats.norm.ppf((1 + fraction) / 2)
+        seen = tau * NORMAL_MEDIAN / ndtri((1 + fraction) / 2)
         self.residual_scale = float(np.clip(seen, *(limit * self.first_scale for limit in SCALE_RANGE)))
-
-    def _kept_columns(self):
-        return on_support.bounded([self.chosen.columns[k] for k in self.kept])
 
     def _solve(self):
         picked = len(self.effects)
@@ -264,8 +264,8 @@ class _Pursuit:
         k = len(self.kept)
         clip = row_clip(k, GRADIENT_NORM, self.constants)
         second = GRAM_NORM * np.sqrt(k)
-        columns = self._kept_columns()
-        row_scale = np.sqrt(_within(columns, clip.bound) * _within(columns, second))
+        columns = self.chosen.bounded(self.kept)
+        row_scale = square_root(on_support.within(columns, clip.bound) * on_support.within(columns, second))
         bound = np.sqrt(clip.bound * second)
         sums = on_support.gram_sums(columns, row_scale, bound)
         change = sensitivity.gram(on_support.GRAM_LEVELS, self.adjacency, k)
@@ -313,9 +313,3 @@ class _Pursuit:
             return np.ones(len(picks), dtype=bool)
         squares = np.maximum(np.diagonal(self.moments), 0.05)
         return np.abs(self.moments[0, picks]) <= NEARLY_CONSTANT * np.sqrt(squares[0] * squares[picks])
-
-
-def _within(columns, bound):
-    """The factor that brings each row's norm within the bound."""
-    with np.errstate(all="ignore"):
-        return np.minimum(1.0, bound / on_support.norms(columns))

@@ -14,10 +14,10 @@ TERMS = (
         {
             support.gram_sums: [
                 (
-                    "np.array(integer_vectors(columns, row_scale, norm_bound, GRAM_LEVELS))",
-                    "np.array([column * (row_scale * (GRAM_LEVELS / norm_bound)) for column in columns])",
+                    "integer_vectors(columns, row_scale, norm_bound, GRAM_LEVELS)",
+                    "columns * (row_scale * (GRAM_LEVELS / norm_bound))",
                 ),
-                ("np.rint(vectors @ vectors.T)", "np.rint(vectors[:, None] * vectors[None]).sum(axis=2)"),
+                ("np.rint(host(vectors @ vectors.T))", "np.rint(vectors[:, None] * vectors[None]).sum(axis=2)"),
             ]
         },
     ),
@@ -27,8 +27,8 @@ TERMS = (
         {
             support.integer_vectors: [
                 (
-                    "np.trunc(np.clip(column * factor, -levels, levels))",
-                    "np.clip(np.trunc(column) * factor, -levels, levels)",
+                    "xp.trunc((columns * factor).clip(-levels, levels))",
+                    "(xp.trunc(columns) * factor).clip(-levels, levels)",
                 )
             ]
         },
@@ -36,13 +36,13 @@ TERMS = (
     Mutation(
         "nearest rounding after a norm clip",
         "terms",
-        {support.integer_vectors: [("np.trunc(", "np.rint("), ("within & ~np.isnan(vector)", "~np.isnan(vector)")]},
+        {support.integer_vectors: [("xp.trunc(", "xp.round("), ("fits & (vectors == vectors)", "vectors == vectors")]},
     ),
     Mutation("NaN unmapped", "terms", {fixed_point.FeatureGrid._round: [("centred[np.isnan(centred)] = 0", "pass")]}),
     Mutation(
         "weights unclipped",
         "terms",
-        {fixed_point.weight_levels: [("np.clip(levels, -WEIGHT_LEVELS, WEIGHT_LEVELS, out=levels)", "pass")]},
+        {fixed_point.weight_levels: [("levels.clip(-WEIGHT_LEVELS, WEIGHT_LEVELS)", "levels")]},
     ),
     Mutation(
         "integer overflow at large n",
@@ -64,7 +64,10 @@ TERMS = (
         "terms",
         {
             fixed_point.FeatureGrid.levels: [
-                ("values - center", "np.clip(values, -self.clip_bound * scale, self.clip_bound * scale) - center")
+                (
+                    "values - center",
+                    "np.clip(values, -self.clip_bound * self.scale, self.clip_bound * self.scale) - center",
+                )
             ],
             fixed_point.FeatureGrid._round: [
                 ("np.clip(centred, -FEATURE_LEVELS, FEATURE_LEVELS, out=centred)", "pass")
@@ -77,7 +80,7 @@ TERMS = (
         {
             support.SupportColumns.residuals: [
                 ("for column, effect in zip(self.columns, coef, strict=True):", "if self.columns:"),
-                ("column * effect", "np.array(self.columns).T @ np.asarray(coef)"),
+                ("column * float(effect)", "np.array(self.columns).T @ np.asarray(coef)"),
             ]
         },
     ),
@@ -170,10 +173,8 @@ FITS = (
         PURSUITS,
         {
             pursuit._Pursuit._pick: [
-                (
-                    "np.delete(np.arange(self.rows.n_features), self.chosen.features)",
-                    "np.arange(self.rows.n_features)",
-                )
+                ("np.delete(scores, self.chosen.features)", "scores"),
+                ("picked += picked >= feature", "pass"),
             ]
         },
     ),

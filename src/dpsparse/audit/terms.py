@@ -51,11 +51,11 @@ def _terms(table, storage):
             chosen.add(feature)
         yield "residuals", None, np.array([residuals, chosen.residuals(rows.y, COEF)])
         yield "weights", WEIGHT_LEVELS, weight_levels(residuals, 0.7)[None]
-        columns = bounded(chosen.columns)
+        columns = bounded(np.array(chosen.columns))
         with np.errstate(all="ignore"):
             within = np.minimum(1.0, 1.2 / norms(columns))
-        yield "vectors", VECTOR_LEVELS, np.array(integer_vectors(columns, within, 1.2, VECTOR_LEVELS))
-        yield "Gram factors", GRAM_LEVELS, np.array(integer_vectors(columns, within, 1.2, GRAM_LEVELS))
+        yield "vectors", VECTOR_LEVELS, integer_vectors(columns, within, 1.2, VECTOR_LEVELS)
+        yield "Gram factors", GRAM_LEVELS, integer_vectors(columns, within, 1.2, GRAM_LEVELS)
 
 
 def _violation(table, storage):

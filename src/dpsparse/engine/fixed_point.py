@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpsparse.engine.arrays import as_float64, like, module_of, quotient
+
 FEATURE_LEVELS = 127
 WEIGHT_LEVELS = 2**16
 EXACT_BELOW = 2**53
@@ -52,21 +54,26 @@ class FeatureGrid:
 
     def levels(self, values, columns=slice(None)):
         """Integer levels of an array, in its own float dtype. `columns` says which features its columns are."""
-        center, scale = self._public(columns)
+        center, per_step = self.center_and_rate(values.dtype, columns)
         # Overflow is clipped like any large value; a warning would tell of a record.
         with np.errstate(all="ignore"):
-            per_step = np.asarray(1.0 / (self.step * scale), dtype=values.dtype)
-            return self._round(values - center.astype(values.dtype), per_step)
+            return self._round(values - center, per_step)
+
+    def center_and_rate(self, dtype, columns=slice(None)):
+        """What `levels` subtracts and then multiplies by, in the dtype in which it does so."""
+        center, scale = self._public(columns)
+        with np.errstate(all="ignore"):
+            return center.astype(dtype), np.asarray(1.0 / (self.step * scale), dtype=dtype)
 
     def units(self, values, columns=slice(None)):
         """Values in public units, (x - center) / scale, in float64 and off the grid."""
         center, scale = self._public(columns)
         with np.errstate(all="ignore"):
-            return (np.asarray(values, dtype=np.float64) - center) / scale
+            return quotient(as_float64(values) - like(center, values), like(scale, values))
 
     def clipped(self, values, columns=slice(None)):
         """Values in public units, clipped."""
-        return np.clip(self.units(values, columns), -self.clip_bound, self.clip_bound)
+        return self.units(values, columns).clip(-self.clip_bound, self.clip_bound)
 
     def _public(self, columns):
         both = (np.asarray(self.center, dtype=np.float64), np.asarray(self.scale, dtype=np.float64))
@@ -92,8 +99,6 @@ def weight_levels(weights, bound):
     array([-65536.,  32768.,      0.])
     """
     with np.errstate(all="ignore"):
-        levels = np.asarray(weights, dtype=np.float64) * (WEIGHT_LEVELS / bound)
-    np.clip(levels, -WEIGHT_LEVELS, WEIGHT_LEVELS, out=levels)
-    np.rint(levels, out=levels)
-    levels[np.isnan(levels)] = 0
-    return levels
+        levels = as_float64(weights) * (WEIGHT_LEVELS / bound)
+    levels = levels.clip(-WEIGHT_LEVELS, WEIGHT_LEVELS).round()
+    return module_of(levels).nan_to_num(levels, nan=0.0)

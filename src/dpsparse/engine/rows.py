@@ -8,14 +8,19 @@ import numpy as np
 from scipy import sparse
 
 from dpsparse.engine.fixed_point import check_exact
+from dpsparse.engine.gpu import gpu_rows_of, is_on_gpu
 from dpsparse.engine.kernels import weighted_level_sums
+
+NOT_FINITE = "Input contains NaN or infinity; the data must be finite: drop such records or fill in public constants"
 
 # Cells read at a time: small enough for the cache, large enough to hide Python's overhead.
 BLOCK_CELLS = 2**16
 
 
 def rows_of(X, y, block_cells=BLOCK_CELLS):
-    """The rows of a dense or CSR matrix and their responses, as the engine for that storage."""
+    """The rows of a dense or CSR matrix, or of one on a GPU, and their responses, as the engine for that storage."""
+    if is_on_gpu(X):
+        return gpu_rows_of(X, y)
     return (SparseRows if sparse.issparse(X) else DenseRows)(X, y, slice(None), block_cells)
 
 
@@ -59,10 +64,10 @@ class Rows:
         features : callable
             Turns a raw column (values, column index) into what the prediction uses.
         """
-        residual = np.array(self.y, dtype=np.float64)
+        residual = self.y
         with np.errstate(all="ignore"):
             for j in support:
-                residual -= features(self.column(j), j) * coef[j]
+                residual = residual - features(self.column(j), j) * float(coef[j])
         return residual
 
 

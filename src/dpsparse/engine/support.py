@@ -8,6 +8,8 @@ alone.
 
 import numpy as np
 
+from dpsparse.engine.arrays import host, like, module_of, quotient, square_root
+
 # Levels of a norm bound. Vectors: 2^20 n < 2^53 for n < 2^33. Gram: 2^22 n < 2^53 for n < 2^31, beyond `check_exact`.
 VECTOR_LEVELS = 2**20
 GRAM_LEVELS = 2**11
@@ -31,40 +33,61 @@ class SupportColumns:
 
     def __init__(self, rows, grid):
         self._rows, self._grid = rows, grid
-        self.features, self.columns = [], []
+        self.features, self.columns, self._bounded = [], [], []
 
     def add_constant(self):
         """Start with a column of ones, for an intercept."""
-        self.columns.append(np.ones(self._rows.n_records))
+        self._append(module_of(self._rows.y).ones_like(self._rows.y))
 
     def add(self, feature):
         """Read one more feature."""
         self.features.append(int(feature))
-        self.columns.append(self._grid.units(self._rows.column(feature), feature))
+        self._append(self._grid.units(self._rows.column(feature), feature))
+
+    def _append(self, column):
+        self.columns.append(column)
+        self._bounded.append(bounded(column))
+
+    def bounded(self, positions):
+        """The columns at some positions, as one array with NaN as 0 and values cut."""
+        return module_of(self._rows.y).stack([self._bounded[k] for k in positions])
 
     def residuals(self, response, coef):
         """Responses minus predictions in float64, one feature after another."""
-        residual = np.array(response, dtype=np.float64)
+        residual = response
         with np.errstate(all="ignore"):
             for column, effect in zip(self.columns, coef, strict=True):
-                residual -= column * effect
+                residual = residual - column * float(effect)
         return residual
 
 
 def bounded(columns):
     """Columns with NaN as 0 and values cut at +-1e150."""
-    return [np.clip(np.nan_to_num(column, nan=0.0), -_LARGEST, _LARGEST) for column in columns]
+    return module_of(columns).nan_to_num(columns, nan=0.0).clip(-_LARGEST, _LARGEST)
 
 
 def norms(columns):
     """The l2 norm of each row."""
-    return np.sqrt(_squares(columns))
+    return square_root(_squares(columns))
+
+
+def within(columns, bound):
+    """The factor that brings each row's norm within the bound."""
+    with np.errstate(all="ignore"):
+        return quotient(bound, norms(columns)).clip(None, 1.0)
+
+
+def clipped_psi(residuals, tau):
+    """Residuals in units of tau, clipped at 1; NaN as 0."""
+    with np.errstate(all="ignore"):
+        return module_of(residuals).nan_to_num(quotient(residuals, tau).clip(-1, 1), nan=0.0)
 
 
 def _squares(columns):
-    total = np.zeros(len(columns[0]))
-    for column in columns:
-        total += column * column
+    squares = columns * columns
+    total = squares[0]
+    for square in squares[1:]:
+        total = total + square
     return total
 
 
@@ -73,8 +96,8 @@ def integer_vectors(columns, row_scale, norm_bound, levels):
 
     Parameters
     ----------
-    columns : list of ndarray
-        The features, one array each.
+    columns : ndarray of shape (k, n)
+        The features.
     row_scale : ndarray
         A factor for each row; meant to bring its norm within the bound.
     norm_bound : float
@@ -84,37 +107,40 @@ def integer_vectors(columns, row_scale, norm_bound, levels):
 
     Returns
     -------
-    list of ndarray
-        Integer-valued float64, one array for each feature.
+    ndarray of shape (k, n)
+        Integer-valued float64.
 
     Examples
     --------
     >>> import numpy as np
     >>> from dpsparse.engine.support import integer_vectors
-    >>> found = integer_vectors([np.array([3.0, 30.0]), np.array([4.0, 40.0])], np.ones(2), 10.0, 1000)
-    >>> [column.tolist() for column in found]
-    [[299.0, 0.0], [399.0, 0.0]]
+    >>> integer_vectors(np.array([[3.0, 30.0], [4.0, 40.0]]), np.ones(2), 10.0, 1000)
+    array([[299.,   0.],
+           [399.,   0.]])
     """
+    xp = module_of(row_scale)
     with np.errstate(all="ignore"):
-        factor = np.nan_to_num(row_scale * (levels / norm_bound * _MARGIN), nan=0.0, posinf=0.0, neginf=0.0)
-        vectors = [np.trunc(np.clip(column * factor, -levels, levels)) for column in columns]
+        factor = xp.nan_to_num(row_scale * float(levels / norm_bound * _MARGIN), nan=0.0, posinf=0.0, neginf=0.0)
+        vectors = xp.trunc((columns * factor).clip(-levels, levels))
     # Squares of at most 2^20 in at most 2^12 features: the integer norm is exact.
-    within = _squares(vectors) <= levels**2
-    return [np.where(within & ~np.isnan(vector), vector, 0.0) for vector in vectors]
+    fits = _squares(vectors) <= levels**2
+    return xp.where(fits & (vectors == vectors), vectors, 0.0)
 
 
 def vector_sums(columns, row_scale, norm_bound):
     """Sums over rows of `integer_vectors`, as int64; one step stands for norm_bound / 2^20."""
     vectors = integer_vectors(columns, row_scale, norm_bound, VECTOR_LEVELS)
-    return np.array([int(vector.sum()) for vector in vectors], dtype=np.int64)
+    return host(vectors.sum(1)).astype(np.int64)
 
 
 def gram_sums(columns, row_scale, norm_bound):
     """Sums over rows of z z', z one of `integer_vectors`, as int64; one step stands for (norm_bound / 2^11)^2."""
-    vectors = np.array(integer_vectors(columns, row_scale, norm_bound, GRAM_LEVELS))
-    return np.rint(vectors @ vectors.T).astype(np.int64)
+    vectors = integer_vectors(columns, row_scale, norm_bound, GRAM_LEVELS)
+    return np.rint(host(vectors @ vectors.T)).astype(np.int64)
 
 
 def counts_at_most(values, thresholds):
-    """For each threshold the number of values at or below it, as int64; NaN counts nowhere."""
-    return np.searchsorted(np.sort(values), thresholds, side="right").astype(np.int64)
+    """For each of some rising thresholds the number of values at or below it, as int64; NaN counts nowhere."""
+    xp = module_of(values)
+    passed = xp.searchsorted(like(thresholds, values), values)
+    return np.cumsum(host(xp.bincount(passed, minlength=len(thresholds) + 1))[:-1])

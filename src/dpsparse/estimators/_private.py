@@ -8,8 +8,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
+from dpsparse.engine.gpu import is_on_gpu
+from dpsparse.estimators._gpu_input import predict_on_gpu, validate_anywhere
 from dpsparse.estimators._spending import reserved
-from dpsparse.estimators._validation import check_count, table_shape, validate_table
+from dpsparse.estimators._validation import check_count, table_shape
 from dpsparse.privacy.budget import Promise, check_adjacency, check_delta, check_epsilon
 from dpsparse.privacy.noise import NotPrivateWarning, SecureSource, SeededSource
 from dpsparse.privacy.record import Meter
@@ -54,11 +56,11 @@ class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
         """Rows and columns before a value is read; tables too small to fit are refused in scikit-learn's words."""
         n, d = table_shape(X)
         if n < MIN_ROWS or d < 1:
-            validate_table(self, X, y, reset=True, min_samples=MIN_ROWS)
+            validate_anywhere(self, X, y, reset=True, min_samples=MIN_ROWS)
         return n, d
 
     def _validated(self, X, y, shape):
-        X, y = validate_table(self, X, y, reset=True, min_samples=MIN_ROWS)
+        X, y = validate_anywhere(self, X, y, reset=True, min_samples=MIN_ROWS)
         if X.shape != shape:
             raise ValueError("X has another shape once it is converted; pass an array, a data frame or a sparse matrix")
         return X, y
@@ -112,7 +114,7 @@ class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or GPU array of shape (n_samples, n_features)
             The caller's own records.
 
         Returns
@@ -121,7 +123,9 @@ class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
             Predictions.
         """
         check_is_fitted(self)
-        X, _ = validate_table(self, X, reset=False)
+        X, _ = validate_anywhere(self, X, reset=False)
+        if is_on_gpu(X):
+            return predict_on_gpu(X, self.coef_, self.intercept_)
         with np.errstate(all="ignore"):
             return safe_sparse_dot(X, self.coef_) + self.intercept_
 

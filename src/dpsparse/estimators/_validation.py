@@ -8,7 +8,9 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import validate_data
 
-NOT_FINITE = "Input contains NaN or infinity; the data must be finite: drop such records or fill in public constants"
+from dpsparse.engine.gpu import is_on_gpu
+from dpsparse.engine.rows import NOT_FINITE
+
 NOT_NUMBERS = "every entry, as float()'s argument must be a string or a real number; encode other objects first"
 NOT_NUMERIC = "Input could not be converted to numbers; encode text and categories as numbers first"
 BROKEN_SPARSE = "Input is a sparse matrix with inconsistent or out-of-range indices; rebuild it from its triplets"
@@ -31,7 +33,7 @@ _PUBLIC_MESSAGES = (
 )
 
 
-def validate_table(estimator, X, y=None, *, reset, min_samples=1):
+def validate_table(estimator, X, y=None, *, reset, min_samples=1, look=True):
     """X as float ndarray or canonical CSR, y as float64, both finite; only data frames, integers and CSC are copied.
 
     Parameters
@@ -44,7 +46,11 @@ def validate_table(estimator, X, y=None, *, reset, min_samples=1):
         True in `fit`.
     min_samples : int
         The fewest rows allowed.
+    look : bool
+        False to leave out the look at X's values.
     """
+    if is_on_gpu(X):
+        raise TypeError(f"{type(estimator).__name__} reads X in host memory; pass X.cpu().numpy()")
     X = _check_shape(X)
     options = {
         "reset": reset,
@@ -74,13 +80,14 @@ def validate_table(estimator, X, y=None, *, reset, min_samples=1):
         raise ValueError(NOT_FINITE) from None
     X, y = checked if reset else (checked, None)
     X = _canonical(X) if sparse.issparse(X) else X
-    _check_finite(X.data if sparse.issparse(X) else X)
+    if look:
+        check_finite(X.data if sparse.issparse(X) else X)
     if y is not None:
         if y.dtype.kind not in "biuf":
             raise ValueError(NOT_NUMERIC)
         with np.errstate(all="ignore"):
             y = np.asarray(y, dtype=np.float64)
-        _check_finite(y)
+        check_finite(y)
     return X, y
 
 
@@ -152,7 +159,8 @@ def _canonical(X):
     return fresh
 
 
-def _check_finite(values):
+def check_finite(values):
+    """Raise ValueError with a constant text unless all values are finite."""
     try:
         # The check adds values up; an overflow there must not become a warning that tells of them.
         with np.errstate(all="ignore"):

@@ -133,7 +133,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix, torch CUDA tensor, CuPy array or `Streamed` of shape (n_samples, n_features)
             Finite features.
         y : array-like of shape (n_samples,)
             Finite responses.

@@ -9,7 +9,7 @@ bound, a rho computed from a promise is a lower bound.
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal, get_args
 
 from scipy.optimize import minimize_scalar
@@ -119,6 +119,7 @@ def delta_from_rho(rho: float, epsilon: float) -> float:
     return min(1.0, math.exp(min(0.0, log_delta + _RELATIVE * (abs(log_delta) + 1))))
 
 
+@lru_cache(maxsize=256)
 def rho_from_epsilon(epsilon: float, delta: float) -> float:
     """The largest rho whose promise stays within (epsilon, delta): a lower bound.
 

@@ -1,0 +1,236 @@
+"""The GPU engine against the card's memory: passes, whole fits, streaming. Needs a GPU and dpsparse[cuda].
+
+Prints, and writes to benchmarks/results/gpu.json and docs/img/gpu.png:
+
+- for each dtype, shape and memory order: one pass over X, the bytes it reads, TB/s, and its share of the floor, the
+  fastest plain read of the same array in the same run (a kernel that does nothing but add up 16-byte loads);
+- whole private fits with five features: time, the floor reads it may take, and where the rest of the time goes;
+- streaming from host memory.
+
+Every number is the median of nine, by CUDA events. `--small` divides all sizes by 16, to try the script.
+"""
+
+import json
+import math
+import sys
+import time
+import warnings
+from collections import defaultdict
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import torch
+import triton
+import triton.language as tl
+from gpu_picture import draw
+
+from dpsparse import NotPrivateWarning, PrivateSparseRegressor, Streamed
+from dpsparse.algorithms import pursuit
+from dpsparse.engine import cuda, cuda_kernels
+from dpsparse.estimators import sparse_regressor
+
+ROOT = Path(__file__).parent.parent
+REPEATS = 9
+SMALL = 16 if "--small" in sys.argv else 1
+
+# Bytes of a cell, rows, columns, memory order.
+TALL, WIDE = (400_000, 25_000), (20_000, 500_000)
+PASSES = [
+    *((torch.float32, *shape, order) for shape in (TALL, WIDE) for order in ("rows", "columns")),
+    *((torch.bfloat16, *shape, order) for shape in ((800_000, 25_000), WIDE) for order in ("rows", "columns")),
+    *(
+        (torch.int8, *shape, order)
+        for shape in ((400_000, 200_000), (160_000, 500_000))
+        for order in ("rows", "columns")
+    ),
+]
+FITS = [
+    *((torch.float32, *shape, order) for shape in (TALL, WIDE) for order in ("rows", "columns")),
+    (torch.bfloat16, 800_000, 25_000, "rows"),
+    (torch.int8, 400_000, 200_000, "rows"),
+]
+HOST_ALLOWANCE_MS, FLOORS_ALLOWED = 20.0, 6.5
+
+
+@triton.jit
+def _read_kernel(X, out, n, BLOCK: tl.constexpr, BLOCKS: tl.constexpr):
+    first = tl.program_id(0).to(tl.int64) * (BLOCK * BLOCKS)
+    total = tl.zeros([BLOCK], tl.int32)
+    for k in range(BLOCKS):
+        where = first + k * BLOCK + tl.arange(0, BLOCK)
+        total += tl.load(X + where, mask=where < n, other=0)
+    tl.store(out + tl.program_id(0), tl.sum(total))
+
+
+def median_ms(work, repeats=REPEATS):
+    """Median time of a piece of work by CUDA events, after one run to warm up."""
+    work()
+    times = []
+    for _ in range(repeats):
+        start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        work()
+        stop.record()
+        stop.synchronize()
+        times.append(start.elapsed_time(stop))
+    return float(np.median(times))
+
+
+def floor_ms(X):
+    """The fastest plain read of X found."""
+    words = (X if X.is_contiguous() else X.T).view(torch.int32).view(-1)
+    times = []
+    for block, blocks, warps in ((2048, 8, 4), (4096, 8, 8), (4096, 16, 4), (8192, 4, 8), (2048, 32, 4), (4096, 4, 4)):
+        programs = triton.cdiv(len(words), block * blocks)
+        out = torch.empty(programs, dtype=torch.int32, device="cuda")
+        options = {"BLOCK": block, "BLOCKS": blocks, "num_warps": warps}
+        times.append(median_ms(lambda: _read_kernel[(programs,)](words, out, len(words), **options)))  # noqa: B023
+    return min(times)
+
+
+def features(dtype, n, d, order):
+    """Random features on the card."""
+    n, d = n // math.isqrt(SMALL), d // math.isqrt(SMALL)
+    X = torch.empty((n, d) if order == "rows" else (d, n), dtype=dtype, device="cuda")
+    X.random_(-128, 128) if dtype == torch.int8 else X.normal_()
+    return X if order == "rows" else X.T
+
+
+def measure_pass(dtype, n, d, order):
+    """One pass, with one public scale for all features and with public numbers for each."""
+    X = features(dtype, n, d, order)
+    n, d = X.shape
+    weights = torch.randint(-(2**16), 2**16 + 1, (n,), dtype=torch.int32, device="cuda")
+    sums = torch.zeros(d, dtype=torch.int64, device="cuda")
+    rate = torch.tensor([2.0 if dtype == torch.int8 else 84.0], device="cuda")
+    public = cuda_kernels.Public(None, rate, False)
+    each = cuda_kernels.Public(torch.full((d,), 0.1, device="cuda"), rate.repeat(d), False)
+    floor = floor_ms(X)
+    time_ms = median_ms(lambda: cuda_kernels.add_sums(X, public, weights, sums))
+    each_ms = median_ms(lambda: cuda_kernels.add_sums(X, each, weights, sums))
+    size = X.numel() * X.element_size()
+    return {
+        **_name(dtype, n, d, order),
+        "gigabytes": size / 1e9,
+        "floor_ms": floor,
+        "pass_ms": time_ms,
+        "terabytes_per_second": size / time_ms / 1e9,
+        "share_of_floor": floor / time_ms,
+        "share_of_floor_with_public_numbers_for_each_feature": floor / each_ms,
+    }
+
+
+def _name(dtype, n, d, order):
+    return {"dtype": str(dtype).removeprefix("torch."), "rows": n, "columns": d, "stored_by": order}
+
+
+def response(X):
+    """Five effects and Student's t noise."""
+    effects = X[:, :5].double().sum(dim=1).cpu().numpy()
+    return effects + np.std(effects) / 2 * np.random.default_rng(0).standard_t(3, len(effects))
+
+
+@contextmanager
+def clocked(spent):
+    """Add up the time spent in the parts of a fit, each waited for, under their names."""
+    parts = [
+        (cuda.CudaLevels, "weighted_sums", "passes"),
+        (cuda.CardTable, "look_early", "look and prepare"),
+        (cuda.CudaLevels, "__init__", "look and prepare"),
+        (pursuit, "exponential_pick", "private picks (CPU)"),
+        (pursuit, "release_quantile", "private picks (CPU)"),
+        (pursuit._Pursuit, "_solve", "least squares (CPU)"),
+        (pursuit, "schedule_for", "schedule and plan (CPU)"),
+        (sparse_regressor, "_warn_if_hopeless", "schedule and plan (CPU)"),
+    ]
+
+    def wrapped(work, name):
+        def run(*arguments, **options):
+            torch.cuda.synchronize()
+            start = time.perf_counter()
+            try:
+                return work(*arguments, **options)
+            finally:
+                torch.cuda.synchronize()
+                spent[name] += 1e3 * (time.perf_counter() - start)
+
+        return run
+
+    before = [(home, attribute, getattr(home, attribute)) for home, attribute, _ in parts]
+    for home, attribute, name in parts:
+        setattr(home, attribute, wrapped(getattr(home, attribute), name))
+    try:
+        yield
+    finally:
+        for home, attribute, work in before:
+            setattr(home, attribute, work)
+
+
+def measure_fit(dtype, n, d, order):
+    """A whole private fit with five features, and where its time goes."""
+    X = features(dtype, n, d, order)
+    y = response(X)
+    model = PrivateSparseRegressor(sparsity=5, random_state=0)
+    model.fit(X, y)
+    before = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    fit_ms = median_ms(lambda: model.fit(X, y))
+    extra = torch.cuda.max_memory_allocated() - before
+    spent = defaultdict(float)
+    with clocked(spent):
+        clocked_ms = median_ms(lambda: model.fit(X, y), repeats=1)
+    parts = {name: each / 2 for name, each in spent.items()}  # the run that warms up and the one that counts
+    parts["records' terms (GPU) and the rest"] = clocked_ms - sum(parts.values())
+    floor = floor_ms(X)
+    allowed = FLOORS_ALLOWED * floor + HOST_ALLOWANCE_MS
+    return {
+        **_name(dtype, *X.shape, order),
+        "gigabytes": X.numel() * X.element_size() / 1e9,
+        "floor_ms": floor,
+        "fit_ms": fit_ms,
+        "allowed_ms": allowed,
+        "parts_ms_when_each_is_waited_for": parts,
+        "extra_gigabytes": extra / 1e9,
+    }
+
+
+def measure_stream(gigabytes=32):
+    """A fit on features in host memory: all levels kept on the card after one read, or none."""
+    d = 25_000
+    n = int(gigabytes * 1e9 / SMALL / 4 / d)
+    X = torch.empty((n, d), device="cuda").normal_()
+    y, array = response(X), X.cpu().numpy()
+    del X
+    torch.cuda.empty_cache()
+    model, found = PrivateSparseRegressor(sparsity=5, random_state=0), {"gigabytes": array.nbytes / 1e9}
+    free = cuda._free_bytes
+    for name, room in (("kept", free), ("not_kept", lambda _: 0)):
+        cuda._free_bytes = room
+        start = time.perf_counter()
+        model.fit(Streamed(array), y)
+        found[f"fit_seconds_levels_{name}"] = time.perf_counter() - start
+    cuda._free_bytes = free
+    return found
+
+
+def main():
+    """Measure, print, write."""
+    warnings.simplefilter("ignore", NotPrivateWarning)
+    found = {"card": torch.cuda.get_device_name(), "torch": torch.__version__, "triton": triton.__version__}
+    print(found)
+    for name, measure, cases in (("passes", measure_pass, PASSES), ("fits", measure_fit, FITS)):
+        found[name] = []
+        for case in cases:
+            found[name].append(measure(*case))
+            torch.cuda.empty_cache()
+            print(json.dumps(found[name][-1], default=float))
+    found["stream"] = measure_stream()
+    print(found["stream"])
+    if SMALL == 1:
+        (ROOT / "benchmarks" / "results" / "gpu.json").write_text(json.dumps(found, indent=1) + "\n")
+        draw(found, ROOT / "docs" / "img" / "gpu.png")
+
+
+if __name__ == "__main__":
+    main()

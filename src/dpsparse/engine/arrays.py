@@ -1,0 +1,43 @@
+"""The few words in which NumPy and torch differ, so that one text computes a record's terms on either.
+
+Each is one rounding of IEEE arithmetic (or none) in float64: with one operation to a call, nothing is fused, and a GPU
+gives the bits of the CPU.
+"""
+
+import sys
+
+import numpy as np
+
+
+def module_of(values):
+    """NumPy for an array, torch for a tensor; where there is a tensor, torch has been imported."""
+    return sys.modules[type(values).__module__.partition(".")[0]]
+
+
+def like(number, values):
+    """A number, or an array of them, as float64 beside `values`."""
+    if isinstance(values, np.ndarray):
+        return np.asarray(number, dtype=np.float64)
+    torch = module_of(values)
+    return torch.as_tensor(number, dtype=torch.float64, device=values.device)
+
+
+def as_float64(values):
+    """Values widened, which is exact."""
+    return values.astype(np.float64, copy=False) if isinstance(values, np.ndarray) else values.double()
+
+
+def quotient(numerator, denominator):
+    """Elementwise quotient of arrays and numbers, correctly rounded: torch multiplies by the reciprocal of a number."""
+    array = denominator if hasattr(denominator, "ndim") and denominator.ndim else numerator
+    return like(numerator, array) / like(denominator, array)
+
+
+def square_root(values):
+    """Elementwise square root, correctly rounded."""
+    return module_of(values).sqrt(values)
+
+
+def host(values):
+    """Values as a NumPy array."""
+    return values if isinstance(values, np.ndarray | np.generic) else values.cpu().numpy()

@@ -1,0 +1,261 @@
+"""Triton kernels of the fixed-point pass: features to levels, levels times weights, exact sums.
+
+A feature's level is that of `FeatureGrid.levels` bit for bit: subtract, multiply, clip, each rounded by itself (no
+multiplication is followed by an addition that could be fused with it), then round half to even. The last is done by
+adding 1.5 * 2^23 (float64: 1.5 * 2^52): the sum's unit is 1, so the adder rounds, and its low bits hold the level.
+
+A tile has ROWS x COLUMNS accumulators in int32; each takes at most 128 terms of at most 127 * 2^16 before it is
+spilled to int64. Integers add in any order, so tiles, programs and cards cannot change a bit of a sum.
+"""
+
+import math
+from typing import NamedTuple
+
+import torch
+import triton
+import triton.language as tl
+
+_TERMS_IN_32_BITS = 128
+
+
+class Shape(NamedTuple):
+    """How a kernel divides its work: accumulators of a tile, tiles of a program, warps, tiles in flight."""
+
+    rows: int
+    columns: int
+    tiles: int
+    warps: int
+    stages: int
+
+
+# Found by measurement on an H200, for X by rows (False) or by columns (True) and the bytes of a cell.
+SUMS = {
+    (False, 1): Shape(8, 2048, 128, 4, 4),
+    (False, 2): Shape(8, 512, 256, 2, 4),
+    (False, 4): Shape(16, 256, 128, 2, 3),
+    (False, 8): Shape(16, 128, 128, 2, 3),
+    (True, 1): Shape(512, 4, 512, 1, 3),
+    (True, 2): Shape(512, 8, 512, 2, 4),
+    (True, 4): Shape(1024, 4, 512, 8, 4),
+    (True, 8): Shape(512, 4, 512, 8, 4),
+}
+LEVEL_SUMS = {(False, 1): Shape(4, 1024, 512, 2, 4), (True, 1): Shape(2048, 4, 512, 4, 4)}
+EXAMINATION = {
+    (False, 1): Shape(4, 2048, 64, 4, 1),
+    (False, 2): Shape(8, 1024, 64, 4, 2),
+    (False, 4): Shape(4, 512, 64, 4, 1),
+    (False, 8): Shape(4, 256, 64, 4, 1),
+    (True, 1): Shape(2048, 1, 512, 4, 3),
+    (True, 2): Shape(1024, 1, 512, 4, 3),
+    (True, 4): Shape(1024, 1, 512, 8, 3),
+    (True, 8): Shape(512, 1, 512, 8, 3),
+}
+
+# Converters are few: a byte b becomes the float 2^23 + b when it is put below the right exponent.
+_BYTES_TO_FLOATS = tl.constexpr("""
+{ .reg .b32 u;
+  xor.b32 u, $4, 0x80808080;
+  prmt.b32 $0, u, 0x4B000000, 0x7440;
+  prmt.b32 $1, u, 0x4B000000, 0x7441;
+  prmt.b32 $2, u, 0x4B000000, 0x7442;
+  prmt.b32 $3, u, 0x4B000000, 0x7443; }
+""")
+
+
+@triton.jit
+def _scaled(x, center, rate, CENTERED: tl.constexpr, TOTAL: tl.constexpr):
+    if CENTERED:
+        x = x - center
+    scaled = x * rate
+    if TOTAL:
+        scaled = tl.where(scaled == scaled, scaled, 0.0)
+    return tl.minimum(tl.maximum(scaled, -127.0), 127.0)
+
+
+@triton.jit
+def _level_bits(x, center, rate, CENTERED: tl.constexpr, TOTAL: tl.constexpr):
+    """The level plus a constant, `_OFFSET` in float32 and 0 in float64, modulo 2^32."""
+    scaled = _scaled(x, center, rate, CENTERED, TOTAL)
+    if x.dtype == tl.float64:
+        bits = (scaled + 6755399441055744.0).to(tl.int64, bitcast=True).to(tl.int32)
+    else:
+        bits = (scaled + 12582912.0).to(tl.int32, bitcast=True)
+    return bits
+
+
+@triton.jit
+def _public(numbers, columns, d, VECTOR: tl.constexpr):
+    if VECTOR:
+        return tl.load(numbers + columns, mask=columns < d, other=1.0)[None, :]
+    else:
+        return tl.load(numbers)
+
+
+@triton.jit
+def _tile(X, rows, columns, inside, row_stride, column_stride, IN: tl.constexpr, PTX: tl.constexpr):
+    where = rows.to(tl.int64)[:, None] * row_stride + columns.to(tl.int64)[None, :] * column_stride
+    x = tl.load(X + where, mask=inside, other=0)
+    if PTX and x.dtype == tl.int8 and tl.float32 == IN:
+        raised = tl.inline_asm_elementwise(_BYTES_TO_FLOATS, "=r,=r,=r,=r,r", [x], tl.float32, is_pure=True, pack=4)
+        return raised - 8388736.0
+    else:
+        return x.to(IN)
+
+
+@triton.jit
+def _add_tile(block, weight_sum, x, weight, center, rate, CENTERED: tl.constexpr, TOTAL: tl.constexpr):
+    """Add a tile's terms: of levels as they are in int8, otherwise of level bits, which the sum of weights mends."""
+    if x.dtype == tl.int8:
+        return block + weight[:, None] * x.to(tl.int32), weight_sum
+    else:
+        return block + weight[:, None] * _level_bits(x, center, rate, CENTERED, TOTAL), weight_sum + weight
+
+
+@triton.jit
+def _spilled(block, weight_sum, IN: tl.constexpr):
+    if tl.float32 == IN:
+        block -= (weight_sum * 0x4B400000)[:, None]
+    return tl.sum(block.to(tl.int64), axis=0)
+
+
+@triton.jit
+def _sums_kernel(
+    X, center, rate, weights, sums, n_units, d_units, row_units, column_units,
+    N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, SPILL: tl.constexpr, STAGES: tl.constexpr,
+    IN: tl.constexpr, PTX: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
+    BY_ROWS: tl.constexpr,
+):  # fmt: skip
+    n, d = n_units * N_UNIT, d_units * D_UNIT
+    row_stride, column_stride = row_units * ROW_UNIT, column_units * COLUMN_UNIT
+    columns = tl.program_id(0) % tl.cdiv(d, COLUMNS) * COLUMNS + tl.arange(0, COLUMNS)
+    first = tl.program_id(0) // tl.cdiv(d, COLUMNS) * (ROWS * TILES)
+    end = tl.minimum(n, first + ROWS * TILES)
+    # By rows, the last tile of a program may be short and comes after the others: theirs need no mask of rows.
+    whole = first + (end - first) // ROWS * ROWS if BY_ROWS else end
+    rows = tl.arange(0, ROWS)
+    inside = tl.broadcast_to((columns < d)[None, :], [ROWS, COLUMNS])
+    its_center, its_rate = 0.0, 1.0
+    if tl.int8 != IN:
+        its_rate = _public(rate, columns, d, VECTOR)
+        if CENTERED:
+            its_center = _public(center, columns, d, VECTOR)
+    total = tl.zeros([COLUMNS], tl.int64)
+    for start in range(first, whole, ROWS * SPILL):
+        block, weight_sum = tl.zeros([ROWS, COLUMNS], tl.int32), tl.zeros([ROWS], tl.int32)
+        for row in tl.range(start, tl.minimum(whole, start + ROWS * SPILL), ROWS, num_stages=STAGES):
+            if BY_ROWS:
+                weight = tl.load(weights + row + rows)
+                x = _tile(X, row + rows, columns, inside, row_stride, column_stride, IN, PTX)
+            else:
+                weight = tl.load(weights + row + rows, mask=row + rows < n, other=0)
+                here = inside & (row + rows < n)[:, None]
+                x = _tile(X, row + rows, columns, here, row_stride, column_stride, IN, PTX)
+            block, weight_sum = _add_tile(block, weight_sum, x, weight, its_center, its_rate, CENTERED, TOTAL)
+        total += _spilled(block, weight_sum, IN)
+    if whole < end:
+        weight = tl.load(weights + whole + rows, mask=whole + rows < n, other=0)
+        here = inside & (whole + rows < n)[:, None]
+        x = _tile(X, whole + rows, columns, here, row_stride, column_stride, IN, PTX)
+        block, weight_sum = tl.zeros([ROWS, COLUMNS], tl.int32), tl.zeros([ROWS], tl.int32)
+        block, weight_sum = _add_tile(block, weight_sum, x, weight, its_center, its_rate, CENTERED, TOTAL)
+        total += _spilled(block, weight_sum, IN)
+    tl.atomic_add(sums + columns, total, mask=columns < d)
+
+
+@triton.jit
+def _examine_kernel(
+    X, center, rate, levels, not_finite, n_units, d_units, row_units, column_units,
+    N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, STAGES: tl.constexpr,
+    IN: tl.constexpr, PTX: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
+    KEEP: tl.constexpr, BY_ROWS: tl.constexpr,
+):  # fmt: skip
+    n, d = n_units * N_UNIT, d_units * D_UNIT
+    row_stride, column_stride = row_units * ROW_UNIT, column_units * COLUMN_UNIT
+    columns = tl.program_id(0) % tl.cdiv(d, COLUMNS) * COLUMNS + tl.arange(0, COLUMNS)
+    first = tl.program_id(0) // tl.cdiv(d, COLUMNS) * (ROWS * TILES)
+    rows = tl.arange(0, ROWS)
+    if KEEP:
+        its_center, its_rate = 0.0, _public(rate, columns, d, VECTOR)
+        if CENTERED:
+            its_center = _public(center, columns, d, VECTOR)
+    found = tl.zeros([ROWS, COLUMNS], tl.int32)
+    for row in tl.range(first, tl.minimum(n, first + ROWS * TILES), ROWS, num_stages=STAGES):
+        inside = (row + rows < n)[:, None] & (columns < d)[None, :]
+        x = _tile(X, row + rows, columns, inside, row_stride, column_stride, IN, PTX)
+        found |= (tl.abs(x) < float("inf")).to(tl.int32) ^ 1
+        if KEEP:
+            down, across = (row + rows).to(tl.int64)[:, None], columns.to(tl.int64)[None, :]
+            where = down * d + across if BY_ROWS else down + across * n
+            tl.store(levels + where, _level_bits(x, its_center, its_rate, CENTERED, TOTAL).to(tl.int8), mask=inside)
+    tl.atomic_or(not_finite, tl.max(tl.max(found, axis=0), axis=0))
+
+
+class Public(NamedTuple):
+    """A grid's public numbers on the card, one for all features or one each.
+
+    No centre stands for 0, which a subtraction would not change. `total`: finite features may give NaN.
+    """
+
+    center: torch.Tensor | None
+    rate: torch.Tensor
+    total: bool
+
+    def of(self, columns):
+        """Those of some features."""
+        if len(self.rate) == 1:
+            return self
+        return Public(None if self.center is None else self.center[columns], self.rate[columns], self.total)
+
+
+def add_sums(X, public, weights, sums):
+    """Add the sums over rows of weight times level to `sums`; without `public`, X holds levels."""
+    shape = _shape(SUMS if public is not None else LEVEL_SUMS, X)
+    _launch(
+        _sums_kernel, X, public, (weights, sums), shape,
+        SPILL=min(shape.tiles, _TERMS_IN_32_BITS),
+        IN=tl.int8 if public is None else _arithmetic(X),
+        BY_ROWS=X.stride(1) <= X.stride(0),
+    )  # fmt: skip
+
+
+def examine(X, public, levels, not_finite):
+    """Set `not_finite` to 1 if a feature is, and write the levels where `levels` is given, in X's memory order."""
+    kept = X if levels is None else levels
+    _launch(
+        _examine_kernel, X, public, (kept, not_finite), _shape(EXAMINATION, X),
+        IN=_arithmetic(X), KEEP=levels is not None, BY_ROWS=kept.stride(1) == 1,
+    )  # fmt: skip
+
+
+def _arithmetic(X):
+    return tl.float64 if X.dtype == torch.float64 else tl.float32
+
+
+def _shape(shapes, X):
+    by_columns = X.stride(0) < X.stride(1)
+    return shapes[by_columns, X.element_size()]
+
+
+def _launch(kernel, X, public, arguments, shape, **options):
+    """Run a kernel over X.
+
+    Sizes and strides go in as multiples of a power of two, from which Triton learns that 16-byte loads are aligned.
+    """
+    n, d = X.shape
+    row, column = X.stride()
+    by_rows = column <= row
+    n_unit, d_unit = (1, math.gcd(d, 16)) if by_rows else (math.gcd(n, 16), 1)
+    row_unit, column_unit = (math.gcd(row, 16), 1) if by_rows else (1, math.gcd(column, 16))
+    center, rate, total = (None, X, False) if public is None else public
+    programs = triton.cdiv(d, shape.columns) * triton.cdiv(n, shape.rows * shape.tiles)
+    with torch.cuda.device_of(X):
+        kernel[(programs,)](
+            X, rate if center is None else center, rate, *arguments,
+            n // n_unit, d // d_unit, row // row_unit, column // column_unit,
+            N_UNIT=n_unit, D_UNIT=d_unit, ROW_UNIT=row_unit, COLUMN_UNIT=column_unit,
+            ROWS=shape.rows, COLUMNS=shape.columns, TILES=shape.tiles, STAGES=shape.stages, num_warps=shape.warps,
+            PTX=X.is_cuda and torch.version.hip is None, CENTERED=center is not None,
+            VECTOR=public is not None and len(rate) > 1, TOTAL=total, enable_fp_fusion=False, **options,
+        )  # fmt: skip

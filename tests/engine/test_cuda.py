@@ -1,0 +1,184 @@
+"""The GPU engine's arithmetic: on a card where there is one, otherwise through Triton's interpreter on the CPU."""
+
+import os
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="the GPU engine needs torch: pip install 'dpsparse[cuda]'")
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+if DEVICE == "cpu":
+    os.environ["TRITON_INTERPRET"] = "1"
+pytest.importorskip("triton", reason="the GPU engine needs triton: pip install 'dpsparse[cuda]'")
+
+from dpsparse import DPIHTL, PrivateSparseRegressor, Streamed  # noqa: E402
+from dpsparse.engine import arrays, cuda, cuda_kernels, support  # noqa: E402
+from dpsparse.engine.fixed_point import WEIGHT_LEVELS, FeatureGrid, weight_levels  # noqa: E402
+from dpsparse.engine.rows import NOT_FINITE, rows_of  # noqa: E402
+
+# Triton's interpreter computes with NumPy, which warns where a card is silent.
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+RNG = np.random.default_rng(0)
+N, D = 100, 21
+GRIDS = {
+    "plain": FeatureGrid(2.5),
+    "vectors": FeatureGrid(0.7, RNG.normal(size=D), RNG.uniform(0.5, 3, size=D)),
+    "numbers": FeatureGrid(1.5, 0.3, 2.0),
+    "tiny": FeatureGrid(1.0, 0.0, 1e-39),
+    "infinite rate": FeatureGrid(1.0, 0.0, 1e-60),
+    "zero rate": FeatureGrid(1.0, 0.0, 1e60),
+    "infinite center": FeatureGrid(1.0, 1e60, 1.0),
+}
+
+
+@pytest.fixture(autouse=True)
+def small_tiles(monkeypatch):
+    """Tiles so small that a table has many, programs of several tiles, and accumulators that are spilled."""
+    if DEVICE == "cpu":
+        for name in ("SUMS", "LEVEL_SUMS", "EXAMINATION"):
+            shapes = {key: cuda_kernels.Shape(*((32, 4) if key[0] else (4, 16)), 8, 4, 2) for key in cuda_kernels.SUMS}
+            monkeypatch.setattr(cuda_kernels, name, shapes)
+        monkeypatch.setattr(cuda_kernels, "_TERMS_IN_32_BITS", 2)
+
+
+def features(dtype, grid=None, n=N):
+    """Heavy tails, huge and tiny values, and, for a grid, values at its rounding ties."""
+    X = RNG.standard_t(1, size=(n, D))
+    X[RNG.random(X.shape) < 0.05] = 1e38
+    X[RNG.random(X.shape) < 0.05] = 1e-40
+    X[RNG.random(X.shape) < 0.05] = -0.0
+    if grid is not None:
+        ties = (RNG.integers(-130, 130, X.shape) + 0.5) * grid.step * grid.scale + grid.center
+        X = np.where((RNG.random(X.shape) < 0.4) & (np.abs(ties) < 1e38), ties, X)
+    if dtype == torch.bfloat16 and DEVICE == "cpu":
+        X[np.abs(X) < 1e-37] = 0.0  # Triton's interpreter misreads its smallest numbers; a card does not
+    if dtype == torch.int8:
+        return torch.tensor(np.clip(np.rint(X), -128, 127)).to(torch.int8)
+    return torch.tensor(np.clip(X, -3e38, 3e38)).to(dtype)
+
+
+def as_numpy(X):
+    """The same values for the CPU engine; bfloat16 and int8 as float32."""
+    return (X if X.dtype == torch.float64 else X.float()).numpy()
+
+
+def card_rows(X, y, order="C"):
+    on_card = X.to(DEVICE)
+    return cuda.CudaRows(cuda.CardTable(on_card if order == "C" else on_card.T.contiguous().T), y)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int8], ids=str)
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)
+def test_sums_have_the_bits_of_the_cpu(dtype, order, grid, monkeypatch):
+    monkeypatch.setattr(cuda, "LEVEL_BYTES", 900 + N * cuda.BYTES_OF_A_RECORD)
+    X, y = features(dtype, grid), RNG.normal(size=N)
+    weights = weight_levels(y, 1.0)
+    expected = rows_of(as_numpy(X), y).weighted_sums(grid, weights)
+    prepared = card_rows(X, y, order).prepared(grid)
+    np.testing.assert_array_equal(prepared.weighted_sums(weights), expected)
+
+
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("room", [0, 1, 900, 10**6])
+def test_neither_what_is_kept_nor_parts_change_a_bit(order, room, monkeypatch):
+    monkeypatch.setattr(cuda, "LEVEL_BYTES", room + N * cuda.BYTES_OF_A_RECORD)
+    grid = GRIDS["vectors"]
+    X, y = features(torch.float32, grid), RNG.normal(size=N)
+    weights = weight_levels(y, 1.0)
+    rows, on_cpu = card_rows(X, y, order), rows_of(as_numpy(X), y)
+    np.testing.assert_array_equal(rows.prepared(grid).weighted_sums(weights), on_cpu.weighted_sums(grid, weights))
+    part, same = rows.part(1, 3), on_cpu.part(1, 3)
+    np.testing.assert_array_equal(part.weighted_sums(grid, weights[1::3]), same.weighted_sums(grid, weights[1::3]))
+    np.testing.assert_array_equal(arrays.host(part.column(5)), same.column(5))
+    coef = np.arange(D) / 3
+    found = part.residuals(coef, [7, 2], grid.clipped)
+    np.testing.assert_array_equal(found, same.residuals(coef, [7, 2], grid.clipped))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8])
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("room", [0, 900, 10**6])
+def test_streamed_sums_have_the_bits_of_the_cpu(dtype, order, room, monkeypatch):
+    monkeypatch.setattr(cuda, "BUFFER_BYTES", 2_000)
+    monkeypatch.setattr(cuda, "_free_bytes", lambda _: room + 4 * 2_000)
+    grid = GRIDS["vectors"]
+    X, y = np.asarray(RNG.normal(size=(N, D)) * 3, dtype=dtype, order=order), RNG.normal(size=N)
+    X.flags.writeable = False
+    weights = weight_levels(y, 1.0)
+    rows = rows_of(Streamed(X, DEVICE), y)
+    on_cpu = rows_of(X.astype(np.float32) if dtype == np.int8 else X, y)
+    prepared = rows.prepared(grid)
+    for _ in range(2):
+        np.testing.assert_array_equal(prepared.weighted_sums(weights), on_cpu.weighted_sums(grid, weights))
+    found = rows.part(2, 5).weighted_sums(grid, weights[2::5])
+    np.testing.assert_array_equal(found, on_cpu.part(2, 5).weighted_sums(grid, weights[2::5]))
+
+
+def test_the_largest_terms_do_not_overflow():
+    n = 1_000
+    weights = np.full(n, float(WEIGHT_LEVELS))
+    for order in "CF":
+        rows = card_rows(torch.full((n, 3), 1e9), weights, order)
+        assert rows.prepared(FeatureGrid(1.0)).weighted_sums(weights).tolist() == [n * 127 * 65536] * 3
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("room", [0, 900, 10**6])
+def test_what_is_not_finite_is_found_before_any_sum(bad, dtype, room, monkeypatch):
+    monkeypatch.setattr(cuda, "LEVEL_BYTES", room + N * cuda.BYTES_OF_A_RECORD)
+    for order in "CF":
+        X = torch.tensor(RNG.normal(size=(N, D))).to(dtype)
+        X[RNG.integers(N), RNG.integers(D)] = bad
+        rows = card_rows(X, np.zeros(N), order)
+        with pytest.raises(ValueError, match=NOT_FINITE):
+            rows.prepared(FeatureGrid(1.0))
+        with pytest.raises(ValueError, match=NOT_FINITE):
+            rows.part(0, 2)
+
+
+def test_a_records_terms_have_the_bits_of_the_cpu():
+    n = 2_000
+    columns = np.array([RNG.standard_t(1, size=n) * 10.0**k for k in (-150, 0, 1, 200)])
+    columns[1, ::7], columns[2, ::11] = np.nan, np.inf
+    response = RNG.standard_t(1, size=n)
+    found = []
+    for place in (np.asarray, lambda values: torch.tensor(values, device=DEVICE)):
+        here, y = support.bounded(place(columns)), place(response)
+        psi = support.clipped_psi(y - here[1] * 0.3, 1.7)
+        scale = psi * support.within(here, 3.1)
+        found.append([
+            psi, scale, weight_levels(y, 0.7), *here,
+            support.vector_sums(here, scale, 3.1), support.gram_sums(here, scale, 3.1),
+            support.counts_at_most(place(columns[2]), np.linspace(-3, 3, 50)),
+            GRIDS["vectors"].units(y, 4), GRIDS["vectors"].clipped(y, 4),
+        ])  # fmt: skip
+    for on_cpu, on_card in zip(*found, strict=True):
+        np.testing.assert_array_equal(on_cpu, arrays.host(on_card))
+
+
+@pytest.mark.parametrize("model", [PrivateSparseRegressor(random_state=0, sparsity=3), DPIHTL(random_state=0)])
+def test_fits_and_predictions_agree(model, monkeypatch):
+    X = RNG.normal(size=(400, 20)).astype(np.float32)
+    y = X[:, :3] @ [2.0, -1.0, 1.0] + RNG.standard_t(2, size=400)
+    expected = model.fit(X, y).coef_
+    here = Streamed(X, DEVICE)
+    model.fit(here, y)
+    assert model.coef_.dtype == np.float32
+    assert model.n_features_in_ == 20
+    np.testing.assert_array_equal(model.coef_, expected)
+    np.testing.assert_allclose(model.predict(here), model.predict(X), rtol=1e-5, atol=1e-5)
+    with pytest.raises(ValueError, match=r"X has 19 features, but .* is expecting 20"):
+        model.predict(Streamed(X[:, 1:], DEVICE))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.fit(here, y[1:])
+    with pytest.raises(ValueError, match="2D array"):
+        model.fit(Streamed(X[0], DEVICE), y)
+    with pytest.raises(ValueError, match="use float32, float64, bfloat16 or int8"):
+        model.fit(Streamed(X.astype(np.int64), DEVICE), y)
+    bad = X.copy()
+    bad[3, 4] = np.inf
+    with pytest.raises(ValueError, match=NOT_FINITE):
+        model.fit(Streamed(bad, DEVICE), y)

@@ -1,0 +1,99 @@
+"""Whole fits on a GPU have the bits of the CPU."""
+
+import numpy as np
+import pytest
+
+from dpsparse import DPIHTH, DPIHTL, DPSLR, PrivateSparseRegressor, Streamed
+
+try:
+    import torch
+
+    HAS_GPU = torch.cuda.is_available()
+except ImportError:
+    HAS_GPU = False
+
+pytestmark = [pytest.mark.cuda, pytest.mark.skipif(not HAS_GPU, reason="needs a CUDA GPU and dpsparse[cuda]")]
+
+N, D = 20_000, 5_000
+CENTER, SCALE = np.linspace(-0.5, 0.5, D), np.linspace(0.5, 2.0, D)
+MODELS = {
+    "pursuit": PrivateSparseRegressor(random_state=0),
+    "pursuit, public numbers": PrivateSparseRegressor(random_state=1, feature_center=CENTER, feature_scale=SCALE),
+    "DPIHTH": DPIHTH(random_state=0),
+    "DPIHTL": DPIHTL(random_state=0),
+    "DPSLR": DPSLR(random_state=0),
+}
+
+
+@pytest.fixture(scope="module", params=["float32", "float64", "bfloat16", "int8"])
+def table(request):
+    """Features on the card in some dtype, the same values as floats on the host, and responses."""
+    generator = torch.Generator(device="cuda").manual_seed(0)
+    X = torch.randn((N, D), device="cuda", generator=generator, dtype=torch.float64)
+    X = (4 * X).round().clip(-128, 127) if request.param == "int8" else X
+    X = X.to(getattr(torch, request.param))
+    same = (X if X.dtype == torch.float64 else X.float()).cpu().numpy()
+    noise = np.random.default_rng(0).standard_t(2, N)
+    return X, same, same[:, :5].astype(np.float64) @ np.array([2.0, -1.5, 1.0, 1.0, 0.5]) + noise
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_coefficients_have_the_bits_of_the_cpu(table, name):
+    X, same, y = table
+    model = MODELS[name]
+    expected = model.fit(same, y).coef_.copy()
+    assert np.count_nonzero(expected) > 0
+    for stored in (X, X.T.contiguous().T):
+        np.testing.assert_array_equal(model.fit(stored, y).coef_, expected)
+    np.testing.assert_allclose(model.predict(X), model.predict(same), rtol=1e-4, atol=1e-4)
+    if X.dtype != torch.bfloat16:
+        np.testing.assert_array_equal(model.fit(Streamed(X.cpu().numpy()), y).coef_, expected)
+
+
+def test_cupy_arrays_and_responses_on_the_card(table):
+    cupy = pytest.importorskip("cupy", reason="needs CuPy")
+    X, same, y = table
+    if X.dtype == torch.bfloat16:
+        pytest.skip("CuPy has no bfloat16")
+    model = MODELS["pursuit"]
+    expected = model.fit(same, y).coef_.copy()
+    found = model.fit(cupy.from_dlpack(X), torch.tensor(y, device="cuda")).coef_
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(model.fit(X, cupy.asarray(y)).coef_, expected)
+
+
+def test_a_memmap_larger_than_its_buffers(tmp_path, monkeypatch):
+    from dpsparse.engine import cuda
+
+    monkeypatch.setattr(cuda, "BUFFER_BYTES", 2**24)
+    X = np.lib.format.open_memmap(tmp_path / "X.npy", mode="w+", dtype=np.float32, shape=(N, D))
+    X[:] = np.random.default_rng(1).standard_normal((N, D), dtype=np.float32)
+    X.flush()
+    y = X[:, :3].sum(axis=1) + np.random.default_rng(2).standard_t(2, N)
+    model = MODELS["pursuit"]
+    expected = model.fit(np.asarray(X), y).coef_.copy()
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    for room in (0, 3 * 10**7, 10**10):
+        monkeypatch.setattr(cuda, "_free_bytes", lambda _, room=room: room + 4 * 2**24)
+        np.testing.assert_array_equal(model.fit(Streamed(mapped), y).coef_, expected)
+
+
+def test_no_more_than_two_gigabytes_beside_the_features():
+    X = torch.randn((50_000, 50_000), device="cuda")
+    y = np.random.default_rng(0).standard_t(2, len(X))
+    before = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    MODELS["pursuit"].fit(X, y)
+    assert torch.cuda.max_memory_allocated() - before <= 2e9
+
+
+def test_what_is_not_finite_raises_a_constant_text(table):
+    X, _, y = table
+    if X.dtype == torch.int8:
+        pytest.skip("int8 has no NaN")
+    for bad in (float("nan"), float("inf")):
+        hurt = X.clone()
+        hurt[N - 1, D - 1] = bad
+        for model in MODELS.values():
+            with pytest.raises(ValueError, match=r"^Input contains NaN or infinity; the data must be finite"):
+                model.fit(hurt, y)
