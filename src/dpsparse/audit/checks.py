@@ -8,7 +8,7 @@ from dpsparse.audit.floating import check_floating
 from dpsparse.audit.games import check_fits, check_mechanisms, check_secure
 from dpsparse.audit.ledger import check_ledger
 from dpsparse.audit.mutations import MUTATIONS
-from dpsparse.audit.replay import check_loops, check_pursuits
+from dpsparse.audit.replay import check_loops, check_pursuits, check_tuning
 from dpsparse.audit.sources import check_sources
 from dpsparse.audit.terms import check_terms
 from dpsparse.privacy.noise import NotPrivateWarning
@@ -22,6 +22,7 @@ CHECKS = {
     "floating point": check_floating,
     "replay of loops": check_loops,
     "replay of pursuits": check_pursuits,
+    "replay of tuning": check_tuning,
     "mechanism games": check_mechanisms,
     "secure games": check_secure,
     "fit games": check_fits,
