@@ -47,7 +47,11 @@ TUNING = (
     Mutation(
         "a bound from the errors themselves",
         TUNED,
-        {tuning._choose: [("regret_sums(errors, bound)", "regret_sums(errors, np.nanmedian(errors) + 1.0)")]},
+        {
+            tuning._choose: [
+                ("regret_sums(errors, bound)", "regret_sums(errors, 1.0 + np.nanmean(np.minimum(errors, 9.0)))")
+            ]
+        },
     ),
     Mutation("a regret's sensitivity halved", TUNED, {sensitivity.regret: [("return levels", "return levels // 2")]}),
     Mutation(

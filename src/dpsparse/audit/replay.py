@@ -22,6 +22,7 @@ from dpsparse.audit.prices import wrong_price
 from dpsparse.audit.tape import null_record, run, same
 from dpsparse.audit.tuned import TunedPursuit
 from dpsparse.estimators import sparse_regressor
+from dpsparse.privacy import budget
 from dpsparse.privacy.budget import ADJACENCIES
 
 # At this promise the tight account covers every pursuit below, which so commits to its releases in advance.
@@ -47,7 +48,7 @@ PURSUITS = {
     ),
 }
 # Without an intercept, since `null_record` knows rows by their place in the whole table.
-TUNED = {"tune": lambda **o: TunedPursuit(sparsity=2, fit_intercept=False, **PROMISE, **o)}
+TUNED = {"tune": lambda **o: TunedPursuit(sparsity=1, fit_intercept=False, **PROMISE, **o)}
 LOOPS = {
     "DPIHTH": lambda **o: DPIHTH(**LOOP, **o),
     "DPIHTH, largest step": lambda **o: DPIHTH(step=1e100, tau=1e100, radius=1.0, **LOOP, **o),
@@ -70,8 +71,11 @@ def check_loops():
 
 def check_tuning():
     """Replay the choice among candidates in the same way."""
-    # A public function of public numbers, and slow: remembering it changes no result.
-    with replaced(sparse_regressor, schedule_for=lru_cache(sparse_regressor.schedule_for)):
+    # Public functions of public numbers, and slow: remembering them changes no result.
+    with (
+        replaced(budget, rho_from_epsilon=lru_cache(budget.rho_from_epsilon)),
+        replaced(sparse_regressor, schedule_for=lru_cache(sparse_regressor.schedule_for)),
+    ):
         yield from (check_estimator(name, adjacency) for adjacency in ADJACENCIES for name in TUNED)
 
 

@@ -46,7 +46,7 @@ def seen_by_one(items: Sequence[_Item]) -> list[list[_Item]]:
     """For each disjoint part of the rows, in order of time, what can depend on a record that lies in it.
 
     The releases of other parts have a privacy loss of 0 for that record, whatever came before, and may stand anywhere
-    among the others: they add nothing to `gaussian_account`'s induction. So the dearest of these lists bounds the whole.
+    among the others: they add nothing to `gaussian_account`'s induction. So the dearest of these lists bounds all.
     """
     parts: set[int | None] = {item.part for item in items} - {None}
     return [[item for item in items if item.part in (None, part)] for part in parts or {None}]
