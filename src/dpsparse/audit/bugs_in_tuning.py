@@ -28,8 +28,8 @@ TUNING = (
         {
             regrets.regret_sums: [
                 (
-                    "weight_levels(errors - smallest_errors(errors), bound)",
-                    "np.nan_to_num((errors - smallest_errors(errors)) * (WEIGHT_LEVELS / bound))",
+                    "weight_levels(regrets(errors), bound)",
+                    "np.nan_to_num(regrets(errors) * (WEIGHT_LEVELS / bound))",
                 ),
                 ("np.clip(levels, 0, WEIGHT_LEVELS)", "np.rint(np.clip(levels, 0, 2.0**52 / levels.size))"),
             ]
@@ -40,7 +40,7 @@ TUNING = (
         TUNED,
         {
             regrets.regret_sums: [
-                ("errors - smallest_errors(errors)", "errors - np.nanmean(errors[:, np.isfinite(errors).all(axis=0)])")
+                ("regrets(errors), bound", "errors - np.nanmean(errors[:, np.isfinite(errors).all(axis=0)]), bound")
             ]
         },
     ),

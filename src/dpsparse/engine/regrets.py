@@ -15,16 +15,17 @@ def absolute_errors(rows, coefs, intercepts):
     return np.array(errors)
 
 
-def smallest_errors(errors):
-    """The smallest error of each record; NaN where one is NaN."""
-    return errors.min(axis=0)
+@np.errstate(all="ignore")
+def regrets(errors):
+    """Each record's errors less its smallest; NaN where one is NaN."""
+    return errors - errors.min(axis=0)
 
 
 @np.errstate(all="ignore")
 def regret_sums(errors, bound):
     """For each model the sum over records of its regret, as int64; one level stands for bound / 2^16.
 
-    A record's regret is its error less its smallest error, clipped to [0, bound]; it is 0 where an error is NaN.
+    Regrets are clipped to [0, bound]; they are 0 where an error is NaN.
 
     Examples
     --------
@@ -33,5 +34,5 @@ def regret_sums(errors, bound):
     >>> regret_sums(np.array([[1.0, 5.0, np.nan], [1.5, 0.0, 2.0]]), 1.0)
     array([65536, 32768])
     """
-    levels = weight_levels(errors - smallest_errors(errors), bound)
+    levels = weight_levels(regrets(errors), bound)
     return np.clip(levels, 0, WEIGHT_LEVELS).sum(axis=1).astype(np.int64)

@@ -6,11 +6,11 @@ choice.
 Proof. Every fifth row, by position, is held out; which rows these are is public. Part 0, the other rows, is read by the
 candidates' fits alone. Part 1, the rows held out, is read by two picks alone, given the fitted candidates:
 
-1. *The bound*: the median b of the records' smallest errors, by an exponential-mechanism pick on a public grid, with
-   the utility of `sensitivity.quantile_utility`.
-2. *The choice*: with e_j the absolute error of candidate j on a record, its regret is min(e_j - min_k e_k, b), an
-   integer level in [0, 2^16]. A candidate's score is minus the sum of its regrets, of sensitivity 2^16 by
-   `sensitivity.regret`, and the exponential mechanism picks one.
+1. *The bound*. With e_j the absolute error of candidate j on a record, its regret is e_j - min_k e_k. The bound b is an
+   upper quartile, over records, of the largest regret, by an exponential-mechanism pick on a public grid, with the
+   utility of `sensitivity.quantile_utility`.
+2. *The choice*. Regrets are clipped at b, to an integer level in [0, 2^16]. A candidate's score is minus the sum of its
+   regrets, of sensitivity 2^16 by `sensitivity.regret`, and the exponential mechanism picks one.
 
 A record's errors are computed from it and the released coefficients alone, elementwise and in one order. A record
 lies in one part, and pays for that part's releases only (`commitment.seen_by_one`): in part 0 for k fits, which
@@ -18,8 +18,8 @@ compose; in part 1 for the two picks. The commitment to all of these is made, an
 the dearer part, before a row is read; `MeterShare` charges every release to it first. QED.
 
 Regrets order candidates as absolute errors do, since each record's smallest error is taken off all of them, but for the
-clip. They need no room for the noise, however wild: what is clipped is only by how much candidates differ, so that b,
-the size of a good candidate's typical error, is ample, and the choice is far sharper than one by clipped errors.
+clip. They need no room for the noise, however wild: what is clipped is only by how much candidates differ. So b can be
+small, and the choice is far sharper than one by clipped errors.
 
 Each candidate gets 1/k of mu^2, of the tight account. Giving each a k-th of the rows instead, with the whole promise,
 would multiply the noise of the fits by k rather than by its square root.
@@ -149,21 +149,27 @@ def _checked(candidates):
 
 
 def _plan(promise, models, n, d):
-    """Even shares of mu^2 for the fits, and for the two picks as much as the promise holds."""
+    """Even shares of mu^2 for the fits, or of rho where the tight account fails; the two picks get what is held."""
     n_held_out = len(range(HELD_OUT_EVERY - 1, n, HELD_OUT_EVERY))
     mu = promise.mu_per_record * (1 - 1e-9)
     rho = promise.rho_per_record
-    bound = median_share(n_held_out, rho, SIZES, 0.1, 0.5)
+    # A quartile is as near to the end of its grid as a median of half the records.
+    bound = median_share(n_held_out / 2, rho, SIZES, 0.1, 0.5)
     prices = split(rho, {"bound": bound, "choice": 1 - bound})
-    factor = min(1.0, (mu / mu_of_sequence([("pick", price) for price in prices.values()])) ** 2)
+    mu_of_picks = mu_of_sequence([("pick", price) for price in prices.values()])
+    factor = min(1.0, (mu / mu_of_picks) ** 2) if mu_of_picks < math.inf else 1.0
     bound_price, choice_price = (factor * price for price in prices.values())
-    # A k-th of delta, at which any share of a promise still has an epsilon above 0.
-    share = replace(promise, delta=promise.delta / len(models))
-    share = replace(share, epsilon=share.epsilon_spent(math.inf, mu=mu / math.sqrt(len(models))))
-    fits = [model._commitment(share, n - n_held_out, d) for model in models]
     picks = tuple(Price("pick", price, math.sqrt(8 * price), HELD_OUT) for price in (bound_price, choice_price))
-    training = tuple(price for fit in fits for price in in_part(fit, TRAINING))
-    commitment = Commitment((*training, *picks), math.fsum(fit.excess for fit in fits))
+    # A k-th of delta, at which any share of a promise still has an epsilon above 0.
+    count = len(models)
+    share = replace(promise, delta=promise.delta / count)
+    for spent in ({"rho": math.inf, "mu": mu / math.sqrt(count)}, {"rho": rho / count * (1 - 1e-9)}):
+        share = replace(share, epsilon=share.epsilon_spent(**spent))
+        fits = [model._commitment(share, n - n_held_out, d) for model in models]
+        training = tuple(price for fit in fits for price in in_part(fit, TRAINING))
+        commitment = Commitment((*training, *picks), math.fsum(fit.excess for fit in fits))
+        if commitment.is_within(promise):
+            break
     return _Plan(share, bound_price, choice_price, commitment)
 
 
@@ -178,9 +184,9 @@ def _fit_within(model, meter, X, y):
 def _choose(rows, models, meter, plan):
     coefs, intercepts = [model.coef_ for model in models], [model.intercept_ for model in models]
     errors = regrets.absolute_errors(rows, coefs, intercepts)
-    counts = support.counts_at_most(regrets.smallest_errors(errors), SIZES)
-    target = rows.n_records // 2
-    bound = release_quantile(meter, counts, SIZES, target=target, rho=plan.bound_price, name="size of errors")
+    counts = support.counts_at_most(regrets.regrets(errors).max(axis=0), SIZES)
+    target = 3 * rows.n_records // 4
+    bound = release_quantile(meter, counts, SIZES, target=target, rho=plan.bound_price, name="size of regrets")
     scores = -regrets.regret_sums(errors, bound)
     unit = sensitivity.regret(WEIGHT_LEVELS, meter.promise.adjacency)
     return exponential_pick(meter, scores, sensitivity=unit, rho=plan.choice_price, name="choice")
