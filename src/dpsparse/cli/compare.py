@@ -26,7 +26,9 @@ def compare(out, as_json, **shape):
     if out is not None:
         _draw(found, out)
     if as_json:
-        show.as_json({**shape, **found.to_dict(), "out": out})
+        # JSON knows no infinity: null stands for Gaussian noise.
+        df = shape["df"] if shape["df"] < float("inf") else None
+        show.as_json({**shape, "df": df, **found.to_dict(), "out": out})
     else:
         _print(found, shape)
         if out is not None:

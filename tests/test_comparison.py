@@ -1,0 +1,60 @@
+import json
+
+import pytest
+from PIL import Image
+
+from dpsparse import plan
+from dpsparse.cli import main
+from dpsparse.comparison import METHODS, compare
+
+SMALL = ["compare", "--n", "3000", "--d", "20", "--sparsity", "2", "--epsilon", "2", "--repeats", "2"]
+
+
+def test_the_table_shows_every_method_and_the_forecast(capsys):
+    main(SMALL)
+    told = capsys.readouterr().out
+    for method in METHODS:
+        assert method.__name__ in told
+    assert "plan forecast an error of" in told
+    assert "all zeros" in told
+
+
+def test_json_and_picture(capsys, tmp_path):
+    picture = tmp_path / "c.png"
+    main([*SMALL, "--df", "inf", "--correlation", "0.5", "--json", "--out", str(picture)])
+    found = json.loads(capsys.readouterr().out)
+    ours, *others = found["methods"]
+    assert [method["method"] for method in found["methods"]] == [method.__name__ for method in METHODS]
+    assert max(ours["errors"]) < min(min(other["errors"]) for other in others)
+    assert ours["hits"] == [2, 2]
+    assert all(len(method["errors"]) == 2 for method in found["methods"])
+    assert found["forecast_error"] == plan(3_000, 20, 2, 2.0, correlation=0.5).expected_error
+    with Image.open(picture) as image:
+        assert image.width > 600
+
+
+def test_the_forecast_is_near_what_comes_out():
+    found = compare(4_000, 50, 3, 1.0, repeats=4)
+    errors = sorted(found.outcomes[0].errors)
+    assert errors[0] / 3 < found.forecast.expected_error < 3 * errors[-1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--epsilon", "0"], "epsilon=0.0 must be"),
+        (["--sparsity", "21"], "sparsity=21 must be from 1"),
+        (["--df", "0"], "df=0.0 must be above 0"),
+        (["--df", "nan"], "df=nan must be above 0"),
+        (["--correlation", "1"], "correlation=1.0 must lie"),
+        (["--repeats", "0"], "repeats=0 must be at least 1"),
+        (["--n", "100000000"], "n times d must be at most"),
+        (["--out", "picture.txt"], "must end in .png"),
+    ],
+)
+def test_mistakes_take_one_line(capsys, options, message):
+    with pytest.raises(SystemExit):
+        main([*SMALL, *options])
+    told = capsys.readouterr().err.strip().splitlines()
+    assert message in told[-1]
+    assert "Traceback" not in "".join(told)
