@@ -28,7 +28,7 @@ def test_json_and_picture(capsys, tmp_path):
     assert max(ours["errors"]) < min(min(other["errors"]) for other in others)
     assert ours["hits"] == [2, 2]
     assert all(len(method["errors"]) == 2 for method in found["methods"])
-    assert found["forecast_error"] == plan(3_000, 20, 2, 2.0, correlation=0.5).expected_error
+    assert found["forecast_error"] == pytest.approx(plan(3_000, 20, 2, 2.0, correlation=0.5).expected_error)
     with Image.open(picture) as image:
         assert image.width > 600
 

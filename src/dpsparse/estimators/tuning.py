@@ -99,8 +99,8 @@ def tune(candidates, X, y):
     Notes
     -----
     A choice is not free: with k candidates each fit has the noise of sqrt(k) times less epsilon, and a fifth fewer
-    rows. Two to four candidates that differ much are worth it, a fine grid is not. For the number of features alone,
-    ``sparsity="auto"`` costs nothing.
+    rows. Two to four candidates that differ much are worth it, a fine grid is not. For the number of features alone
+    ``sparsity="auto"`` does better.
 
     Examples
     --------
