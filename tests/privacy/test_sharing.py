@@ -22,6 +22,8 @@ def test_a_record_pays_for_its_own_part_and_for_what_reads_all_rows():
     prices = (Price("pick", 0.001), *in_part(Commitment(PRICES), 0), *in_part(Commitment(PRICES[:1]), 1))
     whole = Commitment(prices)
     assert [len(seen) for seen in seen_by_one(prices)] == [4, 2]
+    last = Price("pick", 0.001)
+    assert [seen[-1] for seen in seen_by_one((*prices, last))] == [last, last]
     assert whole.mu == mu_of_sequence([("pick", 0.001), *((price.kind, price.rho) for price in PRICES)])
     assert whole.rho == pytest.approx(0.025)
     exact, errors = exact_delta([("pick", 0.001), *((price.kind, price.rho) for price in PRICES)], [0.1, 0.5])

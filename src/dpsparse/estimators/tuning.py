@@ -28,6 +28,7 @@ would multiply the noise of the fits by k rather than by its square root.
 import math
 from collections import namedtuple
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from sklearn.base import clone
@@ -37,6 +38,7 @@ from dpsparse.algorithms.schedule import SIZES, median_share
 from dpsparse.engine import regrets, support
 from dpsparse.engine.fixed_point import WEIGHT_LEVELS
 from dpsparse.engine.rows import rows_of
+from dpsparse.estimators._public_units import public_units
 from dpsparse.estimators._spending import reserved
 from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
 from dpsparse.privacy import sensitivity
@@ -76,9 +78,9 @@ class _Plan:
 def tune(candidates, X, y):
     """Fit every candidate and choose one by a private score on rows held out, all for one promise.
 
-    The candidates state the promise of the whole: each gets a share of it, and none more than one fit would cost. Every
-    fifth row is held out for the choice, so shuffle rows of which every fifth is special. The list of candidates must
-    be public: made without a look at these records.
+    The candidates state the promise of the whole, and each gets a share of it. Every fifth row is held out for the
+    choice, so shuffle rows of which every fifth is special. The list of candidates must be public: made without a look
+    at these records.
 
     Parameters
     ----------
@@ -118,10 +120,13 @@ def tune(candidates, X, y):
         raise ValueError(f"X has {n} rows; tune needs at least {2 * HELD_OUT_EVERY}, to fit and to choose")
     meter = lead._open_meter(n)
     about = {"estimator": "tune", "n_records": n, "candidates": len(models)}
-    plan = _plan(meter.promise, models, n, d)
-    with reserved(lead.ledger, lead.dataset, meter, lambda p: _plan(p, models, n, d).commitment, **about):
+    planned = lru_cache(lambda promise: _plan(promise, models, n, d))
+    with reserved(lead.ledger, lead.dataset, meter, lambda promise: planned(promise).commitment, **about):
         table, response = lead._validated(X, y, (n, d))
+        for model in models:
+            public_units(model.feature_center, model.feature_scale, getattr(lead, "feature_names_in_", range(d)))
         lead._warn_if_weak(meter)
+    plan = planned(meter.promise)
     training = np.flatnonzero(np.arange(n) % HELD_OUT_EVERY != HELD_OUT_EVERY - 1)
     # A data frame keeps its names, which candidates may need.
     X = _safe_indexing(X, training) if hasattr(lead, "feature_names_in_") else table[training]

@@ -5,7 +5,7 @@ ledger can reserve it first, and the tight account, which needs to know what com
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, Protocol, TypeVar
@@ -42,14 +42,21 @@ def total(items: Iterable[Priced], price: str) -> float:
     return math.fsum(common) + max((math.fsum(prices) for prices in by_part.values()), default=0.0)
 
 
-def seen_by_one(items: Sequence[_Item]) -> list[list[_Item]]:
+def seen_by_one(items: Iterable[_Item]) -> list[list[_Item]]:
     """For each disjoint part of the rows, in order of time, what can depend on a record that lies in it.
 
     The releases of other parts have a privacy loss of 0 for that record, whatever came before, and may stand anywhere
     among the others: they add nothing to `gaussian_account`'s induction. So the dearest of these lists bounds all.
     """
-    parts: set[int | None] = {item.part for item in items} - {None}
-    return [[item for item in items if item.part in (None, part)] for part in parts or {None}]
+    common: list[_Item] = []
+    by_part: dict[int, list[_Item]] = {}
+    for item in items:
+        if item.part is None:
+            for seen in (common, *by_part.values()):
+                seen.append(item)
+        else:
+            by_part.setdefault(item.part, list(common)).append(item)
+    return list(by_part.values()) or [common]
 
 
 @dataclass(frozen=True)

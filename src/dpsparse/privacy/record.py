@@ -159,7 +159,7 @@ class PrivacyRecord:
 
         Every release enters as what was proved of it, zCDP to a person. Of disjoint parts of the rows the dearest
         stands for all: all curves are rho times the order, so it is dearest at every order. dp-accounting's epsilon is
-        an upper bound on the true one, and up to a tenth above `epsilon`, which may rest on the tighter Gaussian
+        an upper bound on the true one, about a tenth above `epsilon`, which may rest on the tighter Gaussian
         account or on pure differential privacy. Give the accountant fine orders.
 
         Returns
