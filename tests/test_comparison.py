@@ -37,7 +37,7 @@ def test_json_and_picture(capsys, tmp_path):
     ("options", "message"),
     [
         (["--epsilon", "0"], "epsilon=0.0 must be"),
-        (["--sparsity", "21"], "sparsity=21 must be from 1"),
+        (["--sparsity", "21"], "sparsity=21 must be at most d=20"),
         (["--df", "0"], "df=0.0 must be above 0"),
         (["--df", "nan"], "df=nan must be above 0"),
         (["--correlation", "1"], "correlation=1.0 must lie"),

@@ -73,6 +73,8 @@ def plan(n, d, sparsity, epsilon, delta=None, *, noise_scale=1.0, correlation=0.
     for name, value in (("n", n), ("d", d), ("sparsity", sparsity)):
         if not isinstance(value, numbers.Real) or not value >= 1 or value != int(value):
             raise ValueError(f"{name}={value!r} must be a whole number of at least 1")
+    if sparsity > d:
+        raise ValueError(f"sparsity={sparsity!r} must be at most d={d!r}, the number of features")
     if not noise_scale > 0:
         raise ValueError(f"noise_scale={noise_scale!r} must be above 0; 1 measures errors in units of the noise")
     if not 0 <= correlation < 1:

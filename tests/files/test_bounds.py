@@ -30,7 +30,7 @@ def test_a_good_file(tmp_path):
     bounds = bounds_of(tmp_path, GOOD)
     age, *regions = bounds.features(NAMES, "cost")
     assert (age.name, age.center, age.scale) == ("age", 50.0, 15.0)
-    assert [region.name for region in regions] == ["region=north", "region=south", "region=east", "region=west"]
+    assert [region.name for region in regions] == ["region=south", "region=east", "region=west"]  # north: baseline
     assert regions[0].center == 0.25
     assert regions[0].scale == pytest.approx(0.433, abs=1e-3)
     assert (bounds.response_center, bounds.response_scale) == (None, 300.0)
@@ -80,7 +80,7 @@ def test_a_bad_file_is_refused_in_one_line(tmp_path, text, message):
         (Bounds(columns={"cost": (0.0, 1.0)}), "'cost' is the target"),
         (Bounds(default=None), "'id' has no bounds"),
         (Bounds(drop=("id", "age", "region")), "no column is left"),
-        (Bounds(columns={"region": ["a", "b"]}), "the same name"),
+        (Bounds(columns={"region": ["b", "a"]}), "the same name"),
     ],
 )
 def test_bounds_that_do_not_fit_the_data(bounds, message):
@@ -100,18 +100,22 @@ def test_the_template_knows_names_and_kinds_alone_and_must_be_filled_in(tmp_path
     assert found["columns"] == {
         "id": {"low": "?", "high": "?"},
         'a "b\\c': {"low": "?", "high": "?"},
-        "région": {"categories": ["?"]},
+        "région": {"low": "?", "high": "?"},  # a CSV file does not say, and its values are not asked
     }
     with pytest.raises(FileError, match="not filled in yet"):
         bounds_of(tmp_path, text)
-    filled = text.replace('["?"]', '["qzx", "other"]').replace('low = "?"', "low = 0").replace('high = "?"', "high = 1")
-    assert len(bounds_of(tmp_path, filled).features(open_table(data).names, "cost")) == 4
+    filled = text.replace('low = "?"', "low = 0").replace('high = "?"', "high = 1")
+    assert len(bounds_of(tmp_path, filled).features(open_table(data).names, "cost")) == 3
+    # One record more cannot change it, whatever its values.
+    data.write_text(data.read_text() + "text,text,3,text\n")
+    assert template(open_table(data), "cost") == text
 
 
 def test_features_are_read_in_their_own_units(tmp_path):
     data = tmp_path / "data.csv"
-    data.write_text("id,age,region,cost\n1,30,west,100\n2,50,north,200\n")
+    data.write_text("id,age,region,cost\n1,30,west,100\n2,50,north,200\n3,40,moon,50\n")
     features = bounds_of(tmp_path, GOOD).features(NAMES, "cost")
     X, y = read_features(open_table(data), features, "cost")
-    assert X.tolist() == [[30, 0, 0, 0, 1], [50, 1, 0, 0, 0]]
-    assert y.tolist() == [100, 200]
+    # Text that is no public category counts as the baseline: an error would tell that some record has it.
+    assert X.tolist() == [[30, 0, 0, 1], [50, 0, 0, 0], [40, 0, 0, 0]]
+    assert y.tolist() == [100, 200, 50]

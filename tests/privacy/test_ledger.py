@@ -172,10 +172,10 @@ def test_the_file_is_its_owners_and_durable(ledger):
     path = ledger._url.database
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
     with sqlite3.connect(path) as connection:
-        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
     connection.close()
     with ledger._store._engine.connect() as connection:
-        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 3  # EXTRA
 
 
 def test_files_that_are_no_ledger_are_told_apart(ledger, tmp_path):

@@ -136,8 +136,8 @@ FITS = (
         {
             pursuit._Pursuit.finish: [
                 (
-                    "self.estimate.standard_errors[self.constants :]",
-                    "self.estimate.standard_errors[self.constants :] * np.median(np.abs(self.residuals()))",
+                    "self._settled_errors(picks)",
+                    "self._settled_errors(picks) * np.median(np.abs(self.residuals()))",
                 )
             ]
         },

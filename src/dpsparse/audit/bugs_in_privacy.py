@@ -221,6 +221,13 @@ LEDGER = (
     Mutation(
         "any account admits",
         "ledger",
-        {odometer.Odometer.admits: [("alone = not self.costs and", "alone =")]},
+        {
+            odometer.Odometer.admits: [
+                (
+                    "self._share(self.account_with(cost), (*self.costs, cost)) <= 1",
+                    "any(self._share(account, (cost,)) <= 1 for account in ACCOUNTS)",
+                )
+            ]
+        },
     ),
 )

@@ -8,6 +8,7 @@ from dpsparse.audit.floating import check_floating
 from dpsparse.audit.games import check_fits, check_mechanisms, check_secure
 from dpsparse.audit.ledger import check_ledger
 from dpsparse.audit.mutations import MUTATIONS
+from dpsparse.audit.patching import StaleEdit
 from dpsparse.audit.replay import check_loops, check_pursuits, check_tuning
 from dpsparse.audit.sources import check_sources
 from dpsparse.audit.terms import check_terms
@@ -76,11 +77,14 @@ def run_check(name, *, long=False):
 
 def hunt(mutation):
     """Plant a bug and run the checks, the likeliest first, until one notices."""
-    with mutation.planted():
-        for name in sorted(AGAINST_BUGS, key=lambda name: name != mutation.check):
-            for finding in run_check(name):
-                if not finding.good:
-                    return Catch(mutation.name, name, f"{finding.mechanism}: {finding.found}")
+    try:
+        with mutation.planted():
+            for name in sorted(AGAINST_BUGS, key=lambda name: name != mutation.check):
+                for finding in run_check(name):
+                    if not finding.good:
+                        return Catch(mutation.name, name, f"{finding.mechanism}: {finding.found}")
+    except StaleEdit as stale:
+        return Catch(mutation.name, None, str(stale))
     return Catch(mutation.name, None, "no check noticed")
 
 

@@ -6,6 +6,10 @@ import inspect
 import textwrap
 
 
+class StaleEdit(LookupError):
+    """An edit whose piece of source is no longer there."""
+
+
 @contextlib.contextmanager
 def replaced(owner, **values):
     """Set attributes of a module or class."""
@@ -31,7 +35,7 @@ def rewritten(function, *edits):
     source = textwrap.dedent(inspect.getsource(plain))
     for old, new in edits:
         if source.count(old) != 1:
-            raise LookupError(f"{plain.__qualname__} holds {old!r} {source.count(old)} times, not once")
+            raise StaleEdit(f"{plain.__qualname__} holds {old!r} {source.count(old)} times, not once")
         source = source.replace(old, new)
     lines = source.splitlines()
     while not lines[0].startswith("def "):

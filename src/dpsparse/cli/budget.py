@@ -21,13 +21,14 @@ def budget():
 @click.option("--epsilon", type=float, required=True, help="What a person is promised over all fits.")
 @click.option("--delta", type=float, required=True, help="Its slack; below 1 / (number of records).")
 @click.option("--adjacency", default="replace-one", show_default=True, help="replace-one or zero-out-one.")
+@click.option("--records-per-person", type=int, default=1, show_default=True, help="The most rows one person has.")
 @_as_json
-def grant(ledger, dataset, epsilon, delta, adjacency, as_json):
+def grant(ledger, dataset, epsilon, delta, adjacency, records_per_person, as_json):
     """Grant DATASET its budget, once; the same grant again changes nothing."""
     from dpsparse.privacy.ledger import PrivacyLedger
 
     books = PrivacyLedger(ledger)
-    books.grant(dataset, epsilon=epsilon, delta=delta, adjacency=adjacency)
+    books.grant(dataset, epsilon=epsilon, delta=delta, adjacency=adjacency, records_per_person=records_per_person)
     _show(books.book(), [dataset], as_json)
 
 
@@ -102,6 +103,7 @@ def _show(book, datasets, as_json):
         row = [name, *numbers, bar, str(values["fits"]), values["account"] or "", values["adjacency"]]
         table.add_row(*_plain(*row))
     _print(table)
+    click.echo("Spent and left are each by themselves: fits together cost less than their sum.")
     click.echo(f"head {book.head}")
 
 

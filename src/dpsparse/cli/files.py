@@ -12,11 +12,11 @@ def _out(text):
     return click.option("--out", type=click.Path(), help=text)
 
 
-def _writing(out, *inputs):
+def _writing(out, *inputs, replace=True):
     """The stream of `--out`, opened at once; None where there is no `--out`."""
     from dpsparse.files.atomic import atomic_file
 
-    return nullcontext() if out is None else atomic_file(out, inputs)
+    return nullcontext() if out is None else atomic_file(out, inputs, replace)
 
 
 class _Sparsity(click.ParamType):
@@ -33,6 +33,22 @@ def _collected(notes):
         warnings.simplefilter("always")
         yield
     notes += [str(warning.message) for warning in caught if warning.category is UserWarning]
+
+
+@contextmanager
+def _explained(data, ledger, not_finite):
+    """Say what a cell that is no number looks like in a file, and where to look after an interrupted fit."""
+    try:
+        yield
+    except ValueError as error:
+        if str(error) != not_finite:
+            raise
+        text = "text where a number is due counts as NaN, and a column of text needs its categories in the bounds file"
+        raise ValueError(f"{data}: {error}; {text}") from None
+    except KeyboardInterrupt:
+        if ledger is not None:
+            click.echo(f"dpsparse: what was charged stays spent; see: dpsparse budget history {ledger}", err=True)
+        raise
 
 
 @click.command(short_help="Fit privately on a table.")
@@ -55,6 +71,7 @@ def fit(data, target, epsilon, sparsity, delta, bounds, records_per_person, ledg
     """
     from dpsparse import PrivateSparseRegressor
     from dpsparse.cli import show
+    from dpsparse.estimators._validation import NOT_FINITE
     from dpsparse.files.bounds import Bounds, read_bounds
     from dpsparse.files.features import read_features
     from dpsparse.files.model import linear_model
@@ -71,10 +88,10 @@ def fit(data, target, epsilon, sparsity, delta, bounds, records_per_person, ledg
             "no --bounds: every column is taken as publicly standardised (centre 0, scale 1); "
             f"if they are not, effects are lost, so start with: dpsparse bounds init {data}"
         )
-    # Opened before anything is spent: a model that cannot be saved is not fitted.
-    with _writing(out, data, *([] if bounds is None else [bounds])) as stream:
+    # Opened before anything is spent: a model that cannot be saved is not fitted, and none that was paid for is lost.
+    with _writing(out, data, *([] if bounds is None else [bounds]), replace=False) as stream:
         X, y = read_features(table, features, target)
-        with _collected(notes):
+        with _collected(notes), _explained(data, ledger, NOT_FINITE):
             estimator = PrivateSparseRegressor(
                 sparsity=sparsity,
                 epsilon=epsilon,
@@ -118,7 +135,7 @@ def init(data, target, out, as_json):
     from dpsparse.files.bounds import template
     from dpsparse.files.tables import open_table
 
-    with _writing(out, data) as stream:
+    with _writing(out, data, replace=False) as stream:
         table = open_table(data)
         text = template(table, target)
         if stream is not None:

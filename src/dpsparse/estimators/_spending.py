@@ -34,15 +34,18 @@ def reserved(ledger, dataset, meter, commitment_for, **about):
     ledger = PrivacyLedger(ledger)
     promise = meter.promise
     try:
-        reservation = ledger.reserve(dataset, commitment.cost(promise), adjacency=promise.adjacency, **about)
+        about |= {"adjacency": promise.adjacency, "records_per_person": promise.records_per_person}
+        reservation = ledger.reserve(dataset, commitment.cost(promise), **about)
     except BudgetExceeded as refusal:
         fits = _largest_epsilon(ledger.balance(dataset), promise, commitment_for)
         remedy = f"epsilon={fits:g} would fit" if fits else "at this delta no useful epsilon would fit"
+        granted = ledger.balance(dataset).grant.delta
+        remedy += f", more at delta={granted:g}, the grant's" if promise.delta > granted else ""
         raise BudgetExceeded(f"{refusal}; {remedy}") from None
     meter.hold(reservation)
     try:
         yield
-    except Exception as error:
+    except BaseException as error:
         try:
             reservation.refund()
         except LedgerError as trouble:

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import validate_data
 
-NOT_FINITE = "Input contains NaN or infinity; the data must be finite: drop or impute such records first"
+NOT_FINITE = "Input contains NaN or infinity; the data must be finite: drop such records or fill in public constants"
 NOT_NUMBERS = "every entry, as float()'s argument must be a string or a real number; encode other objects first"
 NOT_NUMERIC = "Input could not be converted to numbers; encode text and categories as numbers first"
 BROKEN_SPARSE = "Input is a sparse matrix with inconsistent or out-of-range indices; rebuild it from its triplets"

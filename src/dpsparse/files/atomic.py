@@ -9,7 +9,7 @@ from dpsparse.files.strict import FileError
 
 
 @contextmanager
-def atomic_file(path, inputs=()):
+def atomic_file(path, inputs=(), replace=True):
     """A binary stream that becomes the file `path` once the block ends well, and vanishes if it does not.
 
     The stream is opened at once, so that a path that cannot be written is refused before any work is done.
@@ -20,6 +20,8 @@ def atomic_file(path, inputs=()):
         Where the file will be; one that is there is replaced.
     inputs : iterable of str or path
         Files that must not be overwritten.
+    replace : bool
+        Whether a file that is there may be replaced. A database, which may be a ledger, never is.
 
     Examples
     --------
@@ -41,6 +43,10 @@ def atomic_file(path, inputs=()):
         with _opened(temporary, path) as stream:
             if target.exists() and not (target.is_file() and os.access(target, os.W_OK)):
                 raise FileError(f"cannot write {path}: it is a folder, a device or read-only; choose another name")
+            if target.exists() and not replace:
+                raise FileError(f"cannot write {path}: it exists; choose another name, or move it away first")
+            if target.exists() and _is_database(target):
+                raise FileError(f"cannot write {path}: it is a database, maybe a ledger; choose another name")
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
@@ -48,6 +54,11 @@ def atomic_file(path, inputs=()):
     finally:
         with suppress(OSError):
             temporary.unlink()
+
+
+def _is_database(path):
+    with open(path, "rb") as file:
+        return file.read(16) == b"SQLite format 3\0"
 
 
 def write_file(path, content):

@@ -11,7 +11,7 @@
     scale = 15.0
 
     [columns.region]
-    categories = ["north", "south"]        # text: every public category
+    categories = ["north", "south"]        # text: the public categories, the baseline first
 
     [response]                             # optional: learned privately otherwise
     center = 1000.0                        # the median
@@ -36,6 +36,7 @@ _ADVICE = """\
 #
 # low, high: the range in which about 95 % of people lie; or give center and scale instead, near the mean and the
 # standard deviation. The promise holds even where they are wrong; accuracy suffers.
+# A column of text: categories = ["a", "b"] instead, the public ones, the baseline first; other text counts as it.
 # Delete the section of a column for which [default] is right, and of the column you pass as --target.
 
 # Columns to leave out, such as identifiers.
@@ -80,7 +81,7 @@ class Bounds:
         >>> from dpsparse.files.bounds import Bounds
         >>> bounds = Bounds(columns={"age": (50.0, 15.0), "sex": ["f", "m"]}, drop=("id",))
         >>> [feature.name for feature in bounds.features(["id", "age", "sex", "cost"], target="cost")]
-        ['age', 'sex=f', 'sex=m']
+        ['age', 'sex=m']
         """
         present, dropped = set(names), {target, *self.drop}
         for name in (*self.columns, *self.drop):

@@ -32,16 +32,19 @@ class Feature:
 
 
 def one_hot(column, categories):
-    """A 0/1 feature for each public category, centred and scaled as if all were equally common.
+    """A 0/1 feature for each public category but the first, centred and scaled as if all were equally common.
+
+    The first is the baseline, to which effects are relative: with a feature for every category the effects would be
+    known only up to a constant. Text that is none of the categories counts as the baseline.
 
     Examples
     --------
     >>> from dpsparse.files.features import one_hot
-    >>> [feature.name for feature in one_hot("region", ["north", "south"])]
-    ['region=north', 'region=south']
+    >>> [feature.name for feature in one_hot("region", ["north", "south", "west"])]
+    ['region=south', 'region=west']
     """
     share = 1 / len(categories)
-    return [Feature(column, share, math.sqrt(share * (1 - share)), category) for category in categories]
+    return [Feature(column, share, math.sqrt(share * (1 - share)), category) for category in categories[1:]]
 
 
 def read_features(table, features, target=None):
@@ -52,7 +55,7 @@ def read_features(table, features, target=None):
     table : Table
         The file.
     features : sequence of Feature
-        What to read. Categories of one column must all be among them: others in the file are an error.
+        What to read. Text of a column that is none of its categories among them is 0 in all of these.
     target : str or None
         The column of responses.
 

@@ -5,7 +5,6 @@ errors, so whatever they raise is replaced by a text of ours, and their warnings
 """
 
 import os
-import re
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
@@ -77,7 +76,7 @@ class Table:
                 raise FileError(f"{self.path} has no column {quoted(name)}")
 
     def text_columns(self):
-        """The names of the columns that hold text."""
+        """The names of the columns that hold text by the file's own schema; a CSV file has none, and says nothing."""
         with self._readable():
             return self._text_columns()
 
@@ -96,7 +95,8 @@ class Table:
         ndarray of shape (n_records, len(numbers))
             The numbers, in the order asked for.
         dict of str to ndarray
-            For each column of text the position of each record's category.
+            For each column of text the position of each record's category, -1 for any other text and for none. An error
+            would answer, for any list of categories, whether some record has another.
         """
         self.require([*numbers, *categories])
         with self._readable():
@@ -122,12 +122,7 @@ class ArrowTable(Table):
         codes = {}
         for name, public in categories.items():
             found = compute.index_in(columns[name].cast(string()), value_set=pyarrow.array(public, string()))
-            if found.null_count:
-                raise FileError(
-                    f"{self.path}: column {quoted(name)} has a missing value or a category that is not public; "
-                    "list every category in the bounds file"
-                )
-            codes[name] = found.to_numpy()
+            codes[name] = found.fill_null(-1).to_numpy()
         return matrix, codes
 
     def not_numbers(self, name):
@@ -149,6 +144,9 @@ class CsvTable(ArrowTable):
 
     kind = "CSV"
 
+    def _text_columns(self):
+        return []
+
     def _schema(self):
         from pyarrow import csv
 
@@ -164,20 +162,35 @@ class CsvTable(ArrowTable):
 
     def _arrow(self, numbers, categories):
         import pyarrow
+
+        text = dict.fromkeys(categories, pyarrow.string())
+        try:
+            return self._converted(dict.fromkeys(numbers, pyarrow.float64()) | text)
+        except pyarrow.ArrowInvalid as error:
+            if "CSV conversion error" not in str(error):
+                raise
+        # Some cell is no number. It becomes NaN, which a fit refuses with one constant text whatever the column.
+        columns = self._converted(dict.fromkeys(numbers, pyarrow.string()) | text)
+        for name in numbers:
+            values = pyarrow.array([_number(cell) for cell in columns[name].to_pylist()], pyarrow.float64())
+            columns = columns.set_column(columns.schema.get_field_index(name), name, values)
+        return columns
+
+    def _converted(self, types):
         from pyarrow import csv
 
-        types = dict.fromkeys(numbers, pyarrow.float64()) | dict.fromkeys(categories, pyarrow.string())
-        try:
-            return csv.read_csv(
-                self.path,
-                parse_options=csv.ParseOptions(newlines_in_values=True),
-                convert_options=csv.ConvertOptions(column_types=types, include_columns=list(types)),
-            )
-        except pyarrow.ArrowInvalid as error:
-            column = re.match(r"In CSV column #(\d+): CSV conversion error to double", str(error))
-            if column is None:
-                raise
-        raise self.not_numbers(self.names[int(column[1])])
+        return csv.read_csv(
+            self.path,
+            parse_options=csv.ParseOptions(newlines_in_values=True),
+            convert_options=csv.ConvertOptions(column_types=types, include_columns=list(types)),
+        )
+
+
+def _number(text):
+    try:
+        return float("" if text is None or "_" in text else text)
+    except ValueError:
+        return float("nan")
 
 
 def _parses(text):

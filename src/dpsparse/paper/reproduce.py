@@ -130,15 +130,19 @@ def reproduce_parts(parts, *, quick, repeats, jobs, out, console=None):
         console.print(f"[bold]{part} is left out[/]: {reason}", highlight=False)
     Path(out).mkdir(parents=True, exist_ok=True)
     columns = (TextColumn("fits"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console) as bar:
-        task = bar.add_task("fits")
-        results = run_all(
-            tuple(part for part in chosen if part not in left_out),
-            size_of(quick, repeats),
-            out,
-            jobs,
-            lambda done, total: bar.update(task, completed=done, total=total),
-        )
+    try:
+        with Progress(*columns, console=console) as bar:
+            task = bar.add_task("fits")
+            results = run_all(
+                tuple(part for part in chosen if part not in left_out),
+                size_of(quick, repeats),
+                out,
+                jobs,
+                lambda done, total: bar.update(task, completed=done, total=total),
+            )
+    except KeyboardInterrupt:
+        console.print("Stopped; the same command goes on from here.")
+        raise
     options = "".join([" --quick" * quick, f" --repeats {repeats}" if repeats else ""])
     words = "all" if "all" in asked else " ".join(chosen)
     verdicts = write_all(results, out, f"dpsparse reproduce {words}{options}", left_out)

@@ -4,12 +4,14 @@ A file is written whole or not at all, in a folder named by the digest of everyt
 code and the versions of the libraries. Workers compute in one thread each: no number depends on how many there are.
 """
 
+import contextlib
 import hashlib
 import importlib.metadata
 import json
 import multiprocessing
 import os
 import platform
+import signal
 import threading
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from pathlib import Path
@@ -72,12 +74,26 @@ class Store:
             while queue or weights:
                 while queue and len(weights) < 2 * jobs:
                     task = queue.pop(0)
-                    weights[pool.submit(_run_and_write, task, self.path(task))] = task.weight
+                    with _deaf_children():
+                        weights[pool.submit(_run_and_write, task, self.path(task))] = task.weight
                 for future in wait(weights, return_when=FIRST_COMPLETED).done:
                     future.result()
                     advance(weights.pop(future))
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextlib.contextmanager
+def _deaf_children():
+    """Processes started here do not hear Ctrl-C: the parent ends them, in good order."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _start_worker():

@@ -31,6 +31,9 @@ from dpsparse.privacy.ledger_store import LedgerStore
 from dpsparse.privacy.odometer import Cost, Odometer, round_down
 from dpsparse.privacy.record import BudgetExceeded
 
+# A thousandth of it is still a number.
+_LEAST_DELTA = 1e-100
+
 
 class PrivacyLedger:
     """Budgets of datasets in a SQLite file or a database, which fits reserve from and charge.
@@ -64,7 +67,15 @@ class PrivacyLedger:
         """The URL, its password hidden."""
         return self._url.render_as_string(hide_password=True)
 
-    def grant(self, dataset: str, *, epsilon: float, delta: float, adjacency: Adjacency = "replace-one") -> Odometer:
+    def grant(
+        self,
+        dataset: str,
+        *,
+        epsilon: float,
+        delta: float,
+        adjacency: Adjacency = "replace-one",
+        records_per_person: int = 1,
+    ) -> Odometer:
         """Grant a dataset its budget, once.
 
         The same grant again does nothing. Another is refused: a budget that is raised after results were
@@ -78,6 +89,8 @@ class PrivacyLedger:
             What a person is promised over all fits.
         adjacency : {"replace-one", "zero-out-one"}
             Which tables the promise covers; fits must ask for the same.
+        records_per_person : int, default=1
+            The most records one person has; fits must ask for as many or more.
 
         Returns
         -------
@@ -85,17 +98,23 @@ class PrivacyLedger:
             The dataset's balance.
         """
         _check_name(dataset)
-        asked = Promise(float(epsilon), float(delta), adjacency)
+        if not delta >= _LEAST_DELTA:
+            raise ValueError(f"delta={delta!r} must be at least {_LEAST_DELTA:g}; 1e-6 is common")
+        asked, people = Promise(float(epsilon), float(delta), adjacency), int(records_per_person)
+        if people < 1:
+            raise ValueError(f"records_per_person={records_per_person!r} must be a whole number of at least 1")
 
         def decide(events: list[Event]) -> Event | None:
             book = Book(events)
             if dataset not in book.odometers:
-                details = {"epsilon": asked.epsilon, "delta": asked.delta, "adjacency": adjacency, "at": _now()}
-                return book.write(dataset, None, "grant", details)
-            if (given := book.odometers[dataset].grant) != asked:
+                details = {"epsilon": asked.epsilon, "delta": asked.delta, "adjacency": adjacency}
+                return book.write(dataset, None, "grant", {**details, "records_per_person": people, "at": _now()})
+            given, given_people = book.odometers[dataset].grant, book.records_per_person[dataset]
+            if (given, given_people) != (asked, people):
                 raise ValueError(
                     f"dataset {dataset!r} was granted epsilon={given.epsilon:g}, delta={given.delta:g}, "
-                    f"{given.adjacency}; a budget changed later is no promise: use a new name for new records"
+                    f"{given.adjacency}, {given_people} records a person; a budget changed later is no promise: "
+                    "use a new name for new records"
                 )
             return None
 
@@ -135,7 +154,9 @@ class PrivacyLedger:
             raise LedgerError("the ledger does not contain this head: events were removed or rewritten")
         return book.head
 
-    def reserve(self, dataset: str, cost: Cost, *, adjacency: str, **about: Any) -> "Reservation":
+    def reserve(
+        self, dataset: str, cost: Cost, *, adjacency: str, records_per_person: int = 1, **about: Any
+    ) -> "Reservation":
         """Hold room for one fit, durably, before it reads the data.
 
         Parameters
@@ -146,6 +167,8 @@ class PrivacyLedger:
             What the fit costs a person.
         adjacency : str
             The neighbouring relation of that cost.
+        records_per_person : int, default=1
+            The most records of a person whom that cost is for.
         **about
             Public facts for the history.
 
@@ -166,6 +189,12 @@ class PrivacyLedger:
                 raise ValueError(
                     f"dataset {dataset!r} was granted for adjacency={odometer.grant.adjacency!r}, not {adjacency!r}"
                 )
+            most = book.records_per_person[dataset]
+            if records_per_person < most:
+                raise ValueError(
+                    f"dataset {dataset!r} was granted for people with up to {most} records; "
+                    f"records_per_person={records_per_person} promises them less"
+                )
             if not odometer.admits(cost):
                 raise BudgetExceeded(
                     f"dataset {dataset!r} has epsilon {round_down(odometer.epsilon_left):g} of "
@@ -173,7 +202,8 @@ class PrivacyLedger:
                     f"({odometer.account_with(cost)} account); this fit of epsilon={cost.epsilon:g} at "
                     f"delta={cost.delta:.3g} needs more"
                 )
-            details = {**cost_details(cost), **about, "account": odometer.account_with(cost), "at": _now()}
+            details = {**about, **cost_details(cost), "records_per_person": int(records_per_person), "at": _now()}
+            details["account"] = odometer.account_with(cost)
             return book.write(dataset, fit, "reserve", details)
 
         self._store.append(decide)
@@ -208,6 +238,7 @@ class Reservation:
     def __init__(self, store: LedgerStore, dataset: str, fit: str) -> None:
         self.fit = fit
         self._store, self._dataset = store, dataset
+        self._process = os.getpid()
         self._charged = False
 
     def charge(self) -> None:
@@ -221,6 +252,10 @@ class Reservation:
         self._settle("refund", "refunded")
 
     def _settle(self, kind: str, state: str) -> None:
+        # What is already settled is taken for one's own lost commit: a forked copy must not pass for it.
+        if os.getpid() != self._process:
+            raise LedgerError("a reservation can be settled only by the process that made it")
+
         def decide(events: list[Event]) -> Event | None:
             book = Book(events)
             if self.fit in book.fits and book.fits[self.fit].state == state:
@@ -245,7 +280,11 @@ def _url_of(location: object) -> URL:
     except (ArgumentError, ValueError):
         # SQLAlchemy would quote the URL, and with it a password.
         raise ValueError("ledger: the URL could not be read; write postgresql://user@host/database") from None
+    if any("pass" in key.lower() for key in url.query):
+        raise ValueError("ledger: no password in the URL's query; write user:password@host, or use ~/.pgpass")
     if backend == "sqlite":
+        if url.query:
+            raise ValueError("ledger: an SQLite URL takes no query; name the file, as in sqlite:///budget.db")
         if url.database in (None, "", ":memory:"):
             raise ValueError("ledger: a budget must outlive the process; name a file, as in sqlite:///budget.db")
         return url.set(database=os.path.abspath(str(url.database)))

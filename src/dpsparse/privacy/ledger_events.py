@@ -110,7 +110,8 @@ class Book:
     --------
     >>> from dpsparse.privacy.ledger_events import Book
     >>> book = Book([])
-    >>> granted = book.write("trial-7", None, "grant", {"epsilon": 1.0, "delta": 1e-6, "adjacency": "replace-one"})
+    >>> granted = book.write("trial-7", None, "grant", {"epsilon": 1.0, "delta": 1e-6, "adjacency": "replace-one",
+    ...     "records_per_person": 1})
     >>> book.odometers["trial-7"].epsilon_left
     1.0
     """
@@ -118,6 +119,7 @@ class Book:
     def __init__(self, events: Iterable[Event]) -> None:
         self.events: list[Event] = []
         self.odometers: dict[str, Odometer] = {}
+        self.records_per_person: dict[str, int] = {}
         self.fits: dict[str, Fit] = {}
         for event in events:
             self._read(event)
@@ -146,7 +148,7 @@ class Book:
             raise LedgerError(f"event {number} does not match its digest: the ledger was changed by hand")
         try:
             refusal = getattr(self, f"_on_{event.kind}", _unknown)(event)
-        except (TypeError, ValueError, KeyError, AttributeError):
+        except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError):
             refusal = "is not in a form this version writes"
         if refusal:
             raise LedgerError(f"event {number} {refusal}: the ledger was not written by dpsparse alone")
@@ -159,12 +161,15 @@ class Book:
         self.odometers[event.dataset] = Odometer(
             _grant(float(details["epsilon"]), float(details["delta"]), details["adjacency"])
         )
+        self.records_per_person[event.dataset] = int(details["records_per_person"])
         return None
 
     def _on_reserve(self, event: Event) -> str | None:
         odometer, cost = self.odometers[event.dataset], _cost_of(event.details)
         if event.fit is None or event.fit in self.fits:
             return "reserves for a fit that is known"
+        if event.details["records_per_person"] < self.records_per_person[event.dataset]:
+            return "is for people with fewer records than were granted for"
         if event.details["account"] != odometer.account_with(cost) or not odometer.admits(cost):
             return "reserves more than was left"
         self.odometers[event.dataset] = replace(

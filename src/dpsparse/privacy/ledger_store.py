@@ -4,6 +4,10 @@ What may never change: a decision and the event it leads to are one transaction,
 SQLite takes its write lock first (BEGIN IMMEDIATE); elsewhere one row is locked for the transaction, at an isolation at
 which what is read next is what was committed last; and event numbers are a primary key, so that two writers who
 somehow read the same state cannot both append. A commit returns when it is on disk.
+
+SQLite keeps a rollback journal, not a write-ahead log: locks then lie on the file itself, whatever name it was opened
+by. A log lies beside the name, so that a hard link or a file mounted into a container would have a log, and a budget,
+of its own; and a copy of the file alone would lack what is still in the log.
 """
 
 import os
@@ -97,6 +101,9 @@ class LedgerStore:
             event = decide(self._load(connection))
             if event is not None:
                 connection.execute(sql.insert(_events).values(**vars(event)))
+                digests = sql.select(_events.c.digest).where(_events.c.number == event.number)
+                if connection.execute(digests).scalars().all() != [event.digest]:
+                    raise LedgerError(f"the ledger {self.shown} did not take an event: it has triggers or rules")
 
     def _create_tables(self, connection: Connection) -> None:
         if self._is_sqlite and sql.inspect(connection).get_table_names():
@@ -135,8 +142,10 @@ class LedgerStore:
         @sql.event.listens_for(engine, "connect")
         def prepare(connection: Any, _record: Any) -> None:
             connection.isolation_level = None  # BEGIN is ours, below
-            for pragma in ("synchronous=FULL", "fullfsync=ON"):
+            for pragma in ("synchronous=EXTRA", "fullfsync=ON"):
                 connection.execute(f"PRAGMA {pragma}")
+            if connection.execute("PRAGMA journal_mode=DELETE").fetchone() != ("delete",):
+                raise LedgerError(f"the ledger {self.shown} is in use in another journal mode; close what holds it")
 
         @sql.event.listens_for(engine, "begin")
         def begin(connection: Connection) -> None:
@@ -154,9 +163,6 @@ class LedgerStore:
             return
         # Its owner's alone: who can write to a ledger can forge it.
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
-        with sqlite3.connect(path, timeout=_WAIT_SECONDS) as connection:
-            connection.execute("PRAGMA journal_mode=WAL")
-        connection.close()
 
     @contextmanager
     def _plain_errors(self, done: str) -> Iterator[None]:

@@ -11,10 +11,10 @@ accounts. A fit is admitted where one account's total, this fit included, stays 
 - "basic": sum epsilon_i <= E and sum delta_i <= D.
 
 Which account it is, is fixed by the first fit, by `choose`: the one of which that fit takes the smallest share.
-Admitting whatever *any* account has room for would be unsound: each could fail on its own D. One exception: while no
-other fit stands, a fit is admitted if its own (epsilon, delta) is within (E, D).
+Admitting whatever *any* account has room for would be unsound: each could fail on its own D. A first fit whose own
+(epsilon, delta) is within (E, D) is admitted: "basic" has room for it, and so has the account of the smallest share.
 
-Proof. *One account, no exception used.* Let a state be the results so far and b what the account has left. Induction in
+Proof. *One account.* Let a state be the results so far and b what the account has left. Induction in
 reverse time over at most N further fits: from a state with b left, whatever follows loses no more than b. A fit that
 costs c <= b is chosen by the state alone; with L its privacy loss and b - c the rest,
 ("gaussian") everything from here on has a curve of at most E_P[D_m(x - L)], m^2 = b - c. D_m is convex in e^x, so this
@@ -24,9 +24,7 @@ differ from the ideal ones of which mu speaks by at most excess_i in total varia
 by fit, the whole by at most sum excess_i on every path, which changes delta by (1 + e^E) times that;
 ("zcdp") E_P[exp((a - 1) L)] exp((a - 1) a (b - c)) <= exp((a - 1) a b) for every order a > 1;
 ("basic") min(P, e^epsilon Q) misses at most delta of P, and on it P(S) <= e^(E - epsilon) Q(S) + (D - delta).
-*The exception.* A refunded fit has released nothing, so only fits that stand count. If a fit stands that exceeds the
-account, it was alone when it came; totals only grow, so nothing is admitted beside it, and its own promise is all there
-is. Which case holds is known from public costs before anything is released.
+*Refunds.* A refunded fit has released nothing, so only fits that stand count.
 *The account* is chosen while no fit stands, hence before anything was released.
 *Fits at the same time.* A fit's parameters are fixed when it is admitted and its results come later, so parameters
 depend only on results of fits admitted earlier: the order of admission is an order in which the proof holds.
@@ -99,9 +97,7 @@ class Odometer:
 
     def admits(self, cost: Cost) -> bool:
         """Whether one more fit stays within the grant, by the rule of this module's theorem."""
-        account = self.account_with(cost)
-        alone = not self.costs and self._share("basic", (cost,)) <= 1
-        return alone or self._share(account, (*self.costs, cost)) <= 1
+        return self._share(self.account_with(cost), (*self.costs, cost)) <= 1
 
     def account_with(self, cost: Cost) -> str:
         """The account in force once this fit is admitted."""

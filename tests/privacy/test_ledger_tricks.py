@@ -1,0 +1,120 @@
+"""Ways to spend a budget twice, or to read what should be hidden, that reviewers tried."""
+
+import multiprocessing
+import os
+import pickle
+
+import numpy as np
+import pytest
+
+from dpsparse import DPIHTH, BudgetExceeded, LedgerError, PrivacyLedger
+from dpsparse.privacy.odometer import Cost
+
+HALF = Cost(0.5, 0.0)
+RNG = np.random.default_rng(0)
+X, Y = RNG.standard_normal((200, 4)), RNG.standard_normal(200)
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    ledger = PrivacyLedger(tmp_path / "b.db")
+    ledger.grant("d", epsilon=1, delta=1e-6)
+    return ledger
+
+
+def spend_what_is_there(path, ready, admitted):
+    ledger = PrivacyLedger(path)
+    ready.wait()
+    while True:
+        try:
+            ledger.reserve("d", Cost(0.05, 0.0), adjacency="replace-one").charge()
+        except BudgetExceeded:
+            return
+        with admitted.get_lock():
+            admitted.value += 1
+
+
+def test_two_names_of_one_file_are_one_budget(ledger, tmp_path):
+    os.link(tmp_path / "b.db", tmp_path / "link.db")
+    spawn = multiprocessing.get_context("spawn")
+    ready, admitted = spawn.Barrier(2), spawn.Value("i", 0)
+    names = [str(tmp_path / name) for name in ("b.db", "link.db")]
+    both = [spawn.Process(target=spend_what_is_there, args=(name, ready, admitted)) for name in names]
+    for process in both:
+        process.start()
+    for process in both:
+        process.join(120)
+    assert [process.exitcode for process in both] == [0, 0]
+    assert admitted.value == 20
+    ledger.verify()
+
+
+def test_a_copy_of_the_file_holds_all_that_was_spent(ledger, tmp_path):
+    with ledger._store._engine.connect() as reader:
+        reader.exec_driver_sql("SELECT 1")
+        ledger.reserve("d", HALF, adjacency="replace-one").charge()
+        (tmp_path / "copy.db").write_bytes((tmp_path / "b.db").read_bytes())
+    assert PrivacyLedger(tmp_path / "copy.db").verify() == ledger.verify()
+
+
+def test_a_persons_records_are_part_of_the_grant(tmp_path):
+    ledger = PrivacyLedger(tmp_path / "p.db")
+    ledger.grant("visits", epsilon=1, delta=1e-6, records_per_person=3)
+    with pytest.raises(ValueError, match="3 records a person; a budget changed later"):
+        ledger.grant("visits", epsilon=1, delta=1e-6)
+    spent = {"epsilon": 0.4, "delta": 1e-6, "sparsity": 1, "ledger": ledger, "dataset": "visits"}
+    with pytest.raises(ValueError, match="up to 3 records; records_per_person=1 promises them less"):
+        DPIHTH(**spent).fit(X, Y)
+    DPIHTH(**spent, records_per_person=4).fit(X, Y)
+    (reserved,) = (event for event in ledger.history("visits") if event.kind == "reserve")
+    assert reserved.details["records_per_person"] == 4
+
+
+def test_facts_for_the_history_cannot_replace_the_cost(ledger):
+    ledger.reserve("d", HALF, adjacency="replace-one", epsilon=0.1).charge()
+    assert ledger.balance("d").epsilon_spent == 0.5
+
+
+@pytest.mark.parametrize("key", ["password", "sslpassword", "passfile"])
+def test_no_password_hides_in_a_query(key):
+    with pytest.raises(ValueError, match="no password in the URL's query") as caught:
+        PrivacyLedger(f"postgresql://host/db?user=u&{key}=SECRET")
+    assert "SECRET" not in str(caught.value)
+
+
+def test_an_sqlite_url_names_a_file_and_nothing_else(tmp_path):
+    with pytest.raises(ValueError, match="takes no query"):
+        PrivacyLedger(f"sqlite:///{tmp_path}/b.db?cache=shared&uri=true")
+
+
+def test_a_forked_reservation_cannot_be_charged_twice(ledger):
+    reservation = ledger.reserve("d", HALF, adjacency="replace-one")
+    child = os.fork()
+    if child == 0:
+        try:
+            reservation.charge()
+        except LedgerError:
+            os._exit(7)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    reservation.charge()
+
+
+def test_deltas_too_small_to_divide_are_refused(ledger):
+    with pytest.raises(ValueError, match="delta=1e-321 must be at least"):
+        ledger.grant("tiny", epsilon=1, delta=1e-321)
+
+
+def test_a_trigger_that_swallows_events_is_noticed(ledger):
+    reservation = ledger.reserve("d", HALF, adjacency="replace-one")
+    with ledger._store._engine.connect() as connection:
+        connection.exec_driver_sql(
+            "CREATE TRIGGER t BEFORE INSERT ON dpsparse_events WHEN NEW.kind = 'charge' BEGIN SELECT RAISE(IGNORE); END"
+        )
+        connection.commit()
+    with pytest.raises(LedgerError, match="did not take an event"):
+        reservation.charge()
+
+
+def test_a_pickled_ledger_is_the_same_ledger(ledger):
+    assert pickle.loads(pickle.dumps(ledger)).verify() == ledger.verify()
