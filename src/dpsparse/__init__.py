@@ -26,6 +26,7 @@ _HOME = {
     "save_model": "files.model_file",
     "scale_from_bounds": "estimators._public_units",
     "theory_parameters": "algorithms.theory",
+    "tune": "estimators.tuning",
 }
 
 __all__ = [*sorted(_HOME), "__version__"]

@@ -39,7 +39,14 @@ SEQUENCES = {
 
 def check_accounts():
     """Conversions, roots, the tight account, the meter."""
-    return [*map(_conversion, PROMISES), *map(_roots, PROMISES), *map(_sequence, SEQUENCES), _meter(), _person()]
+    return [
+        *map(_conversion, PROMISES),
+        *map(_roots, PROMISES),
+        *map(_sequence, SEQUENCES),
+        _meter(),
+        _parts(),
+        _person(),
+    ]
 
 
 def _gaussian_delta(mu, epsilon):
@@ -111,6 +118,18 @@ def _is_refused(promise, *releases, commit=None):
     except BudgetExceeded:
         return True
     return False
+
+
+def _parts():
+    """Of disjoint parts the dearest counts, on the tight account too, wherever it stands."""
+    cheap, dear = [("gaussian", 0.001)], SEQUENCES["picks last"]
+    tight = mu_of_sequence(dear)
+    mus = [
+        Commitment(tuple(Price(*price, part=k) for k, part in enumerate(parts) for price in part)).mu
+        for parts in ([cheap, dear], [dear, cheap])
+    ]
+    found = f"{min(mus) / tight:.6f} of the dearest"
+    return _finding("disjoint parts", "the dearest part's mu", found, min(mus) >= tight and max(mus) <= tight)
 
 
 def _person():

@@ -161,6 +161,11 @@ ACCOUNTS = (
         {gaussian_account.discrete_excess: [("math.inf if scale < 4 else count / (20 * scale**2)", "0.0")]},
     ),
     Mutation(
+        "the cheapest of disjoint parts charged",
+        "accounts",
+        {commitment.Commitment.__dict__["mu"]: [("max(map(", "min(map(")]},
+    ),
+    Mutation(
         "group privacy linear in rho",
         "accounts",
         {Promise.__dict__["rho_per_record"]: [("self.records_per_person**2", "self.records_per_person")]},

@@ -9,7 +9,7 @@ from dpsparse.audit.games import check_fits, check_mechanisms, check_secure
 from dpsparse.audit.ledger import check_ledger
 from dpsparse.audit.mutations import MUTATIONS
 from dpsparse.audit.patching import StaleEdit
-from dpsparse.audit.replay import check_loops, check_pursuits
+from dpsparse.audit.replay import check_loops, check_pursuits, check_tuning
 from dpsparse.audit.sources import check_sources
 from dpsparse.audit.terms import check_terms
 from dpsparse.privacy.noise import NotPrivateWarning
@@ -23,6 +23,7 @@ CHECKS = {
     "floating point": check_floating,
     "replay of loops": check_loops,
     "replay of pursuits": check_pursuits,
+    "replay of tuning": check_tuning,
     "mechanism games": check_mechanisms,
     "secure games": check_secure,
     "fit games": check_fits,

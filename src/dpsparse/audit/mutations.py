@@ -2,5 +2,6 @@
 
 from dpsparse.audit.bugs_in_fits import FITS, TERMS
 from dpsparse.audit.bugs_in_privacy import ACCOUNTS, LEDGER, NOISE, SENSITIVITIES
+from dpsparse.audit.bugs_in_tuning import TUNING
 
-MUTATIONS = (*NOISE, *SENSITIVITIES, *ACCOUNTS, *LEDGER, *TERMS, *FITS)
+MUTATIONS = (*NOISE, *SENSITIVITIES, *ACCOUNTS, *LEDGER, *TERMS, *FITS, *TUNING)

@@ -14,7 +14,7 @@ import sklearn
 
 from dpsparse.audit.neighbours import STORAGES
 from dpsparse.audit.patching import replaced
-from dpsparse.engine import rows, support
+from dpsparse.engine import regrets, rows, support
 from dpsparse.estimators._private import PrivateLinearRegressor
 from dpsparse.privacy import selection
 from dpsparse.privacy.noise import SeededSource
@@ -134,6 +134,7 @@ _SUMS = (
     (rows.DenseLevels, ["weighted_sums"]),
     (rows.SparseRows, ["weighted_sums"]),
     (support, ["vector_sums", "gram_sums", "counts_at_most"]),
+    (regrets, ["regret_sums"]),
 )
 
 

@@ -7,6 +7,7 @@ import click
 from dpsparse import __version__
 from dpsparse.cli.audit import audit
 from dpsparse.cli.budget import budget
+from dpsparse.cli.compare import compare
 from dpsparse.cli.demo import demo
 from dpsparse.cli.files import bounds, fit, inspect, predict
 from dpsparse.cli.plan import plan
@@ -22,7 +23,7 @@ def cli(context, verbose):
     context.obj = {"verbose": verbose}
 
 
-for command in (fit, bounds, predict, inspect, plan, budget, audit, demo, reproduce):
+for command in (fit, bounds, predict, inspect, plan, compare, budget, audit, demo, reproduce):
     cli.add_command(command)
 
 

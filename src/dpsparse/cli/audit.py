@@ -20,12 +20,13 @@ def audit(long, only, out, as_json):
     """Attack the promise: replay, games, floating point, planted bugs. Status 0 if all is well, 1 otherwise."""
     from dpsparse.audit.checks import BUGS, CHECKS, run_audit, steps
     from dpsparse.audit.page import audit_page
+    from dpsparse.cli.progress import step_bar
     from dpsparse.files.atomic import write_file
 
     names = [*CHECKS, BUGS]
     if only is not None and only not in names:
         raise click.BadParameter(f"choose one of {', '.join(map(repr, names))}", param_hint="--only")
-    with _bar(steps(only)) as progress:
+    with step_bar(steps(only)) as progress:
         found = run_audit(only, long=long, progress=progress)
     write_file(out, audit_page(found))
     if as_json:
@@ -35,29 +36,6 @@ def audit(long, only, out, as_json):
         click.echo(f"{'Every verdict is good' if found.good else 'Something is wrong'}. The page: {out}")
     if not found.good:
         raise SystemExit(1)
-
-
-def _bar(total):
-    """A progress bar on standard error, as a context that gives the function to call before each step."""
-    from contextlib import contextmanager
-
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    @contextmanager
-    def shown():
-        columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-        with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-            task = progress.add_task("", total=total)
-            started = []
-
-            def next_step(name):
-                progress.update(task, description=name, completed=len(started))
-                started.append(name)
-
-            yield next_step
-
-    return shown()
 
 
 def _print(found):

@@ -28,6 +28,9 @@ def as_dtype(coef, dtype):
 class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
     """Base of the private linear models. Parameters of the promise are checked before any data are read."""
 
+    # Set by `tune` for the length of a fit: several fits are then accounted for as one.
+    _lent_meter = None
+
     @property
     def ledger(self):
         """Where the budget is kept; a URL is held as a PrivacyLedger, which hides its password in reprs and pickles."""
@@ -68,10 +71,13 @@ class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
     def _reserved(self, meter, commitment_for):
         """Commit and reserve; the block under it validates the data and warns, and its failure alone is refunded."""
         about = {"estimator": type(self).__name__, "n_records": meter.n_records}
-        return reserved(self.ledger, self.dataset, meter, commitment_for, **about)
+        ledger = self.ledger if self._lent_meter is None else None
+        return reserved(ledger, self.dataset, meter, commitment_for, **about)
 
     def _open_meter(self, n_records):
         """The meter of one fit; warns where a seed voids its promise."""
+        if self._lent_meter is not None:
+            return self._lent_meter
         delta = float(n_records) ** -1.1 if self.delta is None else float(self.delta)
         promise = Promise(float(self.epsilon), delta, self.adjacency, int(self.records_per_person))
         return Meter(promise, n_records, self._noise_source())

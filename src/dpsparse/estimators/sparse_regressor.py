@@ -145,20 +145,13 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         """
         self._check_parameters()
         n, d = self._public_shape(X, y)
-        auto = self.sparsity == "auto"
-        asked = "max_sparsity" if auto else "sparsity"
-        sparsity = int(min(getattr(self, asked), d))
+        sparsity = self._picks(d)
         meter = self._open_meter(n)
-        known = {
-            "center_known": self.response_center is not None,
-            "scale_known": self.response_scale is not None,
-            "fit_intercept": bool(self.fit_intercept),
-        }
-        with self._reserved(meter, lambda promise: schedule_for(promise, n, d, sparsity, **known).commitment()):
+        with self._reserved(meter, lambda promise: self._commitment(promise, n, d)):
             X, y = self._validated(X, y, (n, d))
             columns = getattr(self, "feature_names_in_", range(d))
             center, scale = public_units(self.feature_center, self.feature_scale, columns)
-            cap_sparsity(getattr(self, asked), d, asked)
+            cap_sparsity(getattr(self, self._asked), d, self._asked)
             self._warn_if_weak(meter)
             _warn_if_hopeless(n, d, sparsity, meter.promise)
         found = private_pursuit(
@@ -171,9 +164,25 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             response_scale=self.response_scale,
             fit_intercept=bool(self.fit_intercept),
         )
-        self._publish(found, X.dtype, center, scale, auto)
+        self._publish(found, X.dtype, center, scale, self.sparsity == "auto")
         self.privacy_ = meter.record()
         return self
+
+    @property
+    def _asked(self):
+        return "max_sparsity" if self.sparsity == "auto" else "sparsity"
+
+    def _picks(self, d):
+        return int(min(getattr(self, self._asked), d))
+
+    def _commitment(self, promise, n, d):
+        """What a fit on n records of d features will release under a promise."""
+        known = {
+            "center_known": self.response_center is not None,
+            "scale_known": self.response_scale is not None,
+            "fit_intercept": bool(self.fit_intercept),
+        }
+        return schedule_for(promise, n, d, self._picks(d), **known).commitment()
 
     @np.errstate(all="ignore")
     def _publish(self, found, dtype, center, scale, auto):

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 from dpsparse.privacy.budget import Promise
 from dpsparse.privacy.gaussian_account import excess_fits, mu_of_pure_pieces, mu_of_sequence
@@ -25,6 +25,9 @@ class Priced(Protocol):
         """The disjoint part of the rows it reads; None for all."""
 
 
+_Item = TypeVar("_Item", bound=Priced)
+
+
 def total(items: Iterable[Priced], price: str) -> float:
     """Sequential composition over all rows and within a part; the dearest of the disjoint parts.
 
@@ -37,6 +40,23 @@ def total(items: Iterable[Priced], price: str) -> float:
         by_part.setdefault(item.part, []).append(getattr(item, price))
     common = by_part.pop(None)
     return math.fsum(common) + max((math.fsum(prices) for prices in by_part.values()), default=0.0)
+
+
+def seen_by_one(items: Iterable[_Item]) -> list[list[_Item]]:
+    """For each disjoint part of the rows, in order of time, what can depend on a record that lies in it.
+
+    The releases of other parts have a privacy loss of 0 for that record, whatever came before, and may stand anywhere
+    among the others: they add nothing to `gaussian_account`'s induction. So the dearest of these lists bounds all.
+    """
+    common: list[_Item] = []
+    by_part: dict[int, list[_Item]] = {}
+    for item in items:
+        if item.part is None:
+            for seen in (common, *by_part.values()):
+                seen.append(item)
+        else:
+            by_part.setdefault(item.part, list(common)).append(item)
+    return list(by_part.values()) or [common]
 
 
 @dataclass(frozen=True)
@@ -85,12 +105,15 @@ class Commitment:
     @cached_property
     def mu(self) -> float:
         """Its Gaussian differential privacy to a record, but for `excess`; infinite where no bound is known."""
-        kinds = {price.kind for price in self.prices}
+        return max(map(self._mu_of, seen_by_one(self.prices)))
+
+    def _mu_of(self, prices: list[Price]) -> float:
+        kinds = {price.kind for price in prices}
         if kinds == {"laplace"}:
-            return mu_of_pure_pieces(self.rho)
-        if "laplace" in kinds or any(price.part is not None for price in self.prices) or math.isinf(self.excess):
+            return mu_of_pure_pieces(math.fsum(price.rho for price in prices))
+        if "laplace" in kinds or math.isinf(self.excess):
             return math.inf
-        return mu_of_sequence([(price.kind, price.rho) for price in self.prices])
+        return mu_of_sequence([(price.kind, price.rho) for price in prices])
 
     def is_within(self, promise: Promise) -> bool:
         """Whether the promise covers it, by one of three sound accounts."""

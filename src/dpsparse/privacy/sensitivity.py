@@ -43,6 +43,16 @@ def count(adjacency: Adjacency) -> int:
     return 1
 
 
+def regret(levels: int, adjacency: Adjacency) -> int:
+    """Sup-norm sensitivity of sums of regrets, one integer in [0, L] for each record and candidate.
+
+    Proof. Two numbers in [0, L] differ by at most L, reached where a record's error is the smallest under one candidate
+    and far above it under another, and the other way round for its neighbour. Zeroed: at most L.
+    """
+    _replaced(adjacency)
+    return levels
+
+
 def quantile_utility(adjacency: Adjacency) -> int:
     """Sensitivity of u(g) = -|c(g) - target| for every g, with c a count and the target a public integer.
 

@@ -1,0 +1,18 @@
+"""`tune` as an estimator, so that what attacks a fit attacks it too."""
+
+from dpsparse import PrivateSparseRegressor, tune
+
+
+class TunedPursuit(PrivateSparseRegressor):
+    """Chooses among candidates that differ in scale; keeps all that `tune` gives away."""
+
+    def fit(self, X, y):
+        """Tune, and take over the candidate chosen."""
+        options = [{"response_scale": 1.0}, {"response_scale": 2.0, "feature_scale": 0.5}]
+        tuned = tune([PrivateSparseRegressor(**{**self.get_params(), **option}) for option in options], X, y)
+        fitted = {name: value for name, value in vars(tuned.estimator).items() if name not in self.get_params()}
+        vars(self).update(fitted)
+        self.index_ = tuned.index
+        for k, candidate in enumerate(tuned.candidates):
+            setattr(self, f"coef_of_{k}_", candidate.coef_)
+        return self

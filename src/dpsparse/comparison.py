@@ -1,0 +1,109 @@
+"""The private methods on synthetic data of a given shape: what to expect of each, from public numbers alone."""
+
+import warnings
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from scipy import stats
+
+from dpsparse import DPIHTH, DPIHTL, DPSLR, PrivateSparseRegressor, plan
+from dpsparse.datasets import make_heavy_tailed
+
+METHODS = (PrivateSparseRegressor, DPIHTH, DPIHTL, DPSLR)
+# Tables larger than this are not made: 4 GB.
+MOST_CELLS = 5 * 10**8
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a method reached, one number for each repeat.
+
+    Parameters
+    ----------
+    method : str
+        Its name.
+    errors : list of float
+        l2 errors of the coefficients.
+    hits : list of int
+        True features picked.
+    """
+
+    method: str
+    errors: list
+    hits: list
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Outcomes, the error of all zeros, and the forecast of `plan` for PrivateSparseRegressor."""
+
+    outcomes: list
+    zero_errors: list
+    forecast: object
+
+    def to_dict(self):
+        """The comparison as plain numbers and strings."""
+        return {
+            "forecast_error": self.forecast.expected_error,
+            "forecast_smallest_effect": self.forecast.smallest_effect,
+            "delta": self.forecast.promise.delta,
+            "zero_errors": self.zero_errors,
+            "methods": [asdict(outcome) for outcome in self.outcomes],
+        }
+
+
+def compare(n, d, sparsity, epsilon, delta=None, *, df=3.0, correlation=0.0, repeats=5, progress=lambda name: None):
+    """Fit every private method, with its defaults, to synthetic tables of this shape.
+
+    Parameters
+    ----------
+    n, d, sparsity : int
+        Records, features, and how many of these matter; the methods are told the last.
+    epsilon : float
+        The promise.
+    delta : float or None, default=None
+        None for n**-1.1.
+    df : float, default=3.0
+        Degrees of freedom of the noise, Student's t; smaller is wilder.
+    correlation : float, default=0.0
+        Correlation of neighbouring features.
+    repeats : int, default=5
+        Tables to make, from seeds 0, 1, ...; the noise that protects takes no seed.
+    progress : callable
+        Told the name of what comes next, once for each method and table.
+
+    Returns
+    -------
+    Comparison
+        Errors and hits of each method.
+
+    Examples
+    --------
+    >>> from dpsparse.comparison import compare
+    >>> found = compare(2_000, 20, 2, 2.0, repeats=1)
+    >>> found.outcomes[0].method, found.outcomes[0].errors[0] < found.zero_errors[0]
+    ('PrivateSparseRegressor', True)
+    """
+    # 1.48 times the median size of the noise, as `plan` takes it.
+    noise = float(stats.t(df).ppf(0.75) / stats.norm.ppf(0.75)) if df > 0 else 1.0
+    forecast = plan(n, d, sparsity, epsilon, delta, noise_scale=noise, correlation=correlation)
+    forecast.promise  # noqa: B018  a promise that cannot be made is refused before any work
+    if repeats < 1:
+        raise ValueError(f"repeats={repeats!r} must be at least 1")
+    if n * d > MOST_CELLS:
+        raise ValueError(f"n times d must be at most {MOST_CELLS:,}: compare on fewer records, and see `plan` for more")
+    outcomes = [Outcome(method.__name__, [], []) for method in METHODS]
+    zero_errors = []
+    for seed in range(repeats):
+        X, y, coef = make_heavy_tailed(n, d, sparsity, df=df, correlation=correlation, random_state=seed)
+        zero_errors.append(float(np.linalg.norm(coef)))
+        for method, outcome in zip(METHODS, outcomes, strict=True):
+            progress(outcome.method)
+            model = method(sparsity=sparsity, epsilon=epsilon, delta=delta)
+            with warnings.catch_warnings():
+                # That the promise leaves little to be found shows in the table.
+                warnings.simplefilter("ignore", UserWarning)
+                model.fit(X, y)
+            outcome.errors.append(float(np.linalg.norm(model.coef_ - coef)))
+            outcome.hits.append(int(np.count_nonzero(coef[model.support_])))
+    return Comparison(outcomes, zero_errors, forecast)

@@ -1,0 +1,40 @@
+import numpy as np
+import pytest
+from scipy import sparse
+
+from dpsparse.engine.fixed_point import WEIGHT_LEVELS
+from dpsparse.engine.regrets import absolute_errors, regret_sums, regrets
+from dpsparse.engine.rows import rows_of
+
+RNG = np.random.default_rng(0)
+X, Y = RNG.normal(size=(60, 5)), RNG.standard_t(2, 60)
+COEFS, INTERCEPTS = np.where(RNG.random((3, 5)) < 0.5, 0.0, RNG.normal(size=(3, 5))), np.array([0.0, 0.3, -2.0])
+
+
+@pytest.mark.parametrize("storage", [np.asarray, np.asfortranarray, sparse.csr_matrix])
+def test_errors_are_those_of_prediction_and_depend_on_one_record(storage):
+    errors = absolute_errors(rows_of(storage(X), Y), COEFS, INTERCEPTS)
+    np.testing.assert_allclose(errors, np.abs(Y - COEFS @ X.T - INTERCEPTS[:, None]), rtol=1e-12)
+    apart = [absolute_errors(rows_of(storage(X[[i]]), Y[[i]]), COEFS, INTERCEPTS) for i in range(len(Y))]
+    np.testing.assert_array_equal(errors, np.hstack(apart))
+
+
+def test_unclipped_regrets_rank_models_as_absolute_errors_do():
+    errors = np.abs(RNG.standard_t(1.5, (6, 500)))
+    np.testing.assert_array_equal(np.argsort(regret_sums(errors, errors.max())), np.argsort(errors.sum(axis=1)))
+
+
+def test_sums_are_integers_within_a_record_s_bound():
+    errors = np.abs(RNG.standard_t(1, (4, 50)))
+    exact = [sum(round(min(1.0, r) * WEIGHT_LEVELS) for r in row) for row in errors - errors.min(axis=0)]
+    assert regret_sums(errors, 1.0).tolist() == exact
+    for record in errors.T:
+        sums = regret_sums(record[:, None], 1e-3)
+        assert sums.min() == 0
+        assert sums.max() <= WEIGHT_LEVELS
+
+
+@pytest.mark.parametrize("record", [[np.nan] * 3, [np.inf] * 3, [np.nan, 1.0, 2.0]])
+def test_a_null_record_adds_nothing(record):
+    assert regret_sums(np.array(record)[:, None], 1.0).tolist() == [0, 0, 0]
+    assert not (regrets(np.array(record)[:, None]) <= np.inf).any()
