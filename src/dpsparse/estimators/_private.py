@@ -8,6 +8,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
+from dpsparse.estimators._effects import notebook_html
 from dpsparse.estimators._spending import reserved
 from dpsparse.estimators._validation import check_count, table_shape, validate_table
 from dpsparse.privacy.budget import Promise, check_adjacency, check_delta, check_epsilon
@@ -124,6 +125,15 @@ class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
         X, _ = validate_table(self, X, reset=False)
         with np.errstate(all="ignore"):
             return safe_sparse_dot(X, self.coef_) + self.intercept_
+
+    def _repr_html_inner(self):
+        """What `_repr_html_` shows: the promise and the effects once fitted, scikit-learn's diagram before."""
+        return notebook_html(self) if hasattr(self, "privacy_") else super()._repr_html_inner()
+
+    def _repr_mimebundle_(self, **options):
+        bundle = super()._repr_mimebundle_(**options)
+        # Jupyter asks for this one first.
+        return bundle | {"text/html": self._repr_html_inner()} if "text/html" in bundle else bundle
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -1,10 +1,9 @@
-"""One self-contained HTML page: no script, nothing fetched, light and dark, printable.
-
-Text is escaped here, once; what is meant as HTML is of type `Html`.
-"""
+"""One self-contained HTML page: no script, nothing fetched, light and dark, printable."""
 
 import base64
 import html
+
+from dpsparse.markup import Html, tag
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --soft: #5b6470; --line: #d4d9df; --band: #f4f6f8;
@@ -31,46 +30,6 @@ img { max-width: 100%; height: auto; background: #fff; border-radius: 4px; }
 """
 
 
-class Html(str):
-    """Text that is HTML already and must not be escaped again."""
-
-    __slots__ = ()
-
-
-def escaped(content):
-    """Content as HTML: `Html` as it is, a list piece by piece, anything else escaped."""
-    if isinstance(content, Html):
-        return content
-    if isinstance(content, (list, tuple)):
-        return Html("".join(map(escaped, content)))
-    return Html(html.escape(str(content)))
-
-
-def tag(name, content, **attributes):
-    """An element. Attributes: `class_` becomes `class`, other underscores hyphens."""
-    pairs = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{html.escape(str(value))}"' for key, value in attributes.items()
-    )
-    return Html(f"<{name}{pairs}>{escaped(content)}</{name}>")
-
-
-def table(caption, headings, rows, *, numbers=()):
-    """A table that scrolls by itself on a narrow screen; columns in `numbers` are set flush right."""
-    head = tag("thead", tag("tr", [tag("th", heading, scope="col") for heading in headings]))
-    body = [
-        tag("tr", [tag("td", cell, **({"class_": "number"} if k in numbers else {})) for k, cell in enumerate(row)])
-        for row in rows
-    ]
-    return tag(
-        "div",
-        tag("table", [tag("caption", caption), head, tag("tbody", body)]),
-        class_="scroll",
-        tabindex="0",
-        role="region",
-        aria_label=caption,
-    )
-
-
 def figure(png, description, caption):
     """A picture inside the page; `description` is read to those who cannot see it."""
     data = base64.b64encode(png).decode()
@@ -83,7 +42,8 @@ class Page:
 
     Examples
     --------
-    >>> from dpsparse.report.page import Page, table
+    >>> from dpsparse.markup import table
+    >>> from dpsparse.report.page import Page
     >>> page = Page("Fruit", "What is in the basket.")
     >>> page.section("Count", table("By kind", ["kind", "number"], [["apples & pears", 3]], numbers=[1]))
     >>> "apples &amp; pears" in page.html()
