@@ -35,15 +35,17 @@ def table(
     The first cell of a row is its heading; columns in `numbers` are set flush right.
     """
 
-    def cell(place: int, content: object) -> Html:
+    def cell(place: int, content: object, scope: str | None) -> Html:
         attributes = {"class_": "number"} if place in numbers else {}
-        return tag("td", content, **attributes) if place else tag("th", content, scope="row", **attributes)
+        return tag("th", content, scope=scope, **attributes) if scope else tag("td", content, **attributes)
 
-    head = tag("thead", tag("tr", [tag("th", heading, scope="col") for heading in headings]))
-    body = tag("tbody", [tag("tr", [cell(*placed) for placed in enumerate(row)]) for row in rows])
+    head = tag("thead", tag("tr", [cell(place, heading, "col") for place, heading in enumerate(headings)]))
+    body = [
+        tag("tr", [cell(place, content, None if place else "row") for place, content in enumerate(row)]) for row in rows
+    ]
     return tag(
         "div",
-        tag("table", [tag("caption", caption), head, body]),
+        tag("table", [tag("caption", caption), head, tag("tbody", body)]),
         class_="scroll",
         tabindex="0",
         role="region",

@@ -8,7 +8,7 @@ from dpsparse import __version__
 from dpsparse.cli.audit import audit
 from dpsparse.cli.budget import budget
 from dpsparse.cli.demo import demo
-from dpsparse.cli.files import bounds, fit, inspect, predict
+from dpsparse.cli.files import bounds, fit, inspect, predict, report
 from dpsparse.cli.plan import plan
 from dpsparse.cli.reproduce import reproduce
 
@@ -22,7 +22,7 @@ def cli(context, verbose):
     context.obj = {"verbose": verbose}
 
 
-for command in (fit, bounds, predict, inspect, plan, budget, audit, demo, reproduce):
+for command in (fit, bounds, predict, inspect, report, plan, budget, audit, demo, reproduce):
     cli.add_command(command)
 
 

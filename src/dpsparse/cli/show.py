@@ -31,12 +31,14 @@ def fit(model, data, notes):
     _effects(console, model)
 
 
-def saved(out):
-    """Print where the model went."""
+def saved(out, report):
+    """Print where the model and the report went."""
     if out is None:
         _say(_console(), "Model", "not saved; --out model.json would")
     else:
         _say(_console(), "Model", f"{out}; use it with: dpsparse predict {out} new.csv")
+    if report is not None:
+        _say(_console(), "Report", report)
 
 
 def inspection(model):

@@ -85,8 +85,8 @@ def effects_of(estimator, names):
 def effects_table(effects, intercept):
     """The effects as an HTML table."""
     rows = [*(effect.row() for effect in effects), ("(intercept)", number(intercept), "", "")]
-    headings = ["feature", "effect", "90 % interval", "stands clear"]
-    return table("Effects, for a step of 1 of each feature", headings, rows, numbers=(1, 2))
+    headings = ["feature", "effect", "90 % interval", "clear"]
+    return table("Effects, for a step of 1 of each feature", headings, rows, numbers=(1, 2, 3))
 
 
 def notebook_html(estimator):
