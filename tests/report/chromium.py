@@ -86,6 +86,8 @@ class Chromium:
     def show_as(self, width, scheme="light", media="screen"):
         """Set the window's width in CSS pixels, light or dark, screen or print."""
         narrow = width < 600
+        # A phone zooms out where a page is too wide, and then calls itself wider: innerWidth is no measure.
+        self.width = width
         size = {"width": width, "height": 800, "deviceScaleFactor": 2 if narrow else 1, "mobile": narrow}
         self.call("Emulation.setDeviceMetricsOverride", **size)
         features = [{"name": "prefers-color-scheme", "value": scheme}]

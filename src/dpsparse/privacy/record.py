@@ -183,7 +183,7 @@ class PrivacyRecord:
         sure = 100 / (1 + math.exp(-self.epsilon))
         return (
             "Somebody who knows everybody else's data, and is in doubt between two versions of one person's at even "
-            f"odds, is at most {sure:.3g} % sure after seeing this model, but for a chance of about {self.delta:.1g}. "
+            f"odds, is at most {sure:.3g} % sure after seeing this model, but for a chance of about {self.delta:.2g}. "
             "The promise covers this fit alone: every further fit on the same people adds to it. It does not hide the "
             "number of records, the names of the columns, or what is true of people in general."
         )
@@ -197,15 +197,15 @@ class PrivacyRecord:
         return groups
 
     def price(self, releases: tuple[Release, ...]) -> tuple[str, str]:
-        """The rho of releases of this record and their share of all it cost, as text."""
+        """The share of releases in what this record cost, and their rho, as text."""
         rho = total(releases, "rho")
-        return f"{rho:.3g}", f"{rho / self.rho:.1%}" if self.rho else "-"
+        return f"{rho / self.rho:.1%}" if self.rho else "-", f"{rho:.3g}"
 
     def as_html(self) -> Html:
         """The promise and what each kind of release cost, for notebooks."""
         rows = [[name, len(made), *self.price(made)] for name, made in self.grouped().items()]
         releases = table(
-            "What was released, and its price", ["release", "times", "rho", "share"], rows, numbers=(1, 2, 3)
+            "What was released, and its price", ["release", "times", "share", "rho"], rows, numbers=(1, 2, 3)
         )
         return tag("div", [tag("p", tag("strong", self.statement())), tag("p", self.plain_words()), releases])
 

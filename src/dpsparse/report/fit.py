@@ -28,6 +28,9 @@ _PURPOSE = {
     "step": "which features to keep and their coefficients, each step from other records",
 }
 
+# What the picture says at the end of a line, by the verdict of the table.
+_NOTES = {"-": "", "yes": "stands clear", "no": "not clear", "no, centre off": "centre off"}
+
 
 def fit_page(model):
     """The report of a released model, as HTML.
@@ -45,8 +48,8 @@ def fit_page(model):
     sparsity = _sparsity(model)
     page = Page(
         f"What explains {model.target}",
-        f"{len(model.effects)} of {len(model.features):,} features, from {model.privacy.n_records:,} records, with a "
-        f"promise of privacy to each person. Fitted by {model.estimator}.",
+        f"{len(model.effects)} of {len(model.features):,} features, from {model.privacy.n_records:,} records, "
+        f"{'with a' if model.privacy.private else 'WITHOUT any'} promise of privacy. Fitted by {model.estimator}.",
     )
     page.section("Promise", *_promise(model.privacy))
     page.section("Effects", *_effects(model))
@@ -65,13 +68,15 @@ def _sparsity(model):
 
 
 def _promise(record):
-    yield tag("p", record.statement(), class_="promise" if record.private else "promise bad")
-    yield record.plain_words()
+    if not record.private:
+        yield tag("p", record.statement(), class_="promise bad")
+        yield f"{record.plain_words()} Do not publish this page if the records are real."
+        return
+    yield tag("p", record.plain_words(), class_="promise")
+    yield f"In full: {record.statement()}"
     yield (
         "Everything on this page comes from the releases listed under Budget and from public numbers. Whoever has the "
         "page learns no more about anybody than the promise allows, and may pass it on."
-        if record.private
-        else "Do not publish this page if the records are real."
     )
 
 
@@ -93,7 +98,7 @@ def _forest(model):
         scale = scales[effect.feature]
         value = (effect.coef if effect.estimate is None else effect.estimate) * scale
         interval = effect.interval and tuple(end * scale for end in effect.interval)
-        note = "" if interval is None else "stands clear" if effect.clear else "not clear"
+        note = _NOTES[effect.verdict]
         rows.append(Row(effect.feature, value, interval, effect.clear, note))
         cells.append([effect.feature, number(scale), number(value), interval_text(interval)])
     floor = model.noise_floor
@@ -118,9 +123,8 @@ def _forest(model):
 
 
 def _verdicts(model):
-    clear = [effect for effect in model.effects if effect.clear]
-    vague = [effect for effect in model.effects if not effect.clear and effect.interval and effect.centred]
-    off = [effect for effect in model.effects if not effect.centred]
+    by_verdict = {verdict: [effect for effect in model.effects if effect.verdict == verdict] for verdict in _NOTES}
+    untold, clear, vague, off = by_verdict.values()
     if not model.response_scale_known:
         yield tag(
             "p",
@@ -150,7 +154,7 @@ def _verdicts(model):
         yield tag("p", "For these the public centre is off by more than the feature's spread, so that nothing is said:")
         yield tag("ul", [tag("li", effect.feature) for effect in off])
         yield "Better public bounds would help."
-    if any(effect.interval is None for effect in model.effects):
+    if untold:
         yield f"{model.estimator} gives no errors, so nothing can be said about what stands clear."
 
 
@@ -175,7 +179,7 @@ def _budget(record):
         yield "Releases on different parts of the records do not add up: a record lies in one part and pays once."
     groups = record.grouped()
     rows = [[name, len(made), *record.price(made), _PURPOSE.get(name, "")] for name, made in groups.items()]
-    yield table("By kind", ["release", "times", "rho", "share", "what it tells"], rows, numbers=(1, 2, 3))
+    yield table("By kind", ["release", "times", "share", "rho", "what it tells"], rows, numbers=(1, 2, 3))
     rows = [
         [
             f"{place}. {release.name}",
@@ -185,7 +189,7 @@ def _budget(record):
         ]
         for place, release in enumerate(record.releases, 1)
     ]
-    headings = ["release", "rho", "share", "sensitivity", "noise scale", "made private by"]
+    headings = ["release", "share", "rho", "sensitivity", "noise scale", "made private by"]
     yield table("Step by step", headings, rows, numbers=(1, 2, 3, 4))
     yield tag(
         "p",

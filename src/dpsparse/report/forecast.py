@@ -18,15 +18,6 @@ def forecast_section(model, sparsity):
         asked.delta,
         records_per_person=asked.records_per_person,
     )
-    try:
-        yield from _forecast(here)
-    except (ArithmeticError, ValueError):
-        yield "There is no forecast for so extreme a promise."
-        return
-    yield tag("p", _caveat(model), class_="note")
-
-
-def _forecast(here):
     epsilons = sorted({*EPSILONS, here.epsilon})
     grid = sorted({*epsilons, *(10 ** (k / 10) for k in range(-15, 11))})
     forecasts = [replace(here, epsilon=epsilon) for epsilon in grid]
@@ -43,7 +34,7 @@ def _forecast(here):
         if at.epsilon in epsilons
     ]
     yield (
-        f"What `plan` forecasts, from public numbers alone, for {here.n:,} records, {here.d:,} features and "
+        f"The forecast of dpsparse plan, from public numbers alone, for {here.n:,} records, {here.d:,} features and "
         f"{here.sparsity} to pick, whatever epsilon is promised. Errors and effects are in units of the response's "
         "noise per scaled feature."
     )
@@ -56,6 +47,7 @@ def _forecast(here):
         yield tag("figure", [picture, tag("figcaption", words)])
     headings = ["epsilon", "error", "smallest effect", "width of a 90 % interval"]
     yield table("What each epsilon buys", headings, rows, numbers=(1, 2, 3))
+    yield tag("p", _caveat(model), class_="note")
 
 
 def _caveat(model):

@@ -24,10 +24,10 @@ thead th { border-bottom: 2px solid var(--soft); } tbody tr:nth-child(even) { ba
 .number { text-align: right; font-variant-numeric: tabular-nums; } td.number { white-space: nowrap; }
 p, ul, figcaption { max-width: 46rem; }
 @media screen and (max-width: 40rem) { table { width: max-content; font-size: .86rem; }
-  th, td { max-width: 15rem; padding-right: .5rem; } }
+  th, td { max-width: 15rem; padding-right: .5rem; } tbody th { max-width: 12rem; } }
 figure { margin: 1.5rem 0; } figcaption, .note { color: var(--soft); font-size: .92rem; }
 tbody th { font-weight: 600; }
-.promise { border-left: 4px solid var(--link); padding-left: .8rem; font-weight: 600; }
+.promise { border-left: 4px solid var(--link); padding-left: .8rem; font-size: 1.06rem; }
 .promise.bad { border-color: var(--bad); }
 svg.chart { display: block; width: 100%; max-width: 46rem; overflow: visible; }
 svg.chart text { fill: var(--ink); font-size: 13px; stroke: var(--paper); stroke-width: 4px; paint-order: stroke; }

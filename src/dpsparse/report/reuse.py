@@ -28,28 +28,21 @@ def rerun_section(model, sparsity):
     asked = model.privacy.promise
     chosen = sparsity if len(model.effects) == sparsity else "auto"
     if model.estimator == "PrivateSparseRegressor" and asked.adjacency == "replace-one" and model.privacy.private:
-        options = {
-            "target": model.target,
-            "epsilon": f"{asked.epsilon:g}",
-            "sparsity": chosen,
-            "delta": repr(asked.delta),
-        }
+        options = {"target": model.target, "epsilon": asked.epsilon, "sparsity": chosen}
+        if asked.delta != float(model.privacy.n_records) ** -1.1:
+            options["delta"] = asked.delta
         if asked.records_per_person > 1:
             options["records-per-person"] = asked.records_per_person
         options |= {"bounds": "bounds.toml", "out": "model.json", "report": "report.html"}
-        words = " ".join(f"--{name} {shlex.quote(str(value))}" for name, value in options.items())
+        words = [f"--{name} {shlex.quote(str(value))}" for name, value in options.items()]
         yield "With the table of records in the place of DATA:"
-        yield tag("pre", tag("code", f"dpsparse fit DATA {words}"))
+        yield tag("pre", tag("code", " \\\n    ".join(["dpsparse fit DATA", *words])))
     else:
         yield "With the records as X and y:"
-        yield tag(
-            "pre",
-            tag(
-                "code",
-                f"{model.estimator}(sparsity={chosen!r}, epsilon={asked.epsilon!r}, delta={asked.delta!r}, "
-                f"adjacency={asked.adjacency!r}, records_per_person={asked.records_per_person}).fit(X, y)",
-            ),
-        )
+        most = f", max_sparsity={sparsity}" if chosen == "auto" else ""
+        line = f"sparsity={chosen!r}{most}, epsilon={asked.epsilon!r}, delta={asked.delta!r}"
+        line += f", adjacency={asked.adjacency!r}, records_per_person={asked.records_per_person}"
+        yield tag("pre", tag("code", f"{model.estimator}({line}).fit(X, y)"))
     yield (
         "The bounds, public centres and scales of all features, are listed in the model file. Another run draws other "
         "noise, so its numbers will differ, and it spends the promise once more: what both tell adds up."
