@@ -29,8 +29,8 @@ def test_the_readme_commands_run(tmp_path, monkeypatch, capsys):
     people.to_csv("people.csv", index=False)
     people.drop(columns="cost").to_csv("new.csv", index=False)
     text = README.read_text()
-    first, *others = re.findall(r"^dpsparse (.*)$", text, re.M) + re.findall(r"`dpsparse ((?:inspect|plan) .*?)`", text)
-    assert len(others) == 6
+    first, *others = re.findall(r"^dpsparse (.*)$", text, re.M) + re.findall(r"`dpsparse ((?:inspect|plan|report) .*?)`", text)
+    assert len(others) == 7
     main(first.split())
     (tmp_path / "bounds.toml").write_text(re.search(r"```toml\n(.*?)```", text, re.S)[1])
     for command in others:
@@ -38,6 +38,7 @@ def test_the_readme_commands_run(tmp_path, monkeypatch, capsys):
     told = capsys.readouterr().out
     assert "differentially private" in told
     assert "smoker" in told
+    assert "What explains cost" in (tmp_path / "report.html").read_text()
     assert len((tmp_path / "predictions.csv").read_text().splitlines()) == 5_001
 
 

@@ -54,7 +54,7 @@ def model(record):
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory):
     """A headless Chromium."""
-    binary = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    binary = shutil.which("chromium")
     if binary is None:
         reason = "Chromium is not installed: apt-get install chromium"
         if os.environ.get("DPSPARSE_REQUIRE_CHROMIUM"):
