@@ -29,7 +29,9 @@ def test_the_readme_commands_run(tmp_path, monkeypatch, capsys):
     people.to_csv("people.csv", index=False)
     people.drop(columns="cost").to_csv("new.csv", index=False)
     text = README.read_text()
-    first, *others = re.findall(r"^dpsparse (.*)$", text, re.M) + re.findall(r"`dpsparse ((?:inspect|plan|report) .*?)`", text)
+    first, *others = re.findall(r"^dpsparse (.*)$", text, re.M) + re.findall(
+        r"`dpsparse ((?:inspect|plan|report) .*?)`", text
+    )
     assert len(others) == 7
     main(first.split())
     (tmp_path / "bounds.toml").write_text(re.search(r"```toml\n(.*?)```", text, re.S)[1])

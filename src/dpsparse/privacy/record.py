@@ -204,10 +204,11 @@ class PrivacyRecord:
     def as_html(self) -> Html:
         """The promise and what each kind of release cost, for notebooks."""
         rows = [[name, len(made), *self.price(made)] for name, made in self.grouped().items()]
-        releases = table(
-            "What was released, and its price", ["release", "times", "share", "rho"], rows, numbers=(1, 2, 3)
-        )
-        return tag("div", [tag("p", tag("strong", self.statement())), tag("p", self.plain_words()), releases])
+        headings = ["release", "times", "share", "rho"]
+        releases = table("What was released, and its price", headings, rows, numbers=(1, 2, 3))
+        summary = tag("summary", f"{len(self.releases)} releases, rho {self.rho:.4g} for a record")
+        promise = [tag("p", tag("strong", self.statement())), tag("p", self.plain_words())]
+        return tag("div", [*promise, tag("details", [summary, releases])])
 
     _repr_html_ = as_html
 
