@@ -5,6 +5,7 @@ import io
 import json
 import random
 import re
+import sqlite3
 import tomllib
 import warnings
 from pathlib import Path
@@ -80,7 +81,21 @@ class Fuzzer:
         ):
             options = ["--target", target, "--epsilon", "9", "--sparsity", "2", "--bounds", self.folder / bounds]
             main(["fit", str(self.folder / data), *map(str, options), "--json", "--out", str(self.folder / name)])
+        self._make_ledger()
         self.files = {file.name: file.read_bytes() for file in self.folder.iterdir()}
+
+    def _make_ledger(self):
+        path = self.folder / "good.db"
+        main(["budget", "grant", str(path), "people", "--epsilon", "50", "--delta", "1e-3"])
+        main([*self.fit_arguments("good.csv"), "--ledger", str(path), "--dataset", "people", "--json"])
+        # Into the one file that is broken.
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def fit_arguments(self, table):
+        """A fit of a good or a broken table with good bounds."""
+        return ["fit", str(self.folder / table), "--target", "y", "--epsilon", "9", "--sparsity", "1", "--bounds",
+                str(self.folder / "good.toml")]  # fmt: skip
 
     def run(self, number):
         """What came of a case: a word for the tally, and None or what is wrong."""
@@ -90,7 +105,7 @@ class Fuzzer:
         before = {file.name for file in self.folder.iterdir()}
         self.charges = 0
         told, out, code = self._call(arguments)
-        after = {file.name for file in self.folder.iterdir()} - before
+        after = {file.name for file in self.folder.iterdir()} - before - {"broken.db-wal", "broken.db-shm"}
         fault = self._fault(told, out, code, after, broken, check)
         for name in after:
             (self.folder / name).unlink()
@@ -171,8 +186,9 @@ def fit(fuzzer, rng):
 def bounds(fuzzer, rng):
     """Fit with broken bounds."""
     path, out = fuzzer.broken("good.toml", rng), fuzzer.folder / "out.json"
-    arguments = ["fit", str(fuzzer.folder / "good.csv"), "--target", "y", "--epsilon", "9", "--sparsity", "1"]
-    return path, [*arguments, "--bounds", str(path), "--out", str(out)], lambda told: load_model(out) and None
+    # The last --bounds counts.
+    arguments = [*fuzzer.fit_arguments("good.csv"), "--bounds", str(path), "--out", str(out)]
+    return path, arguments, lambda told: load_model(out) and None
 
 
 def model(fuzzer, rng):
@@ -240,4 +256,16 @@ def _is_json(told):
     return None if json.loads(told) else "empty"
 
 
-FAMILIES = (fit, fit, predict, model, model, bounds, template, arguments)
+def ledger(fuzzer, rng):
+    """Read, or spend from, a broken ledger."""
+    path, out = fuzzer.broken("good.db", rng), fuzzer.folder / "out.json"
+    for leftover in ("broken.db-wal", "broken.db-shm"):
+        (fuzzer.folder / leftover).unlink(missing_ok=True)
+    if rng.random() < 0.5:
+        command = ["budget", rng.choice(("show", "history", "verify")), str(path), "--json"]
+        return path, command, lambda told: None if told else "silence"
+    spend = [*fuzzer.fit_arguments("good.csv"), "--ledger", str(path), "--dataset", "people", "--out", str(out)]
+    return path, spend, lambda told: load_model(out) and None
+
+
+FAMILIES = (fit, fit, predict, model, model, bounds, template, arguments, ledger)

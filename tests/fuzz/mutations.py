@@ -24,6 +24,7 @@ TOKENS = {
         b"{" * 500,
     ],
     "parquet": [b"PAR1", b"PARE", b"\x00" * 64, b"\xff" * 64],
+    "db": [b"\x00" * 16, b"\xff" * 16, b"SQLite format 3\x00", b"null", b"1e400", b"-1", b"charge", b"refund", b'"'],
 }
 # fmt: on
 JSON_VALUES = [None, True, 0, -1, 1e308, -1e308, 1e-320, 2**60, 10**400, "", "x", "\x1b[31m", [], {}, [[]], [{}], 0.5]
@@ -111,7 +112,8 @@ def _token(content, kind, rng, others):
 
 def _replace(content, kind, rng, others):
     """Put a token in the place of what lies between two separators."""
-    separators = {"csv": b",\n", "json": b" ,:\n[]{}", "toml": b"=\n ", "npy": b":,(){} ", "parquet": b"\x00\x15"}[kind]
+    separators = {"csv": b",\n", "json": b" ,:\n[]{}", "toml": b"=\n ", "npy": b":,(){} ", "parquet": b"\x00\x15",
+                  "db": b'":,{}'}[kind]  # fmt: skip
     places = [place for place, byte in enumerate(content[:20_000]) if byte in separators]
     if len(places) < 2:
         return content
