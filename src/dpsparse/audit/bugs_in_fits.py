@@ -134,7 +134,7 @@ FITS = (
         "standard errors from residuals",
         PURSUITS,
         {
-            pursuit._Pursuit.finish: [
+            pursuit._Pursuit._settled_errors: [
                 (
                     "self.estimate.standard_errors[self.constants :]",
                     "self.estimate.standard_errors[self.constants :] * np.median(np.abs(self.residuals()))",
