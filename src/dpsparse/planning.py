@@ -34,7 +34,8 @@ _ERROR = {
 }
 _WIDTH = {"sampling": 0.952, "privacy": 20.0, "correlation": 0.641}
 
-_EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
+# What tables of forecasts show.
+EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 
 
 def plan(n, d, sparsity, epsilon, delta=None, *, noise_scale=1.0, correlation=0.0, records_per_person=1):
@@ -165,7 +166,7 @@ class Plan:
             low, high = (low, middle) if reached(replace(self, n=middle)) else (middle, high)
         return high
 
-    def table(self, epsilons=_EPSILONS):
+    def table(self, epsilons=EPSILONS):
         """The forecast at several epsilons, as text."""
         rows = [
             f"{'epsilon':>8} {'l2 error':>10} {'found 4 in 5':>13} {'interval width':>15} {'n for half the error':>21}"

@@ -188,9 +188,12 @@ def bounds(fuzzer, rng):
 
 
 def model(fuzzer, rng):
-    """Predict with, or inspect, a broken model."""
+    """Predict with, inspect or report a broken model."""
     numbered = rng.random() < 0.3
     path, out = fuzzer.broken("numbered.json" if numbered else "good.json", rng), fuzzer.folder / "out.csv"
+    if rng.random() < 0.3:
+        page = fuzzer.folder / "out.html"
+        return path, ["report", str(path), "--out", str(page)], lambda told: _page(page)
     if rng.random() < 0.5:
         return (
             path,
@@ -213,6 +216,11 @@ def _predictions(out):
     heading, *lines = out.read_text().splitlines()
     good = heading == "prediction" and lines and np.isfinite([float(line) for line in lines]).all()
     return None if good else "broken predictions"
+
+
+def _page(out):
+    found = out.read_text()
+    return None if found.endswith("</html>\n") and not re.search(r'="-?(?:nan|inf)', found) else "a broken page"
 
 
 def template(fuzzer, rng):

@@ -1,6 +1,7 @@
 from html.parser import HTMLParser
 
-from dpsparse.report.page import Html, Page, figure, table, tag
+from dpsparse.markup import Html, table, tag
+from dpsparse.report.page import Page, figure
 
 
 class Reader(HTMLParser):

@@ -9,7 +9,7 @@ from dpsparse.cli.audit import audit
 from dpsparse.cli.budget import budget
 from dpsparse.cli.compare import compare
 from dpsparse.cli.demo import demo
-from dpsparse.cli.files import bounds, fit, inspect, predict
+from dpsparse.cli.files import bounds, fit, inspect, predict, report
 from dpsparse.cli.plan import plan
 from dpsparse.cli.reproduce import reproduce
 
@@ -23,7 +23,7 @@ def cli(context, verbose):
     context.obj = {"verbose": verbose}
 
 
-for command in (fit, bounds, predict, inspect, plan, compare, budget, audit, demo, reproduce):
+for command in (fit, bounds, predict, inspect, report, plan, compare, budget, audit, demo, reproduce):
     cli.add_command(command)
 
 

@@ -1,4 +1,4 @@
-"""`dpsparse fit`, `bounds init`, `predict` and `inspect`: a table in, a promise, a model out."""
+"""`dpsparse fit`, `bounds init`, `predict`, `inspect` and `report`: a table in, a promise, a model and a report out."""
 
 import warnings
 from contextlib import contextmanager, nullcontext
@@ -8,8 +8,8 @@ import click
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-def _out(text):
-    return click.option("--out", type=click.Path(), help=text)
+def _out(text, **default):
+    return click.option("--out", type=click.Path(), help=text, **default)
 
 
 def _writing(out, *inputs, replace=True):
@@ -62,8 +62,9 @@ def _explained(data, ledger, not_finite):
 @click.option("--ledger", help="Where the budget is kept: a file or a database URL; see `dpsparse budget`.")
 @click.option("--dataset", help="The name under which it was granted there.")
 @_out("Where the model goes, as JSON.")
+@click.option("--report", type=click.Path(), help="Where a report goes, as HTML; see `dpsparse report`.")
 @AS_JSON
-def fit(data, target, epsilon, sparsity, delta, bounds, records_per_person, ledger, dataset, out, as_json):
+def fit(data, target, epsilon, sparsity, delta, bounds, records_per_person, ledger, dataset, out, report, as_json):
     """Fit privately on DATA (.csv, .parquet or .npy): which few columns matter, and by how much.
 
     The whole of epsilon is spent. Each further fit on the same people adds to it: --ledger keeps count, and refuses
@@ -77,6 +78,7 @@ def fit(data, target, epsilon, sparsity, delta, bounds, records_per_person, ledg
     from dpsparse.files.model import linear_model
     from dpsparse.files.model_file import as_dict, write_model
     from dpsparse.files.tables import open_table
+    from dpsparse.report.fit import fit_page
 
     known = Bounds() if bounds is None else read_bounds(bounds)
     table = open_table(data)
@@ -88,8 +90,12 @@ def fit(data, target, epsilon, sparsity, delta, bounds, records_per_person, ledg
             "no --bounds: every column is taken as publicly standardised (centre 0, scale 1); "
             f"if they are not, effects are lost, so start with: dpsparse bounds init {data}"
         )
+    inputs = [data] if bounds is None else [data, bounds]
     # Opened before anything is spent: a model that cannot be saved is not fitted, and none that was paid for is lost.
-    with _writing(out, data, *([] if bounds is None else [bounds]), replace=False) as stream:
+    with (
+        _writing(out, *inputs, replace=False) as stream,
+        _writing(report, *inputs, *([] if out is None else [out])) as report_stream,
+    ):
         X, y = read_features(table, features, target)
         with _collected(notes), _explained(data, ledger, NOT_FINITE):
             estimator = PrivateSparseRegressor(
@@ -107,13 +113,15 @@ def fit(data, target, epsilon, sparsity, delta, bounds, records_per_person, ledg
         model = linear_model(estimator, features, target)
         # Shown first: should the disk fill up now, what was paid for is not lost.
         if as_json:
-            show.as_json({**as_dict(model), "notes": notes, "out": out})
+            show.as_json({**as_dict(model), "notes": notes, "out": out, "report": report})
         else:
             show.fit(model, data, notes)
         if stream is not None:
             write_model(model, stream)
+        if report_stream is not None:
+            report_stream.write(fit_page(model).encode())
     if not as_json:
-        show.saved(out)
+        show.saved(out, report)
 
 
 @click.group()
@@ -188,3 +196,24 @@ def inspect(model, as_json):
         show.as_json(as_dict(found))
     else:
         show.inspection(found)
+
+
+@click.command(short_help="Write the report of a fitted model.")
+@click.argument("model", type=click.Path())
+@_out("Where the report goes, as HTML.", default="report.html", show_default=True)
+@AS_JSON
+def report(model, out, as_json):
+    """Write a report of MODEL: promise, effects, budget, forecast, how to cite and to run it again.
+
+    One page that opens offline. The model is all it reads.
+    """
+    from dpsparse.cli import show
+    from dpsparse.files.model_file import load_model
+    from dpsparse.report.fit import fit_page
+
+    with _writing(out, model) as stream:
+        stream.write(fit_page(load_model(model)).encode())
+    if as_json:
+        show.as_json({"out": out})
+    else:
+        click.echo(f"Report: {out}")

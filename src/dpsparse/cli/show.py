@@ -1,12 +1,13 @@
 """What the commands print: promises, effects, records. It reads releases only."""
 
 import json
-import math
 
 import click
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+from dpsparse.markup import number
 
 
 def as_json(content):
@@ -30,34 +31,24 @@ def fit(model, data, notes):
     _effects(console, model)
 
 
-def saved(out):
-    """Print where the model went."""
+def saved(out, report):
+    """Print where the model and the report went."""
     if out is None:
         _say(_console(), "Model", "not saved; --out model.json would")
     else:
         _say(_console(), "Model", f"{out}; use it with: dpsparse predict {out} new.csv")
+    if report is not None:
+        _say(_console(), "Report", report)
 
 
 def inspection(model):
     """Print the promise in plain words and in full, and the effects."""
     console = _console()
     _say(console, "Model", f"{model.target} from {len(model.features):,} features, by {model.estimator}")
-    if model.privacy.private:
-        _say(console, "In plain words", _plain_words(model.privacy))
+    _say(console, "In plain words", model.privacy.plain_words())
     _effects(console, model)
     _say(console, "In full", "")
     click.echo(str(model.privacy))
-
-
-def _plain_words(record):
-    # Bayes' rule on two versions of a record at odds of 1:1, the likelihood ratio at its bound.
-    sure = 100 / (1 + math.exp(-record.epsilon))
-    return (
-        f"Somebody who knows everybody else's data, and is in doubt between two versions of one person's at even odds, "
-        f"is at most {sure:.3g} % sure after seeing this model, but for a chance of about {record.delta:.1g}. The "
-        "promise covers this fit alone: every further fit on the same people adds to it. It does not hide the number "
-        "of records, the names of the columns, or what is true of people in general."
-    )
 
 
 def _say(console, heading, text):
@@ -70,10 +61,8 @@ def _effects(console, model):
     for heading in ("effect", "90 % interval", "stands clear"):
         table.add_column(heading, justify="right", no_wrap=True)
     for effect in model.effects:
-        interval = "-" if effect.interval is None else "[{}, {}]".format(*map(_number, effect.interval))
-        clear = "yes" if effect.clear else "no" if effect.centred else "no, centre off"
-        table.add_row(escape(effect.feature), _number(effect.coef), escape(interval), clear)
-    table.add_row("(intercept)", _number(model.intercept), "", "")
+        table.add_row(*map(escape, effect.row()))
+    table.add_row("(intercept)", number(model.intercept), "", "")
     _say(console, "Effects", f"on {model.target}, for a step of 1 of each feature")
     console.print(table)
     if not model.effects:
@@ -92,11 +81,6 @@ def _effects(console, model):
             _say(console, "Centre off", "by more than the feature's spread; better public bounds would help")
 
 
-def _number(value):
-    # The 0 added turns -0.0 into 0.0.
-    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e12 else f"{value + 0.0:.4g}"
-
-
 def plan(first, rows):
     """Print a forecast for each epsilon."""
     console = _console()
@@ -106,7 +90,7 @@ def plan(first, rows):
         table.add_column(heading, justify="right")
     for row in rows:
         *numbers, needed = (row[key] for key in row if key != "delta")
-        table.add_row(*(f"{number:.3g}" for number in numbers), "-" if needed is None else f"{needed:,}")
+        table.add_row(*(f"{value:.3g}" for value in numbers), "-" if needed is None else f"{needed:,}")
     console.print(table)
     _say(
         console,

@@ -9,6 +9,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from dpsparse.engine.gpu import is_on_gpu
+from dpsparse.estimators._effects import notebook_html
 from dpsparse.estimators._gpu_input import predict_on_gpu, validate_anywhere
 from dpsparse.estimators._spending import reserved
 from dpsparse.estimators._validation import check_count, table_shape
@@ -134,6 +135,15 @@ class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
             return predict_on_gpu(X, self.coef_, self.intercept_)
         with np.errstate(all="ignore"):
             return safe_sparse_dot(X, self.coef_) + self.intercept_
+
+    def _repr_html_inner(self):
+        """What `_repr_html_` shows: the promise and the effects once fitted, scikit-learn's diagram before."""
+        return notebook_html(self) if hasattr(self, "privacy_") else super()._repr_html_inner()
+
+    def _repr_mimebundle_(self, **options):
+        bundle = super()._repr_mimebundle_(**options)
+        # Jupyter asks for this one first.
+        return bundle | {"text/html": self._repr_html_inner()} if "text/html" in bundle else bundle
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -19,7 +19,7 @@ def atomic_file(path, inputs=(), replace=True):
     path : str or path
         Where the file will be; one that is there is replaced.
     inputs : iterable of str or path
-        Files that must not be overwritten.
+        Files that must not be overwritten: what the command reads, or writes elsewhere.
     replace : bool
         Whether a file that is there may be replaced. A database, which may be a ledger, never is.
 
@@ -36,7 +36,7 @@ def atomic_file(path, inputs=(), replace=True):
     """
     target = Path(os.path.realpath(path))
     if any(target == Path(os.path.realpath(source)) for source in inputs):
-        raise FileError(f"cannot write {path}: it is one of the files read; choose another name")
+        raise FileError(f"cannot write {path}: the command needs that file for something else; choose another name")
     # In the same folder and longer than the name itself, so that the last step, a rename, succeeds if this does.
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:

@@ -1,52 +1,17 @@
 """A released linear model: the effects, the public numbers they rest on, the privacy record."""
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from dpsparse.estimators._effects import Effect, effects_of, finite_or_none
 from dpsparse.estimators._public_units import public_units
 from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
 from dpsparse.files.features import Feature, read_features
 from dpsparse.files.strict import FileError
 from dpsparse.privacy.record import PrivacyRecord
-
-_REACH = 1.6448536269514722  # of a 90 % interval, in standard errors
-
-
-@dataclass(frozen=True)
-class Effect:
-    """One feature that was picked.
-
-    Parameters
-    ----------
-    feature : str
-        Its name.
-    coef : float
-        The effect used for predictions, shrunk by its own error.
-    estimate, standard_error : float or None
-        The unshrunk effect and its error; None where the method gives none.
-    clear : bool
-        Whether it stands clear of the noise.
-    centred : bool
-        False where the feature's public centre is off by more than its spread.
-    """
-
-    feature: str
-    coef: float
-    estimate: float | None = None
-    standard_error: float | None = None
-    clear: bool = False
-    centred: bool = True
-
-    @property
-    def interval(self):
-        """The 90 % interval, or None."""
-        if self.standard_error is None:
-            return None
-        return self.estimate - _REACH * self.standard_error, self.estimate + _REACH * self.standard_error
 
 
 @dataclass(frozen=True)
@@ -150,33 +115,16 @@ def linear_model(estimator, features=None, target="y"):
     check_is_fitted(estimator, "privacy_", msg="only a fitted private estimator can become a model file")
     if features is None:
         features = _features_of(estimator)
-    unknown = np.full(len(features), np.nan)
-    estimates, errors = getattr(estimator, "_effects", unknown), getattr(estimator, "coef_se_", unknown)
-    clear, off_centre = getattr(estimator, "clear_", unknown == 0), getattr(estimator, "_off_centre", ())
     return LinearModel(
         estimator=type(estimator).__name__,
         target=target,
         features=tuple(features),
-        effects=tuple(
-            Effect(
-                feature=features[j].name,
-                coef=float(estimator.coef_[j]),
-                estimate=_finite_or_none(estimates[j]),
-                standard_error=_finite_or_none(errors[j]),
-                clear=bool(clear[j]),
-                centred=j not in off_centre,
-            )
-            for j in estimator.support_.tolist()
-        ),
+        effects=effects_of(estimator, [feature.name for feature in features]),
         intercept=float(estimator.intercept_),
-        noise_floor=_finite_or_none(getattr(estimator, "noise_floor_", np.nan)),
+        noise_floor=finite_or_none(getattr(estimator, "noise_floor_", np.nan)),
         response_scale_known=bool(getattr(estimator, "_scale_known", True)),
         privacy=estimator.privacy_,
     )
-
-
-def _finite_or_none(value):
-    return float(value) if math.isfinite(value) else None
 
 
 def _features_of(estimator):

@@ -4,9 +4,10 @@ import json
 from dataclasses import asdict
 
 from dpsparse import __version__
+from dpsparse.estimators._effects import Effect
 from dpsparse.files.atomic import atomic_file
 from dpsparse.files.features import Feature
-from dpsparse.files.model import Effect, LinearModel, linear_model
+from dpsparse.files.model import LinearModel, linear_model
 from dpsparse.files.records import read_record
 from dpsparse.files.strict import FileError, read_json
 

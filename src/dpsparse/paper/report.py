@@ -3,6 +3,7 @@
 import math
 
 from dpsparse.algorithms.theory import default_clip_bound
+from dpsparse.markup import table, tag
 from dpsparse.paper.designs import (
     AXIS_LABELS,
     DEGREES_OF_FREEDOM,
@@ -17,7 +18,7 @@ from dpsparse.paper.results import mean_interval
 from dpsparse.paper.tables import count_beyond_chance
 from dpsparse.paper.verdicts import FAILS, HOLDS, MARGIN, OPEN
 from dpsparse.planning import peeling_limits
-from dpsparse.report.page import Page, figure, table, tag
+from dpsparse.report.page import Page, figure
 
 _CLASS = {HOLDS: "good", FAILS: "bad", OPEN: "open"}
 NOTHING = "†"

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
+from dpsparse.markup import Html, table, tag
 from dpsparse.privacy.budget import Promise
 from dpsparse.privacy.commitment import Commitment, Kind, seen_by_one, total
 from dpsparse.privacy.gaussian_account import discrete_excess, excess_fits, mu_of_sequence
@@ -207,6 +208,43 @@ class PrivacyRecord:
             f"Neighbours: {self.promise.adjacency}; {person}; the number of records, {self.n_records}, is public. "
             f"Noise: {self.noise}."
         )
+
+    def plain_words(self) -> str:
+        """What the promise means to one person."""
+        if not self.private:
+            return "Nothing is promised to anybody: this is a simulation."
+        # Bayes' rule on two versions of a record at odds of 1:1, the likelihood ratio at its bound.
+        sure = 100 / (1 + math.exp(-self.epsilon))
+        return (
+            "Somebody who knows everybody else's data, and is in doubt between two versions of one person's at even "
+            f"odds, is at most {sure:.3g} % sure after seeing this model, but for a chance of about {self.delta:.2g}. "
+            "The promise covers this fit alone: every further fit on the same people adds to it. It does not hide the "
+            "number of records, the names of the columns, or what is true of people in general."
+        )
+
+    def grouped(self) -> dict[str, tuple[Release, ...]]:
+        """The releases by name, numbers at its end left out."""
+        groups: dict[str, tuple[Release, ...]] = {}
+        for release in self.releases:
+            name = release.name.rstrip(" 0123456789")
+            groups[name] = (*groups.get(name, ()), release)
+        return groups
+
+    def price(self, releases: tuple[Release, ...]) -> tuple[str, str]:
+        """The share of releases in what this record cost, and their rho, as text."""
+        rho = total(releases, "rho")
+        return f"{rho / self.rho:.1%}" if self.rho else "-", f"{rho:.3g}"
+
+    def as_html(self) -> Html:
+        """The promise and what each kind of release cost, for notebooks."""
+        rows = [[name, len(made), *self.price(made)] for name, made in self.grouped().items()]
+        headings = ["release", "times", "share", "rho"]
+        releases = table("What was released, and its price", headings, rows, numbers=(1, 2, 3))
+        summary = tag("summary", f"{len(self.releases)} releases, rho {self.rho:.4g} for a record")
+        promise = [tag("p", tag("strong", self.statement())), tag("p", self.plain_words())]
+        return tag("div", [*promise, tag("details", [summary, releases])])
+
+    _repr_html_ = as_html
 
     def __str__(self) -> str:
         rows = [

@@ -1,10 +1,9 @@
-"""One self-contained HTML page: no script, nothing fetched, light and dark, printable.
-
-Text is escaped here, once; what is meant as HTML is of type `Html`.
-"""
+"""One self-contained HTML page: no script, nothing fetched, light and dark, printable."""
 
 import base64
 import html
+
+from dpsparse.markup import Html, tag
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --soft: #5b6470; --line: #d4d9df; --band: #f4f6f8;
@@ -13,7 +12,7 @@ _STYLE = """
   --band: #1d2228; --link: #7db7f5; --good: #6fcf8a; --bad: #f28b7d; --open: #e0bd55; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 72rem; padding: 1rem 1.2rem 4rem; background: var(--paper); color: var(--ink);
-  font: 16px/1.55 system-ui, sans-serif; }
+  font: 16px/1.55 system-ui, sans-serif; overflow-wrap: break-word; }
 h1 { line-height: 1.2; } h2 { margin-top: 2.5rem; border-bottom: 1px solid var(--line); padding-bottom: .2rem; }
 a { color: var(--link); } nav a { margin-right: 1rem; white-space: nowrap; }
 a:focus-visible, [tabindex]:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
@@ -22,53 +21,30 @@ table { border-collapse: collapse; font-size: .92rem; }
 caption { text-align: left; padding: .3rem 0; font-weight: 600; }
 th, td { border-bottom: 1px solid var(--line); padding: .3rem .7rem .3rem 0; text-align: left; vertical-align: top; }
 thead th { border-bottom: 2px solid var(--soft); } tbody tr:nth-child(even) { background: var(--band); }
-td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.number { text-align: right; font-variant-numeric: tabular-nums; } td.number { white-space: nowrap; }
+p, ul, figcaption { max-width: 46rem; }
+@media screen and (max-width: 40rem) { table { width: max-content; font-size: .86rem; }
+  th, td { max-width: 15rem; padding-right: .5rem; } tbody th { max-width: 12rem; } }
 figure { margin: 1.5rem 0; } figcaption, .note { color: var(--soft); font-size: .92rem; }
+tbody th { font-weight: 600; }
+.promise { border-left: 4px solid var(--link); padding-left: .8rem; font-size: 1.06rem; }
+.promise.bad { border-color: var(--bad); }
+svg.chart { display: block; width: 100%; max-width: 46rem; overflow: visible; }
+svg.chart text { fill: var(--ink); font-size: 13px; stroke: var(--paper); stroke-width: 4px; paint-order: stroke; }
+svg.chart .name { font-weight: 600; }
+svg.chart line, svg.chart polyline { stroke: var(--ink); fill: none; vector-effect: non-scaling-stroke; }
+svg.chart circle { stroke: var(--ink); stroke-width: 2; fill: var(--paper); }
+svg.chart circle.clear { fill: var(--ink); }
+svg.chart .clear, svg.chart .vague, svg.chart .solid, svg.chart .dashed { stroke-width: 2; }
+svg.chart line.vague, svg.chart .dashed { stroke-dasharray: 6 4; } svg.chart .floor { stroke-dasharray: 2 3; }
+svg.chart .mark { stroke-width: 2; stroke-dasharray: 2 3; } svg.chart .grid { stroke: var(--line); }
+svg.chart .hatch { stroke: var(--soft); opacity: .5; }
 img { max-width: 100%; height: auto; background: #fff; border-radius: 4px; }
 .good { color: var(--good); font-weight: 600; } .bad { color: var(--bad); font-weight: 600; }
-.open { color: var(--open); font-weight: 600; } code, pre { font-size: .9em; } pre { overflow-x: auto; }
+.open { color: var(--open); font-weight: 600; } code, pre { font-size: .9em; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 @media print { nav { display: none; } body { max-width: none; } figure, tr { break-inside: avoid; } }
 """
-
-
-class Html(str):
-    """Text that is HTML already and must not be escaped again."""
-
-    __slots__ = ()
-
-
-def escaped(content):
-    """Content as HTML: `Html` as it is, a list piece by piece, anything else escaped."""
-    if isinstance(content, Html):
-        return content
-    if isinstance(content, (list, tuple)):
-        return Html("".join(map(escaped, content)))
-    return Html(html.escape(str(content)))
-
-
-def tag(name, content, **attributes):
-    """An element. Attributes: `class_` becomes `class`, other underscores hyphens."""
-    pairs = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{html.escape(str(value))}"' for key, value in attributes.items()
-    )
-    return Html(f"<{name}{pairs}>{escaped(content)}</{name}>")
-
-
-def table(caption, headings, rows, *, numbers=()):
-    """A table that scrolls by itself on a narrow screen; columns in `numbers` are set flush right."""
-    head = tag("thead", tag("tr", [tag("th", heading, scope="col") for heading in headings]))
-    body = [
-        tag("tr", [tag("td", cell, **({"class_": "number"} if k in numbers else {})) for k, cell in enumerate(row)])
-        for row in rows
-    ]
-    return tag(
-        "div",
-        tag("table", [tag("caption", caption), head, tag("tbody", body)]),
-        class_="scroll",
-        tabindex="0",
-        role="region",
-        aria_label=caption,
-    )
 
 
 def figure(png, description, caption):
@@ -83,7 +59,8 @@ class Page:
 
     Examples
     --------
-    >>> from dpsparse.report.page import Page, table
+    >>> from dpsparse.markup import table
+    >>> from dpsparse.report.page import Page
     >>> page = Page("Fruit", "What is in the basket.")
     >>> page.section("Count", table("By kind", ["kind", "number"], [["apples & pears", 3]], numbers=[1]))
     >>> "apples &amp; pears" in page.html()

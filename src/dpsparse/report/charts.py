@@ -1,0 +1,187 @@
+"""Pictures as inline SVG: sharp in print, in the page's own colours in light and dark, told apart without colour.
+
+Places along the width are percentages, so that a picture fits a phone and a desk while its text keeps its size.
+"""
+
+import math
+from dataclasses import dataclass
+
+from dpsparse.markup import Html, number, tag
+
+# Beyond these sizes (of numbers that no fit in sensible units has) places would overflow or vanish.
+_SMALLEST, _LARGEST = 1e-280, 1e280
+_ROW, _LONGEST_NAME = 46, 30
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a forest plot.
+
+    Parameters
+    ----------
+    name : str
+        The feature.
+    value : float
+        Its effect.
+    interval : tuple of float or None
+        Its interval.
+    clear : bool
+        Whether it stands clear.
+    note : str
+        What stands at the end of the line.
+    """
+
+    name: str
+    value: float
+    interval: tuple[float, float] | None
+    clear: bool
+    note: str
+
+
+def forest(rows, floor, description):
+    """A forest plot around 0, or None where the numbers are too large or small to draw.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        From top to bottom. Those that stand clear are filled and solid, the others hollow and dashed.
+    floor : float or None
+        Half the width of the hatched band around 0.
+    description : str
+        Read to those who cannot see the picture.
+    """
+    numbers = [0.0, *(row.value for row in rows), *(end for row in rows for end in row.interval or ())]
+    numbers += [] if floor is None else [-floor, floor]
+    low, high = min(numbers), max(numbers)
+    if not all(map(math.isfinite, numbers)) or not _SMALLEST < high - low < _LARGEST:
+        return None
+    at = _percent(low, high, 3, 97)
+    head = 0 if floor is None else 24
+    height = _ROW * len(rows) + head + 8
+    pieces = []
+    if floor is not None:
+        left, right = at(-floor), at(floor)
+        pieces.append(_HATCH)
+        width = f"{right - left:.3f}%"
+        pieces.append(tag("rect", x=f"{left:.3f}%", y=head, width=width, height=height - head, fill="url(#hatch)"))
+        pieces += [_vertical(x, head - 6, height, class_="floor") for x in (left, right)]
+        label = f"noise floor, ±{number(floor)}"
+        pieces.append(_text(left, 13, label) if at(0) < 50 else _text(right, 13, label, anchor="end"))
+    pieces.append(_vertical(at(0), head, height))
+    for place, row in enumerate(rows):
+        pieces += _line(row, at, _ROW * place + head + 16)
+    for tick in _ticks(low, high):
+        pieces.append(_vertical(at(tick), height, height + 5))
+        pieces.append(_text(at(tick), height + 20, number(tick) if abs(tick) < 1e6 else f"{tick:g}", anchor="middle"))
+    pieces.append(tag("line", x1="0%", x2="100%", y1=height, y2=height))
+    return _svg(height + 26, description, pieces)
+
+
+def _line(row, at, top):
+    """Name and note, and beneath them the effect and its interval."""
+    kind = "clear" if row.clear else "vague"
+    name = row.name if len(row.name) <= _LONGEST_NAME else row.name[: _LONGEST_NAME - 1] + "…"
+    yield _text(0, top, name, class_="name")
+    yield _text(100, top, row.note, anchor="end")
+    middle = top + 16
+    if row.interval is not None:
+        left, right = map(at, row.interval)
+        yield tag("line", x1=f"{left:.3f}%", x2=f"{right:.3f}%", y1=middle, y2=middle, class_=kind)
+        yield from (_vertical(end, middle - 5, middle + 5, class_="clear") for end in (left, right))
+    yield tag("circle", cx=f"{at(row.value):.3f}%", cy=middle, r=4.5, class_=kind)
+
+
+def curves(x, lines, mark, description):
+    """Curves over logarithmic axes, or None where the numbers are too large or small to draw.
+
+    Parameters
+    ----------
+    x : sequence of float
+        Places, above 0.
+    lines : dict of str to sequence of float
+        Heights by name, above 0; solid, then dashed.
+    mark : tuple of float and str
+        A place marked by a vertical line, and its name.
+    description : str
+        Read to those who cannot see the picture.
+    """
+    heights = [height for line in lines.values() for height in line]
+    if not all(_SMALLEST < value < _LARGEST for value in (*x, *heights)):
+        return None
+    top, bottom = 54, 300
+    across = _percent(math.log(x[0]), math.log(x[-1]), 13, 97)
+    down = _percent(math.log(max(heights)), math.log(min(heights)), top + 6, bottom - 6)
+    pieces = []
+    for place, (name, line) in enumerate(lines.items()):
+        style = ("solid", "dashed")[place % 2]
+        level = 14 + 20 * place
+        pieces.append(tag("line", x1="13%", x2="20%", y1=level - 4, y2=level - 4, class_=style))
+        pieces.append(_text(22, level, name))
+        points = " ".join(f"{across(math.log(a)):.3f},{down(math.log(b)):.2f}" for a, b in zip(x, line, strict=True))
+        curve = tag("polyline", points=points, class_=style)
+        # Stretched to the width of the picture; the line keeps its own width.
+        box = {"width": "100%", "height": bottom, "viewBox": f"0 0 100 {bottom}", "preserveAspectRatio": "none"}
+        pieces.append(tag("svg", curve, **box))
+    for tick in _powers(min(heights), max(heights)):
+        level = down(math.log(tick))
+        pieces.append(tag("line", x1="13%", x2="97%", y1=f"{level:.2f}", y2=f"{level:.2f}", class_="grid"))
+        pieces.append(_text(12, level + 4, f"{tick:g}", anchor="end"))
+    for tick in _powers(x[0], x[-1]):
+        pieces.append(_vertical(across(math.log(tick)), bottom, bottom + 5))
+        pieces.append(_text(across(math.log(tick)), bottom + 20, f"{tick:g}", anchor="middle"))
+    pieces.append(tag("line", x1="13%", x2="97%", y1=bottom, y2=bottom))
+    place, name = mark
+    here = across(math.log(place))
+    pieces.append(_vertical(here, top - 6, bottom, class_="mark"))
+    pieces.append(_text(here + (1 if here < 60 else -1), top + 8, name, anchor="start" if here < 60 else "end"))
+    pieces.append(_text(55, bottom + 40, "epsilon: more privacy on the left", anchor="middle"))
+    return _svg(bottom + 48, description, pieces)
+
+
+_HATCH = tag(
+    "defs",
+    tag(
+        "pattern",
+        tag("line", x1=0, y1=0, x2=0, y2=6, class_="hatch"),
+        id="hatch",
+        width=6,
+        height=6,
+        patternUnits="userSpaceOnUse",
+        patternTransform="rotate(45)",
+    ),
+)
+
+
+def _svg(height, description, pieces):
+    return tag("svg", Html("".join(pieces)), class_="chart", role="img", aria_label=description, height=height)
+
+
+def _vertical(x, top, bottom, **attributes):
+    return tag("line", x1=f"{x:.3f}%", x2=f"{x:.3f}%", y1=top, y2=bottom, **attributes)
+
+
+def _text(x, y, content, anchor="start", **attributes):
+    return tag("text", content, x=f"{x:.3f}%", y=f"{y:.1f}", text_anchor=anchor, **attributes)
+
+
+def _percent(low, high, first, last):
+    """The linear map that takes low and high to first and last."""
+    span = high - low or 1.0
+    return lambda value: first + (last - first) * ((value - low) / span)
+
+
+def _ticks(low, high):
+    """Three to seven round numbers."""
+    rough = (high - low) / 6
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = power * next(factor for factor in (1, 2, 5, 10, 20) if factor * power >= rough)
+    return [place * step for place in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+def _powers(low, high):
+    """Powers of ten, or 1, 2 and 5 times them where there are few."""
+    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    every = max(1, len(exponents) // 8)
+    factors = (1, 2, 5) if len(exponents) <= 4 else (1,)
+    found = [float(f"{factor}e{exponent}") for exponent in exponents[::every] for factor in factors]
+    return [tick for tick in found if low <= tick <= high]

@@ -1,0 +1,199 @@
+"""The report of a fit: promise, effects, budget, forecast, how to cite and to re-run.
+
+It reads releases only. A `LinearModel`, what a model file holds, is its one input: no table of records, no path, no
+clock, no setting of the machine. So it can tell nothing that the model does not, and the same model gives the same
+bytes.
+"""
+
+from dpsparse.algorithms.schedule import SPARE_PICKS
+from dpsparse.estimators._effects import effects_table, interval_text
+from dpsparse.markup import number, table, tag
+from dpsparse.report.charts import Row, forest
+from dpsparse.report.forecast import forecast_section
+from dpsparse.report.page import Page
+from dpsparse.report.reuse import citation_section, rerun_section
+
+# What each kind of release is for.
+_PURPOSE = {
+    "response centre": "where responses lie",
+    "response scale": "how far they spread",
+    "pick": "which feature comes next",
+    "gradient": "how far the effects of the features picked so far are off",
+    "fraction at gradient": "how many residuals are small, which says how to weigh a gradient",
+    "Gram row": "how a picked feature goes together with the others",
+    "Gram matrix": "how all features picked go together",
+    "final gradient": "the same for the last estimates",
+    "fraction at final gradient": "the same for a final gradient",
+    "intercept": "the response where all features are at their centre",
+    "step": "which features to keep and their coefficients, each step from other records",
+}
+
+# What the picture says at the end of a line, by the verdict of the table.
+_NOTES = {"-": "", "yes": "stands clear", "no": "not clear", "no, centre off": "centre off"}
+
+
+def fit_page(model):
+    """The report of a released model, as HTML.
+
+    Parameters
+    ----------
+    model : LinearModel
+        The model; nothing else is read.
+
+    Returns
+    -------
+    str
+        A self-contained page: no script, and nothing is fetched.
+    """
+    sparsity = _sparsity(model)
+    page = Page(
+        f"What explains {model.target}",
+        f"{len(model.effects)} of {len(model.features):,} features, from {model.privacy.n_records:,} records, "
+        f"{'with a' if model.privacy.private else 'WITHOUT any'} promise of privacy. Fitted by {model.estimator}.",
+    )
+    page.section("Promise", *_promise(model.privacy))
+    page.section("Effects", *_effects(model))
+    page.section("What stands clear", *_verdicts(model))
+    page.section("Budget", *_budget(model.privacy))
+    page.section("Privacy and accuracy", *forecast_section(model, sparsity))
+    page.section("Run it again", *rerun_section(model, sparsity))
+    page.section("Cite", *citation_section())
+    return page.html()
+
+
+def _sparsity(model):
+    """The features asked for; with "auto" fewer have been kept."""
+    picks = len(model.privacy.grouped().get("pick", ()))
+    return max(len(model.effects), picks - SPARE_PICKS, 1)
+
+
+def _promise(record):
+    if not record.private:
+        yield tag("p", record.statement(), class_="promise bad")
+        yield f"{record.plain_words()} Do not publish this page if the records are real."
+        return
+    yield tag("p", record.plain_words(), class_="promise")
+    yield f"In full: {record.statement()}"
+    yield (
+        "Everything on this page comes from the releases listed under Budget and from public numbers. Whoever has the "
+        "page learns no more about anybody than the promise allows, and may pass it on."
+    )
+
+
+def _effects(model):
+    yield (
+        f"How {model.target} changes for a step of 1 of each feature, the others being equal. Effects are shrunk by "
+        "their own error, for better predictions; intervals belong to the effects before that."
+    )
+    yield effects_table(model.effects, model.intercept)
+    if model.effects:
+        yield from _forest(model)
+
+
+def _forest(model):
+    """The effects on one axis: each for a step of its feature's public scale."""
+    scales = {feature.name: feature.scale for feature in model.features}
+    rows, cells = [], []
+    for effect in model.effects:
+        scale = scales[effect.feature]
+        value = (effect.coef if effect.estimate is None else effect.estimate) * scale
+        interval = effect.interval and tuple(end * scale for end in effect.interval)
+        note = _NOTES[effect.verdict]
+        rows.append(Row(effect.feature, value, interval, effect.clear, note))
+        cells.append([effect.feature, number(scale), number(value), interval_text(interval)])
+    floor = model.noise_floor
+    words = f"Effects on {model.target}, each for a step as large as the feature's public scale"
+    band = "" if floor is None else f" The noise floor, the hatched band around 0, reaches to ±{number(floor)}."
+    drawn = f"{words}.{band} Read the same numbers in the table below."
+    picture = forest(rows, floor, drawn)
+    if picture is None:
+        yield "The effects are too large or too small to draw."
+    else:
+        key = (
+            "Full dots and lines stand clear; hollow dots with dashed lines do not. Lines are 90 % intervals."
+            if any(row.interval for row in rows)
+            else "The method gives no intervals."
+        )
+        typical = (
+            "" if floor is None else " It is the height for a feature of typical error; each is judged by its own."
+        )
+        yield tag("figure", [picture, tag("figcaption", f"{words}. {key}{band}{typical}")])
+    headings = ["feature", "one scale", "effect of one scale", "90 % interval"]
+    yield table("The numbers of the picture", headings, cells, numbers=(1, 2, 3))
+
+
+def _verdicts(model):
+    by_verdict = {verdict: [effect for effect in model.effects if effect.verdict == verdict] for verdict in _NOTES}
+    untold, clear, vague, off = by_verdict.values()
+    if not model.response_scale_known:
+        yield tag(
+            "p",
+            "The response's scale could not be learned, so nothing can stand clear. More epsilon, more records, or a "
+            "public centre and scale of the response would help.",
+            class_="bad",
+        )
+    if clear:
+        yield tag("p", "These stand clear of the noise:")
+        yield tag("ul", [tag("li", _told(effect, model.target)) for effect in clear])
+        yield (
+            f"Had none of the {len(model.features):,} features any effect, not even one of them would have reached so "
+            "far, but in about one fit in twenty."
+        )
+    elif model.effects and vague:
+        yield "No effect stands clear of the noise."
+    elif not model.effects:
+        yield "No effect stands clear of the noise, and none was kept."
+    if vague:
+        yield tag("p", "These do not:")
+        yield tag("ul", [tag("li", effect.feature) for effect in vague])
+        yield (
+            f"The largest of {len(model.features):,} features without effect would look like this. They may matter or "
+            "not: this fit cannot tell, and the size shown is likely too large."
+        )
+    if off:
+        yield tag("p", "For these the public centre is off by more than the feature's spread, so that nothing is said:")
+        yield tag("ul", [tag("li", effect.feature) for effect in off])
+        yield "Better public bounds would help."
+    if untold:
+        yield f"{model.estimator} gives no errors, so nothing can be said about what stands clear."
+
+
+def _told(effect, target):
+    way = "more" if effect.estimate > 0 else "less"
+    low, high = sorted(map(abs, effect.interval))
+    return (
+        f"{effect.feature}: a step of 1 goes with {number(abs(effect.coef))} {way} of {target} (between {number(low)} "
+        f"and {number(high)} {way}, with 90 % confidence)."
+    )
+
+
+def _budget(record):
+    asked = record.promise
+    yield (
+        f"Asked: epsilon {asked.epsilon:g} and delta {asked.delta:.3g} for a person with "
+        f"{'one record' if asked.records_per_person == 1 else f'up to {asked.records_per_person} records'}. Spent: "
+        f"epsilon {record.epsilon:.6g}, in {len(record.releases)} releases. Prices are in rho, of zero-concentrated "
+        f"differential privacy, which add up; a record paid {record.rho:.4g} in all."
+    )
+    if any(release.part is not None for release in record.releases):
+        yield "Releases on different parts of the records do not add up: a record lies in one part and pays once."
+    groups = record.grouped()
+    rows = [[name, len(made), *record.price(made), _PURPOSE.get(name, "")] for name, made in groups.items()]
+    yield table("By kind", ["release", "times", "share", "rho", "what it tells"], rows, numbers=(1, 2, 3))
+    rows = [
+        [
+            f"{place}. {release.name}",
+            *record.price((release,)),
+            *map(number, (release.sensitivity, release.scale)),
+            release.mechanism,
+        ]
+        for place, release in enumerate(record.releases, 1)
+    ]
+    headings = ["release", "share", "rho", "sensitivity", "noise scale", "made private by"]
+    yield table("Step by step", headings, rows, numbers=(1, 2, 3, 4))
+    yield tag(
+        "p",
+        "Sensitivity is the most that one record can change the statistic, in its own integer steps; the noise scale "
+        f"is in the same steps. Each was charged before it was made. Noise: {record.noise}.",
+        class_="note",
+    )

@@ -1,0 +1,61 @@
+import re
+from html import unescape
+
+import pandas as pd
+import pytest
+import sklearn
+
+from dpsparse import DPIHTH, PrivateSparseRegressor
+from dpsparse.datasets import make_heavy_tailed
+
+X, Y, _ = make_heavy_tailed(500, 5, 2, random_state=0)
+NAMED = pd.DataFrame(X, columns=["age", "<script>alert(1)</script>", "c", "d", "e"])
+MODELS = [PrivateSparseRegressor(sparsity=3, epsilon=2.0), DPIHTH(sparsity=2, epsilon=2.0)]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_before_the_fit_it_is_scikit_learns_diagram(model):
+    fresh = sklearn.clone(model)
+    assert "sk-container" in fresh._repr_html_()
+    assert "sk-container" in fresh._repr_mimebundle_()["text/html"]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_after_the_fit_promise_effects_and_releases(model):
+    fitted = sklearn.clone(model).fit(NAMED, Y)
+    shown = fitted._repr_html_()
+    assert fitted._repr_mimebundle_() == {"text/plain": repr(fitted), "text/html": shown}
+    assert "sk-container" not in shown
+    assert "differentially private" in shown
+    assert fitted.privacy_._repr_html_() in shown
+    rows = re.findall('<th scope="row">(.*?)</th>', shown.split("</table>")[0])
+    assert list(map(unescape, rows)) == [*(NAMED.columns[j] for j in fitted.support_), "(intercept)"]
+    assert len(shown) < 6_000
+
+
+def test_names_are_escaped():
+    fitted = PrivateSparseRegressor(sparsity=5, epsilon=2.0).fit(NAMED, Y)
+    assert "<script" not in fitted._repr_html_()
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in fitted._repr_html_()
+
+
+def test_the_display_option_is_obeyed():
+    fitted = sklearn.clone(MODELS[1]).fit(X, Y)
+    with sklearn.config_context(display="text"):
+        assert not hasattr(fitted, "_repr_html_")
+        assert "text/html" not in fitted._repr_mimebundle_()
+
+
+def test_a_record_shows_the_promise_and_the_price_of_each_kind():
+    record = sklearn.clone(MODELS[0]).fit(X, Y).privacy_
+    shown = record._repr_html_()
+    kinds = re.findall(r'<th scope="row">(.*?)</th><td class="number">(\d+)</td>', shown)
+    assert sum(int(count) for _, count in kinds) == len(record.releases)
+    assert ("pick", "4") in kinds
+    assert ("final gradient", "3") in kinds
+
+
+def test_a_seeded_record_says_so_first():
+    shown = sklearn.clone(MODELS[1]).set_params(random_state=0).fit(X, Y).privacy_._repr_html_()
+    assert shown.startswith("<div><p><strong>NOT PRIVATE")
+    assert "Nothing is promised" in shown

@@ -1,0 +1,114 @@
+import inspect
+import re
+from dataclasses import replace
+from html import unescape
+
+import pytest
+
+import dpsparse
+from dpsparse import DPIHTH, PrivateSparseRegressor, load_model, plan, save_model
+from dpsparse.datasets import make_heavy_tailed
+from dpsparse.estimators._effects import Effect
+from dpsparse.files.model import linear_model
+from dpsparse.privacy.budget import Promise
+from dpsparse.report.fit import fit_page
+
+X, Y, _ = make_heavy_tailed(500, 6, 2, random_state=0)
+
+
+def words(page):
+    """What a reader reads; attributes and style apart."""
+    return " ".join(unescape(re.sub("<style>.*?</style>|<[^>]*>", " ", page, flags=re.S)).split())
+
+
+def test_the_same_model_gives_the_same_bytes(model, tmp_path):
+    save_model(model, tmp_path / "model.json")
+    assert fit_page(load_model(tmp_path / "model.json")) == fit_page(model)
+    assert list(inspect.signature(fit_page).parameters) == ["model"]
+
+
+def test_everything_is_told(model):
+    told = words(fit_page(model))
+    record = model.privacy
+    assert record.plain_words() in told
+    assert record.statement() in told
+    for release in record.releases:
+        assert f". {release.name} " in told
+    for part in (
+        "smoker 8900 [8671, 9329] yes",
+        "bmi 500 [493.6, 526.4] no, centre off",
+        "smoker 0.4 3600 [3468, 3732]",
+        "smoker: a step of 1 goes with 8900 more of cost (between 8671 and 9329 more, with 90 % confidence)",
+        "age: a step of 1 goes with 99 less of cost (between 93.42 and 106.6 less, with 90 % confidence)",
+        "These do not: a feature with <b>markup</b> & a name",
+        "noise floor, ±250",
+        f"a record paid {record.rho:.4g} in all",
+        "dpsparse fit DATA \\ --target cost \\ --epsilon 1.0 \\ --sparsity 4 \\ --bounds bounds.toml",
+        "dpsparse report model.json --out report.html",
+        "2506.06861",
+        f"version = {{{dpsparse.__version__}}}",
+    ):
+        assert part in told
+
+
+def test_shares_of_the_kinds_add_up_to_the_whole(model):
+    page = fit_page(model)
+    table = re.search("<caption>By kind</caption>.*?</table>", page, re.S)[0]
+    shares = [float(share) for share in re.findall(r">([\d.]+)%<", table)]
+    assert sum(shares) == pytest.approx(100, abs=0.05 * len(shares))
+
+
+def test_the_curve_is_that_of_plan_with_this_fit_marked(model):
+    told = words(fit_page(model))
+    forecast = plan(1_000, 5, 4, 1.0)
+    assert f"1 (this fit) {forecast.expected_error:.3g} {forecast.smallest_effect:.3g}" in told
+    assert "this fit: 1" in told
+
+
+def test_names_are_escaped_everywhere(model):
+    page = fit_page(replace(model, target='<img src="x" onerror="y">'))
+    assert "<img" not in page
+    assert "<b>" not in page
+    assert '--target \'<img src="x" onerror="y">\'' in words(page)
+
+
+def test_methods_without_errors_say_so():
+    fitted = DPIHTH(sparsity=2, epsilon=1.0, delta=1e-4, adjacency="zero-out-one").fit(X, Y)
+    told = words(fit_page(linear_model(fitted)))
+    assert "DPIHTH gives no errors" in told
+    assert "The method gives no intervals" in told
+    assert "a record lies in one part and pays once" in told
+    assert "DPIHTH, which made the model, does worse" in told
+    assert "adjacency='zero-out-one', records_per_person=1).fit(X, y)" in told
+    assert "noise floor" not in told
+
+
+@pytest.mark.filterwarnings("ignore:With n=500")
+def test_a_seeded_fit_promises_nothing():
+    fitted = PrivateSparseRegressor(sparsity="auto", max_sparsity=3, epsilon=0.01, random_state=0).fit(X, Y)
+    told = words(fit_page(linear_model(fitted)))
+    assert "WITHOUT any promise" in told
+    assert "NOT PRIVATE" in told
+    assert "may pass it on" not in told
+    assert "sparsity='auto', max_sparsity=3" in told
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"effects": ()}, "No effect stands clear of the noise, and none was kept"),
+        ({"response_scale_known": False}, "The response's scale could not be learned"),
+        ({"effects": (Effect("age", 1e308, 1e308, 1e308, clear=True),)}, "too large or too small to draw"),
+        ({"effects": (Effect("age", 1.0, clear=True),)}, "gives no errors"),
+        ({"noise_floor": None}, "90 % intervals"),
+    ],
+)
+def test_odd_models_are_told_of_too(model, change, sentence):
+    assert sentence in words(fit_page(replace(model, **change)))
+
+
+@pytest.mark.parametrize("n_records", [1, 2**53 - 1])
+@pytest.mark.parametrize("promise", [(1e-10, 5e-324, "replace-one", 2**53 - 1), (1e10, 0.999, "replace-one", 1)])
+def test_absurd_promises_have_a_report(model, promise, n_records):
+    record = replace(model.privacy, promise=Promise(*promise), n_records=n_records)
+    assert "(this fit)" in words(fit_page(replace(model, privacy=record)))
