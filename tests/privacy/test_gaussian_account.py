@@ -283,14 +283,18 @@ def test_a_record_of_fine_gaussians_and_picks_has_a_mu():
         release(scale=7.9),
         release(scale=1e3),
         release(scale=3e4, size=1000),
-        release(part=0),
-        release("pick", part=1),
     ],
 )
 def test_a_record_falls_back_to_zcdp_where_the_account_does_not_apply(other):
     record = record_of(release(), other)
     assert record.mu == math.inf
     assert record.epsilon == record.promise.epsilon_spent(record.rho)
+
+
+def test_of_disjoint_parts_the_dearest_counts():
+    in_parts = record_of(release(), release(part=0), release("pick", part=1), release("pick", part=1))
+    assert in_parts.mu == record_of(release(), release("pick"), release("pick")).mu
+    assert in_parts.mu > record_of(release(), release()).mu
 
 
 def test_a_group_of_records_pays_m_times_mu():
