@@ -32,6 +32,13 @@ NOT_RUN = {
     "dpsparse reproduce all": "half an hour; paper/ runs it smaller",
     "dpsparse audit": "two minutes; audit/test_cli.py runs it smaller",
     "python -m pytest tests/privacy": "runs with all other tests",
+    'pip install "dpsparse[cuda]"': "installs gigabytes",
+    'pip install "dpsparse[accounting]"': "installs",
+}
+EXAMPLES_NOT_RUN = {
+    "README.md": "test_readme.py runs them",
+    "docs/gpu.md": "they need a GPU; estimators/test_gpu_fits.py does the same there",
+    "docs/scikit-learn.md": "estimators/test_scikit_learn.py runs them, one after the other",
 }
 
 
@@ -131,7 +138,9 @@ def fences(language):
     return [pytest.param(block, id=f"{name}-{at}") for name, blocks in pages for at, block in enumerate(blocks)]
 
 
-@pytest.mark.parametrize("block", [block for block in fences("python") if not block.id.startswith("README")])
+@pytest.mark.parametrize(
+    "block", [block for block in fences("python") if block.id.rpartition("-")[0] not in EXAMPLES_NOT_RUN]
+)
 def test_the_examples_run(block, folder):
     exec(compile(block, "example", "exec"), {})
 

@@ -137,7 +137,7 @@ FITS = (
         "standard errors from residuals",
         PURSUITS,
         {
-            pursuit._Pursuit._settled_errors: [
+            pursuit._Pursuit.finish: [
                 (
                     "self._settled_errors(picks)",
                     "self._settled_errors(picks) * np.median(np.abs(self.residuals()))",

@@ -170,7 +170,9 @@ def null_record(position):
 
     def without(columns):
         add_constant(columns)
-        columns.columns[-1][position] = 0.0
+        for kept in (columns.columns, columns._bounded):
+            kept[-1] = kept[-1].copy()
+            kept[-1][position] = 0.0
 
     with replaced(support.SupportColumns, add_constant=without):
         yield
