@@ -1,3 +1,5 @@
+import json
+import os
 import subprocess
 import sys
 
@@ -16,6 +18,20 @@ def test_demo_tells_the_whole_story(tmp_path, capsys):
     with Image.open(picture) as image:
         assert image.width > 600
         assert len(image.convert("RGB").getcolors(2**24)) > 10
+
+
+def test_demo_as_json(tmp_path, capsys):
+    main(["demo", "--json", "--out", str(tmp_path / "demo.png")])
+    found = json.loads(capsys.readouterr().out)
+    assert found["error"] < found["zero_error"]
+    assert "differentially private" in found["promise"]
+
+
+def test_the_shell_completes_commands():
+    line = {**os.environ, "_DPSPARSE_COMPLETE": "bash_complete", "COMP_WORDS": "dpsparse bu", "COMP_CWORD": "1"}
+    command = [sys.executable, "-c", "from dpsparse.cli import main; main([])"]
+    done = subprocess.run(command, env=line, capture_output=True, text=True)
+    assert "budget" in done.stdout
 
 
 @pytest.mark.parametrize(

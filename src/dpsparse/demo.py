@@ -27,6 +27,11 @@ def run_demo(epsilon, picture, seed, console=None):
         Seed of the synthetic data; the noise that protects is never seeded.
     console : rich.console.Console, optional
         Where the text goes.
+
+    Returns
+    -------
+    dict
+        The main numbers.
     """
     console = console or Console()
     check_epsilon(epsilon)
@@ -59,6 +64,15 @@ def run_demo(epsilon, picture, seed, console=None):
     )
     _draw(coef, private, open_fit, picture)
     console.print(f"[bold]Picture[/]: {picture}", highlight=False)
+    return {
+        "promise": private.privacy_.statement(),
+        "expected_error": forecast.expected_error,
+        "found": found,
+        "error": float(errors[0]),
+        "non_private_error": float(errors[1]),
+        "zero_error": float(np.linalg.norm(coef)),
+        "picture": str(picture),
+    }
 
 
 def _findings(coef, private, open_fit):

@@ -190,9 +190,10 @@ def test_bad_parts_take_one_line(arguments, message, capsys, monkeypatch, tmp_pa
 
 
 def test_quick_reproduces_everything(tmp_path):
-    command = [sys.executable, "-m", "dpsparse", "reproduce", "all", "--quick", "--out", str(tmp_path)]
+    command = [sys.executable, "-m", "dpsparse", "reproduce", "all", "--quick", "--json", "--out", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["report"] == str(tmp_path / "report.html")
     found = json.loads((tmp_path / "results.json").read_text())
     assert set(found["left_out"]) == (set() if HAS_DATA else {"table1", "table2"})
     assert {verdict["number"] for verdict in found["verdicts"]} == set(range(1, 23 if HAS_DATA else 14))

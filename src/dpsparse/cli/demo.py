@@ -1,5 +1,7 @@
 """`dpsparse demo`."""
 
+import json
+
 import click
 
 
@@ -13,8 +15,13 @@ import click
     help="Where the picture goes.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the synthetic data (not of the noise).")
-def demo(epsilon, out, seed):
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the story.")
+def demo(epsilon, out, seed, as_json):
     """Fit privately on synthetic data: the promise, the findings, the price."""
+    from rich.console import Console
+
     from dpsparse.demo import run_demo
 
-    run_demo(epsilon, out, seed)
+    found = run_demo(epsilon, out, seed, Console(quiet=as_json))
+    if as_json:
+        click.echo(json.dumps(found, indent=2))

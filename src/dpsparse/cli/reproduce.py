@@ -1,5 +1,7 @@
 """`dpsparse reproduce`."""
 
+import json
+
 import click
 
 
@@ -15,12 +17,17 @@ import click
     type=click.Path(file_okay=False, writable=True),
     help="Folder of the results; a run that was stopped goes on from there.",
 )
-def reproduce(parts, quick, repeats, jobs, out):
+@click.option("--json", "as_json", is_flag=True, help="Print a summary as JSON; progress goes to standard error.")
+def reproduce(parts, quick, repeats, jobs, out, as_json):
     """Run the paper's figures and tables: as stated, mended, and by this package's own method.
 
     PART is any of fig1a to fig1d, fig2a to fig2d, table1 (NCI-60), table2 (METABRIC), or all, the default. The tables
     need files that are not shipped: DPSPARSE_DATA names their folder.
     """
+    from rich.console import Console
+
     from dpsparse.paper.reproduce import reproduce_parts
 
-    reproduce_parts(parts, quick=quick, repeats=repeats, jobs=jobs, out=out)
+    found = reproduce_parts(parts, quick=quick, repeats=repeats, jobs=jobs, out=out, console=Console(stderr=as_json))
+    if as_json:
+        click.echo(json.dumps(found, indent=2))

@@ -116,6 +116,11 @@ def reproduce_parts(parts, *, quick, repeats, jobs, out, console=None):
         Folder of the results.
     console : rich.console.Console, optional
         Where the text goes.
+
+    Returns
+    -------
+    dict
+        Counts of the verdicts, what was left out, and where the report is.
     """
     console = console or Console()
     asked = tuple(parts) or ("all",)
@@ -149,3 +154,4 @@ def reproduce_parts(parts, *, quick, repeats, jobs, out, console=None):
     counts = Counter(verdict.verdict for verdict in verdicts)
     told = ", ".join(f"{count} {word}" for word, count in counts.items())
     console.print(f"{len(verdicts)} verdicts: {told}. Report: {Path(out) / 'report.html'}", highlight=False)
+    return {"verdicts": dict(counts), "left_out": left_out, "report": str(Path(out) / "report.html")}
