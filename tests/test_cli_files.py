@@ -9,7 +9,7 @@ import pytest
 
 from dpsparse import PrivateSparseRegressor, load_model
 from dpsparse.cli import main
-from dpsparse.privacy.record import Meter
+from dpsparse.privacy.meter import Meter
 
 RNG = np.random.default_rng(0)
 N = 3_000

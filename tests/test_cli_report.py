@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from dpsparse.cli import main
-from dpsparse.privacy.record import Meter
+from dpsparse.privacy.meter import Meter
 
 SECRET = 73_918_243
 

@@ -11,7 +11,7 @@ __version__ = "0.1.0"
 _HOME = {
     "AdaHuber": "estimators.ada_huber",
     "AdaHuberCV": "estimators.ada_huber",
-    "BudgetExceeded": "privacy.record",
+    "BudgetExceeded": "privacy.meter",
     "DPIHTH": "estimators.iht",
     "DPIHTL": "estimators.iht",
     "DPSLR": "estimators.iht",

@@ -8,8 +8,8 @@ from dpsparse.datasets import make_heavy_tailed
 from dpsparse.engine.rows import rows_of
 from dpsparse.losses import Absolute, Huber, Squared
 from dpsparse.privacy.budget import Promise
+from dpsparse.privacy.meter import Meter
 from dpsparse.privacy.noise import SeededSource, ZeroSource
-from dpsparse.privacy.record import Meter
 
 LOSSES = [Huber(1.0), Absolute(), Squared(30.0)]
 PROMISE = Promise(1.0, 1e-5)

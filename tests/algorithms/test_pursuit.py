@@ -14,8 +14,8 @@ from dpsparse.algorithms.schedule import make_schedule, schedule_for
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.engine.rows import rows_of
 from dpsparse.privacy.budget import Promise
+from dpsparse.privacy.meter import Meter
 from dpsparse.privacy.noise import SecureSource, SeededSource, ZeroSource
-from dpsparse.privacy.record import Meter
 
 PROMISE = Promise(1.0, 1e-5)
 

@@ -10,8 +10,8 @@ from scipy import stats
 from dpsparse.audit.games import lower_bound
 from dpsparse.audit.likelihood import _log_win, gaussian_loss, peeling_loss, pick_loss
 from dpsparse.privacy.budget import Promise
+from dpsparse.privacy.meter import Meter
 from dpsparse.privacy.noise import SeededSource
-from dpsparse.privacy.record import Meter
 from dpsparse.privacy.selection import peel
 
 

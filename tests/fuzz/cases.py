@@ -16,7 +16,7 @@ from mutations import mutate
 from dpsparse.cli import main
 from dpsparse.files.model_file import load_model
 from dpsparse.files.tables import open_table
-from dpsparse.privacy.record import Meter
+from dpsparse.privacy.meter import Meter
 
 # In every value of the data, and in nothing else: no message may show it.
 SECRETS = ("7391", "qzx")

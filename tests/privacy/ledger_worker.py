@@ -16,8 +16,8 @@ from collections import Counter
 
 from dpsparse import DPIHTH, BudgetExceeded, LedgerError
 from dpsparse.datasets import make_heavy_tailed
+from dpsparse.privacy.meter import Meter
 from dpsparse.privacy.noise import SecureSource
-from dpsparse.privacy.record import Meter
 
 X, Y, _ = make_heavy_tailed(100, 6, 2, random_state=0)
 MODEL = DPIHTH(sparsity=2, epsilon=0.2, delta=1e-6, n_iter=4)

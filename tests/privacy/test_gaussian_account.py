@@ -24,8 +24,9 @@ from dpsparse.privacy.gaussian_account import (
     largest_mu,
     mu_of_sequence,
 )
+from dpsparse.privacy.meter import BudgetExceeded, Meter
 from dpsparse.privacy.noise import SecureSource
-from dpsparse.privacy.record import BudgetExceeded, Meter, PrivacyRecord, Release
+from dpsparse.privacy.record import PrivacyRecord, Release
 
 # Smallest constants that hold, from the curve at x = 0 and small e0: the first is pi / 2.
 TRUE_CONSTANTS = {0.0: math.pi / 2, 0.5: 1.139, 1.0: 1.040, 2.0: 1.010}

@@ -5,8 +5,9 @@ import math
 import pytest
 
 from dpsparse.privacy.budget import Promise, rho_from_epsilon
+from dpsparse.privacy.meter import BudgetExceeded, Meter
 from dpsparse.privacy.noise import SecureSource, SeededSource
-from dpsparse.privacy.record import BudgetExceeded, Meter, Release
+from dpsparse.privacy.record import Release
 
 
 def gaussian(rho, part=None):

@@ -9,8 +9,8 @@ from opendp.mod import enable_features
 from scipy import stats
 
 from dpsparse.privacy.budget import Promise
+from dpsparse.privacy.meter import BudgetExceeded, Meter
 from dpsparse.privacy.noise import SecureSource, SeededSource, ZeroSource
-from dpsparse.privacy.record import BudgetExceeded, Meter
 from dpsparse.privacy.release import gaussian_scale, release_gram, release_quantile, release_vector
 
 PROMISE = Promise(1.0, 1e-6)

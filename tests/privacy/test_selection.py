@@ -8,8 +8,8 @@ from scipy import stats
 
 from dpsparse.privacy import selection
 from dpsparse.privacy.budget import Promise
+from dpsparse.privacy.meter import BudgetExceeded, Meter
 from dpsparse.privacy.noise import SecureSource, SeededSource, ZeroSource
-from dpsparse.privacy.record import BudgetExceeded, Meter
 from dpsparse.privacy.selection import (
     exponential_pick,
     paper_peeling_scale,

@@ -6,8 +6,9 @@ from dpsparse.audit.exact_curve import exact_delta
 from dpsparse.privacy.budget import Promise
 from dpsparse.privacy.commitment import Commitment, Price, seen_by_one
 from dpsparse.privacy.gaussian_account import gaussian_curve, mu_of_sequence
+from dpsparse.privacy.meter import BudgetExceeded, Meter
 from dpsparse.privacy.noise import SeededSource
-from dpsparse.privacy.record import BudgetExceeded, Meter, Release
+from dpsparse.privacy.record import Release
 from dpsparse.privacy.sharing import MeterShare, in_part
 
 PROMISE = Promise(1.0, 1e-5)

@@ -23,8 +23,9 @@ from dpsparse.privacy.gaussian_account import (
     largest_mu,
     mu_of_sequence,
 )
+from dpsparse.privacy.meter import BudgetExceeded, Meter
 from dpsparse.privacy.noise import SeededSource
-from dpsparse.privacy.record import BudgetExceeded, Meter, Release
+from dpsparse.privacy.record import Release
 
 FINE = 1e9  # a scale at which discreteness does not matter
 PROMISES = [(0.1, 1e-6), (1.0, 1e-5), (3.0, 1e-3)]

@@ -7,9 +7,9 @@ from dpsparse.privacy import (
     gaussian_account,
     ledger,
     ledger_events,
+    meter,
     noise,
     odometer,
-    record,
     release,
     selection,
     sensitivity,
@@ -148,12 +148,12 @@ ACCOUNTS = (
     Mutation(
         "a sequence committed to that the promise does not cover",
         "accounts",
-        {record.Meter.commit: [("if not commitment.is_within(self.promise):", "if False:")]},
+        {meter.Meter.commit: [("if not commitment.is_within(self.promise):", "if False:")]},
     ),
     Mutation(
         "other releases than those committed to",
         "accounts",
-        {record.Meter.__dict__["_is_committed"].__func__: [("(made.kind, made.rho, made.part) ==", "() !=")]},
+        {meter.Meter.__dict__["_is_committed"].__func__: [("(made.kind, made.rho, made.part) ==", "() !=")]},
     ),
     Mutation(
         "coarse noise on the tight account",
@@ -177,8 +177,8 @@ LEDGER = (
         "the ledger charged after the release",
         "ledger",
         {
-            record.Meter.charge: [("self._reservation.charge()", "pass")],
-            record.Meter.record: [
+            meter.Meter.charge: [("self._reservation.charge()", "pass")],
+            meter.Meter.record: [
                 ("return PrivacyRecord(", "self._reservation and self._reservation.charge()\n    return PrivacyRecord(")
             ],
         },

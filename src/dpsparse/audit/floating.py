@@ -15,8 +15,8 @@ from dpsparse.audit.neighbours import STORAGES, pairs
 from dpsparse.audit.replay import LOOPS, PURSUITS
 from dpsparse.audit.tape import run
 from dpsparse.privacy.budget import Promise
+from dpsparse.privacy.meter import Meter
 from dpsparse.privacy.noise import SecureSource
-from dpsparse.privacy.record import Meter
 from dpsparse.privacy.release import release_vector
 from dpsparse.privacy.selection import peel
 

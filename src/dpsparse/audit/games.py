@@ -21,8 +21,8 @@ from dpsparse.audit.replay import ESTIMATORS
 from dpsparse.audit.tape import run
 from dpsparse.privacy import budget
 from dpsparse.privacy.budget import Promise
+from dpsparse.privacy.meter import Meter
 from dpsparse.privacy.noise import SecureSource, SeededSource
-from dpsparse.privacy.record import Meter
 from dpsparse.privacy.release import release_gram, release_quantile, release_vector
 from dpsparse.privacy.selection import exponential_pick, peel, tight_peeling_scale
 

@@ -17,8 +17,9 @@ from dpsparse.audit.patching import replaced
 from dpsparse.engine import regrets, rows, support
 from dpsparse.estimators._private import PrivateLinearRegressor
 from dpsparse.privacy import selection
+from dpsparse.privacy.meter import Meter
 from dpsparse.privacy.noise import SeededSource
-from dpsparse.privacy.record import Meter, Release
+from dpsparse.privacy.record import Release
 
 
 class Diverged(Exception):

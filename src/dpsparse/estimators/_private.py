@@ -14,8 +14,8 @@ from dpsparse.estimators._gpu_input import predict_on_gpu, validate_anywhere
 from dpsparse.estimators._spending import reserved
 from dpsparse.estimators._validation import check_count, table_shape
 from dpsparse.privacy.budget import Promise, check_adjacency, check_delta, check_epsilon
+from dpsparse.privacy.meter import Meter
 from dpsparse.privacy.noise import NotPrivateWarning, SecureSource, SeededSource
-from dpsparse.privacy.record import Meter
 
 MIN_ROWS = 2
 

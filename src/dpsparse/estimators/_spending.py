@@ -3,8 +3,8 @@
 from contextlib import contextmanager
 from dataclasses import replace
 
+from dpsparse.privacy.meter import BudgetExceeded
 from dpsparse.privacy.odometer import round_down
-from dpsparse.privacy.record import BudgetExceeded
 
 
 @contextmanager

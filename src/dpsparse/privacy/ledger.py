@@ -28,8 +28,8 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from dpsparse.privacy.budget import Adjacency, Promise
 from dpsparse.privacy.ledger_events import Book, Event, LedgerError, cost_details
 from dpsparse.privacy.ledger_store import LedgerStore
+from dpsparse.privacy.meter import BudgetExceeded
 from dpsparse.privacy.odometer import Cost, Odometer, round_down
-from dpsparse.privacy.record import BudgetExceeded
 
 # A thousandth of it is still a number.
 _LEAST_DELTA = 1e-100

@@ -1,7 +1,6 @@
 """What was released, what it cost, under which promise.
 
-A `Meter` is charged before every release and refuses what the promise does not cover; `Meter.record` is the
-immutable account that leaves a fit.
+A `PrivacyRecord` is the immutable account that leaves a fit; a `Meter` makes it.
 """
 
 import json
@@ -9,25 +8,12 @@ import math
 import textwrap
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from dpsparse.markup import Html, table, tag
 from dpsparse.privacy.budget import Promise
-from dpsparse.privacy.commitment import Commitment, Kind, seen_by_one, total
+from dpsparse.privacy.commitment import Kind, seen_by_one, total
 from dpsparse.privacy.gaussian_account import discrete_excess, excess_fits, mu_of_sequence
-from dpsparse.privacy.noise import NoiseSource
-
-
-class BudgetExceeded(RuntimeError):
-    """A release would cost more than the promise covers; nothing was released."""
-
-
-class Reservation(Protocol):
-    """Room in a ledger, held for one fit."""
-
-    def charge(self) -> None:
-        """Make the cost final and durable; a second call does nothing."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -67,7 +53,7 @@ class Release:
     size: int = 1
 
 
-def _excess(releases: tuple[Release, ...]) -> float:
+def excess_of(releases: tuple[Release, ...]) -> float:
     """The most by which discrete and rounded Gaussians differ."""
     # Off-diagonal entries of a Gram matrix have 1/sqrt 2 of the scale: halving it covers them.
     return sum(discrete_excess(r.scale / 2, r.size) for r in releases if r.kind == "gaussian")
@@ -77,7 +63,7 @@ def _mu(releases: tuple[Release, ...], promise: Promise) -> float:
     """The tight account of `gaussian_account`, for picks and fine Gaussian noise; infinite elsewhere."""
     if any(release.kind == "laplace" for release in releases):
         return math.inf
-    if not excess_fits(_excess(releases), promise.epsilon, promise.delta):
+    if not excess_fits(excess_of(releases), promise.epsilon, promise.delta):
         return math.inf
     return max(mu_of_sequence([(release.kind, release.rho) for release in seen]) for seen in seen_by_one(releases))
 
@@ -254,83 +240,3 @@ class PrivacyRecord:
         heading = f"  {'release':<28} {'made private by':<38} {'sensitivity':>11} {'scale':>11} {'rho':>10}"
         total = f"{len(rows)} releases, rho {self.rho:.4g} for a record; sensitivity and scale in integer steps:"
         return "\n".join([textwrap.fill(self.statement(), 100), total, heading, *rows])
-
-
-class Meter:
-    """Counts a fit's spending: charged before each release, and refuses what the promise does not cover.
-
-    Parameters
-    ----------
-    promise : Promise
-        The most a fit may spend.
-    n_records : int
-        The public number of rows.
-    source : NoiseSource
-        Where the noise comes from.
-    """
-
-    def __init__(self, promise: Promise, n_records: int, source: NoiseSource) -> None:
-        self.promise = promise
-        self.n_records = n_records
-        self.source = source
-        self.commitment: Commitment | None = None
-        self._releases: tuple[Release, ...] = ()
-        self._reservation: Reservation | None = None
-
-    def commit(self, commitment: Commitment) -> None:
-        """Commit to a whole sequence of releases; nothing else can be charged from here on."""
-        if self._releases or self.commitment not in (None, commitment):
-            raise RuntimeError("a fit commits once, before its first release")
-        if not commitment.is_within(self.promise):
-            raise BudgetExceeded(
-                f"the planned releases need rho {commitment.rho:.4g}, more than the promise's "
-                f"{self.promise.rho_per_record:.4g}; raise epsilon or release less"
-            )
-        self.commitment = commitment
-
-    def hold(self, reservation: Reservation) -> None:
-        """Spend from a ledger: the reservation is charged, durably, before the first release."""
-        if self._releases or self.commitment is None or not self.source.private:
-            raise RuntimeError("a reservation needs a commitment, a private source and no release before it")
-        self._reservation = reservation
-
-    def charge(self, *releases: Release) -> None:
-        """Pay for releases about to be made, all or none."""
-        after = (*self._releases, *releases)
-        if not (self._is_committed(after, self.commitment) if self.commitment else self._is_within(after)):
-            raise BudgetExceeded(
-                f"'{releases[0].name}' needs rho {total(releases, 'rho'):.4g} beside the "
-                f"{total(self._releases, 'rho'):.4g} spent, more than the promise's "
-                f"{self.promise.rho_per_record:.4g} or not what the fit committed to; raise epsilon or release less"
-            )
-        if self._reservation is not None:
-            self._reservation.charge()
-        self._releases = after
-
-    @staticmethod
-    def _is_committed(releases: tuple[Release, ...], commitment: Commitment) -> bool:
-        return (
-            len(releases) <= len(commitment.prices)
-            and all(
-                (made.kind, made.rho, made.part) == (price.kind, price.rho, price.part)
-                and made.pure_epsilon <= price.pure_epsilon
-                for made, price in zip(releases, commitment.prices, strict=False)
-            )
-            and _excess(releases) <= commitment.excess
-        )
-
-    def _is_within(self, releases: tuple[Release, ...]) -> bool:
-        return (
-            total(releases, "rho") <= self.promise.rho_per_record
-            or total(releases, "pure_epsilon") <= self.promise.pure_epsilon_per_record
-        )
-
-    def record(self) -> PrivacyRecord:
-        """The account so far."""
-        return PrivacyRecord(
-            promise=self.promise,
-            n_records=self.n_records,
-            releases=self._releases,
-            noise=self.source.name,
-            private=self.source.private,
-        )

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsparse.privacy import sensitivity as sensitivities
+from dpsparse.privacy.meter import Meter
 from dpsparse.privacy.noise import Integers
-from dpsparse.privacy.record import Meter, Release
+from dpsparse.privacy.record import Release
 from dpsparse.privacy.selection import exponential_pick
 
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpsparse.privacy.budget import Promise
+from dpsparse.privacy.meter import Meter
 from dpsparse.privacy.noise import Integers, NoiseSource
-from dpsparse.privacy.record import Meter, Release
+from dpsparse.privacy.record import Release
 
 
 @dataclass(frozen=True)

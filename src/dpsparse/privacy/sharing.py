@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from dpsparse.privacy.budget import Promise
 from dpsparse.privacy.commitment import Commitment, Price
-from dpsparse.privacy.record import Meter, Release
+from dpsparse.privacy.meter import Meter
+from dpsparse.privacy.record import Release
 
 
 def in_part(commitment: Commitment, part: int) -> tuple[Price, ...]:

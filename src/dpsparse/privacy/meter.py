@@ -1,0 +1,100 @@
+"""What a fit may spend: a meter is charged before every release and refuses what was not committed to."""
+
+from typing import Protocol
+
+from dpsparse.privacy.budget import Promise
+from dpsparse.privacy.commitment import Commitment, total
+from dpsparse.privacy.noise import NoiseSource
+from dpsparse.privacy.record import PrivacyRecord, Release, excess_of
+
+
+class BudgetExceeded(RuntimeError):
+    """A release would cost more than the promise covers; nothing was released."""
+
+
+class Reservation(Protocol):
+    """Room in a ledger, held for one fit."""
+
+    def charge(self) -> None:
+        """Make the cost final and durable; a second call does nothing."""
+        ...
+
+
+class Meter:
+    """Counts a fit's spending: charged before each release, and refuses what the promise does not cover.
+
+    Parameters
+    ----------
+    promise : Promise
+        The most a fit may spend.
+    n_records : int
+        The public number of rows.
+    source : NoiseSource
+        Where the noise comes from.
+    """
+
+    def __init__(self, promise: Promise, n_records: int, source: NoiseSource) -> None:
+        self.promise = promise
+        self.n_records = n_records
+        self.source = source
+        self.commitment: Commitment | None = None
+        self._releases: tuple[Release, ...] = ()
+        self._reservation: Reservation | None = None
+
+    def commit(self, commitment: Commitment) -> None:
+        """Commit to a whole sequence of releases; nothing else can be charged from here on."""
+        if self._releases or self.commitment not in (None, commitment):
+            raise RuntimeError("a fit commits once, before its first release")
+        if not commitment.is_within(self.promise):
+            raise BudgetExceeded(
+                f"the planned releases need rho {commitment.rho:.4g}, more than the promise's "
+                f"{self.promise.rho_per_record:.4g}; raise epsilon or release less"
+            )
+        self.commitment = commitment
+
+    def hold(self, reservation: Reservation) -> None:
+        """Spend from a ledger: the reservation is charged, durably, before the first release."""
+        if self._releases or self.commitment is None or not self.source.private:
+            raise RuntimeError("a reservation needs a commitment, a private source and no release before it")
+        self._reservation = reservation
+
+    def charge(self, *releases: Release) -> None:
+        """Pay for releases about to be made, all or none."""
+        after = (*self._releases, *releases)
+        if not (self._is_committed(after, self.commitment) if self.commitment else self._is_within(after)):
+            raise BudgetExceeded(
+                f"'{releases[0].name}' needs rho {total(releases, 'rho'):.4g} beside the "
+                f"{total(self._releases, 'rho'):.4g} spent, more than the promise's "
+                f"{self.promise.rho_per_record:.4g} or not what the fit committed to; raise epsilon or release less"
+            )
+        if self._reservation is not None:
+            self._reservation.charge()
+        self._releases = after
+
+    @staticmethod
+    def _is_committed(releases: tuple[Release, ...], commitment: Commitment) -> bool:
+        return (
+            len(releases) <= len(commitment.prices)
+            and all(
+                (made.kind, made.rho, made.part) == (price.kind, price.rho, price.part)
+                and made.pure_epsilon <= price.pure_epsilon
+                for made, price in zip(releases, commitment.prices, strict=False)
+            )
+            and excess_of(releases) <= commitment.excess
+        )
+
+    def _is_within(self, releases: tuple[Release, ...]) -> bool:
+        return (
+            total(releases, "rho") <= self.promise.rho_per_record
+            or total(releases, "pure_epsilon") <= self.promise.pure_epsilon_per_record
+        )
+
+    def record(self) -> PrivacyRecord:
+        """The account so far."""
+        return PrivacyRecord(
+            promise=self.promise,
+            n_records=self.n_records,
+            releases=self._releases,
+            noise=self.source.name,
+            private=self.source.private,
+        )
