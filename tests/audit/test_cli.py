@@ -2,7 +2,10 @@ import json
 
 import pytest
 
+from dpsparse.audit.checks import CHECKS, Audit, Catch
+from dpsparse.audit.finding import Finding
 from dpsparse.audit.mutations import MUTATIONS
+from dpsparse.audit.page import ABOUT, audit_page
 from dpsparse.cli import main
 
 
@@ -35,3 +38,10 @@ def test_a_wrong_name_lists_the_checks(capsys):
         main(["audit", "--only", "everything"])
     assert stopped.value.code == 2
     assert "planted bugs" in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_the_page_explains_every_check():
+    assert set(ABOUT) == set(CHECKS)
+    findings = {name: [Finding("m", "c", "f", True)] for name in CHECKS}
+    page = audit_page(Audit(findings, [Catch("a bug", "accounts", "seen")]))
+    assert all(about in page for about in ABOUT.values())

@@ -13,6 +13,7 @@ ABOUT = {
     "floating point": "The attack that tells tables apart by the low bits of an output; the order of summation.",
     "replay of loops": "The paper's methods on neighbouring tables built to hurt, with the same noise replayed.",
     "replay of pursuits": "The same for PrivateSparseRegressor.",
+    "replay of tuning": "The same for tune: candidates on one part of the rows, the pick on another.",
     "mechanism games": "Lower bounds on epsilon from outputs of single mechanisms, by likelihood ratio.",
     "secure games": "The same on the noise that protects, at a confidence that never cries wolf.",
     "fit games": "The same on whole fits: the likelihood ratio of everything a fit releases.",
