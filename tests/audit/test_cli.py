@@ -1,3 +1,4 @@
+import html
 import json
 
 import pytest
@@ -43,5 +44,5 @@ def test_a_wrong_name_lists_the_checks(capsys):
 def test_the_page_explains_every_check():
     assert set(ABOUT) == set(CHECKS)
     findings = {name: [Finding("m", "c", "f", True)] for name in CHECKS}
-    page = audit_page(Audit(findings, [Catch("a bug", "accounts", "seen")]))
+    page = html.unescape(audit_page(Audit(findings, [Catch("a bug", "accounts", "seen")])))
     assert all(about in page for about in ABOUT.values())
