@@ -108,7 +108,7 @@ TAMPERED = {
     "another kind": "UPDATE dpsparse_events SET kind = 'refund' WHERE number = 3",
     "another fit": "UPDATE dpsparse_events SET fit = 'x' WHERE number = 3",
     "another type": "UPDATE dpsparse_events SET payload = x'00ff' WHERE number = 3",
-    "a digest": "UPDATE dpsparse_events SET digest = 'f' || substr(digest, 2) WHERE number = 5",
+    "a digest": "UPDATE dpsparse_events SET digest = substr(digest, 2) || 'g' WHERE number = 5",
 }
 
 
