@@ -5,6 +5,7 @@ from scipy import sparse
 from dpsparse.algorithms.iht import _whole, private_iht
 from dpsparse.algorithms.theory import step_sizes, theory_parameters
 from dpsparse.datasets import make_heavy_tailed
+from dpsparse.engine import rows
 from dpsparse.engine.rows import rows_of
 from dpsparse.losses import Absolute, Huber, Squared
 from dpsparse.privacy.budget import Promise
@@ -37,10 +38,10 @@ def plain_iht(X, y, loss, steps, sparsity, clip, radius, clip_predictions, on_gr
     return coef
 
 
-def run(X, y, loss, source, *, steps=(0.5,) * 6, radius=None, clip_predictions=True, block_cells=2**18, sparsity=4):
+def run(X, y, loss, source, *, steps=(0.5,) * 6, radius=None, clip_predictions=True, sparsity=4):
     meter = Meter(PROMISE, len(y), source)
     result = private_iht(
-        rows_of(X, y, block_cells),
+        rows_of(X, y),
         meter,
         loss=loss,
         steps=list(steps),
@@ -75,12 +76,14 @@ def test_it_finds_the_truth_where_noise_is_small(loss):
 
 
 @pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix])
-def test_same_seed_same_bits_whatever_blocks_and_storage(make):
+def test_same_seed_same_bits_whatever_blocks_and_storage(make, monkeypatch):
     X, y, _ = make_heavy_tailed(700, 20, 3, random_state=7)
     X[X < 0.5] = 0
     expected, _ = run(X, y, Huber(1.0), SeededSource(9))
-    for block_cells in (1, 333, 2**20):
-        found, _ = run(make(X), y, Huber(1.0), SeededSource(9), block_cells=block_cells)
+    monkeypatch.setattr(rows, "BLOCK_CELLS", 1)
+    for records in (1, 33, 2**20):
+        monkeypatch.setattr(rows, "BLOCK_RECORDS", records)
+        found, _ = run(make(X), y, Huber(1.0), SeededSource(9))
         np.testing.assert_array_equal(found.coef, expected.coef)
 
 
@@ -89,9 +92,9 @@ def test_a_record_touches_only_its_own_part():
     X, y, _ = make_heavy_tailed(60, 10, 2, random_state=0)
     other = X.copy()
     other[2] = 50.0
-    rows = [rows_of(x, y) for x in (X, other)]
+    tables = [rows_of(x, y) for x in (X, other)]
     for t in range(6):
-        same = (rows[0].part(t, 6).X[rows[0].part(t, 6).rows] == rows[1].part(t, 6).X[rows[1].part(t, 6).rows]).all()
+        same = (tables[0].part(t, 6).X == tables[1].part(t, 6).X).all()
         assert same == (t != 2)
 
 

@@ -9,7 +9,7 @@ from dp_accounting.rdp import RdpAccountant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsparse.algorithms.pursuit import private_pursuit
+from dpsparse.algorithms.pursuit import Pursuit
 from dpsparse.algorithms.schedule import make_schedule, schedule_for
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.engine.rows import rows_of
@@ -25,7 +25,7 @@ PROMISE = Promise(1.0, 1e-5)
 def test_the_account_is_right_by_an_independent_accountant(sparsity, size):
     X, y, _ = make_heavy_tailed(*size, sparsity, random_state=0)
     meter = Meter(PROMISE, len(y), SecureSource())
-    private_pursuit(rows_of(X, y), meter, sparsity=sparsity)
+    Pursuit(rows_of(X, y), meter, sparsity=sparsity).run()
     record = meter.record()
     accountant = RdpAccountant(1 + np.geomspace(1, 1e3, 20_001))
     for release in record.releases:
@@ -57,7 +57,7 @@ def test_schedules_spend_all_and_no_more(center_known, scale_known, fit_intercep
 
 def test_without_noise_it_recovers_the_truth():
     X, y, coef = make_heavy_tailed(20_000, 40, 4, df=3, random_state=2)
-    found = private_pursuit(rows_of(X, y + 3.0), Meter(PROMISE, len(y), ZeroSource()), sparsity=4)
+    found = Pursuit(rows_of(X, y + 3.0), Meter(PROMISE, len(y), ZeroSource()), sparsity=4).run()
     estimate = np.zeros(40)
     estimate[found.support] = found.effects
     np.testing.assert_allclose(estimate, coef, atol=0.05)
@@ -66,5 +66,5 @@ def test_without_noise_it_recovers_the_truth():
 
 def test_features_are_picked_once():
     X, y, _ = make_heavy_tailed(300, 6, 2, random_state=0)
-    found = private_pursuit(rows_of(X, y), Meter(PROMISE, 300, SeededSource(0)), sparsity=6)
+    found = Pursuit(rows_of(X, y), Meter(PROMISE, 300, SeededSource(0)), sparsity=6).run()
     assert sorted(found.support) == list(range(6))

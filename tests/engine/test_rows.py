@@ -1,10 +1,18 @@
+import sys
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numba.core.errors import NumbaError
 from scipy import sparse
 
-from dpsparse.engine.fixed_point import FEATURE_LEVELS, WEIGHT_LEVELS, FeatureGrid, check_exact, weight_levels
-from dpsparse.engine.kernels import numpy_sums, weighted_level_sums
-from dpsparse.engine.rows import rows_of
+from dpsparse.engine import kernels, loops, plain
+from dpsparse.engine import rows as engine
+from dpsparse.engine.fixed_point import FEATURE_LEVELS, WEIGHT_LEVELS, FeatureGrid, check_exact, rounded, weight_levels
+from dpsparse.engine.rows import NOT_FINITE, rows_of
+from dpsparse.engine.threads import threads
 
 RNG = np.random.default_rng(0)
 CENTER, SCALE = RNG.normal(size=7), RNG.uniform(0.5, 3, size=7)
@@ -28,22 +36,59 @@ def in_python_integers(X, weights, grid):
     return sums
 
 
+@pytest.fixture(params=["numba", "NumPy"])
+def passes(request, monkeypatch):
+    """Both ways to run the passes."""
+    assert kernels.compiled() is loops
+    if request.param == "NumPy":
+        monkeypatch.setattr(kernels, "compiled", lambda: None)
+    return request.param
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("grid", [FeatureGrid(2.5), FeatureGrid(0.7, CENTER, SCALE), FeatureGrid(1.5, 0.3, 2.0)])
-@pytest.mark.parametrize("block_cells", [1, 20, 2**18])
-def test_every_storage_and_blocking_gives_the_same_integers(dtype, grid, block_cells):
+@pytest.mark.parametrize("records", [1, 9, 2**15])
+def test_every_storage_blocking_and_thread_gives_the_same_integers(dtype, grid, records, passes, monkeypatch):
+    monkeypatch.setattr(engine, "BLOCK_RECORDS", records)
+    monkeypatch.setattr(engine, "BLOCK_CELLS", 1)
     X, y = sample(dtype)
     weights = weight_levels(y, 1.0)
     expected = in_python_integers(X, weights, grid)
     wide = np.zeros((2 * len(X), 14), dtype=dtype)
     wide[::2, ::2] = X
-    for stored in (X, np.asfortranarray(X), wide[::2, ::2], sparse.csr_matrix(X)):
-        found = rows_of(stored, y, block_cells).weighted_sums(grid, weights)
-        assert found.dtype == np.int64
-        assert found.tolist() == expected
-        prepared = rows_of(stored, y, block_cells).prepared(grid).weighted_sums(weights)
-        assert prepared.dtype == np.int64
-        assert prepared.tolist() == expected
+    beside = np.hstack([X, X])[:, :7]
+    packed = np.zeros(len(X), dtype=[("byte", np.int8), ("row", dtype, 7)])
+    packed["row"] = X
+    storages = (X, np.asfortranarray(X), wide[::2, ::2], beside, X[::-1][::-1], packed["row"], sparse.csr_matrix(X))
+    for stored in storages:
+        for count in (1, 2, 4):
+            with threads(count):
+                rows = rows_of(stored, weights)
+                found = rows.ask(lambda block: block.weighted_sums(grid, block.y))
+                prepared = rows.reading(grid).ask(lambda records: records.levels.weighted_sums(records.y))
+            assert found.dtype == prepared.dtype == np.int64
+            assert found.tolist() == expected
+            assert prepared.tolist() == expected
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("place", [(0, 0), (52, 6), (51, 3), (17, 5)])
+def test_every_storage_sees_what_is_not_finite(value, place, passes):
+    X, y = sample()
+    X[place] = value
+    for stored in (X, np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2], sparse.csr_matrix(X)):
+        for look in (lambda rows: rows.reading(FeatureGrid(1.0)), lambda rows: rows.require_finite()):
+            with pytest.raises(ValueError, match=NOT_FINITE):
+                look(rows_of(stored, y))
+        rows_of(stored, y).reading(FeatureGrid(1.0), look=False)
+
+
+def test_huge_finite_features_are_ordinary(passes):
+    largest = [np.full((60, 3), np.finfo(dtype).max) for dtype in (np.float32, np.float64)]
+    for stored in (*largest, *map(np.asfortranarray, largest)):
+        rows = rows_of(stored, np.ones(60))
+        rows.require_finite()
+        rows.reading(FeatureGrid(1.0))
 
 
 @pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix])
@@ -82,20 +127,60 @@ def test_levels_are_total():
     assert np.abs(weights).max() <= WEIGHT_LEVELS
 
 
-def test_compiled_sums_at_full_scale_do_not_overflow():
-    # 10,001 rows of the largest terms: blocks of 128 in 32 bits, the rest in 64.
-    X, weights = np.full((10_001, 3), 1e9), np.full(10_001, float(WEIGHT_LEVELS))
-    sums = rows_of(X, weights).prepared(FeatureGrid(1.0)).weighted_sums(weights)
-    assert sums.tolist() == [10_001 * 127 * 65536] * 3
+@pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_at_full_scale_do_not_overflow(make, dtype, passes):
+    # 10,001 rows of the largest terms: blocks of 256 in 32 bits, the rest in 64.
+    X, weights = np.full((10_001, 3), 1e9, dtype=dtype), np.full(10_001, float(WEIGHT_LEVELS))
+    rows = rows_of(make(X), weights)
+    assert rows.prepared(FeatureGrid(1.0)).weighted_sums(weights).tolist() == [10_001 * 127 * 65536] * 3
+    assert rows.weighted_sums(FeatureGrid(1.0), weights).tolist() == [10_001 * 127 * 65536] * 3
 
 
-def test_numpy_gives_the_bits_of_the_compiled_loops():
-    assert weighted_level_sums is not numpy_sums
-    for n in (1, 127, 128, 1_001):
-        levels = RNG.integers(-127, 128, size=(n, 5)).astype(np.int8)
-        weights = RNG.integers(-WEIGHT_LEVELS, WEIGHT_LEVELS + 1, size=n).astype(np.int32)
-        for stored in (levels, np.asfortranarray(levels)):
-            np.testing.assert_array_equal(numpy_sums(stored, weights), weighted_level_sums(stored, weights))
+hostile = st.one_of(
+    st.sampled_from([0.0, -0.0, 0.5, 1.5, -2.5, 127.5, 5e-324, 1e38, 3e38, 1e308, -1e308, np.inf, -np.inf, np.nan]),
+    st.floats(width=64),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    hnp.arrays(np.float64, st.tuples(st.integers(1, 11), st.integers(1, 5)), elements=hostile),
+    hostile.filter(np.isfinite),
+    st.sampled_from([1.0, 1e-300, 1e300, 5e-324, np.inf]),
+    st.sampled_from([np.float32, np.float64]),
+)
+def test_compiled_levels_have_the_bits_of_numpy(X, center, rate, dtype):
+    with np.errstate(all="ignore"):
+        X, public = X.astype(dtype), [np.full(X.shape[1], value, dtype=dtype) for value in (center, rate)]
+        by_hand = rounded(X, *public)
+    for module in (loops, plain):
+        for name, stored in (("round_rows", X), ("round_columns", X.T)):
+            line, step = kernels.in_line(np.ascontiguousarray(stored))
+            out = np.empty(stored.shape, dtype=np.int8)
+            with np.errstate(all="ignore"):
+                bad = getattr(module, name)(line, step, len(X), *public, out.ravel(), out.shape[1])
+            np.testing.assert_array_equal(out if name == "round_rows" else out.T, by_hand)
+            assert bool(bad) == (not np.isfinite(X).all())
+
+
+def test_a_loop_that_does_not_compile_is_replaced_by_numpy(monkeypatch):
+    def fails(*_):
+        raise NumbaError("no")
+
+    monkeypatch.setattr(loops, "add_rows", fails)
+    X, y = sample()
+    weights = weight_levels(y, 1.0)
+    sums = rows_of(X, y).weighted_sums(FeatureGrid(2.0), weights)
+    assert sums.tolist() == in_python_integers(X, weights, FeatureGrid(2.0))
+
+
+def test_a_machine_without_numba_has_numpy(monkeypatch):
+    kernels.compiled.cache_clear()
+    monkeypatch.setitem(sys.modules, "dpsparse.engine.loops", None)
+    monkeypatch.delattr("dpsparse.engine.loops")
+    assert kernels.compiled() is None
+    kernels.compiled.cache_clear()
 
 
 def test_the_grid_is_within_half_a_step():

@@ -3,12 +3,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpsparse.engine import questions
 from dpsparse.engine.fixed_point import FeatureGrid
 from dpsparse.engine.rows import rows_of
 from dpsparse.engine.support import (
     GRAM_LEVELS,
     VECTOR_LEVELS,
-    SupportColumns,
     bounded,
     counts_at_most,
     gram_sums,
@@ -56,28 +56,35 @@ def test_gram_sums_are_sums_of_outer_products_of_integers():
     np.testing.assert_array_equal(gram_sums(columns, np.full(50, 0.3), 1.0), expected)
 
 
+QUESTIONS = (
+    (questions.residual_counts, 0.1, [0.7, -1.1], np.linspace(-3, 3, 50)),
+    (questions.residual_counts, 0.1, [0.7, -1.1], np.linspace(0, 3, 50), True),
+    (questions.pick_sums, 0.1, [0.7, -1.1], 1.3),
+    (questions.product_sums, [0, 1], 1.7),
+    (questions.gradient_sums, 0.1, [0.7, -1.1], 0.8, [0, 1], 1.2),
+    (questions.gram_sums, [0, 1], 1.2, 1.4),
+)
+
+
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_row_order_cannot_change_a_sum(order):
     X, y = np.asarray(RNG.standard_t(2, size=(500, 6)), order=order), RNG.normal(size=500)
     shuffled = RNG.permutation(500)
     found = []
     for rows in (np.arange(500), shuffled):
-        chosen = SupportColumns(rows_of(np.asarray(X[rows], order=order), y[rows]), FeatureGrid(1.0, 0.1, 2.0))
-        chosen.add(3)
-        chosen.add(0)
-        residual = chosen.residuals(y[rows], [0.7, -1.1])
-        columns = chosen.bounded([0, 1])
-        scale = np.clip(residual, -1, 1) * np.minimum(1, 1.2 / norms(columns))
-        found.append((vector_sums(columns, scale, 1.2), gram_sums(columns, np.abs(scale), 1.2), np.sort(residual)))
+        reading = rows_of(np.asarray(X[rows], order=order), y[rows]).reading(FeatureGrid(1.0, 0.1, 2.0))
+        reading.add(3)
+        reading.add(0)
+        found.append([reading.ask(*question) for question in QUESTIONS])
     for first, second in zip(*found, strict=True):
-        np.testing.assert_array_equal(first, second)
+        np.testing.assert_array_equal(np.hstack(first), np.hstack(second))
 
 
 def test_units_apply_public_centre_and_scale():
     X = RNG.normal(size=(10, 2))
-    chosen = SupportColumns(rows_of(X, np.zeros(10)), FeatureGrid(1.0, np.array([5.0, -1.0]), np.array([2.0, 4.0])))
-    chosen.add(1)
-    np.testing.assert_array_equal(chosen.columns[0], (X[:, 1] + 1.0) / 4.0)
+    reading = rows_of(X, np.zeros(10)).reading(FeatureGrid(1.0, np.array([5.0, -1.0]), np.array([2.0, 4.0])))
+    reading.add(1)
+    assert reading.ask(lambda records: records.columns[0].units.tolist()) == ((X[:, 1] + 1.0) / 4.0).tolist()
 
 
 def test_counts():

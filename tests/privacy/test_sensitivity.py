@@ -41,10 +41,10 @@ def neighbours(draw, adjacency):
     return table, other
 
 
-def statistic(table, loss, coef, dtype, storage, block_cells=7):
+def statistic(table, loss, coef, dtype, storage):
     with np.errstate(over="ignore"):
         X = table[:, 1:].astype(dtype)
-    rows = rows_of(sparse.csr_matrix(X) if storage == "csr" else np.asarray(X, order=storage), table[:, 0], block_cells)
+    rows = rows_of(sparse.csr_matrix(X) if storage == "csr" else np.asarray(X, order=storage), table[:, 0])
     grid = FeatureGrid(CLIP)
     with np.errstate(all="ignore"):
         psi = loss.psi(rows.residuals(coef, np.flatnonzero(coef), grid.clipped))

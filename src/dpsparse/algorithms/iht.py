@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpsparse.engine.fixed_point import FEATURE_LEVELS, WEIGHT_LEVELS, FeatureGrid, weight_levels
+from dpsparse.engine.fixed_point import FEATURE_LEVELS, WEIGHT_LEVELS, FeatureGrid
+from dpsparse.engine.questions import loss_sums
+from dpsparse.engine.threads import one_blas_thread
 from dpsparse.privacy import sensitivity
 from dpsparse.privacy.commitment import Commitment, Price
 from dpsparse.privacy.selection import paper_peeling_scale, peel, peeling_cost, tight_peeling_scale
@@ -51,6 +53,7 @@ def step_units(n_records, steps, clip_bound, loss):
     return units
 
 
+@one_blas_thread()
 @np.errstate(all="ignore")
 def private_iht(rows, meter, *, loss, steps, sparsity, clip_bound, radius, calibration, clip_predictions=True):
     """Run one step on each of ``len(steps)`` disjoint parts of the rows.
@@ -82,15 +85,12 @@ def private_iht(rows, meter, *, loss, steps, sparsity, clip_bound, radius, calib
         The last step's release.
     """
     grid = FeatureGrid(clip_bound)
-    features = grid.clipped if clip_predictions else grid.units
     meter.commit(iht_commitment(meter.promise, sparsity, len(steps), calibration))
     change = _change(meter.promise.adjacency)
     scale = PEELING_SCALES[calibration](meter.promise, sparsity, change)
     coef, support = np.zeros(rows.n_features), np.empty(0, dtype=np.int64)
     for t, unit in enumerate(step_units(rows.n_records, steps, clip_bound, loss)):
-        part = rows.part(t, len(steps))
-        psi = loss.psi(part.residuals(coef, support, features))
-        vector = part.weighted_sums(grid, weight_levels(psi, loss.bound))
+        vector = rows.part(t, len(steps)).ask(loss_sums, grid, loss, coef, support, clip_predictions)
         vector[support] += _whole(coef[support] / unit)
         peeled = peel(meter, vector, sparsity=sparsity, sensitivity=change, scale=scale, name=f"step {t + 1}", part=t)
         coef, support = np.zeros(rows.n_features), peeled.support

@@ -13,9 +13,10 @@ from scipy.special import ndtri
 
 from dpsparse.algorithms.least_squares import Gradient, clean_gram, combine, row_clip
 from dpsparse.algorithms.schedule import FINAL_GRADIENTS, INTERCEPTS, POSITIONS, SIZES, median_is_safe, schedule_for
-from dpsparse.engine import support as on_support
-from dpsparse.engine.arrays import square_root
-from dpsparse.engine.fixed_point import FEATURE_LEVELS, WEIGHT_LEVELS, FeatureGrid, weight_levels
+from dpsparse.engine import questions
+from dpsparse.engine.fixed_point import FEATURE_LEVELS, WEIGHT_LEVELS, FeatureGrid
+from dpsparse.engine.support import GRAM_LEVELS, VECTOR_LEVELS
+from dpsparse.engine.threads import one_blas_thread
 from dpsparse.privacy import sensitivity
 from dpsparse.privacy.release import release_gram, release_quantile, release_vector
 from dpsparse.privacy.selection import exponential_pick
@@ -57,11 +58,11 @@ class PursuitResult:
     scale_known: bool
 
 
-@np.errstate(all="ignore")
-def private_pursuit(
-    rows, meter, *, sparsity, center=0.0, scale=1.0, response_center=None, response_scale=None, fit_intercept=True
-):
-    """Fit a sparse linear model privately.
+class Pursuit:
+    """One fit: opening it reads the rows once, and releases nothing; `run` makes the releases.
+
+    With an intercept the columns start with the constant 1, so that a feature whose public centre is off, or whose
+    clipped values are not centred, does not stand in for it. Positions count columns; picks follow the constant.
 
     Parameters
     ----------
@@ -77,76 +78,81 @@ def private_pursuit(
         Public centre and scale of the response; None to release them.
     fit_intercept : bool
         Whether to fit an intercept.
-
-    Returns
-    -------
-    PursuitResult
-        Effects, standard errors, intercept.
+    look : bool
+        Whether to raise ValueError, with a constant text, if a feature is not finite.
     """
-    schedule = schedule_for(
-        meter.promise,
-        rows.n_records,
-        rows.n_features,
+
+    def __init__(
+        self,
+        rows,
+        meter,
+        *,
         sparsity,
-        center_known=response_center is not None,
-        scale_known=response_scale is not None,
-        fit_intercept=fit_intercept,
-    )
-    meter.commit(schedule.commitment())
-    grid = FeatureGrid(schedule.clip_bound, center, scale)
-    pursuit = _Pursuit(rows, meter, schedule, grid, fit_intercept)
-    pursuit.settle_response(response_center, response_scale)
-    for _ in schedule.picks:
-        pursuit.grow()
-    pursuit.refine(sparsity)
-    return pursuit.finish()
-
-
-class _Pursuit:
-    """The state of one fit: releases so far and what follows from them.
-
-    With an intercept the columns start with the constant 1, so that a feature whose public centre is off, or whose
-    clipped values are not centred, does not stand in for it. Positions count columns; picks follow the constant.
-    """
-
-    def __init__(self, rows, meter, schedule, grid, fit_intercept):
-        self.rows, self.meter, self.schedule = rows, meter, schedule
-        self.levels = rows.prepared(grid)
-        self.chosen = on_support.SupportColumns(rows, grid)
+        center=0.0,
+        scale=1.0,
+        response_center=None,
+        response_scale=None,
+        fit_intercept=True,
+        look=True,
+    ):
+        self.meter, self.sparsity = meter, sparsity
         self.n, self.adjacency = rows.n_records, meter.promise.adjacency
+        self.schedule = schedule_for(
+            meter.promise,
+            self.n,
+            rows.n_features,
+            sparsity,
+            center_known=response_center is not None,
+            scale_known=response_scale is not None,
+            fit_intercept=fit_intercept,
+        )
+        meter.commit(self.schedule.commitment())
+        self.center, self.first_scale = response_center, response_scale
         self.constants = int(fit_intercept)
-        if fit_intercept:
-            self.chosen.add_constant()
+        grid = FeatureGrid(self.schedule.clip_bound, center, scale)
+        self.reading = rows.reading(grid, constant=fit_intercept, look=look)
+        self.features = []
         self.effects, self.gradients = np.zeros(self.constants), []
         self.kept = np.arange(self.constants)
-        self.gram = np.eye(self.constants + len(schedule.picks))
+        self.gram = np.eye(self.constants + len(self.schedule.picks))
         self.gram_noise = 0.0
         self.scale_safe = True
 
-    def settle_response(self, center, scale):
+    @one_blas_thread()
+    @np.errstate(all="ignore")
+    def run(self):
+        """Make the releases.
+
+        Returns
+        -------
+        PursuitResult
+            Effects, standard errors, intercept.
+        """
+        self.settle_response()
+        for _ in self.schedule.picks:
+            self.grow()
+        self.refine()
+        return self.finish()
+
+    def settle_response(self):
         """Centre and scale of the response, public or released."""
-        if center is None and self.constants:
-            center = self._median(self.rows.y, POSITIONS, self.schedule.center, "response centre")
+        if self.center is None and self.constants:
+            self.center = self._median(0.0, POSITIONS, self.schedule.center, "response centre")
             self.scale_safe = median_is_safe(self.n, self.schedule.center, POSITIONS)
-        self.center = float(center or 0.0)
-        with np.errstate(all="ignore"):
-            self.response = self.rows.y - self.center
-        if scale is None:
-            scale = self._median(abs(self.response), SIZES, self.schedule.scale, "response scale")
+        self.center = float(self.center or 0.0)
+        if self.first_scale is None:
+            self.first_scale = self._median(self.center, SIZES, self.schedule.scale, "response scale", sizes=True)
             self.scale_safe &= median_is_safe(self.n, self.schedule.scale, SIZES)
-        self.first_scale = self.residual_scale = float(scale)
+        self.first_scale = self.residual_scale = float(self.first_scale)
 
-    def _median(self, values, grid, price, name):
-        counts = on_support.counts_at_most(values, grid)
+    def _median(self, center, grid, price, name, sizes=False):
+        """The median of the residuals at the current effects, or of their sizes."""
+        counts = self.reading.ask(questions.residual_counts, center, self.effects, grid, sizes)
         return release_quantile(self.meter, counts, grid, target=self.n // 2, rho=price, name=name)
-
-    def residuals(self):
-        """Residuals at the current effects."""
-        return self.chosen.residuals(self.response, self.effects)
 
     def grow(self):
         """Pick one more feature and learn its effect."""
-        pick = len(self.chosen.features)
+        pick = len(self.features)
         self._pick(pick)
         position = len(self.effects) - 1
         if self.schedule.gram_row and pick:
@@ -160,26 +166,25 @@ class _Pursuit:
         self.residual_scale = float(np.sqrt(max(self.residual_scale**2 - explained, (0.3 * self.residual_scale) ** 2)))
 
     def _pick(self, k):
-        weights = weight_levels(self.residuals(), PICK_TAU * self.residual_scale)
-        scores = np.abs(self.levels.weighted_sums(weights))
+        bound = PICK_TAU * self.residual_scale
+        scores = np.abs(self.reading.ask(questions.pick_sums, self.center, self.effects, bound))
         change = sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, self.adjacency)
-        others = np.delete(scores, self.chosen.features)
+        others = np.delete(scores, self.features)
         picked = exponential_pick(
             self.meter, others, sensitivity=change, rho=self.schedule.picks[k], name=f"pick {k + 1}"
         )
-        for feature in sorted(self.chosen.features):
+        for feature in sorted(self.features):
             picked += picked >= feature
-        self.chosen.add(picked)
+        self.features.append(int(picked))
+        self.reading.add(int(picked))
         self.effects = np.append(self.effects, 0.0)
 
     def _gram_row(self, name):
         """Second moments of the newest feature with those picked before, each released once."""
-        columns = self.chosen.bounded(range(self.constants, len(self.effects)))
-        with np.errstate(all="ignore"):
-            products = on_support.bounded(columns * columns[-1])
-        bound = GRAM_ROW_NORM * np.sqrt(len(columns))
-        row_scale = on_support.within(products, bound)
-        noisy, noise = self._release_mean(products, row_scale, bound, self.schedule.gram_row, name)
+        positions = range(self.constants, len(self.effects))
+        bound = float(GRAM_ROW_NORM * np.sqrt(len(positions)))
+        sums = self.reading.ask(questions.product_sums, positions, bound)
+        noisy, noise = self._release_mean(sums, bound, self.schedule.gram_row, name)
         noisy = noisy / max(noisy[-1], 0.3)
         row = np.where(np.abs(noisy) > KEEP_ABOVE * noise, noisy, 0.0)[:-1]
         newest, before = len(self.effects) - 1, slice(self.constants, len(self.effects) - 1)
@@ -187,32 +192,29 @@ class _Pursuit:
         if np.linalg.eigvalsh(self.gram[: newest + 1, : newest + 1])[0] < EIGENVALUE_FLOOR:
             self.gram[newest, before] = self.gram[before, newest] = 0.8 * row
 
-    def _release_mean(self, columns, row_scale, bound, price, name):
-        """A mean over rows of vectors held to norm `bound`, and the standard deviation of its noise."""
-        sums = on_support.vector_sums(columns, row_scale, bound)
-        change = sensitivity.bounded_norm_sum(on_support.VECTOR_LEVELS, self.adjacency)
+    def _release_mean(self, sums, bound, price, name):
+        """A mean over records of vectors held to norm `bound`, and the standard deviation of its noise."""
+        change = sensitivity.bounded_norm_sum(VECTOR_LEVELS, self.adjacency)
         noisy = release_vector(self.meter, sums, sensitivity=change, rho=price, name=name)
-        unit = bound / on_support.VECTOR_LEVELS / self.n
+        unit = bound / VECTOR_LEVELS / self.n
         return noisy.values * unit, float(noisy.scale[0] * unit)
 
     def _gradient(self, tau_in_scales, price, name):
         """A gradient on the kept picks, and the fraction of residuals within tau, which gives the next scale."""
         tau = tau_in_scales * self.residual_scale
         clip = row_clip(len(self.kept), GRADIENT_NORM, self.constants)
-        residuals = self.residuals()
-        columns = self.chosen.bounded(self.kept)
-        row_scale = on_support.clipped_psi(residuals, tau) * on_support.within(columns, clip.bound)
-        mean, noise = self._release_mean(columns, row_scale, clip.bound, price, name)
+        sums, within = self.reading.ask(questions.gradient_sums, self.center, self.effects, tau, self.kept, clip.bound)
+        mean, noise = self._release_mean(sums, clip.bound, price, name)
         # In steps of 2^-20 records, so that the noise is as fine as that of the vectors.
-        small = on_support.VECTOR_LEVELS * np.array([int((abs(residuals) <= tau).sum())])
+        small = VECTOR_LEVELS * np.array([within])
         counted = release_vector(
             self.meter,
             small,
-            sensitivity=on_support.VECTOR_LEVELS * sensitivity.count(self.adjacency),
+            sensitivity=VECTOR_LEVELS * sensitivity.count(self.adjacency),
             rho=self.schedule.fraction,
             name=f"fraction at {name}",
         )
-        fraction = float(np.clip(counted.values[0] / on_support.VECTOR_LEVELS / self.n, 0.1, 0.95))
+        fraction = float(np.clip(counted.values[0] / VECTOR_LEVELS / self.n, 0.1, 0.95))
         self.gradients.append(Gradient(self.kept, tau * mean, tau * noise, self.effects.copy(), tau, fraction, clip))
         seen = tau * NORMAL_MEDIAN / ndtri((1 + fraction) / 2)
         self.residual_scale = float(np.clip(seen, *(limit * self.first_scale for limit in SCALE_RANGE)))
@@ -246,7 +248,7 @@ class _Pursuit:
         widest = np.nan_to_num(STILL_MOVING * np.max(self._moves()[positions], initial=0.0), nan=0.0)
         self.residual_scale = max(self.residual_scale, min(float(widest), SCALE_RANGE[1] * self.first_scale))
 
-    def refine(self, sparsity):
+    def refine(self):
         """The joint Gram matrix, then the final gradients; the spare pick is dropped once the first has judged it."""
         self._joint_gram()
         self._solve()
@@ -254,24 +256,22 @@ class _Pursuit:
             self._gradient(FINAL_TAU, self.schedule.final_gradient, f"final gradient {i + 1}")
             self._solve()
             self._widen_scale(slice(self.constants, None))
-            if len(self.kept) > self.constants + sparsity:
+            if len(self.kept) > self.constants + self.sparsity:
                 size = np.abs(self.effects)
                 size[: self.constants] = np.inf
-                self.kept = np.sort(np.argsort(-size, kind="stable")[: self.constants + sparsity])
+                self.kept = np.sort(np.argsort(-size, kind="stable")[: self.constants + self.sparsity])
                 self._solve()
 
     def _joint_gram(self):
         k = len(self.kept)
         clip = row_clip(k, GRADIENT_NORM, self.constants)
         second = GRAM_NORM * np.sqrt(k)
-        columns = self.chosen.bounded(self.kept)
-        row_scale = square_root(on_support.within(columns, clip.bound) * on_support.within(columns, second))
         bound = np.sqrt(clip.bound * second)
-        sums = on_support.gram_sums(columns, row_scale, bound)
-        change = sensitivity.gram(on_support.GRAM_LEVELS, self.adjacency, k)
+        sums = self.reading.ask(questions.gram_sums, self.kept, clip.bound, second)
+        change = sensitivity.gram(GRAM_LEVELS, self.adjacency, k)
         noisy = release_gram(self.meter, sums, sensitivity=change, rho=self.schedule.gram, name="Gram matrix")
         # Clipped second moments of a standard normal row are diagonal, with entries `gain`.
-        unit = (bound / on_support.GRAM_LEVELS) ** 2 / self.n / np.sqrt(np.outer(clip.gain, clip.gain))
+        unit = (bound / GRAM_LEVELS) ** 2 / self.n / np.sqrt(np.outer(clip.gain, clip.gain))
         noise = float(noisy.scale[-1, -1] * unit[-1, -1])
         self.moments = noisy.values * unit
         self.gram = clean_gram(
@@ -286,13 +286,14 @@ class _Pursuit:
         self.effects[picks] = self.estimate.shrunk()[self.constants :]
         intercept = 0.0
         if self.constants:
-            left = self._median(self.residuals(), INTERCEPTS * self.first_scale, self.schedule.intercept, "intercept")
+            grid = INTERCEPTS * self.first_scale
+            left = self._median(self.center, grid, self.schedule.intercept, "intercept")
             intercept = self.center + self.effects[0] + left
         # A residual scale at the end of its range says that the response's scale was wrong.
         low, high = (limit * self.first_scale for limit in SCALE_RANGE)
         scale_known = self.scale_safe and 1.05 * low < self.residual_scale < 0.95 * high
         return PursuitResult(
-            support=np.array(self.chosen.features, dtype=np.int64)[picks - self.constants],
+            support=np.array(self.features, dtype=np.int64)[picks - self.constants],
             effects=self.estimate.effects[self.constants :],
             shrunk_effects=self.effects[picks],
             standard_errors=standard_errors,

@@ -2,7 +2,7 @@
 
 from dpsparse.algorithms import iht, pursuit
 from dpsparse.audit.mutation import Mutation
-from dpsparse.engine import fixed_point, rows, support
+from dpsparse.engine import fixed_point, reading, rows, support
 from dpsparse.estimators import _validation
 
 PURSUITS, LOOPS = "replay of pursuits", "replay of loops"
@@ -38,7 +38,7 @@ TERMS = (
         "terms",
         {support.integer_vectors: [("xp.trunc(", "xp.round("), ("fits & (vectors == vectors)", "vectors == vectors")]},
     ),
-    Mutation("NaN unmapped", "terms", {fixed_point.FeatureGrid._round: [("centred[np.isnan(centred)] = 0", "pass")]}),
+    Mutation("NaN unmapped", "terms", {fixed_point.rounded: [("levels[np.isnan(levels)] = 0", "pass")]}),
     Mutation(
         "weights unclipped",
         "terms",
@@ -63,14 +63,9 @@ TERMS = (
         "clipping before centring",
         "terms",
         {
-            fixed_point.FeatureGrid.levels: [
-                (
-                    "values - center",
-                    "np.clip(values, -self.clip_bound * self.scale, self.clip_bound * self.scale) - center",
-                )
-            ],
-            fixed_point.FeatureGrid._round: [
-                ("np.clip(centred, -FEATURE_LEVELS, FEATURE_LEVELS, out=centred)", "pass")
+            fixed_point.rounded: [
+                ("values - center", "np.clip(values, -FEATURE_LEVELS / rate, FEATURE_LEVELS / rate) - center"),
+                ("np.clip(levels, -FEATURE_LEVELS, FEATURE_LEVELS, out=levels)", "pass"),
             ],
         },
     ),
@@ -78,9 +73,12 @@ TERMS = (
         "a BLAS residual",
         "terms",
         {
-            support.SupportColumns.residuals: [
-                ("for column, effect in zip(self.columns, coef, strict=True):", "if self.columns:"),
-                ("column * float(effect)", "np.array(self.columns).T @ np.asarray(coef)"),
+            reading.Records.residuals: [
+                ("for column, effect in zip(self.columns, effects, strict=True):", "if self.columns:"),
+                (
+                    "column.units * float(effect)",
+                    "np.array([column.units for column in self.columns]).T @ np.asarray(effects)",
+                ),
             ]
         },
     ),
@@ -101,7 +99,7 @@ FITS = (
         "the fraction charged once and released often",
         PURSUITS,
         {
-            pursuit._Pursuit._gradient: [
+            pursuit.Pursuit._gradient: [
                 (
                     "counted = release_vector(",
                     "Again = type('Again', (), {'values': small + 7})\n"
@@ -113,23 +111,22 @@ FITS = (
     Mutation(
         "a share computed from residuals",
         PURSUITS,
-        {
-            pursuit._Pursuit._gradient: [
-                ("rho=self.schedule.fraction", "rho=self.schedule.fraction * np.mean(np.abs(residuals) <= tau)")
-            ]
-        },
+        {pursuit.Pursuit._gradient: [("rho=self.schedule.fraction", "rho=self.schedule.fraction * within / self.n")]},
     ),
     Mutation(
         "a noise scale from residuals",
         LOOPS,
-        {iht.private_iht: [("scale=scale, name", "scale=scale * (1 + float(np.mean(psi > 0))), name")]},
+        {iht.private_iht: [("scale=scale, name", "scale=scale * (1 + float(np.mean(rows.y > 0))), name")]},
     ),
     Mutation(
         "a scale from the raw data",
         PURSUITS,
         {
-            pursuit._Pursuit.settle_response: [
-                ("self.residual_scale = float(scale)", "self.residual_scale = float(np.median(np.abs(self.rows.y)))")
+            pursuit.Pursuit.settle_response: [
+                (
+                    "self.residual_scale = float(self.first_scale)",
+                    "self.residual_scale = float(np.median(np.abs(self.reading._records.y)))",
+                )
             ]
         },
     ),
@@ -137,10 +134,10 @@ FITS = (
         "standard errors from residuals",
         PURSUITS,
         {
-            pursuit._Pursuit.finish: [
+            pursuit.Pursuit.finish: [
                 (
                     "self._settled_errors(picks)",
-                    "self._settled_errors(picks) * np.median(np.abs(self.residuals()))",
+                    "self._settled_errors(picks) * np.median(np.abs(self.reading._records.y))",
                 )
             ]
         },
@@ -148,7 +145,7 @@ FITS = (
     Mutation(
         "n after dropping rows",
         PURSUITS,
-        {pursuit._Pursuit.__init__: [("= rows.n_records,", "= int(np.count_nonzero(rows.y)),")]},
+        {pursuit.Pursuit.__init__: [("= rows.n_records,", "= int(np.count_nonzero(rows.y)),")]},
     ),
     Mutation(
         "an error on constant columns",
@@ -156,9 +153,8 @@ FITS = (
         {
             rows.rows_of: [
                 (
-                    "return (SparseRows",
-                    "if not sparse.issparse(X) and (X.max(0) == X.min(0)).any(): raise ValueError('constant column')\n"
-                    "    return (SparseRows",
+                    "return DenseRows(X, y)",
+                    "if (X.max(0) == X.min(0)).any(): raise ValueError('constant column')\n    return DenseRows(X, y)",
                 )
             ]
         },
@@ -172,8 +168,8 @@ FITS = (
         "a coordinate picked twice",
         PURSUITS,
         {
-            pursuit._Pursuit._pick: [
-                ("np.delete(scores, self.chosen.features)", "scores"),
+            pursuit.Pursuit._pick: [
+                ("np.delete(scores, self.features)", "scores"),
                 ("picked += picked >= feature", "pass"),
             ]
         },

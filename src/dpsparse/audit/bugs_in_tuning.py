@@ -11,11 +11,7 @@ TUNING = (
     Mutation(
         "the choice made on all rows",
         TUNED,
-        {
-            tuning.tune: [
-                ("rows_of(table, response).part(HELD_OUT_EVERY - 1, HELD_OUT_EVERY)", "rows_of(table, response)")
-            ]
-        },
+        {tuning.tune: [("rows.part(HELD_OUT_EVERY - 1, HELD_OUT_EVERY)", "rows")]},
     ),
     Mutation(
         "candidates fitted on all rows",

@@ -14,7 +14,7 @@ import sklearn
 
 from dpsparse.audit.neighbours import STORAGES
 from dpsparse.audit.patching import replaced
-from dpsparse.engine import regrets, rows, support
+from dpsparse.engine import reading, regrets, rows, support
 from dpsparse.estimators._private import PrivateLinearRegressor
 from dpsparse.privacy import selection
 from dpsparse.privacy.meter import Meter
@@ -134,6 +134,7 @@ _SUMS = (
     (rows.DenseRows, ["weighted_sums"]),
     (rows.DenseLevels, ["weighted_sums"]),
     (rows.SparseRows, ["weighted_sums"]),
+    (rows.SparseLevels, ["weighted_sums"]),
     (support, ["vector_sums", "gram_sums", "counts_at_most"]),
     (regrets, ["regret_sums"]),
 )
@@ -167,15 +168,14 @@ def run(model, table, storage="C order", script=None, source=None):
 @contextlib.contextmanager
 def null_record(position):
     """Make the record at `position`, of NaN throughout, null: without the constant 1 of an intercept."""
-    add_constant = support.SupportColumns.add_constant
+    ones = reading.Reading._ones
 
-    def without(columns):
-        add_constant(columns)
-        for kept in (columns.columns, columns._bounded):
-            kept[-1] = kept[-1].copy()
-            kept[-1][position] = 0.0
+    def without(opened):
+        column = ones(opened)
+        column[position] = 0.0
+        return column
 
-    with replaced(support.SupportColumns, add_constant=without):
+    with replaced(reading.Reading, _ones=without):
         yield
 
 

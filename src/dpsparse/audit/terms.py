@@ -9,7 +9,9 @@ from scipy import sparse
 
 from dpsparse.audit.finding import Finding
 from dpsparse.audit.neighbours import CLIP, N_FEATURES, pairs
+from dpsparse.audit.patching import replaced
 from dpsparse.datasets import make_heavy_tailed
+from dpsparse.engine import rows as engine
 from dpsparse.engine.fixed_point import (
     EXACT_BELOW,
     FEATURE_LEVELS,
@@ -19,7 +21,8 @@ from dpsparse.engine.fixed_point import (
     weight_levels,
 )
 from dpsparse.engine.rows import rows_of
-from dpsparse.engine.support import GRAM_LEVELS, VECTOR_LEVELS, SupportColumns, bounded, integer_vectors, norms
+from dpsparse.engine.support import GRAM_LEVELS, VECTOR_LEVELS, integer_vectors, norms
+from dpsparse.engine.threads import threads
 
 COEF = np.array([0.7, -1.3, 0.11, 1 / 3])
 GRIDS = (FeatureGrid(CLIP), FeatureGrid(0.7, np.array([0.3, -1.0, 50.0, 0.0]), np.array([2.0, 0.1, 7.0, 1.0])))
@@ -41,17 +44,18 @@ def _tables():
 def _terms(table, storage):
     """Every term the engines make of a table, as named arrays with one column a record."""
     X = storage(table[:, 1:])
-    rows = rows_of(X, table[:, 0].copy(), 50)
+    rows = rows_of(X, table[:, 0].copy())
     for grid in GRIDS:
         yield "levels", FEATURE_LEVELS, grid.levels(table[:, 1:].copy()).T
         with np.errstate(all="ignore"):
             residuals = rows.residuals(COEF, range(N_FEATURES), grid.clipped)
-        chosen = SupportColumns(rows, grid)
+        reading = rows.reading(grid, look=False)
         for feature in range(N_FEATURES):
-            chosen.add(feature)
-        yield "residuals", None, np.array([residuals, chosen.residuals(rows.y, COEF)])
+            reading.add(feature)
+        chosen = reading._records
+        yield "residuals", None, np.array([residuals, chosen.residuals(0.0, COEF)])
         yield "weights", WEIGHT_LEVELS, weight_levels(residuals, 0.7)[None]
-        columns = bounded(np.array(chosen.columns))
+        columns = chosen.bounded(range(N_FEATURES))
         with np.errstate(all="ignore"):
             within = np.minimum(1.0, 1.2 / norms(columns))
         yield "vectors", VECTOR_LEVELS, integer_vectors(columns, within, 1.2, VECTOR_LEVELS)
@@ -94,15 +98,18 @@ def _exact_sums():
         exact = (levels * weights.astype(int).astype(object)[:, None]).sum(axis=0).tolist()
         for storage in (np.ascontiguousarray, np.asfortranarray, sparse.csr_matrix):
             for order in (slice(None), backwards):
-                for block_cells in (1, 37, 2**18):
-                    rows = rows_of(storage(X[order]), table[order, 0].copy(), block_cells)
-                    found = [
-                        rows.weighted_sums(grid, weights[order]),
-                        rows.prepared(grid).weighted_sums(weights[order]),
-                    ]
+                for records in (7, 37, 2**18):
+                    with replaced(engine, BLOCK_RECORDS=records, BLOCK_CELLS=1), threads(2):
+                        found = _sums(rows_of(storage(X[order]), weights[order].copy()), grid)
                     if any(sums.tolist() != exact for sums in found):
                         return _finding("sums over rows", "storage, blocks or order change a sum", False)
     return _finding("sums over rows", "the same integers in every storage, blocking and order of rows", True)
+
+
+def _sums(rows, grid):
+    """Sums over blocks of rows whose responses are weight levels: of features, and of levels kept."""
+    of_levels = rows.reading(grid, look=False).ask(lambda records: records.levels.weighted_sums(records.y))
+    return [rows.ask(lambda block: block.weighted_sums(grid, block.y)), of_levels]
 
 
 def _full_scale():
@@ -110,7 +117,7 @@ def _full_scale():
     exact = [FULL_SCALE_ROWS * FEATURE_LEVELS * WEIGHT_LEVELS] * 2
     for storage in (np.ascontiguousarray, sparse.csr_matrix):
         rows = rows_of(storage(X), weights)
-        for sums in (rows.weighted_sums(GRIDS[0], weights), rows.prepared(GRIDS[0]).weighted_sums(weights)):
+        for sums in _sums(rows, GRIDS[0]):
             if sums.tolist() != exact:
                 return _finding("sums at full scale", "an integer overflows", False)
     return _finding("sums at full scale", f"{FULL_SCALE_ROWS:,} largest terms add up exactly", True)

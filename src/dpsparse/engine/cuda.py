@@ -86,10 +86,6 @@ class CardTable(_Table):
         self.tensor = tensor
         self.room = 0 if tensor.dtype == torch.int8 else max(0, LEVEL_BYTES - BYTES_OF_A_RECORD * len(tensor))
 
-    def look_early(self):
-        """Require finite features before anything is charged."""
-        self.require_finite()
-
     def _rows(self, rows):
         return CardTable(self.tensor[rows])
 
@@ -123,9 +119,6 @@ class StreamedTable(_Table):
         self.array = array
         self.room = _free_bytes(device) - 4 * BUFFER_BYTES
         self._by_columns = array.strides[0] < array.strides[1]
-
-    def look_early(self):
-        """Nothing: a read of its own costs as much as a fit, and what is streamed for the first sums is looked at."""
 
     def _rows(self, rows):
         return StreamedTable(self.array[rows], self.device)
@@ -204,14 +197,22 @@ def _free_bytes(device):
 class CudaRows(Rows):
     """Rows of a table on a GPU. That all features are finite is made sure of before the first sum."""
 
-    def __init__(self, table, y, rows=slice(None), block_cells=None):
-        super().__init__(table, torch.as_tensor(y, dtype=torch.float64, device=table.device), rows, block_cells)
-        self._table = table if rows == slice(None) else table.rows(rows)
+    def __init__(self, table, y):
+        super().__init__(torch.as_tensor(y, dtype=torch.float64, device=table.device), table.shape[1])
+        self._table = table
 
-    def part(self, index, of):
-        """Every `of`-th row from row `index` on."""
-        self.X.require_finite()
-        return super().part(index, of)
+    def take(self, rows):
+        """Some of the rows; a look at a part only would miss the rest."""
+        self._table.require_finite()
+        return CudaRows(self._table.rows(rows), self.y[rows])
+
+    def blocks(self):
+        """All rows at once: the card has threads of its own."""
+        return [slice(None)]
+
+    def require_finite(self):
+        """Raise ValueError with a constant text unless all features are finite."""
+        self._table.require_finite()
 
     def column(self, j):
         """Raw values of a feature, on the card."""
@@ -221,8 +222,8 @@ class CudaRows(Rows):
         """Residuals as a NumPy array; see `Rows.residuals`."""
         return host(super().residuals(coef, support, features))
 
-    def prepared(self, grid):
-        """The rows on a grid, with as many levels kept as there is room for."""
+    def prepared(self, grid, look=True):
+        """The rows on a grid, with as many levels kept as there is room for. It looks in any case."""
         return CudaLevels(self._table, grid, self._table.room)
 
     def weighted_sums(self, grid, weights):

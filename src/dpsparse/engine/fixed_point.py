@@ -54,10 +54,7 @@ class FeatureGrid:
 
     def levels(self, values, columns=slice(None)):
         """Integer levels of an array, in its own float dtype. `columns` says which features its columns are."""
-        center, per_step = self.center_and_rate(values.dtype, columns)
-        # Overflow is clipped like any large value; a warning would tell of a record.
-        with np.errstate(all="ignore"):
-            return self._round(values - center, per_step)
+        return rounded(values, *self.center_and_rate(values.dtype, columns))
 
     def center_and_rate(self, dtype, columns=slice(None)):
         """What `levels` subtracts and then multiplies by, in the dtype in which it does so."""
@@ -79,13 +76,17 @@ class FeatureGrid:
         both = (np.asarray(self.center, dtype=np.float64), np.asarray(self.scale, dtype=np.float64))
         return tuple(value if value.ndim == 0 else value[columns] for value in both)
 
-    @staticmethod
-    def _round(centred, per_step):
-        centred *= per_step
-        np.clip(centred, -FEATURE_LEVELS, FEATURE_LEVELS, out=centred)
-        np.rint(centred, out=centred)
-        centred[np.isnan(centred)] = 0
-        return centred
+
+def rounded(values, center, rate):
+    """Levels of values: (x - center) * rate, clipped at +-127 and rounded to the nearest, with NaN as 0."""
+    # Overflow is clipped like any large value; a warning would tell of a record.
+    with np.errstate(all="ignore"):
+        levels = values - center
+        levels *= rate
+        np.clip(levels, -FEATURE_LEVELS, FEATURE_LEVELS, out=levels)
+        np.rint(levels, out=levels)
+        levels[np.isnan(levels)] = 0
+    return levels
 
 
 def weight_levels(weights, bound):

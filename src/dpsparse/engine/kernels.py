@@ -1,47 +1,55 @@
-"""Passes over feature levels. Integer arithmetic: neither the order of the loops nor who runs them changes a bit."""
+"""Passes over features: numba's loops where they compile, NumPy's elsewhere. The bits are the same."""
+
+import functools
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
-try:
-    from numba import njit
-except ImportError:
-    njit = None
-
-# 128 terms of at most 127 * 2^16 stay below 2^31, so a block may be added in 32 bits before it is spilled to 64.
-_ROWS_IN_32_BITS = 128
+from dpsparse.engine import plain
 
 
-def _loops(levels, weights):
-    """Sums over rows of weight times level, for levels in int8 of shape (n, d) and weights in int32."""
-    n, d = levels.shape
-    sums = np.zeros(d, dtype=np.int64)
-    block = np.zeros(d, dtype=np.int32)
-    for start in range(0, n, _ROWS_IN_32_BITS):
-        stop = min(n, start + _ROWS_IN_32_BITS)
-        i = start
-        while i + 4 <= stop:
-            w0, w1, w2, w3 = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
-            for j in range(d):
-                block[j] += w0 * levels[i, j] + w1 * levels[i + 1, j] + w2 * levels[i + 2, j] + w3 * levels[i + 3, j]
-            i += 4
-        while i < stop:
-            w0 = weights[i]
-            for j in range(d):
-                block[j] += w0 * levels[i, j]
-            i += 1
-        for j in range(d):
-            sums[j] += block[j]
-            block[j] = 0
-    return sums
+@functools.cache
+def compiled():
+    """The module of compiled loops, or None where there is no numba."""
+    try:
+        from dpsparse.engine import loops
+    except Exception:
+        # Beside a missing numba: one that does not fit this NumPy, or finds no place for its cache.
+        return None
+    return loops
 
 
-def numpy_sums(levels, weights):
-    """The same sums where there is no numba: in float64, which adds these integers exactly."""
-    sums = np.zeros(levels.shape[1])
-    for start in range(0, len(levels), _ROWS_IN_32_BITS):
-        rows = slice(start, start + _ROWS_IN_32_BITS)
-        sums += weights[rows].astype(np.float64) @ levels[rows].astype(np.float64)
-    return sums.astype(np.int64)
+def run(name, *arguments):
+    """Run a pass by its name in `loops`."""
+    loops = compiled()
+    if loops is not None:
+        from numba.core.errors import NumbaError
+
+        try:
+            return getattr(loops, name)(*arguments)
+        except NumbaError:
+            # Nothing has been computed: what fails to compile does not run.
+            pass
+    with np.errstate(all="ignore"):
+        return getattr(plain, name)(*arguments)
 
 
-weighted_level_sums = numpy_sums if njit is None else njit(cache=True, nogil=True)(_loops)
+def by_columns(table):
+    """Whether the memory runs along the columns of a table."""
+    return table.strides[0] < table.strides[1] and table.shape[1] > 1
+
+
+def in_line(table):
+    """A table as the line of memory it lies on and the step from row to row; a copy where rows are not in one piece.
+
+    A table that runs along its columns is given transposed.
+    """
+    size = table.itemsize
+    along, across = table.strides[1], table.strides[0]
+    plain_rows = table.shape[1] == 1 or along == size
+    if not plain_rows or across % size or across < 0 or not table.flags.aligned:
+        table = np.ascontiguousarray(table)
+        across = table.strides[0]
+    step = across // size if len(table) > 1 else table.shape[1]
+    length = (len(table) - 1) * step + table.shape[1]
+    return as_strided(table, (length,), (size,), writeable=table.flags.writeable), step

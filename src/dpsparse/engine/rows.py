@@ -1,54 +1,88 @@
 """Rows in memory, dense or sparse, and the sums over them.
 
-`Rows` is what an algorithm sees of the data: it can be divided in disjoint parts, asked for the residuals of a
-sparse linear model, and for weighted sums of clipped features. The sums are exact integers (`fixed_point`).
+`Rows` is what an algorithm sees of the data: it can be divided in disjoint parts, and asked questions whose answers are
+sums over records. The sums are exact integers (`fixed_point`), so a question may be put to blocks of rows, in threads
+or on other machines, and the answers added.
 """
 
 import numpy as np
 from scipy import sparse
 
+from dpsparse.engine import kernels
 from dpsparse.engine.fixed_point import check_exact
 from dpsparse.engine.gpu import gpu_rows_of, is_on_gpu
-from dpsparse.engine.kernels import weighted_level_sums
+from dpsparse.engine.reading import Reading, total
+from dpsparse.engine.threads import in_threads, n_threads
 
 NOT_FINITE = "Input contains NaN or infinity; the data must be finite: drop such records or fill in public constants"
 
-# Cells read at a time: small enough for the cache, large enough to hide Python's overhead.
-BLOCK_CELLS = 2**16
+# Records and cells read at a time: small enough for the cache, large enough to hide Python's overhead.
+BLOCK_RECORDS, BLOCK_CELLS = 2**15, 2**17
 
 
-def rows_of(X, y, block_cells=BLOCK_CELLS):
+def rows_of(X, y):
     """The rows of a dense or CSR matrix, or of one on a GPU, and their responses, as the engine for that storage."""
     if is_on_gpu(X):
         return gpu_rows_of(X, y)
-    return (SparseRows if sparse.issparse(X) else DenseRows)(X, y, slice(None), block_cells)
+    if sparse.issparse(X):
+        return SparseRows(X.data, X.indices, X.indptr[:-1], X.indptr[1:], X.shape[1], y)
+    return DenseRows(X, y)
 
 
 class Rows:
-    """A set of rows of X with their responses.
+    """A set of rows of X with their responses. Subclasses read the features.
 
     Parameters
     ----------
-    X : ndarray or CSR matrix
-        Never copied.
     y : ndarray
         Responses in float64.
-    rows : slice
-        Which rows of X and y belong to this set.
-    block_cells : int
-        Cells to read at a time; it cannot change a bit of a result.
+    n_features : int
+        Columns of X.
     """
 
-    def __init__(self, X, y, rows, block_cells):
-        self.X, self.rows, self.block_cells = X, rows, block_cells
-        self._all_y = y
-        self.y = y[rows]
-        self.n_records, self.n_features = len(self.y), X.shape[1]
+    def __init__(self, y, n_features):
+        self.y = y
+        self.n_records, self.n_features = len(y), n_features
         check_exact(self.n_records)
 
     def part(self, index, of):
         """Every `of`-th row from row `index` on: part `index` of `of` disjoint parts."""
-        return type(self)(self.X, self._all_y, slice(index, None, of), self.block_cells)
+        return self.take(slice(index, None, of))
+
+    def blocks(self):
+        """Slices that divide the rows among threads, each of a size that a cache can hold."""
+        n = self.n_records
+        least = -(-BLOCK_CELLS // self.n_features)
+        size = max(1, min(BLOCK_RECORDS, max(least, -(-n // n_threads()))))
+        return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+    def ask(self, question, *public):
+        """The sum over records that a question asks for, given public numbers."""
+        blocks = self.blocks()
+        if len(blocks) < 2:
+            return question(self, *public)
+        return total(in_threads(lambda block: question(self.take(block), *public), blocks))
+
+    def reading(self, grid, *, constant=False, look=True):
+        """The rows as a pursuit reads them.
+
+        Raises ValueError, with a constant text, if a feature is not finite.
+
+        Parameters
+        ----------
+        grid : FeatureGrid
+            The grid of the picks.
+        constant : bool
+            Whether the columns start with the constant 1.
+        look : bool
+            False to accept features that are not finite.
+        """
+        return Reading(self, grid, constant, look)
+
+    def require_finite(self):
+        """Raise ValueError with a constant text unless all features are finite."""
+        if self.ask(type(self).count_not_finite):
+            raise ValueError(NOT_FINITE)
 
     def residuals(self, coef, support, features):
         """Responses minus predictions, in float64, one feature after another in the order of `support`.
@@ -72,36 +106,56 @@ class Rows:
 
 
 class DenseRows(Rows):
-    """Rows of an ndarray in either memory order."""
+    """Rows of an ndarray in either memory order, never copied."""
 
-    def prepared(self, grid):
-        """The rows as levels in int8, a byte a cell, for several sums on the same grid."""
-        X = self.X[self.rows]
-        levels = np.empty(X.shape, dtype=np.int8)
-        for rows, columns in self._blocks(X):
-            levels[rows, columns] = grid.levels(X[rows, columns], columns)
-        return DenseLevels(levels)
+    def __init__(self, X, y):
+        super().__init__(y, X.shape[1])
+        self.X = X
 
-    def _blocks(self, X):
-        """Blocks that follow the memory order: columns of a Fortran array, rows of any other."""
-        n, d = X.shape
-        if X.strides[0] < X.strides[1]:
-            step = max(1, self.block_cells // n)
-            return [(slice(None), slice(start, start + step)) for start in range(0, d, step)]
-        step = max(1, self.block_cells // d)
-        return [(slice(start, start + step), slice(None)) for start in range(0, n, step)]
+    def take(self, rows):
+        """Some of the rows."""
+        return DenseRows(self.X[rows], self.y[rows])
 
     def column(self, j):
         """Raw values of a feature."""
-        return self.X[self.rows, j]
+        return self.X[:, j]
+
+    def prepared(self, grid, look=True):
+        """The rows as levels in int8, a byte a cell, for several sums on the same grid."""
+        out = np.empty(self.X.shape, dtype=np.int8, order="F" if kernels.by_columns(self.X) else "C")
+        bad = list(in_threads(lambda rows: _round(self.X[rows], grid, out[rows]), self.blocks()))
+        if look and any(bad):
+            raise ValueError(NOT_FINITE)
+        return DenseLevels(out)
+
+    def count_not_finite(self):
+        """Blocks of features of which some are not finite."""
+        # The sum is finite where all are, unless it overflows: then each is looked at.
+        with np.errstate(all="ignore"):
+            return int(not np.isfinite(self.X.sum()) and not np.isfinite(self.X).all())
 
     def weighted_sums(self, grid, weights):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
-        X = self.X[self.rows]
         sums = np.zeros(self.n_features)
-        for rows, columns in self._blocks(X):
-            sums[columns] += weights[rows] @ grid.levels(X[rows, columns], columns).astype(np.float64, copy=False)
+        public = _public(grid, self.X.dtype, self.n_features)
+        weights = np.ascontiguousarray(weights, dtype=self.X.dtype)
+        if kernels.by_columns(self.X):
+            kernels.run("add_columns", *kernels.in_line(self.X.T), weights, *public, sums)
+        else:
+            kernels.run("add_rows", *kernels.in_line(self.X), weights, *public, sums)
         return sums.astype(np.int64)
+
+
+def _public(grid, dtype, n_features):
+    return [np.ascontiguousarray(np.broadcast_to(each, n_features)) for each in grid.center_and_rate(dtype)]
+
+
+def _round(X, grid, out):
+    """Write the levels of X; returns whether something is not finite."""
+    public = _public(grid, X.dtype, X.shape[1])
+    if kernels.by_columns(X):
+        return kernels.run("round_columns", *kernels.in_line(X.T), len(X), *public, *kernels.in_line(out.T))
+    return kernels.run("round_rows", *kernels.in_line(X), len(X), *public, *kernels.in_line(out))
 
 
 class DenseLevels:
@@ -110,50 +164,103 @@ class DenseLevels:
     def __init__(self, levels):
         self._levels = levels
 
+    def take(self, rows):
+        """The levels of some rows."""
+        return DenseLevels(self._levels[rows])
+
     def weighted_sums(self, weights):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
-        return weighted_level_sums(self._levels, weights.astype(np.int32))
+        sums = np.zeros(self._levels.shape[1], dtype=np.int64)
+        weights = np.ascontiguousarray(weights, dtype=np.int32)
+        if kernels.by_columns(self._levels):
+            kernels.run("add_level_columns", *kernels.in_line(self._levels.T), weights, sums)
+        else:
+            kernels.run("add_level_rows", *kernels.in_line(self._levels), weights, sums)
+        return sums
 
 
 class SparseRows(Rows):
-    """Rows of a canonical CSR matrix: time and memory in proportion to what is stored."""
+    """Rows of a canonical CSR matrix: time and memory in proportion to what is stored.
 
-    def prepared(self, grid):
-        """The rows on a grid. Nothing is kept: a pass costs what is stored, no more."""
-        return SparseLevels(self, grid)
+    A zero's level times the sum of the weights stands for the empty cells.
+
+    Parameters
+    ----------
+    data, indices : ndarray
+        Stored cells and their columns, which rise in each row.
+    starts, stops : ndarray
+        Where each row's cells lie.
+    n_features : int
+        Columns.
+    y : ndarray
+        Responses in float64.
+    """
+
+    def __init__(self, data, indices, starts, stops, n_features, y):
+        super().__init__(y, n_features)
+        self.data, self.indices, self.starts, self.stops = data, indices, starts, stops
+
+    def take(self, rows):
+        """Some of the rows."""
+        starts, stops = self.starts[rows], self.stops[rows]
+        return SparseRows(self.data, self.indices, starts, stops, self.n_features, self.y[rows])
 
     def column(self, j):
         """Raw values of a feature, the unstored ones as 0."""
-        stop = self.X.shape[0]
-        values = np.zeros(stop, dtype=self.X.dtype)
-        found = np.flatnonzero(self.X.indices == j)
-        values[np.searchsorted(self.X.indptr, found, side="right") - 1] = self.X.data[found]
-        return values[self.rows]
+        values = np.zeros(self.n_records, dtype=self.data.dtype)
+        kernels.run("stored_column", self.data, self.indices, self.starts, self.stops, j, values)
+        return values
+
+    def prepared(self, grid, look=True):
+        """The stored cells as levels, two bytes each."""
+        out = np.empty(len(self.data), dtype=np.int16)
+        public = _public(grid, self.data.dtype, self.n_features)
+        at_zero = grid_at_zero(grid, self.data.dtype, self.n_features)
+        size = max(BLOCK_CELLS, -(-len(out) // n_threads()))
+        parts = [slice(start, start + size) for start in range(0, len(out), size)]
+
+        def round_part(part):
+            return kernels.run("round_stored", self.data[part], self.indices[part], *public, at_zero, out[part])
+
+        if any(list(in_threads(round_part, parts))) and look:
+            raise ValueError(NOT_FINITE)
+        return SparseLevels(out, self.indices, self.starts, self.stops, at_zero)
+
+    def count_not_finite(self):
+        """Rows with features that are not finite."""
+        cells = self.data[self.starts.min(initial=0) : self.stops.max(initial=0)]
+        return int(not np.isfinite(cells).all())
 
     def weighted_sums(self, grid, weights):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
-        at_zero = grid.levels(np.zeros((1, self.n_features), dtype=self.X.dtype))[0].astype(np.float64)
-        sums = at_zero * weights.sum()
-        rows = np.arange(self.X.shape[0])[self.rows]
-        ends = np.cumsum(self.X.indptr[rows + 1] - self.X.indptr[rows])
-        start, stored = 0, 0
-        while start < len(rows):
-            limit = stored + max(self.block_cells, self.n_features)
-            stop = max(start + 1, int(np.searchsorted(ends, limit, side="right")))
-            block = self.X[rows[start:stop]]
-            levels = grid.levels(block.data, block.indices).astype(np.float64, copy=False)
-            moved = (levels - at_zero[block.indices]) * np.repeat(weights[start:stop], np.diff(block.indptr))
-            sums += np.bincount(block.indices, weights=moved, minlength=self.n_features)
-            start, stored = stop, int(ends[stop - 1])
-        return sums.astype(np.int64)
+        weights = np.ascontiguousarray(weights, dtype=np.int32)
+        at_zero = grid_at_zero(grid, self.data.dtype, self.n_features)
+        sums = at_zero * weights.sum(dtype=np.int64)
+        public = _public(grid, self.data.dtype, self.n_features)
+        rows = (self.indices, self.starts, self.stops, weights)
+        kernels.run("add_stored_cells", self.data, *public, at_zero, *rows, sums)
+        return sums
+
+
+def grid_at_zero(grid, dtype, n_features):
+    """The level of an empty cell of each feature."""
+    return grid.levels(np.zeros((1, n_features), dtype=dtype))[0].astype(np.int16)
 
 
 class SparseLevels:
-    """Sparse rows and the grid they are read on."""
+    """Levels of stored cells, less those of empty ones."""
 
-    def __init__(self, rows, grid):
-        self._rows, self._grid = rows, grid
+    def __init__(self, levels, indices, starts, stops, at_zero):
+        self._levels, self._indices, self._at_zero = levels, indices, at_zero
+        self._starts, self._stops = starts, stops
+
+    def take(self, rows):
+        """The levels of some rows."""
+        return SparseLevels(self._levels, self._indices, self._starts[rows], self._stops[rows], self._at_zero)
 
     def weighted_sums(self, weights):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
-        return self._rows.weighted_sums(self._grid, weights)
+        weights = np.ascontiguousarray(weights, dtype=np.int32)
+        sums = self._at_zero * weights.sum(dtype=np.int64)
+        kernels.run("add_stored", self._levels, self._indices, self._starts, self._stops, weights, sums)
+        return sums

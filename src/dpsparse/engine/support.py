@@ -1,4 +1,4 @@
-"""Sums over rows of vectors on a few chosen features: gradients and Gram matrices, as exact integers.
+"""Sums over records of vectors on a few chosen features: gradients and Gram matrices, as exact integers.
 
 A record's vector is held to an l2 norm. Its entries are scaled to integer levels and truncated toward zero, which only
 shrinks them, and the integers' norm is then checked: a record whose vector still exceeded the bound counts as zero.
@@ -18,47 +18,6 @@ GRAM_LEVELS = 2**11
 _LARGEST = 1e150
 # Far more than the rounding of a norm and a quotient, far less than a level.
 _MARGIN = 1 - 2.0**-40
-
-
-class SupportColumns:
-    """The chosen features of all rows, in public units, one array each, in the order of choosing.
-
-    Parameters
-    ----------
-    rows : Rows
-        The data.
-    grid : FeatureGrid
-        Its public centre and scale are applied; its clip is not.
-    """
-
-    def __init__(self, rows, grid):
-        self._rows, self._grid = rows, grid
-        self.features, self.columns, self._bounded = [], [], []
-
-    def add_constant(self):
-        """Start with a column of ones, for an intercept."""
-        self._append(module_of(self._rows.y).ones_like(self._rows.y))
-
-    def add(self, feature):
-        """Read one more feature."""
-        self.features.append(int(feature))
-        self._append(self._grid.units(self._rows.column(feature), feature))
-
-    def _append(self, column):
-        self.columns.append(column)
-        self._bounded.append(bounded(column))
-
-    def bounded(self, positions):
-        """The columns at some positions, as one array with NaN as 0 and values cut."""
-        return module_of(self._rows.y).stack([self._bounded[k] for k in positions])
-
-    def residuals(self, response, coef):
-        """Responses minus predictions in float64, one feature after another."""
-        residual = response
-        with np.errstate(all="ignore"):
-            for column, effect in zip(self.columns, coef, strict=True):
-                residual = residual - column * float(effect)
-        return residual
 
 
 def bounded(columns):

@@ -7,18 +7,16 @@ from dpsparse.estimators._validation import check_finite, table_shape, validate_
 
 
 def validate_anywhere(estimator, X, y=None, *, reset, min_samples=1):
-    """`validate_table`, or for X on a GPU its table, which looks for itself whether X is finite, and y on the host.
+    """`validate_table`, or for X on a GPU its table, and y on the host. The engine looks whether X is finite.
 
     An array of the same shape that takes no memory stands in for X there, and meets the checks of any other X.
     """
     if not is_on_gpu(X):
-        return validate_table(estimator, X, on_host(y), reset=reset, min_samples=min_samples)
+        return validate_table(estimator, X, on_host(y), reset=reset, min_samples=min_samples, look=not reset)
     table_shape(X)
     table = gpu_table(X)
     stand_in = np.broadcast_to(np.zeros((), dtype=table.dtype), table.shape)
     _, y = validate_table(estimator, stand_in, on_host(y), reset=reset, min_samples=min_samples, look=False)
-    if reset:
-        table.look_early()
     return table, y
 
 

@@ -146,8 +146,11 @@ class PaperMethod(PrivateLinearRegressor):
             X, y = self._validated(X, y, (n, d))
             cap_sparsity(self.sparsity, d)
             self._warn_if_weak(meter)
+            rows = rows_of(X, self._response(y))
+            if self._must_look():
+                rows.require_finite()
         result = private_iht(
-            rows_of(X, self._response(y)),
+            rows,
             meter,
             loss=loss,
             steps=steps,

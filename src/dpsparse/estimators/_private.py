@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
@@ -68,6 +69,11 @@ class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
         if X.shape != shape:
             raise ValueError("X has another shape once it is converted; pass an array, a data frame or a sparse matrix")
         return X, y
+
+    @staticmethod
+    def _must_look():
+        """Whether features that are not finite are to be refused."""
+        return not get_config()["assume_finite"]
 
     def _reserved(self, meter, commitment_for):
         """Commit and reserve; the block under it validates the data and warns, and its failure alone is refunded."""

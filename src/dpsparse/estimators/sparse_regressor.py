@@ -7,7 +7,7 @@ import numpy as np
 from scipy import stats
 from sklearn.utils.validation import check_is_fitted
 
-from dpsparse.algorithms.pursuit import private_pursuit
+from dpsparse.algorithms.pursuit import Pursuit
 from dpsparse.algorithms.schedule import schedule_for
 from dpsparse.engine.rows import rows_of
 from dpsparse.estimators._private import PrivateLinearRegressor, as_dtype
@@ -154,16 +154,18 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             cap_sparsity(getattr(self, self._asked), d, self._asked)
             self._warn_if_weak(meter)
             _warn_if_hopeless(n, d, sparsity, meter.promise)
-        found = private_pursuit(
-            rows_of(X, y),
-            meter,
-            sparsity=sparsity,
-            center=center,
-            scale=scale,
-            response_center=self.response_center,
-            response_scale=self.response_scale,
-            fit_intercept=bool(self.fit_intercept),
-        )
+            pursuit = Pursuit(
+                rows_of(X, y),
+                meter,
+                sparsity=sparsity,
+                center=center,
+                scale=scale,
+                response_center=self.response_center,
+                response_scale=self.response_scale,
+                fit_intercept=bool(self.fit_intercept),
+                look=self._must_look(),
+            )
+        found = pursuit.run()
         self._publish(found, X.dtype, center, scale, self.sparsity == "auto")
         self.privacy_ = meter.record()
         return self

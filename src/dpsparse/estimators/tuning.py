@@ -126,6 +126,9 @@ def tune(candidates, X, y):
         for model in models:
             public_units(model.feature_center, model.feature_scale, getattr(lead, "feature_names_in_", range(d)))
         lead._warn_if_weak(meter)
+        rows = rows_of(table, response)
+        if lead._must_look():
+            rows.require_finite()
     plan = planned(meter.promise)
     training = np.flatnonzero(np.arange(n) % HELD_OUT_EVERY != HELD_OUT_EVERY - 1)
     # A data frame keeps its names, which candidates may need.
@@ -133,7 +136,7 @@ def tune(candidates, X, y):
     for k, model in enumerate(models):
         share = MeterShare(meter, plan.share, len(training), part=TRAINING, name=f"candidate {k}")
         _fit_within(model, share, X, response[training])
-    held_out = rows_of(table, response).part(HELD_OUT_EVERY - 1, HELD_OUT_EVERY)
+    held_out = rows.part(HELD_OUT_EVERY - 1, HELD_OUT_EVERY)
     share = MeterShare(meter, meter.promise, held_out.n_records, part=HELD_OUT, name="held out")
     index = _choose(held_out, models, share, plan)
     for model in models:

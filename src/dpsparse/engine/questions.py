@@ -1,0 +1,51 @@
+"""What algorithms ask of records: functions of some records and public numbers, whose answers are sums in integers.
+
+A record's term depends on that record and the public numbers alone, and is held to a bound. So the sum over all records
+is the sum of the answers for any division of them.
+"""
+
+import numpy as np
+
+from dpsparse.engine import support
+from dpsparse.engine.arrays import square_root
+from dpsparse.engine.fixed_point import weight_levels
+
+
+def residual_counts(records, center, effects, thresholds, sizes=False):
+    """For each of some rising thresholds how many residuals, or sizes of residuals, are at or below it."""
+    residuals = records.residuals(center, effects)
+    return support.counts_at_most(abs(residuals) if sizes else residuals, thresholds)
+
+
+def pick_sums(records, center, effects, bound):
+    """For each feature the sum of its levels times the residuals' levels, cut at `bound`."""
+    return records.levels.weighted_sums(weight_levels(records.residuals(center, effects), bound))
+
+
+def product_sums(records, positions, bound):
+    """Sums of the products of some columns with the last of them, as vectors held to norm `bound`."""
+    columns = records.bounded(positions)
+    with np.errstate(all="ignore"):
+        products = support.bounded(columns * columns[-1])
+    return support.vector_sums(products, support.within(products, bound), bound)
+
+
+def gradient_sums(records, center, effects, tau, positions, bound):
+    """Sums of some columns held to norm `bound` times the residuals cut at tau, and how many are within it."""
+    residuals = records.residuals(center, effects)
+    columns = records.bounded(positions)
+    row_scale = support.clipped_psi(residuals, tau) * support.within(columns, bound)
+    return support.vector_sums(columns, row_scale, bound), int((abs(residuals) <= tau).sum())
+
+
+def gram_sums(records, positions, first, second):
+    """Sums of products of some columns with each other, one factor held to norm `first`, the other to `second`."""
+    columns = records.bounded(positions)
+    row_scale = square_root(support.within(columns, first) * support.within(columns, second))
+    return support.gram_sums(columns, row_scale, np.sqrt(first * second))
+
+
+def loss_sums(rows, grid, loss, coef, features, clip_predictions):
+    """For each feature the sum of its levels times the levels of psi of the residuals; here of `Rows`."""
+    residuals = rows.residuals(coef, features, grid.clipped if clip_predictions else grid.units)
+    return rows.weighted_sums(grid, weight_levels(loss.psi(residuals), loss.bound))

@@ -1,0 +1,93 @@
+"""Rows as a pursuit reads them: responses, feature levels on one grid, and the chosen features as columns.
+
+A question is a function of `Records` and public numbers whose answer is a sum over the records, in integers. It is put
+to blocks of records, in threads here and on the workers of a cluster elsewhere, and the answers are added.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpsparse.engine.arrays import module_of
+from dpsparse.engine.support import bounded
+from dpsparse.engine.threads import in_threads
+
+
+def total(answers):
+    """The sum of the answers to one question: arrays of integers, or tuples of them."""
+    answers = iter(answers)
+    found = next(answers)
+    for answer in answers:
+        found = tuple(map(np.add, found, answer)) if isinstance(found, tuple) else found + answer
+    return found
+
+
+@dataclass(frozen=True)
+class Column:
+    """A chosen feature in public units: as it is, and with NaN as 0 and values cut."""
+
+    units: np.ndarray
+    bounded: np.ndarray
+
+    @classmethod
+    def of(cls, units):
+        """A column of these values."""
+        return cls(units, bounded(units))
+
+    def take(self, rows):
+        """Some of the records."""
+        return Column(self.units[rows], self.bounded[rows])
+
+
+@dataclass(frozen=True)
+class Records:
+    """Some records: responses, levels of all features, columns of the chosen ones in the order of choosing."""
+
+    y: np.ndarray
+    levels: object
+    columns: tuple
+
+    def take(self, rows):
+        """Some of these records."""
+        return Records(self.y[rows], self.levels.take(rows), tuple(column.take(rows) for column in self.columns))
+
+    def bounded(self, positions):
+        """The columns at some positions, as one array with NaN as 0 and values cut."""
+        return module_of(self.y).stack([self.columns[k].bounded for k in positions])
+
+    def residuals(self, center, effects):
+        """Responses minus predictions in float64, one feature after another in one fixed order."""
+        with np.errstate(all="ignore"):
+            residual = self.y - center
+            for column, effect in zip(self.columns, effects, strict=True):
+                residual = residual - column.units * float(effect)
+        return residual
+
+
+class Reading:
+    """One pursuit's reading of rows; see `Rows.reading`."""
+
+    def __init__(self, rows, grid, constant, look):
+        self._rows, self._grid = rows, grid
+        self.n_records, self.n_features = rows.n_records, rows.n_features
+        self._records = Records(rows.y, rows.prepared(grid, look), ())
+        if constant:
+            self._append(self._ones())
+
+    def _ones(self):
+        return module_of(self._rows.y).ones_like(self._rows.y)
+
+    def add(self, feature):
+        """Read one more feature."""
+        self._append(self._grid.units(self._rows.column(feature), feature))
+
+    def _append(self, column):
+        before = self._records
+        self._records = Records(before.y, before.levels, (*before.columns, Column.of(column)))
+
+    def ask(self, question, *public):
+        """The sum over records that a question asks for, given public numbers."""
+        blocks = self._rows.blocks()
+        if len(blocks) < 2:
+            return question(self._records, *public)
+        return total(in_threads(lambda block: question(self._records.take(block), *public), blocks))

@@ -1,0 +1,83 @@
+"""Threads for passes over rows. Sums are of integers: how many threads make them cannot change a bit."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+
+import numpy as np
+from joblib import cpu_count
+from threadpoolctl import ThreadpoolController
+
+THREADS = "DPSPARSE_NUM_THREADS"
+
+_limit = ContextVar("threads", default=None)
+
+
+def n_threads():
+    """How many threads a pass may use: the environment's DPSPARSE_NUM_THREADS, or one for each core there is."""
+    if _limit.get() is not None:
+        return _limit.get()
+    asked = os.environ.get(THREADS, "")
+    if asked and not (asked.isdigit() and int(asked)):
+        raise ValueError(f"the environment's {THREADS}={asked!r} must be a whole number of at least 1")
+    return int(asked) if asked else _cores()
+
+
+@contextmanager
+def threads(count):
+    """Use this many threads in the block."""
+    token = _limit.set(count)
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+def in_threads(function, pieces):
+    """Results of a function for each piece, in their order, as they come; floating-point errors are not told of."""
+    count = min(n_threads(), len(pieces))
+    if count < 2:
+        yield from (_quietly(function, piece) for piece in pieces)
+        return
+    futures = [_pool(count).submit(_quietly, function, piece) for piece in pieces]
+    try:
+        for future in futures:
+            yield future.result()
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def _quietly(function, piece):
+    # A thread has error states of its own; a warning would tell of a record. Threads of threads help nobody.
+    with np.errstate(all="ignore"), threads(1):
+        return function(piece)
+
+
+@contextmanager
+def one_blas_thread():
+    """Keep BLAS to one thread: on a few columns its threads get in each other's way, and their number changes bits."""
+    with _controller().limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _cores():
+    return cpu_count()
+
+
+@cache
+def _pool(count):
+    return ThreadPoolExecutor(count, thread_name_prefix="dpsparse")
+
+
+@cache
+def _controller():
+    return ThreadpoolController()
+
+
+# A forked child has no threads: it makes its own.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)
