@@ -63,14 +63,12 @@ def run_section(section, scale):
 
 def print_record(each):
     """One line: name, value, target, verdict."""
-    if "failed" in each:
-        click.echo(f"  {each['name']:<74} {each['failed']}")
-        return
     asked = [f"{sign} {bound:g}" for sign, bound in ((">=", each["at_least"]), ("<=", each["at_most"])) if bound]
     verdict = {None: "", True: "met", False: "MISSED"}[each["met"]]
     took = f"{each['seconds'] * 1e3:>9,.0f} ms" if isinstance(each.get("seconds"), float) else " " * 12
-    wanted = f"{', '.join(asked):<18}"
-    click.echo(f"  {each['name']:<74} {took} {each['value']:>9.2f} {each['unit']:<20} {wanted} {verdict}")
+    value = " " * 9 if each["value"] is None else f"{each['value']:>9.3g}"
+    line = f"  {each['name']:<74} {took} {value} {each['unit']:<20} {', '.join(asked):<18} {verdict}"
+    click.echo(f"{line}  {each['failed']}" if "failed" in each else line.rstrip())
 
 
 def print_verdict(found):

@@ -141,7 +141,7 @@ def measure_file(folder, kind, rounds):
 
     pairs = [(cold(read_as_often, path), cold(lambda: fit(opened(path), y), path)) for _ in range(rounds)]
     reads, fits = np.array(pairs).T
-    return {
+    found = {
         "ratio": float(np.median(fits / reads)),
         "seconds": float(np.median(fits)),
         "read_seconds": float(np.median(reads)),
@@ -149,7 +149,8 @@ def measure_file(folder, kind, rounds):
         "file_gigabytes": size / GIGABYTE,
         "reading_threads": threads,
         "repeats": rounds,
-    }, memory.peak / GIGABYTE, coef
+    }
+    return found, memory.peak / GIGABYTE, coef
 
 
 def fit_in_memory(n):
@@ -163,21 +164,21 @@ def format_section(scale=1):
     """Fits from files against reading the same files as often, nothing of them in memory before either."""
     for kind, n in (("npy", 600_000), ("npy", 50_000), ("parquet", 50_000), ("zarr", 50_000)):
         n //= scale
+        # Formats that are decoded, and files so small that the fixed part of a fit shows, are for information.
+        large = kind == "npy" and n == 600_000 // scale
+        most = FILE_TARGET if large else None
         with tempfile.TemporaryDirectory() as folder:
             name = f"{kind}, {n:,} x {COLUMNS:,}"
             try:
                 fresh(write, folder, kind, n)
                 found, peak, coef = fresh(measure_file, folder, kind, ROUNDS)
             except Failed as failure:
-                yield record(f"fit from {name}", np.nan, "plain reads", failed=str(failure))
+                yield record(f"fit from {name}", None, "plain reads", at_most=most, failed=str(failure))
                 continue
         found["gigabytes"] = n * COLUMNS * 4 / GIGABYTE
-        # Formats that are decoded, and files so small that the fixed part of a fit shows, are for information.
-        large = kind == "npy" and n == 600_000 // scale
-        ratio, most = found.pop("ratio"), FILE_TARGET if large else None
         if not large:
             found["same_bits_as_in_memory"] = bool(np.array_equal(coef, fresh(fit_in_memory, n)))
-        yield record(f"fit from {name}", ratio, "plain reads", at_most=most, **found)
+        yield record(f"fit from {name}", found.pop("ratio"), "plain reads", at_most=most, **found)
         most = ANONYMOUS_GIGABYTES if large else None
         yield record(f"anonymous memory, fit from {name}", peak, "GB", at_most=most)
 
@@ -224,7 +225,7 @@ def dask_section(scale=1):
         times, coef = fresh(dask_times, n, rows, ROUNDS)
         floors, alone, same = fresh(process_times, n, rows, ROUNDS)
     except Failed as failure:
-        yield record(name, np.nan, "single-process fits", failed=str(failure))
+        yield record(name, None, "single-process fits", at_most=DASK_TARGET, failed=str(failure))
         return
     yield record(
         name, np.median(times) / np.median(alone), "single-process fits", at_most=DASK_TARGET,

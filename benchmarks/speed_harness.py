@@ -75,12 +75,15 @@ def in_turn(*works, repeats=REPEATS):
 
 
 def record(name, value, unit, *, at_most=None, at_least=None, **more):
-    """A measured number and what it has to be; `met` is None where nothing is asked."""
+    """A measured number, None where it could not be measured, and what it has to be.
+
+    `met` is None where nothing is asked.
+    """
     asked = at_most is not None or at_least is not None
-    met = (at_most is None or value <= at_most) and (at_least is None or value >= at_least)
+    met = value is not None and (at_most is None or value <= at_most) and (at_least is None or value >= at_least)
     return {
         "name": name,
-        "value": float(value),
+        "value": None if value is None else float(value),
         "unit": unit,
         "at_least": at_least,
         "at_most": at_most,
@@ -156,7 +159,11 @@ def _proc(file, key):
 
 
 class Failed(Exception):
-    """A fresh process ran out of time, memory or luck; the text says which."""
+    """A fresh process died or raised an error; the text says which."""
+
+
+class TimedOut(Failed):
+    """A fresh process was given up."""
 
 
 def fresh(function, *arguments, timeout=None):
@@ -168,7 +175,7 @@ def fresh(function, *arguments, timeout=None):
     there.close()
     try:
         if not answers.poll(timeout):
-            raise Failed(f"not finished in {timeout} s")
+            raise TimedOut(f"not finished in {timeout} s")
         answer, error = answers.recv()
     except EOFError:
         process.join()
@@ -185,5 +192,8 @@ def _answer(there, function, arguments):
     try:
         there.send((function(*arguments), None))
     except Exception as error:
-        there.send((None, f"{type(error).__name__}: {error}"))
-    there.close()
+        # Its text may name folders of this machine, which have no place in results.
+        there.send((None, type(error).__name__))
+        raise
+    finally:
+        there.close()

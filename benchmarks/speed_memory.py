@@ -43,11 +43,9 @@ def kernel_section(scale=1):
             X = features(shape[0] // scale, shape[1], dtype, order)
             for sparsity in (5, 20):
                 floors, times = in_turn(lambda: read(X), gradient_pass(X, sparsity))  # noqa: B023
-                yield in_floors(
-                    f"gradient pass, {_name(X, order)}, s = {sparsity}", floors, times, at_most=PASS_TARGET
-                )
+                yield in_floors(f"gradient pass, {_name(X, order)}, s = {sparsity}", floors, times, at_most=PASS_TARGET)
             yield from _levels(X, order)
-            with mock.patch.object(kernels, "compiled", lambda: None):
+            with mock.patch.object(kernels, "compiled", return_value=None):
                 floors, times = in_turn(lambda: read(X), gradient_pass(X, 5))  # noqa: B023
             yield in_floors(f"gradient pass without numba, {_name(X, order)}, s = 5", floors, times)
     X = sparse_features(TALL[0] // scale, 50 * TALL[1], 2_000)
