@@ -1,6 +1,5 @@
 """Tables in memory: passes, whole fits, extra memory, scaling, threads, and a table of a genome's size."""
 
-import gc
 from unittest import mock
 
 import numpy as np
@@ -172,32 +171,34 @@ def _with_threads(count, call):
     return run
 
 
-def genome_table(n, d, stored):
-    """A fit of a large sparse table: bytes of X, extra bytes, times, floors; for a fresh process."""
+def genome_tables(n, d, stored):
+    """Fits of sparse tables in turns: bytes of each X, extra bytes, floors and times; for a fresh process."""
     warm = sparse_features(2_000, 10_000, 10)
     fit(warm, response(warm))
-    X = sparse_features(n, d, stored)
-    y = response(X)
-    with AnonymousMemory() as memory:
-        fit(X, y)
-    floors, times = in_turn(lambda: read(X.data, X.indices), lambda: fit(X, y), repeats=7)
-    return X.data.nbytes + X.indices.nbytes, memory.extra, floors, times
+    tables = [sparse_features(n, d, each) for each in stored]
+    sizes, extras, works = [], [], []
+    for X in tables:
+        y = response(X)
+        with AnonymousMemory() as memory:
+            fit(X, y)
+        sizes.append(X.data.nbytes + X.indices.nbytes)
+        extras.append(memory.extra)
+        works += [lambda X=X: read(X.data, X.indices), lambda X=X, y=y: fit(X, y)]
+    times = in_turn(*works, repeats=7)
+    return sizes, extras, times[::2], times[1::2]
 
 
 def genome_section(scale=1):
     """100,000 records of a million features, 0.1 % of them stored, and the same with a quarter of the cells."""
-    n, d = 100_000 // scale, 1_000_000
-    extras, medians = [], []
-    for stored in (250, 1_000):
-        size, extra, floors, times = fresh(genome_table, n, d, stored)
-        gc.collect()
-        extras.append(extra)
-        medians.append(np.median(times))
-        name = f"{n:,} x {d:,}, {n * stored / 1e6:.0f} M stored"
-        yield in_floors(f"fit, CSR {name}", floors, times)
-        yield record(f"extra memory, CSR {name}", extra / MEGABYTE, "MB", table_megabytes=size / MEGABYTE)
-    yield record("exponent of time in stored cells", exponent([1, 4], medians), "exponent", at_most=1.1)
-    yield record("exponent of memory in stored cells", exponent([1, 4], extras), "exponent", at_most=1.1)
+    n, d, stored = 100_000 // scale, 1_000_000, (250, 1_000)
+    sizes, extras, floors, times = fresh(genome_tables, n, d, stored)
+    for k, each in enumerate(stored):
+        name = f"CSR {n:,} x {d:,}, {n * each / 1e6:.0f} M stored"
+        yield in_floors(f"fit, {name}", floors[k], times[k])
+        yield record(f"extra memory, {name}", extras[k] / MEGABYTE, "MB", table_megabytes=sizes[k] / MEGABYTE)
+    medians = np.median(times, axis=1)
+    yield record("exponent of time in stored cells", exponent(stored, medians), "exponent", at_most=1.1)
+    yield record("exponent of memory in stored cells", exponent(stored, extras), "exponent", at_most=1.1)
 
 
 def quick_section(scale=1):
