@@ -133,7 +133,7 @@ def measure_file(folder, kind, rounds):
     before = bytes_read()
     with AnonymousMemory() as memory:
         coef = fit(opened(path), y, seed=0).coef_
-    passes = max(1, round((bytes_read() - before) / size))
+    passes = max(1, round((bytes_read() - before).max() / size))
 
     def read_as_often():
         for _ in range(passes):

@@ -149,8 +149,8 @@ def anonymous_bytes():
 
 
 def bytes_read():
-    """What this process has read from files, by calls or by touching mapped pages that were not in memory."""
-    return max(_proc("io", "rchar"), _proc("io", "read_bytes"))
+    """What this process has read from files by calls, and from disks, be it by touching mapped pages."""
+    return np.array([_proc("io", "rchar"), _proc("io", "read_bytes")])
 
 
 def _proc(file, key):

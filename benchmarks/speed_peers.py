@@ -97,7 +97,9 @@ def peer_section(scale=1):
             first, pairs, errors = fresh(measure_peer, make, n, d, timeout=TIME_OUT)
         except TimedOut as failure:
             ours = fresh(our_seconds, n, d)
-            yield record(name, ours / TIME_OUT, **asked, seconds=ours, failed=str(failure))
+            yield record(
+                name, ours / TIME_OUT, **asked, seconds=ours, their_seconds_above=TIME_OUT, failed=str(failure)
+            )
             continue
         except Failed as failure:
             yield record(name, None, **asked, failed=str(failure))
