@@ -19,7 +19,7 @@ import os
 import platform
 import sys
 import warnings
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import click
@@ -57,8 +57,16 @@ def run_section(section, scale):
         records.append(each)
         print_record(each)
     packages = ("numpy", "numba", "scipy", "scikit-learn", *PACKAGES.get(section, ()))
-    versions = {"python": platform.python_version()} | {name: version(name) for name in packages}
+    versions = {"python": platform.python_version()} | {name: version_of(name) for name in packages}
     return {"versions": versions, "cores": os.cpu_count(), "records": records}
+
+
+def version_of(package):
+    """The version of a package, or None where it is not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def print_record(each):
@@ -68,7 +76,8 @@ def print_record(each):
     took = f"{each['seconds'] * 1e3:>9,.0f} ms" if isinstance(each.get("seconds"), float) else " " * 12
     value = " " * 9 if each["value"] is None else f"{each['value']:>9.3g}"
     line = f"  {each['name']:<74} {took} {value} {each['unit']:<20} {', '.join(asked):<18} {verdict}"
-    click.echo(f"{line}  {each['failed']}" if "failed" in each else line.rstrip())
+    notes = ["OTHER BITS THAN IN MEMORY"] * (each.get("same_bits_as_in_memory") is False) + [each.get("failed", "")]
+    click.echo(f"{line}  {' '.join(notes)}".rstrip())
 
 
 def print_verdict(found):

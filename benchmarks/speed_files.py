@@ -1,4 +1,4 @@
-"""Tables that do not come in memory: files larger than they need be read, and the workers of a Dask cluster."""
+"""Tables that are not in the memory of one process: in files, and on the workers of a Dask cluster."""
 
 import os
 import tempfile
@@ -21,61 +21,53 @@ ROUNDS = 7
 
 
 def _blocks(n):
-    """The table of a file, or of workers, a block of rows at a time: the seed is the block's number."""
+    """A table and its responses, a block of rows at a time."""
     for block, start in enumerate(range(0, n, ROWS_AT_A_TIME)):
-        yield features(min(ROWS_AT_A_TIME, n - start), COLUMNS, "float32", seed=block)
+        X = features(min(ROWS_AT_A_TIME, n - start), COLUMNS, "float32", seed=block)
+        yield X, response(X, seed=10_000 + block)
 
 
 def write(folder, kind, n):
     """Write a table of n rows and its responses; for a fresh process."""
-    path = Path(folder) / f"table.{kind}"
     y = []
-    with _writer(path, kind, n) as append:
-        for k, block in enumerate(_blocks(n)):
-            append(block)
-            y.append(response(block, seed=10_000 + k))
+
+    def blocks():
+        for X, responses in _blocks(n):
+            y.append(responses)
+            yield X
+
+    WRITERS[kind](Path(folder) / f"table.{kind}", n, blocks())
     np.save(Path(folder) / "y.npy", np.concatenate(y))
 
 
-class _writer:
-    """A file of one kind, to which blocks are appended."""
+def _write_npy(path, n, blocks):
+    with open(path, "wb") as file:
+        np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": (n, COLUMNS)})
+        for X in blocks:
+            file.write(X)
 
-    def __init__(self, path, kind, n):
-        self.start, self.file = 0, None
-        getattr(self, f"_open_{kind}")(path, n)
 
-    def _open_npy(self, path, n):
-        self.file = open(path, "wb")  # noqa: SIM115
-        header = {"descr": "<f4", "fortran_order": False, "shape": (n, COLUMNS)}
-        np.lib.format.write_array_header_1_0(self.file, header)
-        self.append = self.file.write
+def _write_parquet(path, n, blocks):
+    import pyarrow as pa
+    from pyarrow import parquet
 
-    def _open_parquet(self, path, n):
-        import pyarrow as pa
-        from pyarrow import parquet
+    names = [f"x{j}" for j in range(COLUMNS)]
+    with parquet.ParquetWriter(path, pa.schema([(name, pa.float32()) for name in names])) as file:
+        for X in blocks:
+            file.write_table(pa.table(dict(zip(names, X.T.copy(), strict=True))))
 
-        names = [f"x{j}" for j in range(COLUMNS)]
-        self.file = parquet.ParquetWriter(path, pa.schema([(name, pa.float32()) for name in names]))
-        self.append = lambda block: self.file.write_table(pa.table(dict(zip(names, block.T.copy(), strict=True))))
 
-    def _open_zarr(self, path, n):
-        import zarr
+def _write_zarr(path, n, blocks):
+    import zarr
 
-        chunks = (ROWS_AT_A_TIME // 5, COLUMNS)
-        table = zarr.create_array(str(path), shape=(n, COLUMNS), chunks=chunks, dtype="float32")
+    table = zarr.create_array(str(path), shape=(n, COLUMNS), chunks=(ROWS_AT_A_TIME // 5, COLUMNS), dtype="float32")
+    start = 0
+    for X in blocks:
+        table[start : start + len(X)] = X
+        start += len(X)
 
-        def append(block):
-            table[self.start : self.start + len(block)] = block
-            self.start += len(block)
 
-        self.append = append
-
-    def __enter__(self):
-        return self.append
-
-    def __exit__(self, *error):
-        if self.file is not None:
-            self.file.close()
+WRITERS = {"npy": _write_npy, "parquet": _write_parquet, "zarr": _write_zarr}
 
 
 def files_of(path):
@@ -155,8 +147,7 @@ def measure_file(folder, kind, rounds):
 
 def fit_in_memory(n):
     """Coefficients of the same values in memory; for a fresh process."""
-    X = np.concatenate([*_blocks(n)])
-    y = np.concatenate([response(block, seed=10_000 + k) for k, block in enumerate(_blocks(n))])
+    X, y = map(np.concatenate, zip(*_blocks(n), strict=True))
     return fit(X, y, seed=0).coef_
 
 

@@ -177,6 +177,7 @@ def fresh(function, *arguments, timeout=None):
         if not answers.poll(timeout):
             raise TimedOut(f"not finished in {timeout} s")
         answer, error = answers.recv()
+        process.join()
     except EOFError:
         process.join()
         raise Failed(f"its process died, status {process.exitcode}") from None
