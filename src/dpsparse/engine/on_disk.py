@@ -96,14 +96,18 @@ def _source(place):
     if path.suffix == ".npy":
         return ArraySource([_two_dimensional(np.load(path, mmap_mode="r", allow_pickle=False))])
     if (path / "zarr.json").exists() or (path / ".zarray").exists():
-        import zarr
-
+        try:
+            import zarr
+        except ImportError:
+            raise ImportError(f"{path} needs zarr: pip install 'dpsparse[zarr]'") from None
         return ZarrSource(_two_dimensional(zarr.open_array(path, mode="r")))
     files = [path] if path.is_file() else sorted(path.glob("*.parquet"))
     if not files or files[0].suffix != ".parquet":
         raise ValueError(f"{path} must be an .npy or .parquet file, a folder of Parquet files or a Zarr array")
-    from dpsparse.engine.parquet import ParquetSource
-
+    try:
+        from dpsparse.engine.parquet import ParquetSource
+    except ImportError:
+        raise ImportError(f"{path} needs pyarrow: pip install 'dpsparse[data]'") from None
     return ParquetSource(files)
 
 

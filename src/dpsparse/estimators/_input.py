@@ -1,5 +1,7 @@
 """Input of the estimators whose passes can run elsewhere than over an array in memory: on a GPU, from a disk."""
 
+import warnings
+
 import numpy as np
 
 from dpsparse.engine.gpu import gpu_table, is_on_gpu, on_host
@@ -21,9 +23,14 @@ def validate_anywhere(estimator, X, y=None, *, reset, min_samples=1):
         return validate_table(estimator, X, on_host(y), reset=reset, min_samples=min_samples, look=not reset)
     table_shape(X)
     table = gpu_table(X) if is_on_gpu(X) else X if isinstance(X, OnDisk) else OnDisk(X)
+    names = getattr(table, "names", None)
     stand_in = np.broadcast_to(np.zeros((), dtype=table.dtype), table.shape)
-    _, y = validate_table(estimator, stand_in, on_host(y), reset=reset, min_samples=min_samples, look=False)
-    _check_names(estimator, getattr(table, "names", None), reset)
+    with warnings.catch_warnings():
+        if names is not None:
+            # The stand-in has no names; the table's are looked at next.
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        _, y = validate_table(estimator, stand_in, on_host(y), reset=reset, min_samples=min_samples, look=False)
+    _check_names(estimator, names, reset)
     return table, y
 
 
