@@ -53,7 +53,7 @@ def kernel_section(scale=1):
     works = {
         "gradient pass, s = 5": gradient_pass(X, 5),
         "levels": lambda: rows.prepared(FeatureGrid(4.0)),
-        "sweep of levels": lambda: reading.ask(questions.pick_sums, 0.0, [], 1.0),
+        "sweep of levels": lambda: reading.scores(0.0, [], 1.0),
     }
     for work, call in works.items():
         floors, times = in_turn(lambda: read(X.data, X.indices), call)
@@ -68,7 +68,7 @@ def _levels(X, order):
     reading = rows.reading(grid)
     for feature in range(5):
         reading.add(feature)
-    floors, times = in_turn(lambda: read(X), lambda: reading.ask(questions.pick_sums, 0.0, [0.1] * 5, 1.0))
+    floors, times = in_turn(lambda: read(X), lambda: reading.scores(0.0, [0.1] * 5, 1.0))
     yield in_floors(f"sweep of int8 levels, {_name(X, order)}", floors, times)
 
 
