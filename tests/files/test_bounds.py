@@ -4,7 +4,7 @@ import pytest
 
 from dpsparse.files.bounds import Bounds, read_bounds, template
 from dpsparse.files.features import read_features
-from dpsparse.files.strict import FileError
+from dpsparse.strict import FileError
 from dpsparse.files.tables import open_table
 
 NAMES = ["id", "age", "region", "cost"]
