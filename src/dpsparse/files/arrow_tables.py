@@ -137,7 +137,7 @@ def _refuse_unless_a_cell(error):
 
 
 def _parsed(columns, numbers):
-    """Text as numbers. A cell that is none becomes NaN: a fit refuses it with one constant text, whatever the column."""
+    """Text as numbers. A cell that is none becomes NaN, which a fit refuses with one text whatever the column."""
     import pyarrow
 
     for name in numbers:

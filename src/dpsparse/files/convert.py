@@ -201,20 +201,17 @@ def check_store(folder, progress=None):
 
 
 def _chunks(blocks, rows, dtype, center, scale):
-    """Chunks of features in public units and of responses, from blocks of any size."""
-    X, y, filled = None, None, 0
+    """Chunks of features in public units and of responses, from blocks of any size; the next one takes its memory."""
+    X, y, filled = np.empty((rows, len(center)), dtype=dtype, order="F"), np.empty(rows), 0
     for features, responses in blocks:
         while len(features):
-            if X is None:
-                X, y = np.empty((rows, features.shape[1]), dtype=dtype, order="F"), np.empty(rows)
-            taken = slice(filled, filled + len(features[: rows - filled]))
+            taken = slice(filled, min(filled + len(features), rows))
             count = taken.stop - taken.start
             X[taken] = in_public_units(features[:count], center, scale, dtype)
             y[taken] = responses[:count]
-            features, responses, filled = features[count:], responses[count:], taken.stop
-            if filled == rows:
+            features, responses, filled = features[count:], responses[count:], taken.stop % rows
+            if not filled:
                 yield X, y
-                X, filled = None, 0
     if filled:
         yield np.asfortranarray(X[:filled]), y[:filled]
 
