@@ -110,15 +110,18 @@ class PaperMethod(PrivateLinearRegressor):
         self.ledger = ledger
         self.dataset = dataset
 
-    def fit(self, X, y):
+    def fit(self, X, y, *, progress=None):
         """Fit privately. The whole promise is spent; it is charged before each release.
 
         Parameters
         ----------
-        X : array-like, sparse matrix, torch CUDA tensor, CuPy array or `Streamed` of shape (n_samples, n_features)
-            Finite features.
+        X : array-like, sparse matrix or other table of shape (n_samples, n_features)
+            Finite features: also a memory map, a Zarr array or `OnDisk`, of which each step reads all, and a torch
+            CUDA tensor, a CuPy array or `Streamed`, which are read by a GPU.
         y : array-like of shape (n_samples,)
             Finite responses.
+        progress : callable or None, default=None
+            Called with the steps done and their number.
 
         Returns
         -------
@@ -149,6 +152,7 @@ class PaperMethod(PrivateLinearRegressor):
             rows = rows_of(X, self._response(y))
             if self._must_look():
                 rows.require_finite()
+        self._forget()
         result = private_iht(
             rows,
             meter,
@@ -159,6 +163,7 @@ class PaperMethod(PrivateLinearRegressor):
             radius=radius,
             calibration=self.calibration,
             clip_predictions=self._clip_predictions,
+            progress=progress,
         )
         self.coef_ = as_dtype(result.coef, X.dtype)
         self.intercept_ = 0.0

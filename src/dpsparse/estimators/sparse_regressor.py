@@ -128,15 +128,19 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         self.ledger = ledger
         self.dataset = dataset
 
-    def fit(self, X, y):
+    def fit(self, X, y, *, progress=None):
         """Fit privately. The whole promise is spent; each release is charged before it is made.
 
         Parameters
         ----------
-        X : array-like, sparse matrix, torch CUDA tensor, CuPy array or `Streamed` of shape (n_samples, n_features)
-            Finite features.
+        X : array-like, sparse matrix or other table of shape (n_samples, n_features)
+            Finite features: also a memory map, a Zarr array or `OnDisk`, which are read piece by piece, and a torch
+            CUDA tensor, a CuPy array or `Streamed`, which are read by a GPU.
         y : array-like of shape (n_samples,)
             Finite responses.
+        progress : callable or None, default=None
+            Called with the steps done, a fraction, and their number. A fit that it interrupts leaves no result, and
+            what was charged stays charged.
 
         Returns
         -------
@@ -164,7 +168,9 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
                 response_scale=self.response_scale,
                 fit_intercept=bool(self.fit_intercept),
                 look=self._must_look(),
+                progress=progress,
             )
+        self._forget()
         found = pursuit.run()
         self._publish(found, X.dtype, center, scale, self.sparsity == "auto")
         self.privacy_ = meter.record()
