@@ -1,8 +1,7 @@
 """What a fit reads: a table with public bounds, or a store, which knows its own."""
 
-import numpy as np
-
-from dpsparse.engine.store import is_store, open_store
+from dpsparse.engine.on_disk import OnDisk
+from dpsparse.engine.store import is_store, read_manifest
 from dpsparse.files.bounds import Bounds, read_bounds
 from dpsparse.files.convert import origin_of, read_origin
 from dpsparse.files.features import read_features
@@ -58,8 +57,8 @@ class StoreInput:
     notes, units = (), (0.0, 1.0)
 
     def __init__(self, data, target, bounds):
-        self.store = open_store(data)
-        self.origin = read_origin(self.store.manifest, data)
+        self.table = OnDisk(data)
+        self.origin = read_origin(read_manifest(data), data)
         if bounds is not None:
             raise FileError(f"{data}: a store has its bounds in it; leave out --bounds, or convert again with them")
         if target not in (None, self.origin.target):
@@ -67,8 +66,8 @@ class StoreInput:
             raise FileError(f"{data}: the target of this store is {told}; leave out --target, or convert again")
 
     def read(self):
-        """Features and responses."""
-        return np.concatenate(self.store.chunks), self.store.response
+        """The features, left on the disk, and the responses."""
+        return self.table, self.table.response
 
     def model(self, estimator):
         """The released model of an estimator that was fitted on it, in the units of the table."""
