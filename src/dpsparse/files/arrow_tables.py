@@ -6,7 +6,7 @@ from dpsparse.files.table import Table, block_rows
 from dpsparse.strict import FileError, quoted
 
 # Bytes of a CSV file parsed at a time; no record may be longer.
-CSV_BLOCK = 2**23
+CSV_BLOCK = 2**22
 
 
 class ArrowTable(Table):
