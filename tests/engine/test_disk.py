@@ -1,4 +1,5 @@
 import os
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ from dpsparse import DPIHTH, BudgetExceeded, OnDisk, PrivacyLedger, PrivateSpars
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.engine import disk, memory, sources
 from dpsparse.engine.rows import NOT_FINITE
+from dpsparse.engine.threads import threads
 
 X, Y, _ = make_heavy_tailed(400, 6, 2, random_state=0)
 
@@ -179,6 +181,19 @@ def test_pieces_cover_every_cell_once(tmp_path, monkeypatch):
                 source.ahead(piece)
             np.testing.assert_array_equal(found, whole)
         np.testing.assert_array_equal(source.columns([1, 0]), whole[:, [1, 0]])
+
+
+def test_integers_are_never_copied_whole():
+    genotypes = np.ones((2_000, 20_000), dtype=np.int8)
+    model = PrivateSparseRegressor(sparsity=1, random_state=0)
+    y = np.zeros(2_000)
+    tracemalloc.start()
+    with threads(1):
+        model.fit(genotypes, y)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # Levels of a byte each, and a few pieces of floats; all of them would be 320 MB.
+    assert peak < genotypes.nbytes + 2 * sources.PIECE_BYTES < 300e6
 
 
 def test_long_rows_are_read_by_the_page(tmp_path, monkeypatch):

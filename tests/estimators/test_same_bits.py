@@ -73,6 +73,16 @@ def test_arrays_and_threads(expected, count, compiled, store, monkeypatch):
         same(expected, store(table(expected[2])[0]))
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int64, np.bool_])
+@pytest.mark.parametrize("name", ["pursuit", "DP-IHT-H"])
+def test_integers_are_floats(name, dtype):
+    X = (10 * np.abs(table(np.float64)[0])).astype(np.int8).astype(dtype)
+    y = table(np.float64)[1]
+    found, expected = (MODELS[name]().fit(each, y) for each in (X, X.astype(np.float64)))
+    assert found.coef_.tobytes() == expected.coef_.tobytes()
+    np.testing.assert_allclose(found.predict(X), expected.predict(X.astype(np.float64)))
+
+
 def npy(X, folder, order):
     np.save(folder / "x.npy", np.asarray(X, order=order))
     return folder / "x.npy"

@@ -86,9 +86,13 @@ class OnDisk:
         return self.columns.index(column)
 
 
-def is_on_disk(X):
-    """Whether X is read from a disk: a memory map, a Zarr array or `OnDisk`."""
-    return isinstance(X, np.memmap | OnDisk) or _is_zarr(X)
+def is_read_in_pieces(X):
+    """Whether X is read piece by piece: from a disk, or an array of integers, never copied whole."""
+    return isinstance(X, np.memmap | OnDisk) or _is_zarr(X) or _is_table_of_integers(X)
+
+
+def _is_table_of_integers(X):
+    return isinstance(X, np.ndarray) and X.dtype.kind in "biu" and X.ndim == 2 and X.size > 0
 
 
 def _is_zarr(X):

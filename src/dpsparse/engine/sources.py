@@ -91,12 +91,12 @@ class ArraySource(Source):
         """Rows of a chunk, or columns where its memory runs along them."""
         found = []
         for chunk, start in zip(self.chunks, self._starts, strict=False):
-            n, d = len(chunk), self.shape[1]
+            n, d, size = len(chunk), self.shape[1], self.dtype.itemsize
             if _by_columns(chunk):
                 rows = slice(start, start + n)
-                found += [(rows, columns) for columns in slices(d, PIECE_BYTES // (n * chunk.itemsize))]
+                found += [(rows, columns) for columns in slices(d, PIECE_BYTES // (n * size))]
             else:
-                found += [(rows, ALL) for rows in slices(n, PIECE_BYTES // (d * chunk.itemsize), start)]
+                found += [(rows, ALL) for rows in slices(n, PIECE_BYTES // (d * size), start)]
         return found
 
     def bands(self):

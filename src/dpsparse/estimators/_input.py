@@ -5,13 +5,13 @@ import warnings
 import numpy as np
 
 from dpsparse.engine.gpu import gpu_table, is_on_gpu, on_host
-from dpsparse.engine.on_disk import OnDisk, is_on_disk
+from dpsparse.engine.on_disk import OnDisk, is_read_in_pieces
 from dpsparse.estimators._validation import check_finite, table_shape, validate_table
 
 
 def is_elsewhere(X):
-    """Whether X is no array in memory but a table on a GPU or a disk."""
-    return is_on_gpu(X) or is_on_disk(X)
+    """Whether X is no array of floats in memory but a table on a GPU, on a disk, or of integers."""
+    return is_on_gpu(X) or is_read_in_pieces(X)
 
 
 def validate_anywhere(estimator, X, y=None, *, reset, min_samples=1):
