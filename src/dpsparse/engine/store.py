@@ -5,6 +5,7 @@ pass reads a file in one go and a single feature is one stretch of it, and `resp
 `store.json` is written last; a file it does not list does not count.
 """
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -72,13 +73,13 @@ def chunk_files(number):
 
 def is_store(path):
     """Whether a store is there, or was begun."""
-    return (Path(path) / MANIFEST).is_file()
+    return os.path.isfile(Path(path) / MANIFEST)
 
 
 def read_manifest(folder):
     """The content of a store's `store.json`, every entry checked."""
     path = Path(folder) / MANIFEST
-    if not path.is_file():
+    if not is_store(folder):
         raise FileError(f"{folder} is not a store of dpsparse; make one with: dpsparse convert")
     fields = read_json(path)
     if fields.take("format", None) != FORMAT:

@@ -16,7 +16,7 @@ from dpsparse.engine.store import FORMAT, MANIFEST, VERSION, Chunk, chunk_files,
 from dpsparse.estimators._public_units import public_units
 from dpsparse.files.atomic import atomic_file, write_file
 from dpsparse.files.features import Feature, feature_blocks, read_feature
-from dpsparse.strict import FileError
+from dpsparse.strict import LARGEST, FileError
 
 # The features of a chunk: large enough for a disk, small enough for a few to lie in memory.
 CHUNK_BYTES = 2**26
@@ -108,6 +108,24 @@ def convert(table, origin, folder, dtype="float32", progress=None):
     -------
     Manifest
         What was written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from dpsparse import OnDisk
+    >>> from dpsparse.files.bounds import Bounds
+    >>> from dpsparse.files.convert import convert, origin_of
+    >>> from dpsparse.files.tables import open_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(Path(folder) / "ages.npy", [[30.0, 7.0], [62.0, 9.0]])
+    ...     table = open_table(Path(folder) / "ages.npy")
+    ...     origin = origin_of(table, Bounds(columns={"0": (50.0, 8.0)}), target="1")
+    ...     _ = convert(table, origin, Path(folder) / "store")
+    ...     store = OnDisk(Path(folder) / "store")
+    ...     print(store["0"], store.response)
+    [-2.5  1.5] [7. 9.]
     """
     folder, tell = Path(folder), progress or (lambda words: None)
     units = public_units(
@@ -257,4 +275,7 @@ def _write_manifest(folder, origin, dtype, chunks, complete):
             for chunk in chunks
         ],
     }
-    write_file(folder / MANIFEST, json.dumps(content, indent=1, allow_nan=False) + "\n")
+    text = json.dumps(content, indent=1, allow_nan=False) + "\n"
+    if len(text) > LARGEST:
+        raise FileError(f"{folder}: a store cannot list so many features, {len(origin.features):,}; drop some")
+    write_file(folder / MANIFEST, text)

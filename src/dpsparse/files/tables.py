@@ -26,7 +26,7 @@ def open_table(path):
         Its `names` are those of the columns.
     """
     path = Path(path)
-    if path.is_dir():
+    if os.path.isdir(path):
         files = sorted(path.glob("*.parquet"))
         if not files:
             raise FileError(f"{path} is not a file, nor a folder of .parquet files")
