@@ -51,8 +51,9 @@ def passes(request, monkeypatch):
 @pytest.mark.parametrize("grid", [FeatureGrid(2.5), FeatureGrid(0.7, CENTER, SCALE), FeatureGrid(1.5, 0.3, 2.0)])
 @pytest.mark.parametrize("records", [1, 9, 2**15])
 def test_every_storage_blocking_and_thread_gives_the_same_integers(dtype, grid, records, passes, monkeypatch):
-    monkeypatch.setattr(engine, "BLOCK_RECORDS", records)
-    monkeypatch.setattr(engine, "BLOCK_CELLS", 1)
+    monkeypatch.setattr(engine, "LEAST_RECORDS", 1)
+    monkeypatch.setattr(engine, "MOST_RECORDS", records)
+    monkeypatch.setattr(engine, "BLOCK_BYTES", 64 * records)
     X, y = sample(dtype)
     weights = weight_levels(y, 1.0)
     expected = in_python_integers(X, weights, grid)
@@ -67,7 +68,7 @@ def test_every_storage_blocking_and_thread_gives_the_same_integers(dtype, grid, 
             with threads(count):
                 rows = rows_of(stored, weights)
                 found = rows.ask(lambda block: block.weighted_sums(grid, block.y))
-                prepared = rows.reading(grid).ask(lambda records: records.levels.weighted_sums(records.y))
+                prepared = rows.prepared(grid).weighted_sums(weights)
             assert found.dtype == prepared.dtype == np.int64
             assert found.tolist() == expected
             assert prepared.tolist() == expected

@@ -33,8 +33,8 @@ def table(dtype):
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
     """Many blocks and pieces, of sizes that divide nothing evenly."""
-    monkeypatch.setattr(rows, "BLOCK_RECORDS", 333)
-    monkeypatch.setattr(rows, "BLOCK_CELLS", 1)
+    monkeypatch.setattr(rows, "LEAST_RECORDS", 333)
+    monkeypatch.setattr(rows, "BLOCK_BYTES", 5_000)
     monkeypatch.setattr(sources, "PIECE_BYTES", 7_001)
 
 
@@ -44,8 +44,8 @@ def expected(request):
     X, y = table(request.param[1])
     with pytest.MonkeyPatch.context() as patch, threads(1):
         patch.setattr(kernels, "compiled", lambda: None)
-        patch.setattr(rows, "BLOCK_RECORDS", 2**15)
-        patch.setattr(rows, "BLOCK_CELLS", 2**30)
+        patch.setattr(rows, "LEAST_RECORDS", 2**15)
+        patch.setattr(rows, "BLOCK_BYTES", 2**30)
         return MODELS[request.param[0]]().fit(X, y).coef_, *request.param
 
 

@@ -2,7 +2,7 @@
 
 from dpsparse.algorithms import iht, pursuit
 from dpsparse.audit.mutation import Mutation
-from dpsparse.engine import fixed_point, reading, rows, support
+from dpsparse.engine import fixed_point, reading, rows, sources, support
 from dpsparse.estimators import _validation
 
 PURSUITS, LOOPS = "replay of pursuits", "replay of loops"
@@ -52,7 +52,7 @@ TERMS = (
     Mutation(
         "threads that add up the same rows",
         "terms",
-        {rows.Rows.blocks: [("slice(start, min(start + size, n))", "slice(start, min(start + size + 1, n))")]},
+        {sources.slices: [("min(first + step, start + size)", "min(first + step + 1, start + size)")]},
     ),
     Mutation(
         "sums beyond 2^53 accepted",

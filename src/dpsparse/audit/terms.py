@@ -111,13 +111,14 @@ def _exact_sums():
 def _sums_in_blocks(X, weights, grid, records, compiled):
     """`_sums` over blocks of so many records in two threads, by compiled loops or by NumPy."""
     passes = kernels.compiled if compiled else lambda: None
-    with replaced(engine, BLOCK_RECORDS=records, BLOCK_CELLS=1), replaced(kernels, compiled=passes), threads(2):
+    sizes = {"LEAST_RECORDS": 1, "MOST_RECORDS": records, "BLOCK_BYTES": 64 * records}
+    with replaced(engine, **sizes), replaced(kernels, compiled=passes), threads(2):
         return _sums(rows_of(X, weights), grid)
 
 
 def _sums(rows, grid):
     """Sums over blocks of rows whose responses are weight levels: of features, and of levels kept."""
-    of_levels = rows.reading(grid, look=False).ask(lambda records: records.levels.weighted_sums(records.y))
+    of_levels = rows.reading(grid, look=False)._levels.weighted_sums(rows.y)
     return [rows.ask(lambda block: block.weighted_sums(grid, block.y)), of_levels]
 
 

@@ -10,7 +10,6 @@ import math
 import numpy as np
 
 from dpsparse.engine.memory import available_bytes
-from dpsparse.engine.questions import pick_weights
 from dpsparse.engine.reading import Reading, total
 from dpsparse.engine.rows import (
     NOT_FINITE,
@@ -75,20 +74,11 @@ class DiskRows(Rows):
 
 
 class DiskReading(Reading):
-    """A reading whose levels are not those of blocks of records, but of pieces of a file."""
-
-    def __init__(self, rows, grid, constant, levels):
-        super().__init__(rows, grid, constant, None)
-        self._levels = levels
+    """A reading that tells how far it has come."""
 
     def add(self, feature, tell=None):
         """Read one more feature."""
         self._append(self._grid.units(self._rows.column(feature, tell), feature))
-
-    def scores(self, center, effects, bound, tell=None):
-        """For each feature the sum of its levels times those of the residuals."""
-        weights = np.concatenate(list(self._answers(pick_weights, center, effects, bound)))
-        return self._levels.weighted_sums(weights, tell)
 
 
 class DiskLevels:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpsparse.engine.arrays import module_of
-from dpsparse.engine.questions import pick_sums
+from dpsparse.engine.questions import pick_weights
 from dpsparse.engine.support import bounded
 from dpsparse.engine.threads import in_threads
 
@@ -70,9 +70,9 @@ class Reading:
     """One pursuit's reading of rows; see `Rows.reading`."""
 
     def __init__(self, rows, grid, constant, levels):
-        self._rows, self._grid = rows, grid
+        self._rows, self._grid, self._levels = rows, grid, levels
         self.n_records, self.n_features = rows.n_records, rows.n_features
-        self._records = Records(rows.y, levels, ())
+        self._records = Records(rows.y, None, ())
         if constant:
             self._append(self._ones())
 
@@ -98,5 +98,6 @@ class Reading:
         return in_threads(lambda block: question(self._records.take(block), *public), blocks)
 
     def scores(self, center, effects, bound, tell=None):
-        """The answer to `questions.pick_sums`: for each feature the sum of its levels times those of the residuals."""
-        return self.ask(pick_sums, center, effects, bound)
+        """The answer to `questions.pick_sums`: weights of records, then a pass over levels in their own order."""
+        weights = np.concatenate(list(self._answers(pick_weights, center, effects, bound)))
+        return self._levels.weighted_sums(weights, tell)

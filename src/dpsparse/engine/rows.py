@@ -14,12 +14,15 @@ from dpsparse.engine.gpu import gpu_rows_of, is_on_gpu
 from dpsparse.engine.on_disk import OnDisk
 from dpsparse.engine.questions import blocks_not_finite
 from dpsparse.engine.reading import Reading, total
+from dpsparse.engine.sources import ALL, slices
 from dpsparse.engine.threads import in_threads, n_threads
 
 NOT_FINITE = "Input contains NaN or infinity; the data must be finite: drop such records or fill in public constants"
 
-# Records and cells read at a time: small enough for the cache, large enough to hide Python's overhead.
-BLOCK_RECORDS, BLOCK_CELLS = 2**15, 2**17
+# Records worked on at a time: few enough for the cache, enough to hide Python's overhead.
+LEAST_RECORDS, MOST_RECORDS = 2**11, 2**15
+# What a thread reads at a time, so that one that is held up is overtaken; an eighth of it is worth a thread.
+BLOCK_BYTES = 2**25
 
 
 def rows_of(X, y):
@@ -56,11 +59,9 @@ class Rows:
         return self.take(slice(index, None, of))
 
     def blocks(self):
-        """Slices that divide the rows among threads, each of a size that a cache can hold."""
-        n = self.n_records
-        least = -(-BLOCK_CELLS // self.n_features)
-        size = max(1, min(BLOCK_RECORDS, max(least, -(-n // n_threads()))))
-        return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+        """Slices that divide the records among threads, for what is computed of a few columns."""
+        share = -(-self.n_records // n_threads())
+        return slices(self.n_records, min(MOST_RECORDS, max(LEAST_RECORDS, share)))
 
     def ask(self, question, *public):
         """The sum over records that a question asks for, given public numbers."""
@@ -128,10 +129,15 @@ class DenseRows(Rows):
         """Raw values of a feature."""
         return self.X[:, j]
 
+    def ask(self, question, *public):
+        """The sum over records that a question asks for; the sums over an array that runs along columns divide it."""
+        return question(self, *public) if kernels.by_columns(self.X) else super().ask(question, *public)
+
     def prepared(self, grid, look=True):
         """The rows as levels in int8, a byte a cell, for several sums on the same grid."""
         out = empty_levels(self.X)
-        bad = list(in_threads(lambda rows: round_features(self.X[rows], grid, out[rows]), self.blocks()))
+        blocks = blocks_of(self.X)
+        bad = list(in_threads(lambda block: round_features(self.X[block], grid.of(block[1]), out[block]), blocks))
         if look and any(bad):
             raise ValueError(NOT_FINITE)
         return DenseLevels(out)
@@ -152,16 +158,41 @@ def not_finite(X):
         return int(not np.isfinite(X.sum()) and not np.isfinite(X).all())
 
 
+def blocks_of(table):
+    """Pairs of slices that divide an array among threads, along its memory."""
+    n, d = table.shape
+    if kernels.by_columns(table):
+        return [(ALL, columns) for columns in slices(d, _block(d, n * table.itemsize))]
+    return [(rows, ALL) for rows in slices(n, _block(n, d * table.itemsize))]
+
+
+def _block(count, size):
+    """How many of `count` rows or columns of a size make a block."""
+    share = -(-count // n_threads())
+    return min(max(share, BLOCK_BYTES // 8 // size), max(1, BLOCK_BYTES // size))
+
+
 def feature_sums(X, grid, weights):
     """Sums over the rows of an array of weight level times feature level, as int64."""
-    sums = np.zeros(X.shape[1])
-    public = _public(grid, X.dtype, X.shape[1])
     weights = np.ascontiguousarray(weights, dtype=X.dtype)
-    if kernels.by_columns(X):
-        kernels.run("add_columns", *kernels.in_line(X.T), weights, *public, sums)
-    else:
-        kernels.run("add_rows", *kernels.in_line(X), weights, *public, sums)
-    return sums.astype(np.int64)
+
+    def add(block):
+        rows, columns = block
+        cells = X[block]
+        sums = np.zeros(cells.shape[1])
+        name, table = ("add_columns", cells.T) if kernels.by_columns(X) else ("add_rows", cells)
+        public = _public(grid.of(columns), X.dtype, cells.shape[1])
+        kernels.run(name, *kernels.in_line(table), weights[rows], *public, sums)
+        return sums.astype(np.int64)
+
+    return _sums_of_blocks(add, X)
+
+
+def _sums_of_blocks(add, table):
+    sums, blocks = np.zeros(table.shape[1], dtype=np.int64), blocks_of(table)
+    for (_, columns), found in zip(blocks, in_threads(add, blocks), strict=True):
+        sums[columns] += found
+    return sums
 
 
 def empty_levels(X):
@@ -191,15 +222,19 @@ class DenseLevels:
         """The levels of some rows."""
         return DenseLevels(self._levels[rows])
 
-    def weighted_sums(self, weights):
+    def weighted_sums(self, weights, tell=None):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
-        sums = np.zeros(self._levels.shape[1], dtype=np.int64)
         weights = np.ascontiguousarray(weights, dtype=np.int32)
-        if kernels.by_columns(self._levels):
-            kernels.run("add_level_columns", *kernels.in_line(self._levels.T), weights, sums)
-        else:
-            kernels.run("add_level_rows", *kernels.in_line(self._levels), weights, sums)
-        return sums
+
+        def add(block):
+            cells = self._levels[block]
+            sums = np.zeros(cells.shape[1], dtype=np.int64)
+            by_columns = kernels.by_columns(self._levels)
+            name, table = ("add_level_columns", cells.T) if by_columns else ("add_level_rows", cells)
+            kernels.run(name, *kernels.in_line(table), weights[block[0]], sums)
+            return sums
+
+        return _sums_of_blocks(add, self._levels)
 
 
 class SparseRows(Rows):
@@ -239,8 +274,7 @@ class SparseRows(Rows):
         out = np.empty(len(self.data), dtype=np.int16)
         public = _public(grid, self.data.dtype, self.n_features)
         at_zero = grid_at_zero(grid, self.data.dtype, self.n_features)
-        size = max(BLOCK_CELLS, -(-len(out) // n_threads()))
-        parts = [slice(start, start + size) for start in range(0, len(out), size)]
+        parts = slices(len(out), _block(len(out), self.data.itemsize))
 
         def round_part(part):
             return kernels.run("round_stored", self.data[part], self.indices[part], *public, at_zero, out[part])
@@ -281,9 +315,16 @@ class SparseLevels:
         """The levels of some rows."""
         return SparseLevels(self._levels, self._indices, self._starts[rows], self._stops[rows], self._at_zero)
 
-    def weighted_sums(self, weights):
+    def weighted_sums(self, weights, tell=None):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
         weights = np.ascontiguousarray(weights, dtype=np.int32)
-        sums = self._at_zero * weights.sum(dtype=np.int64)
-        kernels.run("add_stored", self._levels, self._indices, self._starts, self._stops, weights, sums)
-        return sums
+
+        def add(rows):
+            sums = np.zeros(len(self._at_zero), dtype=np.int64)
+            places = (self._indices, self._starts[rows], self._stops[rows])
+            kernels.run("add_stored", self._levels, *places, weights[rows], sums)
+            return sums
+
+        # Each thread has sums of its own, which may be many: one block for each.
+        rows = slices(len(weights), max(LEAST_RECORDS, -(-len(weights) // n_threads())))
+        return sum(in_threads(add, rows), start=self._at_zero * weights.sum(dtype=np.int64))
