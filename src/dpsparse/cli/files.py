@@ -74,6 +74,7 @@ def fit(data, target, epsilon, sparsity, delta, bounds, records_per_person, ledg
     """
     from dpsparse import PrivateSparseRegressor
     from dpsparse.cli import show
+    from dpsparse.cli.progress import share_bar
     from dpsparse.engine.store import is_store
     from dpsparse.estimators._validation import NOT_FINITE
     from dpsparse.files.inputs import open_input
@@ -91,7 +92,7 @@ def fit(data, target, epsilon, sparsity, delta, bounds, records_per_person, ledg
         _writing(report, *inputs, *([] if out is None else [out])) as report_stream,
     ):
         X, y = given.read()
-        with _collected(notes), _explained(data, ledger, NOT_FINITE):
+        with _collected(notes), _explained(data, ledger, NOT_FINITE), share_bar() as progress:
             estimator = PrivateSparseRegressor(
                 sparsity=sparsity,
                 epsilon=epsilon,
@@ -103,7 +104,7 @@ def fit(data, target, epsilon, sparsity, delta, bounds, records_per_person, ledg
                 records_per_person=records_per_person,
                 ledger=ledger,
                 dataset=dataset,
-            ).fit(X, y)
+            ).fit(X, y, progress=progress)
         model = given.model(estimator)
         # Shown first: should the disk fill up now, what was paid for is not lost.
         if as_json:
