@@ -21,9 +21,11 @@ BLOCK_RECORDS, BLOCK_CELLS = 2**15, 2**17
 
 
 def rows_of(X, y):
-    """The rows of a dense or CSR matrix, or of one on a GPU, and their responses, as the engine for that storage."""
+    """The rows of a dense or CSR matrix, of one on a GPU or of a `DaskTable`, and their responses, as the engine for that storage."""
     if is_on_gpu(X):
         return gpu_rows_of(X, y)
+    if hasattr(X, "rows_with"):
+        return X.rows_with(y)
     if sparse.issparse(X):
         return SparseRows(X.data, X.indices, X.indptr[:-1], X.indptr[1:], X.shape[1], y)
     return DenseRows(X, y)

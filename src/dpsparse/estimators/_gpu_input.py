@@ -3,6 +3,7 @@
 import numpy as np
 
 from dpsparse.engine.gpu import gpu_table, is_on_gpu, on_host
+from dpsparse.estimators._dask_input import validate_pieces
 from dpsparse.estimators._validation import check_finite, table_shape, validate_table
 
 
@@ -11,6 +12,8 @@ def validate_anywhere(estimator, X, y=None, *, reset, min_samples=1):
 
     An array of the same shape that takes no memory stands in for X there, and meets the checks of any other X.
     """
+    if hasattr(X, "rows_with"):
+        return validate_pieces(estimator, X, y, min_samples=min_samples)
     if not is_on_gpu(X):
         return validate_table(estimator, X, on_host(y), reset=reset, min_samples=min_samples, look=not reset)
     table_shape(X)

@@ -3,6 +3,7 @@
 from dpsparse.algorithms.iht import PEELING_SCALES, iht_commitment, private_iht, step_units
 from dpsparse.algorithms.theory import default_clip_bound, default_n_iter, step_sizes
 from dpsparse.engine.rows import rows_of
+from dpsparse.estimators._dask_input import opened
 from dpsparse.estimators._private import PrivateLinearRegressor, as_dtype
 from dpsparse.estimators._validation import cap_sparsity, check_choice, check_count, check_number
 from dpsparse.privacy.selection import paper_scale_is_sound
@@ -115,10 +116,10 @@ class PaperMethod(PrivateLinearRegressor):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, torch CUDA tensor, CuPy array or `Streamed` of shape (n_samples, n_features)
-            Finite features.
+        X : array-like, sparse matrix, dask array or data frame, torch CUDA tensor, CuPy array or `Streamed`
+            Finite features, of shape (n_samples, n_features).
         y : array-like of shape (n_samples,)
-            Finite responses.
+            Finite responses; where X is dask's also a dask array or series.
 
         Returns
         -------
@@ -126,6 +127,7 @@ class PaperMethod(PrivateLinearRegressor):
             The fitted estimator.
         """
         self._check_parameters()
+        X = opened(X)
         n, d = self._public_shape(X, y)
         sparsity = int(min(self.sparsity, d))
         n_iter = min(default_n_iter(n), n) if self.n_iter is None else int(self.n_iter)

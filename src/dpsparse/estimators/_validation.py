@@ -51,6 +51,7 @@ def validate_table(estimator, X, y=None, *, reset, min_samples=1, look=True):
     """
     if is_on_gpu(X):
         raise TypeError(f"{type(estimator).__name__} reads X in host memory; pass X.cpu().numpy()")
+    refuse_dask(type(estimator).__name__, X)
     X = _check_shape(X)
     options = {
         "reset": reset,
@@ -89,6 +90,17 @@ def validate_table(estimator, X, y=None, *, reset, min_samples=1, look=True):
             y = np.asarray(y, dtype=np.float64)
         check_finite(y)
     return X, y
+
+
+def is_dask(values):
+    """Whether this is an array, a data frame or a series of dask's."""
+    return type(values).__module__.partition(".")[0] == "dask"
+
+
+def refuse_dask(reader, X):
+    """Raise TypeError where X is dask's and `reader` needs it in memory."""
+    if is_dask(X):
+        raise TypeError(f"{reader} reads X in the memory of one machine; pass X.compute()")
 
 
 def table_shape(X):

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from dpsparse.algorithms.pursuit import Pursuit
 from dpsparse.algorithms.schedule import schedule_for
 from dpsparse.engine.rows import rows_of
+from dpsparse.estimators._dask_input import opened
 from dpsparse.estimators._private import PrivateLinearRegressor, as_dtype
 from dpsparse.estimators._public_units import public_units
 from dpsparse.estimators._validation import cap_sparsity, check_count, check_number
@@ -133,10 +134,10 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, torch CUDA tensor, CuPy array or `Streamed` of shape (n_samples, n_features)
-            Finite features.
+        X : array-like, sparse matrix, dask array or data frame, torch CUDA tensor, CuPy array or `Streamed`
+            Finite features, of shape (n_samples, n_features).
         y : array-like of shape (n_samples,)
-            Finite responses.
+            Finite responses; where X is dask's also a dask array or series.
 
         Returns
         -------
@@ -144,6 +145,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             The fitted estimator.
         """
         self._check_parameters()
+        X = opened(X)
         n, d = self._public_shape(X, y)
         sparsity = self._picks(d)
         meter = self._open_meter(n)

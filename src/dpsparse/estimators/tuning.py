@@ -40,6 +40,7 @@ from dpsparse.engine.fixed_point import WEIGHT_LEVELS
 from dpsparse.engine.rows import rows_of
 from dpsparse.estimators._public_units import public_units
 from dpsparse.estimators._spending import reserved
+from dpsparse.estimators._validation import refuse_dask
 from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
 from dpsparse.privacy import sensitivity
 from dpsparse.privacy.budget import split
@@ -113,6 +114,7 @@ def tune(candidates, X, y):
     >>> tuned.estimator.sparsity, tuned.privacy.private, tuned.privacy.epsilon <= 2.0
     (8, True, True)
     """
+    refuse_dask("tune", X)
     models = [clone(candidate) for candidate in _checked(candidates)]
     lead = clone(models[0])
     n, d = lead._public_shape(X, y)

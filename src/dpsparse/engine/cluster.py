@@ -1,0 +1,234 @@
+"""Rows in the pieces of a dask graph: workers read them, and integer sums come back.
+
+The client gets answers to questions, which are sums over the records of a piece, and of each piece how many records it
+has and whether all of it is finite. Features, responses, levels and chosen columns stay with the workers. What a worker
+computes is a function of its piece and of public numbers, so that whatever is lost with a worker is computed again, to
+the same bits. Keys of tasks are random: none is made from data.
+
+Tasks run where dask runs them: on the cluster of the current `distributed.Client`, otherwise in threads here.
+"""
+
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dpsparse.engine.fixed_point import FeatureGrid, check_exact
+from dpsparse.engine.reading import Column, Records, total
+from dpsparse.engine.rows import NOT_FINITE, DenseRows, Rows
+from dpsparse.engine.threads import in_threads, threads
+
+try:
+    import dask
+    import dask.array as da
+except ImportError:
+    raise ImportError("dask arrays and data frames need dask: pip install 'dpsparse[dask]'") from None
+
+NOT_AS_DECLARED = "a piece of X has not the shape or the numbers that X declares; persist X, or repair its metadata"
+
+
+class DaskTable:
+    """Features in pieces of whole rows, each a task of a graph.
+
+    Parameters
+    ----------
+    X : dask Array or DataFrame
+        Features, in NumPy chunks or pandas partitions. Where the number of rows is unknown it is computed.
+    dtype : dtype
+        float32 or float64, in which the features are read.
+    """
+
+    def __init__(self, X, dtype):
+        self.dtype = np.dtype(dtype)
+        lengths = (np.nan,)
+        if hasattr(X, "rechunk"):
+            X = X.rechunk({1: -1})
+            lengths = X.chunks[0]
+        pieces = np.ravel(X.to_delayed())
+        if np.isnan(lengths).any():
+            lengths = _computed(len, pieces)
+        kept = [(piece, length) for piece, length in zip(pieces, lengths, strict=True) if length]
+        self.pieces, self.lengths = zip(*kept, strict=True) if kept else ((), ())
+        self.shape = (sum(self.lengths), X.shape[1])
+
+    def responses(self, y):
+        """Responses, an array or a dask array, in float64 and in the pieces of the features; they are computed once."""
+        y = da.from_array(y, chunks=(self.lengths,), name=False) if isinstance(y, np.ndarray) else y
+        return y.astype(np.float64).rechunk((self.lengths,)).persist()
+
+    def rows_with(self, y):
+        """The rows with their `responses`."""
+        return DaskRows(self, y)
+
+
+def of_known_length(y):
+    """A dask array or series as an array of known length; where it must be computed for that, it is kept."""
+    y = y.to_dask_array() if hasattr(y, "to_dask_array") else y
+    return y.persist().compute_chunk_sizes() if np.isnan(y.shape).any() else y
+
+
+def all_finite(y):
+    """Whether all of a dask array is finite."""
+    return not sum(_computed(_count_not_finite, y.to_delayed()))
+
+
+class DaskRows:
+    """Rows of a table, from row `first` on, `step` apart; the protocol is that of `Rows`.
+
+    Parameters
+    ----------
+    table : DaskTable
+        The features.
+    y : dask Array
+        Its `responses`.
+    first, step : int
+        Which rows these are.
+    """
+
+    def __init__(self, table, y, first=0, step=1):
+        self._table, self._y, self._first, self._step = table, y, first, step
+        self._pieces = tuple(zip(table.pieces, y.to_delayed(), strict=True))
+        self.n_records, self.n_features = len(range(first, table.shape[0], step)), table.shape[1]
+        check_exact(self.n_records)
+
+    def part(self, index, of):
+        """Every `of`-th row from row `index` on: part `index` of `of` disjoint parts."""
+        return DaskRows(self._table, self._y, self._first + index * self._step, self._step * of)
+
+    def ask(self, question, *public):
+        """The sum over records that a question asks for, given public numbers."""
+        starts = np.cumsum([0, *self._table.lengths])[:-1].tolist()
+        offsets = [(self._first - start) % self._step for start in starts]
+        asked = [
+            (*piece, slice(offset, None, self._step))
+            for piece, offset, length in zip(self._pieces, offsets, self._table.lengths, strict=True)
+            if offset < length
+        ]
+        return total(_computed(_answer_of_rows, *zip(*asked, strict=True), shared=(self._form(), question, public)))
+
+    def require_finite(self):
+        """Raise ValueError with a constant text unless all features are finite."""
+        if self.ask(_count_rows_not_finite):
+            raise ValueError(NOT_FINITE)
+
+    def reading(self, grid, *, constant=False, look=True):
+        """The rows as a pursuit reads them; see `Rows.reading`."""
+        return DaskReading(*zip(*self._pieces, strict=True), self._form(), grid, constant, look)
+
+    def _form(self):
+        return self.n_features, self._table.dtype
+
+
+class DaskReading:
+    """One pursuit's reading of rows; the protocol is that of `Reading`. Its pieces stay with the workers."""
+
+    def __init__(self, features, responses, form, grid, constant, look):
+        self._features, self._form = features, form
+        self._pieces = _kept(_open, features, responses, shared=(form, grid, constant))
+        if look and sum(_computed(_not_finite_of, self._pieces)):
+            raise ValueError(NOT_FINITE)
+
+    def add(self, feature):
+        """Read one more feature."""
+        self._pieces = _kept(_add, self._pieces, self._features, shared=(self._form, feature))
+
+    def ask(self, question, *public):
+        """The sum over records that a question asks for, given public numbers."""
+        return total(_computed(_answer, self._pieces, shared=(question, public)))
+
+
+def _tasks(function, *pieces, shared=None):
+    """A task for each piece. What they share is a task too, so that it travels once and not with every piece."""
+    shared = () if shared is None else (dask.delayed(shared, traverse=False, pure=False),)
+    task = dask.delayed(function, pure=False)
+    return [task(*piece, *shared) for piece in zip(*pieces, strict=True)]
+
+
+def _computed(function, *pieces, shared=None):
+    return dask.compute(*_tasks(function, *pieces, shared=shared))
+
+
+def _kept(function, *pieces, shared=None):
+    return dask.persist(*_tasks(function, *pieces, shared=shared))
+
+
+# What follows runs on the workers.
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Some records as a pursuit reads them, and whether all their features were finite."""
+
+    records: Records
+    grid: FeatureGrid
+    n_features: int
+    not_finite: int
+
+    def __sizeof__(self):
+        # So dask knows what it would cost to send a piece elsewhere.
+        columns = [array for column in self.records.columns for array in (column.units, column.bounded)]
+        arrays = [self.records.y, *columns, *vars(self.records.levels).values()]
+        return object.__sizeof__(self) + sum(array.nbytes for array in arrays)
+
+
+@contextmanager
+def _alone():
+    """One thread, since dask runs a piece in each; and no warning, which would tell of a record."""
+    with threads(1), np.errstate(all="ignore"):
+        yield
+
+
+def _rows(X, y, form):
+    n_features, dtype = form
+    try:
+        X = X.to_numpy(dtype=dtype) if hasattr(X, "to_numpy") else np.asarray(X, dtype=dtype)
+    except (TypeError, ValueError):
+        raise ValueError(NOT_AS_DECLARED) from None
+    if X.shape != (len(y), n_features):
+        raise ValueError(NOT_AS_DECLARED)
+    return DenseRows(X, y)
+
+
+def _answer_of_rows(X, y, rows, shared):
+    form, question, public = shared
+    with _alone():
+        return _rows(X, y, form).take(rows).ask(question, *public)
+
+
+def _count_rows_not_finite(rows):
+    return rows.count_not_finite()
+
+
+def _count_not_finite(y):
+    return int(not np.isfinite(y).all())
+
+
+def _open(X, y, shared):
+    form, grid, constant = shared
+    with _alone():
+        rows = _rows(X, y, form)
+        columns = (Column.of(np.ones_like(y)),) if constant else ()
+        try:
+            levels, not_finite = rows.prepared(grid), 0
+        except ValueError:
+            levels, not_finite = rows.prepared(grid, look=False), 1
+        return _Piece(Records(y, levels, columns), grid, rows.n_features, not_finite)
+
+
+def _not_finite_of(piece):
+    return piece.not_finite
+
+
+def _add(piece, X, shared):
+    form, feature = shared
+    records = piece.records
+    with _alone():
+        units = piece.grid.units(_rows(X, records.y, form).column(feature), feature)
+        return replace(piece, records=replace(records, columns=(*records.columns, Column.of(units))))
+
+
+def _answer(piece, shared):
+    question, public = shared
+    blocks = Rows(piece.records.y, piece.n_features).blocks
+    with _alone():
+        return total(in_threads(lambda block: question(piece.records.take(block), *public), blocks()))
