@@ -8,19 +8,21 @@ the same bits. Keys of tasks are random: none is made from data.
 Tasks run where dask runs them: on the cluster of the current `distributed.Client`, otherwise in threads here.
 """
 
+from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpsparse.engine.fixed_point import FeatureGrid, check_exact
+from dpsparse.engine.fixed_point import check_exact
 from dpsparse.engine.reading import Column, Records, total
-from dpsparse.engine.rows import NOT_FINITE, DenseRows, Rows
-from dpsparse.engine.threads import in_threads, threads
+from dpsparse.engine.rows import NOT_FINITE, DenseRows
+from dpsparse.engine.threads import threads
 
 try:
     import dask
     import dask.array as da
+    from distributed import futures_of, wait
 except ImportError:
     raise ImportError("dask arrays and data frames need dask: pip install 'dpsparse[dask]'") from None
 
@@ -120,21 +122,55 @@ class DaskRows:
 
 
 class DaskReading:
-    """One pursuit's reading of rows; the protocol is that of `Reading`. Its pieces stay with the workers."""
+    """One pursuit's reading of rows; the protocol is that of `Reading`.
+
+    What was read of each piece stays where it was read, on shelves: one for each thread of a worker, so that a question
+    takes as many tasks as there are threads, however many pieces there are.
+    """
 
     def __init__(self, features, responses, form, grid, constant, look):
-        self._features, self._form = features, form
-        self._pieces = _kept(_open, features, responses, shared=(form, grid, constant))
-        if look and sum(_computed(_not_finite_of, self._pieces)):
+        self._features, self._form, self._grid = features, form, grid
+        pieces = _kept(_open, features, responses, shared=(form, grid, constant))
+        self._places = _places(pieces)
+        self._shelves = dask.persist(*self._shelved(_shelf, pieces))
+        if look and sum(_computed(_count_hurt, self._shelves)):
             raise ValueError(NOT_FINITE)
 
     def add(self, feature):
         """Read one more feature."""
-        self._pieces = _kept(_add, self._pieces, self._features, shared=(self._form, feature))
+        columns = _tasks(_column, self._features, shared=(self._form, self._grid, feature))
+        added = self._shelved(_add, columns, self._shelves)
+        self._shelves = dask.persist(*added)
 
     def ask(self, question, *public):
         """The sum over records that a question asks for, given public numbers."""
-        return total(_computed(_answer, self._pieces, shared=(question, public)))
+        answer = dask.delayed(_answer, pure=False)
+        return total(dask.compute(*[answer(shelf, question, *public) for shelf in self._shelves]))
+
+    def _shelved(self, function, pieces, *shelves):
+        task = dask.delayed(function, pure=False)
+        return [
+            task(*shelf, *[pieces[k] for k in place]) for *shelf, place in zip(*shelves, self._places, strict=True)
+        ]
+
+
+def _places(pieces):
+    """Which pieces stand on each shelf: those that a worker has, divided among its threads."""
+    futures = futures_of(pieces)
+    if not futures:
+        return [[k] for k in range(len(pieces))]
+    wait(futures)
+    client = futures[0].client
+    holders, threads_of = client.who_has(futures), client.nthreads()
+    held = defaultdict(list)
+    for k, piece in enumerate(pieces):
+        held[next(iter(holders.get(piece.key, ())), None)].append(k)
+    shelves = [
+        places[first :: threads_of.get(worker, 1)]
+        for worker, places in held.items()
+        for first in range(threads_of.get(worker, 1))
+    ]
+    return [shelf for shelf in shelves if shelf]
 
 
 def _tasks(function, *pieces, shared=None):
@@ -154,15 +190,16 @@ def _kept(function, *pieces, shared=None):
 
 # What follows runs on the workers.
 
+# Workers give what they free back at once, so large arrays are slow to come by: these fit in 64 kB for a few columns.
+BLOCK_RECORDS = 2**11
+
 
 @dataclass(frozen=True)
 class _Piece:
-    """Some records as a pursuit reads them, and whether all their features were finite."""
+    """Some records as a pursuit reads them, and whether one has a feature that is not finite."""
 
     records: Records
-    grid: FeatureGrid
-    n_features: int
-    not_finite: int
+    hurt: int
 
     def __sizeof__(self):
         # So dask knows what it would cost to send a piece elsewhere.
@@ -173,17 +210,18 @@ class _Piece:
 
 @contextmanager
 def _alone():
-    """One thread, since dask runs a piece in each; and no warning, which would tell of a record."""
+    """One thread, since dask runs as many tasks as there are; and no warning, which would tell of a record."""
     with threads(1), np.errstate(all="ignore"):
         yield
 
 
-def _rows(X, y, form):
+def _rows(X, form, y=None):
     n_features, dtype = form
     try:
         X = X.to_numpy(dtype=dtype) if hasattr(X, "to_numpy") else np.asarray(X, dtype=dtype)
     except (TypeError, ValueError):
         raise ValueError(NOT_AS_DECLARED) from None
+    y = np.zeros(len(X)) if y is None else y
     if X.shape != (len(y), n_features):
         raise ValueError(NOT_AS_DECLARED)
     return DenseRows(X, y)
@@ -192,7 +230,7 @@ def _rows(X, y, form):
 def _answer_of_rows(X, y, rows, shared):
     form, question, public = shared
     with _alone():
-        return _rows(X, y, form).take(rows).ask(question, *public)
+        return _rows(X, form, y).take(rows).ask(question, *public)
 
 
 def _count_rows_not_finite(rows):
@@ -206,29 +244,40 @@ def _count_not_finite(y):
 def _open(X, y, shared):
     form, grid, constant = shared
     with _alone():
-        rows = _rows(X, y, form)
+        rows = _rows(X, form, y)
         columns = (Column.of(np.ones_like(y)),) if constant else ()
         try:
-            levels, not_finite = rows.prepared(grid), 0
+            levels, hurt = rows.prepared(grid), 0
         except ValueError:
-            levels, not_finite = rows.prepared(grid, look=False), 1
-        return _Piece(Records(y, levels, columns), grid, rows.n_features, not_finite)
+            levels, hurt = rows.prepared(grid, look=False), 1
+        return _Piece(Records(y, levels, columns), hurt)
 
 
-def _not_finite_of(piece):
-    return piece.not_finite
+def _shelf(*pieces):
+    return pieces
 
 
-def _add(piece, X, shared):
-    form, feature = shared
-    records = piece.records
+def _count_hurt(shelf):
+    return sum(piece.hurt for piece in shelf)
+
+
+def _column(X, shared):
+    form, grid, feature = shared
     with _alone():
-        units = piece.grid.units(_rows(X, records.y, form).column(feature), feature)
-        return replace(piece, records=replace(records, columns=(*records.columns, Column.of(units))))
+        return Column.of(grid.units(_rows(X, form).column(feature), feature))
 
 
-def _answer(piece, shared):
-    question, public = shared
-    blocks = Rows(piece.records.y, piece.n_features).blocks
+def _add(shelf, *columns):
+    return tuple(
+        replace(piece, records=replace(piece.records, columns=(*piece.records.columns, column)))
+        for piece, column in zip(shelf, columns, strict=True)
+    )
+
+
+def _answer(shelf, question, *public):
     with _alone():
-        return total(in_threads(lambda block: question(piece.records.take(block), *public), blocks()))
+        return total(
+            question(piece.records.take(slice(start, start + BLOCK_RECORDS)), *public)
+            for piece in shelf
+            for start in range(0, len(piece.records.y), BLOCK_RECORDS)
+        )
