@@ -13,6 +13,7 @@ from scipy.special import ndtri
 
 from dpsparse.algorithms.least_squares import Gradient, clean_gram, combine, row_clip
 from dpsparse.algorithms.schedule import FINAL_GRADIENTS, INTERCEPTS, POSITIONS, SIZES, median_is_safe, schedule_for
+from dpsparse.algorithms.steps import Steps
 from dpsparse.engine import questions
 from dpsparse.engine.fixed_point import FEATURE_LEVELS, WEIGHT_LEVELS, FeatureGrid
 from dpsparse.engine.support import GRAM_LEVELS, VECTOR_LEVELS
@@ -80,6 +81,8 @@ class Pursuit:
         Whether to fit an intercept.
     look : bool
         Whether to raise ValueError, with a constant text, if a feature is not finite.
+    progress : callable or None
+        Is given how many steps are done, a fraction, and how many there are; both depend on public numbers alone.
     """
 
     def __init__(
@@ -94,6 +97,7 @@ class Pursuit:
         response_scale=None,
         fit_intercept=True,
         look=True,
+        progress=None,
     ):
         self.meter, self.sparsity = meter, sparsity
         self.n, self.adjacency = rows.n_records, meter.promise.adjacency
@@ -110,7 +114,10 @@ class Pursuit:
         self.center, self.first_scale = response_center, response_scale
         self.constants = int(fit_intercept)
         grid = FeatureGrid(self.schedule.clip_bound, center, scale)
-        self.reading = rows.reading(grid, constant=fit_intercept, look=look)
+        # Opening, a sum and a column for each pick, and the rest.
+        self._steps = Steps(progress, 2 + 2 * len(self.schedule.picks))
+        with self._steps.next() as tell:
+            self.reading = rows.reading(grid, constant=fit_intercept, look=look, tell=tell)
         self.features = []
         self.effects, self.gradients = np.zeros(self.constants), []
         self.kept = np.arange(self.constants)
@@ -131,8 +138,9 @@ class Pursuit:
         self.settle_response()
         for _ in self.schedule.picks:
             self.grow()
-        self.refine()
-        return self.finish()
+        with self._steps.next():
+            self.refine()
+            return self.finish()
 
     def settle_response(self):
         """Centre and scale of the response, public or released."""
@@ -167,7 +175,8 @@ class Pursuit:
 
     def _pick(self, k):
         bound = PICK_TAU * self.residual_scale
-        scores = np.abs(self.reading.ask(questions.pick_sums, self.center, self.effects, bound))
+        with self._steps.next() as tell:
+            scores = np.abs(self.reading.scores(self.center, self.effects, bound, tell))
         change = sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, self.adjacency)
         others = np.delete(scores, self.features)
         picked = exponential_pick(
@@ -176,7 +185,8 @@ class Pursuit:
         for feature in sorted(self.features):
             picked += picked >= feature
         self.features.append(int(picked))
-        self.reading.add(int(picked))
+        with self._steps.next() as tell:
+            self.reading.add(int(picked), tell)
         self.effects = np.append(self.effects, 0.0)
 
     def _gram_row(self, name):

@@ -47,7 +47,7 @@ TERMS = (
     Mutation(
         "integer overflow at large n",
         "terms",
-        {rows.DenseRows.weighted_sums: [("sums.astype(np.int64)", "sums.astype(np.int64).astype(np.int32)")]},
+        {rows.feature_sums: [("sums.astype(np.int64)", "sums.astype(np.int64).astype(np.int32)")]},
     ),
     Mutation(
         "sums beyond 2^53 accepted",

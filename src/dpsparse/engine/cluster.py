@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpsparse.engine.fixed_point import check_exact
+from dpsparse.engine.questions import blocks_not_finite, pick_sums
 from dpsparse.engine.reading import Column, Records, total
 from dpsparse.engine.rows import NOT_FINITE, DenseRows
 from dpsparse.engine.threads import threads
@@ -110,10 +111,10 @@ class DaskRows:
 
     def require_finite(self):
         """Raise ValueError with a constant text unless all features are finite."""
-        if self.ask(_count_rows_not_finite):
+        if self.ask(blocks_not_finite):
             raise ValueError(NOT_FINITE)
 
-    def reading(self, grid, *, constant=False, look=True):
+    def reading(self, grid, *, constant=False, look=True, tell=None):
         """The rows as a pursuit reads them; see `Rows.reading`."""
         return DaskReading(*zip(*self._pieces, strict=True), self._form(), grid, constant, look)
 
@@ -132,26 +133,31 @@ class DaskReading:
         self._features, self._form, self._grid = features, form, grid
         pieces = _kept(_open, features, responses, shared=(form, grid, constant))
         self._places = _places(pieces)
-        self._shelves = dask.persist(*self._shelved(_shelf, pieces))
-        if look and sum(_computed(_count_hurt, self._shelves)):
+        self._shelves = self._shelved(_shelf, pieces)
+        if look and sum(self._answers(_count_hurt)):
             raise ValueError(NOT_FINITE)
 
-    def add(self, feature):
+    def add(self, feature, tell=None):
         """Read one more feature."""
         columns = _tasks(_column, self._features, shared=(self._form, self._grid, feature))
-        added = self._shelved(_add, columns, self._shelves)
-        self._shelves = dask.persist(*added)
+        self._shelves = self._shelved(_add, columns, self._shelves)
 
     def ask(self, question, *public):
         """The sum over records that a question asks for, given public numbers."""
-        answer = dask.delayed(_answer, pure=False)
-        return total(dask.compute(*[answer(shelf, question, *public) for shelf in self._shelves]))
+        return total(self._answers(_answer, question, *public))
+
+    def scores(self, center, effects, bound, tell=None):
+        """The answer to `questions.pick_sums`; see `Reading.scores`."""
+        return self.ask(pick_sums, center, effects, bound)
+
+    def _answers(self, function, *public):
+        task = dask.delayed(function, pure=False)
+        return dask.compute(*[task(shelf, *public) for shelf in self._shelves], optimize_graph=False)
 
     def _shelved(self, function, pieces, *shelves):
         task = dask.delayed(function, pure=False)
-        return [
-            task(*shelf, *[pieces[k] for k in place]) for *shelf, place in zip(*shelves, self._places, strict=True)
-        ]
+        places = zip(self._places, *shelves, strict=True)
+        return dask.persist(*[task(*shelf, *[pieces[k] for k in place]) for place, *shelf in places])
 
 
 def _places(pieces):
@@ -231,10 +237,6 @@ def _answer_of_rows(X, y, rows, shared):
     form, question, public = shared
     with _alone():
         return _rows(X, form, y).take(rows).ask(question, *public)
-
-
-def _count_rows_not_finite(rows):
-    return rows.count_not_finite()
 
 
 def _count_not_finite(y):

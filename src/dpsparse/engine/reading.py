@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpsparse.engine.arrays import module_of
+from dpsparse.engine.questions import pick_sums
 from dpsparse.engine.support import bounded
 from dpsparse.engine.threads import in_threads
 
@@ -41,7 +42,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Records:
-    """Some records: responses, levels of all features, columns of the chosen ones in the order of choosing."""
+    """Some records: responses, levels of all features (None where they are elsewhere), columns of the chosen ones."""
 
     y: np.ndarray
     levels: object
@@ -49,7 +50,8 @@ class Records:
 
     def take(self, rows):
         """Some of these records."""
-        return Records(self.y[rows], self.levels.take(rows), tuple(column.take(rows) for column in self.columns))
+        levels = None if self.levels is None else self.levels.take(rows)
+        return Records(self.y[rows], levels, tuple(column.take(rows) for column in self.columns))
 
     def bounded(self, positions):
         """The columns at some positions, as one array with NaN as 0 and values cut."""
@@ -67,18 +69,18 @@ class Records:
 class Reading:
     """One pursuit's reading of rows; see `Rows.reading`."""
 
-    def __init__(self, rows, grid, constant, look):
+    def __init__(self, rows, grid, constant, levels):
         self._rows, self._grid = rows, grid
         self.n_records, self.n_features = rows.n_records, rows.n_features
-        self._records = Records(rows.y, rows.prepared(grid, look), ())
+        self._records = Records(rows.y, levels, ())
         if constant:
             self._append(self._ones())
 
     def _ones(self):
         return module_of(self._rows.y).ones_like(self._rows.y)
 
-    def add(self, feature):
-        """Read one more feature."""
+    def add(self, feature, tell=None):
+        """Read one more feature; `tell` is given the share that is done, by those that take long."""
         self._append(self._grid.units(self._rows.column(feature), feature))
 
     def _append(self, column):
@@ -87,7 +89,14 @@ class Reading:
 
     def ask(self, question, *public):
         """The sum over records that a question asks for, given public numbers."""
+        return total(self._answers(question, *public))
+
+    def _answers(self, question, *public):
         blocks = self._rows.blocks()
         if len(blocks) < 2:
-            return question(self._records, *public)
-        return total(in_threads(lambda block: question(self._records.take(block), *public), blocks))
+            return [question(self._records, *public)]
+        return in_threads(lambda block: question(self._records.take(block), *public), blocks)
+
+    def scores(self, center, effects, bound, tell=None):
+        """The answer to `questions.pick_sums`: for each feature the sum of its levels times those of the residuals."""
+        return self.ask(pick_sums, center, effects, bound)

@@ -11,6 +11,8 @@ from scipy import sparse
 from dpsparse.engine import kernels
 from dpsparse.engine.fixed_point import check_exact
 from dpsparse.engine.gpu import gpu_rows_of, is_on_gpu
+from dpsparse.engine.on_disk import OnDisk
+from dpsparse.engine.questions import blocks_not_finite
 from dpsparse.engine.reading import Reading, total
 from dpsparse.engine.threads import in_threads, n_threads
 
@@ -21,9 +23,13 @@ BLOCK_RECORDS, BLOCK_CELLS = 2**15, 2**17
 
 
 def rows_of(X, y):
-    """The rows of a dense or CSR matrix, of one on a GPU or of a `DaskTable`, and their responses, as the engine for that storage."""
+    """The rows of a dense or CSR matrix, or of one on a GPU, a disk or a cluster, with y, as the engine for it."""
     if is_on_gpu(X):
         return gpu_rows_of(X, y)
+    if isinstance(X, OnDisk):
+        from dpsparse.engine.disk import DiskRows
+
+        return DiskRows(X.source, y)
     if hasattr(X, "rows_with"):
         return X.rows_with(y)
     if sparse.issparse(X):
@@ -65,7 +71,7 @@ class Rows:
             return question(self, *public)
         return total(in_threads(lambda block: question(self.take(block), *public), blocks))
 
-    def reading(self, grid, *, constant=False, look=True):
+    def reading(self, grid, *, constant=False, look=True, tell=None):
         """The rows as a pursuit reads them.
 
         Raises ValueError, with a constant text, if a feature is not finite.
@@ -78,12 +84,14 @@ class Rows:
             Whether the columns start with the constant 1.
         look : bool
             False to accept features that are not finite.
+        tell : callable or None
+            Is given the share that is done, by those that take long.
         """
-        return Reading(self, grid, constant, look)
+        return Reading(self, grid, constant, self.prepared(grid, look))
 
     def require_finite(self):
         """Raise ValueError with a constant text unless all features are finite."""
-        if self.ask(type(self).count_not_finite):
+        if self.ask(blocks_not_finite):
             raise ValueError(NOT_FINITE)
 
     def residuals(self, coef, support, features):
@@ -124,40 +132,55 @@ class DenseRows(Rows):
 
     def prepared(self, grid, look=True):
         """The rows as levels in int8, a byte a cell, for several sums on the same grid."""
-        out = np.empty(self.X.shape, dtype=np.int8, order="F" if kernels.by_columns(self.X) else "C")
-        bad = list(in_threads(lambda rows: _round(self.X[rows], grid, out[rows]), self.blocks()))
+        out = empty_levels(self.X)
+        bad = list(in_threads(lambda rows: round_features(self.X[rows], grid, out[rows]), self.blocks()))
         if look and any(bad):
             raise ValueError(NOT_FINITE)
         return DenseLevels(out)
 
     def count_not_finite(self):
-        """Blocks of features of which some are not finite."""
-        # The sum is finite where all are, unless it overflows: then each is looked at.
-        with np.errstate(all="ignore"):
-            return int(not np.isfinite(self.X.sum()) and not np.isfinite(self.X).all())
+        """1 if a feature is not finite, 0 otherwise."""
+        return not_finite(self.X)
 
     def weighted_sums(self, grid, weights):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
-        sums = np.zeros(self.n_features)
-        public = _public(grid, self.X.dtype, self.n_features)
-        weights = np.ascontiguousarray(weights, dtype=self.X.dtype)
-        if kernels.by_columns(self.X):
-            kernels.run("add_columns", *kernels.in_line(self.X.T), weights, *public, sums)
-        else:
-            kernels.run("add_rows", *kernels.in_line(self.X), weights, *public, sums)
-        return sums.astype(np.int64)
+        return feature_sums(self.X, grid, weights)
 
 
-def _public(grid, dtype, n_features):
-    return [np.ascontiguousarray(np.broadcast_to(each, n_features)) for each in grid.center_and_rate(dtype)]
+def not_finite(X):
+    """1 if a cell of an array is not finite, 0 otherwise."""
+    # The sum is finite where all cells are, unless it overflows: then each is looked at.
+    with np.errstate(all="ignore"):
+        return int(not np.isfinite(X.sum()) and not np.isfinite(X).all())
 
 
-def _round(X, grid, out):
-    """Write the levels of X; returns whether something is not finite."""
+def feature_sums(X, grid, weights):
+    """Sums over the rows of an array of weight level times feature level, as int64."""
+    sums = np.zeros(X.shape[1])
+    public = _public(grid, X.dtype, X.shape[1])
+    weights = np.ascontiguousarray(weights, dtype=X.dtype)
+    if kernels.by_columns(X):
+        kernels.run("add_columns", *kernels.in_line(X.T), weights, *public, sums)
+    else:
+        kernels.run("add_rows", *kernels.in_line(X), weights, *public, sums)
+    return sums.astype(np.int64)
+
+
+def empty_levels(X):
+    """Room for the levels of an array, in its memory order."""
+    return np.empty(X.shape, dtype=np.int8, order="F" if kernels.by_columns(X) else "C")
+
+
+def round_features(X, grid, out):
+    """Write the levels of an array; returns whether a cell is not finite."""
     public = _public(grid, X.dtype, X.shape[1])
     if kernels.by_columns(X):
         return kernels.run("round_columns", *kernels.in_line(X.T), len(X), *public, *kernels.in_line(out.T))
     return kernels.run("round_rows", *kernels.in_line(X), len(X), *public, *kernels.in_line(out))
+
+
+def _public(grid, dtype, n_features):
+    return [np.ascontiguousarray(np.broadcast_to(each, n_features)) for each in grid.center_and_rate(dtype)]
 
 
 class DenseLevels:

@@ -129,15 +129,19 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         self.ledger = ledger
         self.dataset = dataset
 
-    def fit(self, X, y):
+    def fit(self, X, y, *, progress=None):
         """Fit privately. The whole promise is spent; each release is charged before it is made.
 
         Parameters
         ----------
-        X : array-like, sparse matrix, dask array or data frame, torch CUDA tensor, CuPy array or `Streamed`
-            Finite features, of shape (n_samples, n_features).
+        X : array-like, sparse matrix or other table of shape (n_samples, n_features)
+            Finite features: also a memory map, a Zarr array or `OnDisk`, which are read piece by piece, and a torch
+            CUDA tensor, a CuPy array or `Streamed`, which are read by a GPU; and a dask array or data frame.
         y : array-like of shape (n_samples,)
             Finite responses; where X is dask's also a dask array or series.
+        progress : callable or None, default=None
+            Called with the steps done, a fraction, and their number. A fit that it interrupts leaves no result, and
+            what was charged stays charged.
 
         Returns
         -------
@@ -166,7 +170,9 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
                 response_scale=self.response_scale,
                 fit_intercept=bool(self.fit_intercept),
                 look=self._must_look(),
+                progress=progress,
             )
+        self._forget()
         found = pursuit.run()
         self._publish(found, X.dtype, center, scale, self.sparsity == "auto")
         self.privacy_ = meter.record()
