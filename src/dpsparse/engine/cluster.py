@@ -42,7 +42,7 @@ class DaskTable:
     """
 
     def __init__(self, X, dtype):
-        self.dtype = np.dtype(dtype)
+        self.source, self.dtype = X, np.dtype(dtype)
         lengths = (np.nan,)
         if hasattr(X, "rechunk"):
             X = X.rechunk({1: -1})
@@ -133,14 +133,18 @@ class DaskReading:
         self._features, self._form, self._grid = features, form, grid
         pieces = _kept(_open, features, responses, shared=(form, grid, constant))
         self._places = _places(pieces)
+        held = {future.key for future in futures_of(features)}
+        self._at_hand = all(piece.key in held for piece in features)
         self._shelves = self._shelved(_shelf, pieces)
         if look and sum(self._answers(_count_hurt)):
             raise ValueError(NOT_FINITE)
 
     def add(self, feature, tell=None):
         """Read one more feature."""
-        columns = _tasks(_column, self._features, shared=(self._form, self._grid, feature))
-        self._shelves = self._shelved(_add, columns, self._shelves)
+        shared = (self._form, self._grid, feature)
+        # Features that workers hold already need no task each; others must not all be there at the same time.
+        columns = self._features if self._at_hand else _tasks(_column, self._features, shared=shared)
+        self._shelves = self._shelved(_add, columns, self._shelves, [shared] * len(self._places))
 
     def ask(self, question, *public):
         """The sum over records that a question asks for, given public numbers."""
@@ -269,7 +273,8 @@ def _column(X, shared):
         return Column.of(grid.units(_rows(X, form).column(feature), feature))
 
 
-def _add(shelf, *columns):
+def _add(shelf, shared, *columns):
+    columns = [column if isinstance(column, Column) else _column(column, shared) for column in columns]
     return tuple(
         replace(piece, records=replace(piece.records, columns=(*piece.records.columns, column)))
         for piece, column in zip(shelf, columns, strict=True)

@@ -14,9 +14,7 @@ def opened(X):
         return X
     from dpsparse.engine.cluster import DaskTable
 
-    table = DaskTable(X, _checked_sample(BaseEstimator(), X, reset=True).dtype)
-    table.source = X
-    return table
+    return DaskTable(X, _checked_sample(BaseEstimator(), X, reset=True).dtype)
 
 
 def validate_pieces(estimator, table, y, *, min_samples):
@@ -59,9 +57,11 @@ def _predict(X, read_as, coef, intercept):
 
 def _checked_sample(estimator, X, *, reset):
     """Two rows with X's names and types, as `validate_table` converts them; it refuses what it would refuse of X."""
+    from dask.array import Array
+
     if hasattr(X, "_meta_nonempty"):
         sample = X._meta_nonempty
-    elif not hasattr(X, "rechunk"):
+    elif not isinstance(X, Array):
         raise TypeError(f"X is a dask {type(X).__name__}; pass a dask array or data frame")
     else:
         table_shape(X)
