@@ -23,6 +23,7 @@ from dpsparse.engine.threads import threads
 try:
     import dask
     import dask.array as da
+    from dask.core import flatten
     from distributed import futures_of, wait
 except ImportError:
     raise ImportError("dask arrays and data frames need dask: pip install 'dpsparse[dask]'") from None
@@ -47,12 +48,14 @@ class DaskTable:
         if hasattr(X, "rechunk"):
             X = X.rechunk({1: -1})
             lengths = X.chunks[0]
+        self.persisted = {future.key for future in futures_of(X)}.issuperset(flatten(X.__dask_keys__()))
         pieces = np.ravel(X.to_delayed())
         if np.isnan(lengths).any():
             lengths = _computed(len, pieces)
         kept = [(piece, length) for piece, length in zip(pieces, lengths, strict=True) if length]
         self.pieces, self.lengths = zip(*kept, strict=True) if kept else ((), ())
         self.shape = (sum(self.lengths), X.shape[1])
+        self.form = (X.shape[1], self.dtype)
 
     def responses(self, y):
         """Responses, an array or a dask array, in float64 and in the pieces of the features; they are computed once."""
@@ -107,7 +110,7 @@ class DaskRows:
             for piece, offset, length in zip(self._pieces, offsets, self._table.lengths, strict=True)
             if offset < length
         ]
-        return total(_computed(_answer_of_rows, *zip(*asked, strict=True), shared=(self._form(), question, public)))
+        return total(_computed(_answer_of_rows, *zip(*asked, strict=True), shared=(self._table.form, question, public)))
 
     def require_finite(self):
         """Raise ValueError with a constant text unless all features are finite."""
@@ -116,10 +119,7 @@ class DaskRows:
 
     def reading(self, grid, *, constant=False, look=True, tell=None):
         """The rows as a pursuit reads them; see `Rows.reading`."""
-        return DaskReading(*zip(*self._pieces, strict=True), self._form(), grid, constant, look)
-
-    def _form(self):
-        return self.n_features, self._table.dtype
+        return DaskReading(self._table, self._y, grid, constant, look)
 
 
 class DaskReading:
@@ -129,21 +129,21 @@ class DaskReading:
     takes as many tasks as there are threads, however many pieces there are.
     """
 
-    def __init__(self, features, responses, form, grid, constant, look):
-        self._features, self._form, self._grid = features, form, grid
-        pieces = _kept(_open, features, responses, shared=(form, grid, constant))
+    def __init__(self, table, y, grid, constant, look):
+        self._table, self._grid = table, grid
+        pieces = _kept(_open, table.pieces, y.to_delayed(), shared=(table.form, grid, constant))
         self._places = _places(pieces)
-        held = {future.key for future in futures_of(features)}
-        self._at_hand = all(piece.key in held for piece in features)
         self._shelves = self._shelved(_shelf, pieces)
         if look and sum(self._answers(_count_hurt)):
             raise ValueError(NOT_FINITE)
 
     def add(self, feature, tell=None):
         """Read one more feature."""
-        shared = (self._form, self._grid, feature)
+        shared = (self._table.form, self._grid, feature)
         # Features that workers hold already need no task each; others must not all be there at the same time.
-        columns = self._features if self._at_hand else _tasks(_column, self._features, shared=shared)
+        columns = self._table.pieces
+        if not self._table.persisted:
+            columns = _tasks(_column, columns, shared=shared)
         self._shelves = self._shelved(_add, columns, self._shelves, [shared] * len(self._places))
 
     def ask(self, question, *public):
