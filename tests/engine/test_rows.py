@@ -1,4 +1,6 @@
+import subprocess
 import sys
+import textwrap
 
 import numpy as np
 import pytest
@@ -181,6 +183,19 @@ def test_a_machine_without_numba_has_numpy(monkeypatch):
     monkeypatch.delattr("dpsparse.engine.loops")
     assert kernels.compiled() is None
     kernels.compiled.cache_clear()
+
+
+def test_loops_compile_where_there_is_no_place_for_a_cache():
+    code = """
+        import numba.core.caching as caching
+        caching.CacheImpl._locator_classes = []
+        import numpy as np
+        from dpsparse.engine import kernels
+        sums = np.zeros(3)
+        kernels.compiled().add_rows(np.ones(6), 3, np.ones(2), np.zeros(3), np.full(3, 5.0), sums)
+        assert sums.tolist() == [10, 10, 10] and not kernels.compiled().add_rows._cache.cache_path
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
 
 
 def test_the_grid_is_within_half_a_step():

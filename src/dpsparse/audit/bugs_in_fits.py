@@ -50,6 +50,11 @@ TERMS = (
         {rows.feature_sums: [("sums.astype(np.int64)", "sums.astype(np.int64).astype(np.int32)")]},
     ),
     Mutation(
+        "threads that add up the same rows",
+        "terms",
+        {rows.Rows.blocks: [("slice(start, min(start + size, n))", "slice(start, min(start + size + 1, n))")]},
+    ),
+    Mutation(
         "sums beyond 2^53 accepted",
         "terms",
         {fixed_point.check_exact: [(">= EXACT_BELOW", ">= 2 * EXACT_BELOW")]},
