@@ -168,7 +168,7 @@ def test_what_cannot_be_fitted_is_refused_in_one_line(case):
 
 def test_columns_of_text_are_refused():
     frame = dd.from_pandas(pd.DataFrame({"a": ["one", "two"] * 50, "b": 1.0}), npartitions=2)
-    with pytest.raises(ValueError, match="^Input could not be converted to numbers"):
+    with pytest.raises(ValueError, match=r"^Input could not be converted to numbers"):
         MODELS[0].fit(frame, np.zeros(100))
 
 

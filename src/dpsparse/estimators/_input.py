@@ -1,4 +1,4 @@
-"""Input of the estimators whose passes can run elsewhere than over an array in memory: on a GPU, a cluster, from a disk."""
+"""Input of the estimators whose passes can run elsewhere than over an array in memory: on a GPU, cluster or disk."""
 
 import warnings
 
