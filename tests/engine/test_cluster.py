@@ -64,6 +64,7 @@ def test_parts_have_the_rows_of_the_parts_in_memory(of):
         assert part.n_records == same.n_records
         np.testing.assert_array_equal(loss_sums(part), loss_sums(same))
     np.testing.assert_array_equal(loss_sums(lazy.part(1, 3).part(1, 2)), loss_sums(in_memory.part(1, 3).part(1, 2)))
+    assert_same(answers(lazy.part(of // 2, of)), answers(in_memory.part(of // 2, of)))
 
 
 @pytest.mark.parametrize("at", [0, 202, N - 1])
@@ -139,7 +140,7 @@ class TestOnACluster:
 
     def test_dask_knows_how_large_a_piece_is(self):
         in_memory, _ = table((N, D))
-        piece = cluster._open(in_memory.X, in_memory.y, ((D, np.dtype(np.float64)), GRID, True))
+        piece = cluster._open(in_memory.X, in_memory.y, slice(None), ((D, np.dtype(np.float64)), GRID, True))
         assert dask.sizeof.sizeof((piece,)) >= N * D + 3 * 8 * N
 
 

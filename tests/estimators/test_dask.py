@@ -114,7 +114,9 @@ def test_data_frames_of_any_numbers(dtypes):
     X, y = data()
     frame = pd.DataFrame(np.rint(X), columns=NAMES)
     frame = frame.astype({name: dtypes[j % len(dtypes)] for j, name in enumerate(NAMES)})
-    assert_same_fit(MODELS[0], frame, y, dd.from_pandas(frame, npartitions=4), pd.Series(y))
+    whole = np.rint(y)
+    lazy_y = dd.from_pandas(pd.Series(whole).astype(dtypes[-1]), npartitions=2)
+    assert_same_fit(MODELS[0], frame, whole.astype(dtypes[-1].lower()), dd.from_pandas(frame, npartitions=4), lazy_y)
 
 
 def test_an_array_from_a_data_frame_has_unknown_chunks():

@@ -11,6 +11,7 @@ Tasks run where dask runs them: on the cluster of the current `distributed.Clien
 from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -51,7 +52,7 @@ class DaskTable:
         self.persisted = {future.key for future in futures_of(X)}.issuperset(flatten(X.__dask_keys__()))
         pieces = np.ravel(X.to_delayed())
         if np.isnan(lengths).any():
-            lengths = _computed(len, pieces)
+            lengths = dask.compute(*[dask.delayed(len, pure=False)(piece) for piece in pieces])
         kept = [(piece, length) for piece, length in zip(pieces, lengths, strict=True) if length]
         self.pieces, self.lengths = zip(*kept, strict=True) if kept else ((), ())
         self.shape = (sum(self.lengths), X.shape[1])
@@ -69,13 +70,14 @@ class DaskTable:
 
 def of_known_length(y):
     """A dask array or series as an array of known length; where it must be computed for that, it is kept."""
-    y = y.to_dask_array() if hasattr(y, "to_dask_array") else y
+    y = y.astype(np.float64).to_dask_array() if hasattr(y, "to_dask_array") else y
     return y.persist().compute_chunk_sizes() if np.isnan(y.shape).any() else y
 
 
 def all_finite(y):
     """Whether all of a dask array is finite."""
-    return not sum(_computed(_count_not_finite, y.to_delayed()))
+    count = dask.delayed(_count_not_finite, pure=False)
+    return not sum(dask.compute(*[count(piece) for piece in y.to_delayed()]))
 
 
 class DaskRows:
@@ -93,7 +95,9 @@ class DaskRows:
 
     def __init__(self, table, y, first=0, step=1):
         self._table, self._y, self._first, self._step = table, y, first, step
-        self._pieces = tuple(zip(table.pieces, y.to_delayed(), strict=True))
+        offsets = [(first - start) % step for start in np.cumsum([0, *table.lengths])[:-1].tolist()]
+        pieces = zip(table.pieces, y.to_delayed(), offsets, table.lengths, strict=True)
+        self._pieces = [(X, y, slice(offset, None, step)) for X, y, offset, length in pieces if offset < length]
         self.n_records, self.n_features = len(range(first, table.shape[0], step)), table.shape[1]
         check_exact(self.n_records)
 
@@ -103,14 +107,7 @@ class DaskRows:
 
     def ask(self, question, *public):
         """The sum over records that a question asks for, given public numbers."""
-        starts = np.cumsum([0, *self._table.lengths])[:-1].tolist()
-        offsets = [(self._first - start) % self._step for start in starts]
-        asked = [
-            (*piece, slice(offset, None, self._step))
-            for piece, offset, length in zip(self._pieces, offsets, self._table.lengths, strict=True)
-            if offset < length
-        ]
-        return total(_computed(_answer_of_rows, *zip(*asked, strict=True), shared=(self._table.form, question, public)))
+        return total(dask.compute(*_tasks(_answer_of_rows, self._pieces, (self._table.form, question, public))))
 
     def require_finite(self):
         """Raise ValueError with a constant text unless all features are finite."""
@@ -119,7 +116,7 @@ class DaskRows:
 
     def reading(self, grid, *, constant=False, look=True, tell=None):
         """The rows as a pursuit reads them; see `Rows.reading`."""
-        return DaskReading(self._table, self._y, grid, constant, look)
+        return DaskReading(self._pieces, self._table, grid, constant, look)
 
 
 class DaskReading:
@@ -129,9 +126,10 @@ class DaskReading:
     takes as many tasks as there are threads, however many pieces there are.
     """
 
-    def __init__(self, table, y, grid, constant, look):
+    def __init__(self, pieces, table, grid, constant, look):
         self._table, self._grid = table, grid
-        pieces = _kept(_open, table.pieces, y.to_delayed(), shared=(table.form, grid, constant))
+        self._features = [(X, rows) for X, _, rows in pieces]
+        pieces = dask.persist(*_tasks(_open, pieces, (table.form, grid, constant)))
         self._places = _places(pieces)
         self._shelves = self._shelved(_shelf, pieces)
         if look and sum(self._answers(_count_hurt)):
@@ -139,11 +137,11 @@ class DaskReading:
 
     def add(self, feature, tell=None):
         """Read one more feature."""
-        shared = (self._table.form, self._grid, feature)
+        shared = (self._table.form, self._grid.of(feature), feature)
         # Features that workers hold already need no task each; others must not all be there at the same time.
-        columns = self._table.pieces
+        columns = [X for X, _ in self._features]
         if not self._table.persisted:
-            columns = _tasks(_column, columns, shared=shared)
+            columns = _tasks(_column, self._features, shared)
         self._shelves = self._shelved(_add, columns, self._shelves, [shared] * len(self._places))
 
     def ask(self, question, *public):
@@ -183,19 +181,11 @@ def _places(pieces):
     return [shelf for shelf in shelves if shelf]
 
 
-def _tasks(function, *pieces, shared=None):
+def _tasks(function, pieces, shared):
     """A task for each piece. What they share is a task too, so that it travels once and not with every piece."""
-    shared = () if shared is None else (dask.delayed(shared, traverse=False, pure=False),)
+    shared = dask.delayed(shared, traverse=False, pure=False)
     task = dask.delayed(function, pure=False)
-    return [task(*piece, *shared) for piece in zip(*pieces, strict=True)]
-
-
-def _computed(function, *pieces, shared=None):
-    return dask.compute(*_tasks(function, *pieces, shared=shared))
-
-
-def _kept(function, *pieces, shared=None):
-    return dask.persist(*_tasks(function, *pieces, shared=shared))
+    return [task(*piece, shared) for piece in pieces]
 
 
 # What follows runs on the workers.
@@ -208,6 +198,7 @@ BLOCK_RECORDS = 2**11
 class _Piece:
     """Some records as a pursuit reads them, and whether one has a feature that is not finite."""
 
+    rows: slice
     records: Records
     hurt: int
 
@@ -247,16 +238,16 @@ def _count_not_finite(y):
     return int(not np.isfinite(y).all())
 
 
-def _open(X, y, shared):
+def _open(X, y, rows, shared):
     form, grid, constant = shared
     with _alone():
-        rows = _rows(X, form, y)
-        columns = (Column.of(np.ones_like(y)),) if constant else ()
+        read = _rows(X, form, y).take(rows)
+        columns = (Column.of(np.ones_like(read.y)),) if constant else ()
         try:
-            levels, hurt = rows.prepared(grid), 0
+            levels, hurt = read.prepared(grid), 0
         except ValueError:
-            levels, hurt = rows.prepared(grid, look=False), 1
-        return _Piece(Records(y, levels, columns), hurt)
+            levels, hurt = read.prepared(grid, look=False), 1
+        return _Piece(rows, Records(read.y, levels, columns), hurt)
 
 
 def _shelf(*pieces):
@@ -267,18 +258,19 @@ def _count_hurt(shelf):
     return sum(piece.hurt for piece in shelf)
 
 
-def _column(X, shared):
+def _column(X, rows, shared):
     form, grid, feature = shared
     with _alone():
-        return Column.of(grid.units(_rows(X, form).column(feature), feature))
+        return Column.of(grid.units(_rows(X, form).take(rows).column(feature)))
 
 
 def _add(shelf, shared, *columns):
-    columns = [column if isinstance(column, Column) else _column(column, shared) for column in columns]
-    return tuple(
-        replace(piece, records=replace(piece.records, columns=(*piece.records.columns, column)))
-        for piece, column in zip(shelf, columns, strict=True)
-    )
+    return tuple(map(partial(_with_column, shared), shelf, columns))
+
+
+def _with_column(shared, piece, column):
+    column = column if isinstance(column, Column) else _column(column, piece.rows, shared)
+    return replace(piece, records=replace(piece.records, columns=(*piece.records.columns, column)))
 
 
 def _answer(shelf, question, *public):
