@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def step_bar(total):
-    """A bar on standard error; gives the function to call, with a name, before each of `total` steps."""
+    """A bar on standard error; gives the function to call, with a name, before each of `total` (or None) steps."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -18,7 +18,9 @@ def step_bar(total):
 
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     columns += (TextColumn("{task.description}"),)
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    console = Console(stderr=True)
+    # Elsewhere than on a terminal nothing would be seen of it but empty lines.
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("", total=total)
         started = []
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from dpsparse.engine.sources import ArraySource, Source, ZarrSource
+from dpsparse.engine.store import Store, is_store, open_store
 
 
 class OnDisk:
@@ -14,7 +15,8 @@ class OnDisk:
     ----------
     path : str, path, memory map or Zarr array
         An .npy file with one array of two dimensions in either memory order; a .parquet file, or a folder of Parquet
-        files with the same columns, in the order of their names; a Zarr array. Convert a CSV file to one of these.
+        files with the same columns, in the order of their names; a Zarr array; a store, which `dpsparse convert` makes
+        of any of these and of CSV files, with its features in public units.
 
     Attributes
     ----------
@@ -38,7 +40,8 @@ class OnDisk:
     """
 
     def __init__(self, path):
-        self.source = _source(path)
+        self._store = open_store(path) if isinstance(path, str | Path) and is_store(path) else None
+        self.source = _source(path if self._store is None else self._store)
         self.shape, self.ndim = self.source.shape, 2
         self.columns = list(range(self.shape[1]) if self.source.names is None else self.source.names)
 
@@ -52,6 +55,13 @@ class OnDisk:
         """float32 where all columns are, float64 otherwise."""
         return self.source.dtype
 
+    @property
+    def response(self):
+        """The responses of a store, in their own units and in float64."""
+        if self._store is None:
+            raise ValueError("only a store knows its response: take a column, as in y = table['cost']")
+        return self._store.response
+
     def __getitem__(self, column):
         """The values of one column, in float64."""
         return self.source.only([self._place(column)]).columns([0])[:, 0].astype(np.float64)
@@ -62,7 +72,9 @@ class OnDisk:
         kept = [place for place in range(self.shape[1]) if place not in dropped]
         if not kept:
             raise ValueError("drop leaves no column: keep at least one feature")
-        return OnDisk(self.source.only(kept))
+        found = OnDisk(self.source.only(kept))
+        found._store = self._store
+        return found
 
     def on_host(self, places):
         """Values of some features in float64."""
@@ -90,6 +102,8 @@ def _is_zarr(X):
 def _source(place):
     if isinstance(place, Source):
         return place
+    if isinstance(place, Store):
+        return ArraySource(place.chunks, place.names)
     if isinstance(place, np.ndarray):
         return ArraySource([_two_dimensional(place)])
     if _is_zarr(place):
@@ -107,7 +121,7 @@ def _source(place):
         return ZarrSource(_two_dimensional(zarr.open_array(path, mode="r")))
     files = [path] if path.is_file() else sorted(path.glob("*.parquet"))
     if not files or files[0].suffix != ".parquet":
-        raise ValueError(f"{path} must be an .npy or .parquet file, a folder of Parquet files or a Zarr array")
+        raise ValueError(f"{path} must be an .npy or .parquet file, a folder of Parquet files, a Zarr array or a store")
     try:
         from dpsparse.engine.parquet import ParquetSource
     except ImportError:
