@@ -26,13 +26,15 @@ BLOCK_BYTES = 2**25
 
 
 def rows_of(X, y):
-    """The rows of a dense or CSR matrix, or of one on a GPU or a disk, and their responses, as the engine for it."""
+    """The rows of a dense or CSR matrix, or of one on a GPU, a disk or a cluster, with y, as the engine for it."""
     if is_on_gpu(X):
         return gpu_rows_of(X, y)
     if isinstance(X, OnDisk):
         from dpsparse.engine.disk import DiskRows
 
         return DiskRows(X.source, y)
+    if hasattr(X, "rows_with"):
+        return X.rows_with(y)
     if sparse.issparse(X):
         return SparseRows(X.data, X.indices, X.indptr[:-1], X.indptr[1:], X.shape[1], y)
     return DenseRows(X, y)

@@ -1,4 +1,4 @@
-"""Input of the estimators whose passes can run elsewhere than over an array in memory: on a GPU, from a disk."""
+"""Input of the estimators whose passes can run elsewhere than over an array in memory: on a GPU, cluster or disk."""
 
 import warnings
 
@@ -6,12 +6,13 @@ import numpy as np
 
 from dpsparse.engine.gpu import gpu_table, is_on_gpu, on_host
 from dpsparse.engine.on_disk import OnDisk, is_read_in_pieces
-from dpsparse.estimators._validation import check_finite, table_shape, validate_table
+from dpsparse.estimators._dask_input import validate_pieces
+from dpsparse.estimators._validation import check_finite, is_dask, table_shape, validate_table
 
 
 def is_elsewhere(X):
-    """Whether X is no array of floats in memory but a table on a GPU, on a disk, or of integers."""
-    return is_on_gpu(X) or is_read_in_pieces(X)
+    """Whether X is no array of floats in memory but a table on a GPU, on a disk, on a cluster, or of integers."""
+    return is_on_gpu(X) or is_dask(X) or is_read_in_pieces(X)
 
 
 def validate_anywhere(estimator, X, y=None, *, reset, min_samples=1):
@@ -19,6 +20,8 @@ def validate_anywhere(estimator, X, y=None, *, reset, min_samples=1):
 
     An array of the same shape that takes no memory stands in for X there, and meets the checks of any other X.
     """
+    if hasattr(X, "rows_with"):
+        return validate_pieces(estimator, X, y, min_samples=min_samples)
     if not is_elsewhere(X):
         return validate_table(estimator, X, on_host(y), reset=reset, min_samples=min_samples, look=not reset)
     table_shape(X)

@@ -3,6 +3,7 @@
 from dpsparse.algorithms.iht import PEELING_SCALES, iht_commitment, private_iht, step_units
 from dpsparse.algorithms.theory import default_clip_bound, default_n_iter, step_sizes
 from dpsparse.engine.rows import rows_of
+from dpsparse.estimators._dask_input import opened
 from dpsparse.estimators._private import PrivateLinearRegressor, as_dtype
 from dpsparse.estimators._validation import cap_sparsity, check_choice, check_count, check_number
 from dpsparse.privacy.selection import paper_scale_is_sound
@@ -117,9 +118,9 @@ class PaperMethod(PrivateLinearRegressor):
         ----------
         X : array-like, sparse matrix or other table of shape (n_samples, n_features)
             Finite features: also a memory map, a Zarr array or `OnDisk`, of which each step reads all, and a torch
-            CUDA tensor, a CuPy array or `Streamed`, which are read by a GPU.
+            CUDA tensor, a CuPy array or `Streamed`, which are read by a GPU; and a dask array or data frame.
         y : array-like of shape (n_samples,)
-            Finite responses.
+            Finite responses; where X is dask's also a dask array or series.
         progress : callable or None, default=None
             Called with the steps done and their number.
 
@@ -129,6 +130,7 @@ class PaperMethod(PrivateLinearRegressor):
             The fitted estimator.
         """
         self._check_parameters()
+        X = opened(X)
         n, d = self._public_shape(X, y)
         sparsity = int(min(self.sparsity, d))
         n_iter = min(default_n_iter(n), n) if self.n_iter is None else int(self.n_iter)

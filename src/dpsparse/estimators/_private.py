@@ -9,10 +9,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
+from dpsparse.estimators._dask_input import predict_lazily
 from dpsparse.estimators._effects import notebook_html
 from dpsparse.estimators._input import is_elsewhere, predict_elsewhere, validate_anywhere
 from dpsparse.estimators._spending import reserved
-from dpsparse.estimators._validation import check_count, table_shape
+from dpsparse.estimators._validation import check_count, is_dask, table_shape
 from dpsparse.privacy.budget import Promise, check_adjacency, check_delta, check_epsilon
 from dpsparse.privacy.meter import Meter
 from dpsparse.privacy.noise import NotPrivateWarning, SecureSource, SeededSource
@@ -132,15 +133,17 @@ class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or GPU array of shape (n_samples, n_features)
+        X : array-like, sparse matrix, GPU array, dask array or data frame of shape (n_samples, n_features)
             The caller's own records.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            Predictions.
+            Predictions; a dask array, not computed yet, where X is dask's.
         """
         check_is_fitted(self)
+        if is_dask(X):
+            return predict_lazily(self, X)
         elsewhere = is_elsewhere(X)
         X, _ = validate_anywhere(self, X, reset=False)
         if elsewhere:

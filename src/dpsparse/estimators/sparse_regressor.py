@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from dpsparse.algorithms.pursuit import Pursuit
 from dpsparse.algorithms.schedule import schedule_for
 from dpsparse.engine.rows import rows_of
+from dpsparse.estimators._dask_input import opened
 from dpsparse.estimators._private import PrivateLinearRegressor, as_dtype
 from dpsparse.estimators._public_units import public_units
 from dpsparse.estimators._validation import cap_sparsity, check_count, check_number
@@ -135,9 +136,9 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         ----------
         X : array-like, sparse matrix or other table of shape (n_samples, n_features)
             Finite features: also a memory map, a Zarr array or `OnDisk`, which are read piece by piece, and a torch
-            CUDA tensor, a CuPy array or `Streamed`, which are read by a GPU.
+            CUDA tensor, a CuPy array or `Streamed`, which are read by a GPU; and a dask array or data frame.
         y : array-like of shape (n_samples,)
-            Finite responses.
+            Finite responses; where X is dask's also a dask array or series.
         progress : callable or None, default=None
             Called with the steps done, a fraction, and their number. A fit that it interrupts leaves no result, and
             what was charged stays charged.
@@ -148,6 +149,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             The fitted estimator.
         """
         self._check_parameters()
+        X = opened(X)
         n, d = self._public_shape(X, y)
         sparsity = self._picks(d)
         meter = self._open_meter(n)
