@@ -130,8 +130,8 @@ class DaskReading:
         self._table, self._grid = table, grid
         self._features = [(X, rows) for X, _, rows in pieces]
         pieces = dask.persist(*_tasks(_open, pieces, (table.form, grid, constant)))
-        self._places = _places(pieces)
-        self._shelves = self._shelved(_shelf, pieces)
+        self._places, self._workers = _places(pieces)
+        self._shelves, self._clerks = self._shelved(_shelf, pieces), None
         if look and sum(self._answers(_count_hurt)):
             raise ValueError(NOT_FINITE)
 
@@ -143,6 +143,7 @@ class DaskReading:
         if not self._table.persisted:
             columns = _tasks(_column, self._features, shared)
         self._shelves = self._shelved(_add, columns, self._shelves, [shared] * len(self._places))
+        self._clerks = None
 
     def ask(self, question, *public):
         """The sum over records that a question asks for, given public numbers."""
@@ -153,8 +154,23 @@ class DaskReading:
         return self.ask(pick_sums, center, effects, bound)
 
     def _answers(self, function, *public):
+        """Answers of the shelves: of quick clerks on a cluster; of tasks elsewhere, and where a clerk is lost."""
+        if futures_of(self._shelves):
+            try:
+                self._clerks = self._clerks or self._hired()
+                asked = [clerk.answer(function, *public) for clerk in self._clerks]
+                return [answer.result() for answer in asked]
+            except Exception:
+                # With a worker its shelves are lost too, and dask makes them anew. Any other trouble comes again below.
+                self._clerks = None
         task = dask.delayed(function, pure=False)
         return dask.compute(*[task(shelf, *public) for shelf in self._shelves], optimize_graph=False)
+
+    def _hired(self):
+        futures = futures_of(self._shelves)
+        client = futures[0].client
+        hire = partial(client.submit, _Clerk, actor=True, pure=False, allow_other_workers=True)
+        return client.gather([hire(shelf, workers=[at]) for shelf, at in zip(futures, self._workers, strict=True)])
 
     def _shelved(self, function, pieces, *shelves):
         task = dask.delayed(function, pure=False)
@@ -163,10 +179,10 @@ class DaskReading:
 
 
 def _places(pieces):
-    """Which pieces stand on each shelf: those that a worker has, divided among its threads."""
+    """Which pieces stand on each shelf, those that a worker has, divided among its threads; and the workers."""
     futures = futures_of(pieces)
     if not futures:
-        return [[k] for k in range(len(pieces))]
+        return [[k] for k in range(len(pieces))], [None] * len(pieces)
     wait(futures)
     client = futures[0].client
     holders, threads_of = client.who_has(futures), client.nthreads()
@@ -174,11 +190,11 @@ def _places(pieces):
     for k, piece in enumerate(pieces):
         held[next(iter(holders.get(piece.key, ())), None)].append(k)
     shelves = [
-        places[first :: threads_of.get(worker, 1)]
+        (places[first :: threads_of.get(worker, 1)], worker)
         for worker, places in held.items()
         for first in range(threads_of.get(worker, 1))
     ]
-    return [shelf for shelf in shelves if shelf]
+    return tuple(zip(*[shelf for shelf in shelves if shelf[0]], strict=True))
 
 
 def _tasks(function, pieces, shared):
@@ -248,6 +264,17 @@ def _open(X, y, rows, shared):
         except ValueError:
             levels, hurt = read.prepared(grid, look=False), 1
         return _Piece(rows, Records(read.y, levels, columns), hurt)
+
+
+class _Clerk:
+    """Answers for a shelf without the scheduler's help: a task takes several times as long to come about."""
+
+    def __init__(self, shelf):
+        self._shelf = shelf
+
+    def answer(self, function, *public):
+        """What the function makes of the shelf."""
+        return function(self._shelf, *public)
 
 
 def _shelf(*pieces):
