@@ -1,10 +1,14 @@
 import os
 import tracemalloc
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import pyarrow
 import pytest
 import zarr
+from pyarrow import parquet
+from sklearn.model_selection import cross_val_score
 
 from dpsparse import DPIHTH, BudgetExceeded, OnDisk, PrivacyLedger, PrivateSparseRegressor, tune
 from dpsparse.datasets import make_heavy_tailed
@@ -61,8 +65,11 @@ def test_public_units_go_by_name(claims):
     ("act", "message"),
     [
         (lambda path: OnDisk(path).drop("cots"), "there is no column 'cots'"),
-        (lambda path: OnDisk(path)["who"], "column 'who' holds no numbers: drop it"),
-        (lambda path: DPIHTH().fit(OnDisk(path), Y), "column 'who' holds no numbers: drop it"),
+        (lambda path: OnDisk(path)["who"], "column 'who' holds .*string, no numbers: drop it"),
+        (lambda path: DPIHTH().fit(OnDisk(path), Y), "column 'who' holds .*string, no numbers: drop it"),
+        (lambda path: OnDisk(path)[:10], "OnDisk takes columns by name or number, one at a time, and no rows"),
+        (lambda path: cross_val_score(DPIHTH(), OnDisk(path).drop("who"), Y), "cross-validation needs X in memory"),
+        (lambda path: DPIHTH().fit(str(path), Y), "X is a path; pass OnDisk"),
         (lambda path: OnDisk(path).drop(*OnDisk(path).columns), "keep at least one feature"),
         (lambda path: OnDisk(path.with_name("nothing.parquet")), "does not exist"),
         (lambda path: OnDisk(path.parent / ".."), "must be an .npy or .parquet file"),
@@ -70,7 +77,7 @@ def test_public_units_go_by_name(claims):
     ],
 )
 def test_mistakes_get_one_line(claims, act, message):
-    with pytest.raises((ValueError, FileNotFoundError), match=message) as caught:
+    with pytest.raises((ValueError, TypeError, FileNotFoundError), match=message) as caught:
         act(claims[0])
     assert "\n" not in str(caught.value)
 
@@ -80,6 +87,22 @@ def test_arrays_of_other_shapes_and_kinds_are_refused(tmp_path):
         np.save(tmp_path / f"{k}.npy", array)
         with pytest.raises(ValueError, match="one array of real numbers with two dimensions"):
             OnDisk(tmp_path / f"{k}.npy")
+
+
+def test_broken_files_are_named(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    whole = (tmp_path / "x.npy").read_bytes()
+    (tmp_path / "x.npy").write_bytes(whole[:-100])
+    (tmp_path / "x.parquet").write_bytes(b"PAR1 and no more")
+    for name, kind in (("x.npy", "npy file of numbers"), ("x.parquet", "Parquet file")):
+        with pytest.raises(ValueError, match=f"{name} is no whole .*{kind}"):
+            OnDisk(tmp_path / name)
+
+
+def test_decimals_are_numbers(tmp_path):
+    money = pyarrow.array([Decimal("1.25"), Decimal("-3.50")], pyarrow.decimal128(9, 2))
+    parquet.write_table(pyarrow.table({"cost": money}), tmp_path / "x.parquet")
+    assert OnDisk(tmp_path / "x.parquet")["cost"].tolist() == [1.25, -3.5]
 
 
 def test_files_of_a_folder_must_agree(tmp_path):

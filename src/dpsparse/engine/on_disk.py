@@ -1,5 +1,6 @@
 """Features that stay on a disk, as a caller names them."""
 
+import numbers
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,8 @@ class OnDisk:
     Examples
     --------
     >>> import tempfile
-    >>> from pathlib import Path
+    >>> import numbers
+    from pathlib import Path
     >>> import numpy as np
     >>> from dpsparse import OnDisk
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -66,8 +68,14 @@ class OnDisk:
         """The values of one column, in float64."""
         return self.source.only([self._place(column)]).columns([0])[:, 0].astype(np.float64)
 
+    def __len__(self):
+        return self.shape[0]
+
+    def __repr__(self):
+        return f"OnDisk of {self.shape[0]:,} records and {self.shape[1]:,} columns"
+
     def drop(self, *columns):
-        """The same table without some columns."""
+        """The same table without some columns, each given by its name or number."""
         dropped = {self._place(column) for column in columns}
         kept = [place for place in range(self.shape[1]) if place not in dropped]
         if not kept:
@@ -81,6 +89,10 @@ class OnDisk:
         return self.source.columns(places).astype(np.float64)
 
     def _place(self, column):
+        if not isinstance(column, str | numbers.Integral):
+            raise TypeError(
+                "OnDisk takes columns by name or number, one at a time, and no rows: cross-validation needs X in memory"
+            )
         if column not in self.columns:
             raise ValueError(f"there is no column {column!r}; `columns` lists them")
         return self.columns.index(column)
@@ -112,7 +124,7 @@ def _source(place):
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist")
     if path.suffix == ".npy":
-        return ArraySource([_two_dimensional(np.load(path, mmap_mode="r", allow_pickle=False))])
+        return ArraySource([_two_dimensional(_loaded(path))])
     if (path / "zarr.json").exists() or (path / ".zarray").exists():
         try:
             import zarr
@@ -121,12 +133,20 @@ def _source(place):
         return ZarrSource(_two_dimensional(zarr.open_array(path, mode="r")))
     files = [path] if path.is_file() else sorted(path.glob("*.parquet"))
     if not files or files[0].suffix != ".parquet":
-        raise ValueError(f"{path} must be an .npy or .parquet file, a folder of Parquet files, a Zarr array or a store")
+        kinds = "an .npy or .parquet file, a folder of .parquet files, a Zarr array or a store"
+        raise ValueError(f"{path} must be {kinds}; a store is made with: dpsparse convert")
     try:
         from dpsparse.engine.parquet import ParquetSource
     except ImportError:
         raise ImportError(f"{path} needs pyarrow: pip install 'dpsparse[data]'") from None
     return ParquetSource(files)
+
+
+def _loaded(path):
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError:
+        raise ValueError(f"{path} is no whole .npy file of numbers") from None
 
 
 def _two_dimensional(array):

@@ -3,9 +3,13 @@
 from functools import cached_property
 
 import numpy as np
+import pyarrow
 from pyarrow import parquet, types
 
 from dpsparse.engine.sources import PIECE_BYTES, Source, arithmetic, slices
+
+_ARROW = {"float32": pyarrow.float32(), "float64": pyarrow.float64()}
+_NUMBERS = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
 
 
 class ParquetSource(Source):
@@ -21,7 +25,7 @@ class ParquetSource(Source):
 
     def __init__(self, paths, names=None):
         self._paths = paths
-        files = [parquet.read_metadata(path) for path in paths]
+        files = [_metadata(path) for path in paths]
         self._schema = files[0].schema.to_arrow_schema()
         for path, metadata in zip(paths, files, strict=True):
             if metadata.schema.to_arrow_schema() != self._schema:
@@ -41,8 +45,8 @@ class ParquetSource(Source):
         """The dtype of a fit; raises ValueError if a column holds no numbers."""
         kinds = [self._schema.field(name).type for name in self.names]
         for name, kind in zip(self.names, kinds, strict=True):
-            if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
-                raise ValueError(f"column {name!r} holds no numbers: drop it")
+            if not any(test(kind) for test in _NUMBERS):
+                raise ValueError(f"column {name!r} holds {kind}, no numbers: drop it, or make numbers of it first")
         return arithmetic([np.float32 if types.is_float32(kind) else np.float64 for kind in kinds])
 
     def only(self, places):
@@ -71,5 +75,12 @@ class ParquetSource(Source):
         with parquet.ParquetFile(path, metadata=metadata) as file:
             table = file.read_row_group(group, columns=names)
         for place, name in enumerate(names):
-            cells[:, place] = table[name].to_numpy()
+            cells[:, place] = table[name].cast(_ARROW[self.dtype.name], safe=False).to_numpy()
         return cells
+
+
+def _metadata(path):
+    try:
+        return parquet.read_metadata(path)
+    except pyarrow.ArrowException:
+        raise ValueError(f"{path} is no whole Parquet file") from None

@@ -75,6 +75,9 @@ def _per_feature(name, value, columns):
 
 def _by_name(name, by_name, columns):
     """Values of a dict or Series in the order of X's columns."""
-    if set(by_name) != set(columns):
-        raise ValueError(f"{name} must name each column of X once; pass an array to go by position")
+    missing = [column for column in columns if column not in by_name]
+    unknown = [column for column in by_name if column not in set(columns)]
+    if missing or unknown:
+        problem = f"lacks {missing[0]!r}" if missing else f"names {unknown[0]!r}, which is no column of X"
+        raise ValueError(f"{name} {problem}; it must name each column of X once")
     return [by_name[column] for column in columns]

@@ -2,6 +2,7 @@
 
 import numbers
 import warnings
+from pathlib import Path
 
 import numpy as np
 from scipy import sparse
@@ -101,6 +102,8 @@ def is_dask(values):
 
 def table_shape(X):
     """Rows and columns as X states them, so that nothing is read before it is paid for; lists are counted."""
+    if isinstance(X, str | Path):
+        raise TypeError("X is a path; pass OnDisk(path), or read the file first")
     shape = getattr(X, "shape", None)
     if not isinstance(shape, tuple):
         try:
