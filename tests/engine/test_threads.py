@@ -61,11 +61,23 @@ def test_a_forked_child_has_threads_of_its_own():
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-def test_blas_is_kept_to_one_thread():
-    def blas():
-        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+def blas():
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
 
+
+def test_blas_is_kept_to_one_thread():
     before = blas()
     with one_blas_thread():
         assert blas() == {1}
+    assert blas() == before
+
+
+def test_of_two_fits_at_once_the_last_gives_blas_its_threads_back():
+    before = blas()
+    first, second = one_blas_thread(), one_blas_thread()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert blas() == {1}
+    second.__exit__(None, None, None)
     assert blas() == before

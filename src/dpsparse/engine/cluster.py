@@ -61,7 +61,7 @@ class DaskTable:
     def responses(self, y):
         """Responses, an array or a dask array, in float64 and in the pieces of the features; they are computed once."""
         y = da.from_array(y, chunks=(self.lengths,), name=False) if isinstance(y, np.ndarray) else y
-        return y.astype(np.float64).rechunk((self.lengths,)).persist()
+        return y.map_blocks(_floats, dtype=np.float64).rechunk((self.lengths,)).persist()
 
     def rows_with(self, y):
         """The rows with their `responses`."""
@@ -70,7 +70,7 @@ class DaskTable:
 
 def of_known_length(y):
     """A dask array or series as an array of known length; where it must be computed for that, it is kept."""
-    y = y.astype(np.float64).to_dask_array() if hasattr(y, "to_dask_array") else y
+    y = y.map_partitions(_floats, meta=(None, "f8")).to_dask_array() if hasattr(y, "to_dask_array") else y
     return y.persist().compute_chunk_sizes() if np.isnan(y.shape).any() else y
 
 
@@ -250,6 +250,13 @@ def _answer_of_rows(X, y, rows, shared):
         return _rows(X, form, y).take(rows).ask(question, *public)
 
 
+def _floats(y):
+    try:
+        return y.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(NOT_AS_DECLARED) from None
+
+
 def _count_not_finite(y):
     return int(not np.isfinite(y).all())
 
@@ -297,6 +304,9 @@ def _add(shelf, shared, *columns):
 
 def _with_column(shared, piece, column):
     column = column if isinstance(column, Column) else _column(column, piece.rows, shared)
+    if len(column.units) != len(piece.records.y):
+        # One value would be taken for every record's.
+        raise ValueError(NOT_AS_DECLARED)
     return replace(piece, records=replace(piece.records, columns=(*piece.records.columns, column)))
 
 

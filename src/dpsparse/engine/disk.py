@@ -56,7 +56,7 @@ class DiskRows(Rows):
         def answer(k):
             rows = bands[k][0]
             mine = slice((self._first - rows.start) % self._step, None, self._step)
-            return question(DenseRows(self.source.read(bands[k])[mine], self._all_y[rows][mine]), *public)
+            return question(DenseRows(self.source.cells(bands[k])[mine], self._all_y[rows][mine]), *public)
 
         bands = [(rows, ALL) for rows in self.source.bands() if self._has(rows)]
         return total(_one_by_one(self.source, bands, answer))
@@ -93,7 +93,7 @@ class DiskLevels:
         room = np.searchsorted(cells, KEPT_SHARE * available_bytes(), side="right")
 
         def prepare(k):
-            X = source.read(self._pieces[k])
+            X = source.cells(self._pieces[k])
             if k >= room:
                 return None, not_finite(X)
             levels = empty_levels(X)
@@ -110,7 +110,7 @@ class DiskLevels:
             rows, columns = self._pieces[k]
             if self._kept[k] is not None:
                 return self._kept[k].weighted_sums(weights[rows])
-            return feature_sums(self._source.read(self._pieces[k]), self._grid.of(columns), weights[rows])
+            return feature_sums(self._source.cells(self._pieces[k]), self._grid.of(columns), weights[rows])
 
         sums = np.zeros(self._source.shape[1], dtype=np.int64)
         for k, found in enumerate(_one_by_one(self._source, self._pieces, add, tell, self._kept)):

@@ -85,6 +85,9 @@ class Reading:
 
     def _append(self, column):
         before = self._records
+        if len(column) != len(before.y):
+            # One value would be taken for every record's.
+            raise ValueError("a column and the responses are not as many: X changed while it was read")
         self._records = Records(before.y, before.levels, (*before.columns, Column.of(column)))
 
     def ask(self, question, *public):

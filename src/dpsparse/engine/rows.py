@@ -176,7 +176,7 @@ def _block(count, size):
 
 def feature_sums(X, grid, weights):
     """Sums over the rows of an array of weight level times feature level, as int64."""
-    weights = np.ascontiguousarray(weights, dtype=X.dtype)
+    weights = _one_each(weights, X, X.dtype)
 
     def add(block):
         rows, columns = block
@@ -188,6 +188,13 @@ def feature_sums(X, grid, weights):
         return sums.astype(np.int64)
 
     return _sums_of_blocks(add, X)
+
+
+def _one_each(weights, table, dtype):
+    # Compiled loops read as many rows as there are weights.
+    if len(weights) != len(table):
+        raise ValueError("weights and rows are not as many: X changed while it was read")
+    return np.ascontiguousarray(weights, dtype=dtype)
 
 
 def _sums_of_blocks(add, table):
@@ -226,7 +233,7 @@ class DenseLevels:
 
     def weighted_sums(self, weights, tell=None):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
-        weights = np.ascontiguousarray(weights, dtype=np.int32)
+        weights = _one_each(weights, self._levels, np.int32)
 
         def add(block):
             cells = self._levels[block]

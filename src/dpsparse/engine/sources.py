@@ -5,6 +5,7 @@ follow the order of the file, or in bands of whole rows. `ahead` says what will 
 """
 
 import mmap
+from contextlib import suppress
 
 import numpy as np
 
@@ -14,6 +15,8 @@ PIECE_BYTES = 2**26
 LONG_ROW = 2**18
 
 ALL = slice(None)
+
+CHANGED = "X has another shape than when it was opened: it changed while it was read; fit a copy that nobody changes"
 
 
 def slices(size, step, start=0):
@@ -43,6 +46,14 @@ class Source:
         """Pairs of slices of rows and columns, in the order of the file."""
         return [(rows, ALL) for rows in self.bands()]
 
+    def cells(self, piece):
+        """The cells of a piece; raises OSError if they are not as many as the source declared."""
+        found, (rows, columns) = self.read(piece), piece
+        width = len(range(*columns.indices(self.shape[1]))) if isinstance(columns, slice) else len(columns)
+        if found.shape != (rows.stop - rows.start, width):
+            raise OSError(CHANGED)
+        return found
+
     def ahead(self, piece):
         """Say that a piece will be read soon."""
 
@@ -53,7 +64,7 @@ class Source:
         for k, rows in enumerate(bands):
             for soon in bands[k + 1 : k + 2]:
                 self.ahead((soon, features))
-            out[rows] = self.read((rows, features))
+            out[rows] = self.cells((rows, features))
             if tell:
                 tell((k + 1) / len(bands))
         return out
@@ -149,7 +160,9 @@ def _advise(chunk, cells, advice):
     first, last = np.lib.array_utils.byte_bounds(cells)
     base = np.frombuffer(mapped, dtype=np.uint8).ctypes.data
     start = (first - base) // mmap.PAGESIZE * mmap.PAGESIZE
-    mapped.madvise(getattr(mmap, advice), start, last - base - start)
+    # It is advice: a system that does not take it reads all the same.
+    with suppress(OSError):
+        mapped.madvise(getattr(mmap, advice), start, last - base - start)
 
 
 def _map_of(array):

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from threading import Lock
 
 import numpy as np
 from joblib import cpu_count
@@ -59,8 +60,24 @@ def _quietly(function, piece):
 @contextmanager
 def one_blas_thread():
     """Keep BLAS to one thread: on a few columns its threads get in each other's way, and their number changes bits."""
-    with _controller().limit(limits=1, user_api="blas"):
+    # The limit is the process's: the first of several fits sets it, and the last one takes it back.
+    with _blas.lock:
+        if not _blas.users:
+            _blas.limit = _controller().limit(limits=1, user_api="blas")
+        _blas.users += 1
+    try:
         yield
+    finally:
+        with _blas.lock:
+            _blas.users -= 1
+            if not _blas.users:
+                _blas.limit.restore_original_limits()
+
+
+class _blas:
+    """How many fits are under way, and the limit that they share."""
+
+    lock, users, limit = Lock(), 0, None
 
 
 @cache

@@ -60,7 +60,7 @@ _COMMON = """
     -----
     There is no `sample_weight`: a weight multiplies a record's influence, and with it the sensitivity. The method
     takes features as publicly scaled to about unit size; it standardises nothing, since that would read the data.
-    Data frames and CSC matrices are converted to floats once; arrays and CSR are never copied.
+    Data frames and CSC matrices are converted to floats once; arrays and the values of CSR are never copied.
 """
 
 

@@ -1,6 +1,7 @@
 """What every private estimator shares: the promise, the source of noise, prediction, tags."""
 
 import warnings
+from contextlib import contextmanager
 
 import numpy as np
 from sklearn import get_config
@@ -81,11 +82,28 @@ class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
         for name in [name for name in vars(self) if name.endswith("_") and name not in _OF_THE_INPUT]:
             delattr(self, name)
 
+    @contextmanager
     def _reserved(self, meter, commitment_for):
         """Commit and reserve; the block under it validates the data and warns, and its failure alone is refunded."""
         about = {"estimator": type(self).__name__, "n_records": meter.n_records}
         ledger = self.ledger if self._lent_meter is None else None
-        return reserved(ledger, self.dataset, meter, commitment_for, **about)
+        with self._unless_refused(), reserved(ledger, self.dataset, meter, commitment_for, **about):
+            yield
+
+    @contextmanager
+    def _unless_refused(self):
+        """Where the data are refused, an earlier fit keeps the names that its coefficients belong to."""
+        before = {name: vars(self)[name] for name in _OF_THE_INPUT if name in vars(self)}
+        try:
+            yield
+        except BaseException:
+            for name in _OF_THE_INPUT:
+                vars(self).pop(name, None)
+            vars(self).update(before)
+            raise
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "privacy_")
 
     def _open_meter(self, n_records):
         """The meter of one fit; warns where a seed voids its promise."""

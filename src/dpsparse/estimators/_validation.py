@@ -161,8 +161,12 @@ def _checked_indices(X):
 
 
 def _canonical(X):
-    """Duplicates summed, in a copy if there are any: the caller's matrix is never changed, nor its flags trusted."""
-    fresh = _checked_indices(sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape, copy=False))
+    """Duplicates summed, in a copy if there are any: the caller's matrix is never changed, nor its flags trusted.
+
+    Where cells lie is copied and then checked: loops follow it without a check, and a record's bound rests on it.
+    """
+    places = X.indices.copy(), X.indptr.copy()
+    fresh = _checked_indices(sparse.csr_matrix((X.data, *places), shape=X.shape, copy=False))
     if not fresh.has_canonical_format:
         fresh = fresh.copy()
         with np.errstate(all="ignore"):

@@ -116,6 +116,7 @@ def tune(candidates, X, y):
     """
     models = [clone(candidate) for candidate in _checked(candidates)]
     X = np.asarray(X) if isinstance(X, np.memmap) else X
+    X = X.astype(np.float64) if isinstance(X, np.ndarray) and X.dtype.kind in "biu" else X
     if is_elsewhere(X):
         raise TypeError("tune reads X in memory; pass an array, a data frame or a sparse matrix")
     lead = clone(models[0])
