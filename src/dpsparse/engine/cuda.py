@@ -11,12 +11,14 @@ import numpy as np
 
 from dpsparse.engine.arrays import host
 from dpsparse.engine.gpu import GpuTable, Streamed
+from dpsparse.engine.reading import Reading
 from dpsparse.engine.rows import NOT_FINITE, Rows
 
 try:
     import torch
 
     from dpsparse.engine import cuda_kernels as kernels
+    from dpsparse.engine.cuda_terms import Terms
 except ImportError:
     raise ImportError("features on a GPU need torch and triton: pip install 'dpsparse[cuda]'") from None
 
@@ -210,6 +212,10 @@ class CudaRows(Rows):
         """All rows at once: the card has threads of its own."""
         return [slice(None)]
 
+    def reading(self, grid, *, constant=False, look=True):
+        """The rows as a pursuit reads them; see `Rows.reading`."""
+        return CudaReading(self, grid, constant, look)
+
     def require_finite(self):
         """Raise ValueError with a constant text unless all features are finite."""
         self._table.require_finite()
@@ -230,6 +236,20 @@ class CudaRows(Rows):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
         self._table.require_finite()
         return CudaLevels(self._table, grid, 0).weighted_sums(weights)
+
+
+class CudaReading(Reading):
+    """A pursuit's reading of rows on a GPU: each question is a kernel of its own."""
+
+    def _open(self, y, levels):
+        self._terms = Terms(y, levels)
+
+    def _append(self, column):
+        self._terms.add(column)
+
+    def ask(self, question, *public):
+        """The sum over records that a question asks for, given public numbers."""
+        return self._terms.answer(question, *public)
 
 
 class CudaLevels:
@@ -260,7 +280,15 @@ class CudaLevels:
             kernels.add_sums(levels, None, weights[rows], sums[columns])
         for (rows, columns), cells in self._table.read(self._rest):
             kernels.add_sums(cells, self._public.of(columns), weights[rows], sums[columns])
-        return sums.cpu().numpy()
+        return _to_host(sums)
+
+
+def _to_host(sums):
+    if not sums.is_cuda:
+        return sums.numpy()
+    # Pinned memory is several times as fast, and torch keeps it for the next time.
+    pinned = torch.empty(sums.shape, dtype=sums.dtype, pin_memory=True)
+    return pinned.copy_(sums).numpy()
 
 
 def _on_card(grid, table):

@@ -4,8 +4,9 @@ A feature's level is that of `FeatureGrid.levels` bit for bit: subtract, multipl
 multiplication is followed by an addition that could be fused with it), then round half to even. The last is done by
 adding 1.5 * 2^23 (float64: 1.5 * 2^52): the sum's unit is 1, so the adder rounds, and its low bits hold the level.
 
-A tile has ROWS x COLUMNS accumulators in int32; each takes at most 128 terms of at most 127 * 2^16 before it is
-spilled to int64. Integers add in any order, so tiles, programs and cards cannot change a bit of a sum.
+Rows of a tile that a thread holds are added up there at once (IN_THREAD of them), so accumulators are few. One takes
+at most 128 terms of at most 127 * 2^16 in int32 before it is spilled to int64. Integers add in any order, so tiles,
+programs and cards cannot change a bit of a sum.
 """
 
 import math
@@ -103,19 +104,24 @@ def _tile(X, rows, columns, inside, row_stride, column_stride, IN: tl.constexpr,
 
 
 @triton.jit
-def _add_tile(block, weight_sum, x, weight, center, rate, CENTERED: tl.constexpr, TOTAL: tl.constexpr):
+def _add_tile(
+    block, weight_sum, x, weight, center, rate, IN_THREAD: tl.constexpr, CENTERED: tl.constexpr, TOTAL: tl.constexpr
+):
     """Add a tile's terms: of levels as they are in int8, otherwise of level bits, which the sum of weights mends."""
+    groups: tl.constexpr = [block.shape[0], IN_THREAD, block.shape[1]]
     if x.dtype == tl.int8:
-        return block + weight[:, None] * x.to(tl.int32), weight_sum
+        bits = x.to(tl.int32)
     else:
-        return block + weight[:, None] * _level_bits(x, center, rate, CENTERED, TOTAL), weight_sum + weight
+        bits = _level_bits(x, center, rate, CENTERED, TOTAL)
+        weight_sum += tl.sum(tl.reshape(weight, groups[:2]), axis=1)
+    return block + tl.sum(tl.reshape(weight[:, None] * bits, groups), axis=1), weight_sum
 
 
 @triton.jit
 def _spilled(block, weight_sum, IN: tl.constexpr):
     if tl.float32 == IN:
         block -= (weight_sum * 0x4B400000)[:, None]
-    return tl.sum(block.to(tl.int64), axis=0)
+    return block.to(tl.int64)
 
 
 @triton.jit
@@ -124,15 +130,15 @@ def _sums_kernel(
     N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, SPILL: tl.constexpr, STAGES: tl.constexpr,
     IN: tl.constexpr, PTX: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
-    BY_ROWS: tl.constexpr,
+    IN_THREAD: tl.constexpr,
 ):  # fmt: skip
     n, d = n_units * N_UNIT, d_units * D_UNIT
     row_stride, column_stride = row_units * ROW_UNIT, column_units * COLUMN_UNIT
     columns = tl.program_id(0) % tl.cdiv(d, COLUMNS) * COLUMNS + tl.arange(0, COLUMNS)
     first = tl.program_id(0) // tl.cdiv(d, COLUMNS) * (ROWS * TILES)
     end = tl.minimum(n, first + ROWS * TILES)
-    # By rows, the last tile of a program may be short and comes after the others: theirs need no mask of rows.
-    whole = first + (end - first) // ROWS * ROWS if BY_ROWS else end
+    # The last tile of a program may be short and comes after the others: theirs need no mask of rows.
+    whole = first + (end - first) // ROWS * ROWS
     rows = tl.arange(0, ROWS)
     inside = tl.broadcast_to((columns < d)[None, :], [ROWS, COLUMNS])
     its_center, its_rate = 0.0, 1.0
@@ -140,27 +146,25 @@ def _sums_kernel(
         its_rate = _public(rate, columns, d, VECTOR)
         if CENTERED:
             its_center = _public(center, columns, d, VECTOR)
-    total = tl.zeros([COLUMNS], tl.int64)
+    groups: tl.constexpr = ROWS // IN_THREAD
+    total = tl.zeros([groups, COLUMNS], tl.int64)
     for start in range(first, whole, ROWS * SPILL):
-        block, weight_sum = tl.zeros([ROWS, COLUMNS], tl.int32), tl.zeros([ROWS], tl.int32)
+        block, weight_sum = tl.zeros([groups, COLUMNS], tl.int32), tl.zeros([groups], tl.int32)
         for row in tl.range(start, tl.minimum(whole, start + ROWS * SPILL), ROWS, num_stages=STAGES):
-            if BY_ROWS:
-                weight = tl.load(weights + row + rows)
-                x = _tile(X, row + rows, columns, inside, row_stride, column_stride, IN, PTX)
-            else:
-                weight = tl.load(weights + row + rows, mask=row + rows < n, other=0)
-                here = inside & (row + rows < n)[:, None]
-                x = _tile(X, row + rows, columns, here, row_stride, column_stride, IN, PTX)
-            block, weight_sum = _add_tile(block, weight_sum, x, weight, its_center, its_rate, CENTERED, TOTAL)
+            weight = tl.load(weights + row + rows)
+            x = _tile(X, row + rows, columns, inside, row_stride, column_stride, IN, PTX)
+            block, weight_sum = _add_tile(
+                block, weight_sum, x, weight, its_center, its_rate, IN_THREAD, CENTERED, TOTAL
+            )
         total += _spilled(block, weight_sum, IN)
     if whole < end:
         weight = tl.load(weights + whole + rows, mask=whole + rows < n, other=0)
         here = inside & (whole + rows < n)[:, None]
         x = _tile(X, whole + rows, columns, here, row_stride, column_stride, IN, PTX)
-        block, weight_sum = tl.zeros([ROWS, COLUMNS], tl.int32), tl.zeros([ROWS], tl.int32)
-        block, weight_sum = _add_tile(block, weight_sum, x, weight, its_center, its_rate, CENTERED, TOTAL)
+        block, weight_sum = tl.zeros([groups, COLUMNS], tl.int32), tl.zeros([groups], tl.int32)
+        block, weight_sum = _add_tile(block, weight_sum, x, weight, its_center, its_rate, IN_THREAD, CENTERED, TOTAL)
         total += _spilled(block, weight_sum, IN)
-    tl.atomic_add(sums + columns, total, mask=columns < d)
+    tl.atomic_add(sums + columns, tl.sum(total, axis=0), mask=columns < d)
 
 
 @triton.jit
@@ -180,15 +184,16 @@ def _examine_kernel(
         its_center, its_rate = 0.0, _public(rate, columns, d, VECTOR)
         if CENTERED:
             its_center = _public(center, columns, d, VECTOR)
-    found = tl.zeros([ROWS, COLUMNS], tl.int32)
+    largest = tl.zeros([ROWS, COLUMNS], IN)
     for row in tl.range(first, tl.minimum(n, first + ROWS * TILES), ROWS, num_stages=STAGES):
         inside = (row + rows < n)[:, None] & (columns < d)[None, :]
         x = _tile(X, row + rows, columns, inside, row_stride, column_stride, IN, PTX)
-        found |= (tl.abs(x) < float("inf")).to(tl.int32) ^ 1
+        largest = tl.maximum(largest, tl.abs(x), propagate_nan=tl.PropagateNan.ALL)
         if KEEP:
             down, across = (row + rows).to(tl.int64)[:, None], columns.to(tl.int64)[None, :]
             where = down * d + across if BY_ROWS else down + across * n
             tl.store(levels + where, _level_bits(x, its_center, its_rate, CENTERED, TOTAL).to(tl.int8), mask=inside)
+    found = (largest < float("inf")).to(tl.int32) ^ 1
     tl.atomic_or(not_finite, tl.max(tl.max(found, axis=0), axis=0))
 
 
@@ -212,11 +217,12 @@ class Public(NamedTuple):
 def add_sums(X, public, weights, sums):
     """Add the sums over rows of weight times level to `sums`; without `public`, X holds levels."""
     shape = _shape(SUMS if public is not None else LEVEL_SUMS, X)
+    # By rows a thread holds all of its columns' rows in a tile, by columns those of a 16-byte load.
+    in_thread = shape.rows if X.stride(1) <= X.stride(0) else min(shape.rows, 16 // X.element_size())
     _launch(
         _sums_kernel, X, public, (weights, sums), shape,
-        SPILL=min(shape.tiles, _TERMS_IN_32_BITS),
-        IN=tl.int8 if public is None else _arithmetic(X),
-        BY_ROWS=X.stride(1) <= X.stride(0),
+        SPILL=max(1, min(shape.tiles, _TERMS_IN_32_BITS // in_thread)),
+        IN=tl.int8 if public is None else _arithmetic(X), IN_THREAD=in_thread,
     )  # fmt: skip
 
 

@@ -70,9 +70,12 @@ class Reading:
     def __init__(self, rows, grid, constant, look):
         self._rows, self._grid = rows, grid
         self.n_records, self.n_features = rows.n_records, rows.n_features
-        self._records = Records(rows.y, rows.prepared(grid, look), ())
+        self._open(rows.y, rows.prepared(grid, look))
         if constant:
             self._append(self._ones())
+
+    def _open(self, y, levels):
+        self._records = Records(y, levels, ())
 
     def _ones(self):
         return module_of(self._rows.y).ones_like(self._rows.y)
