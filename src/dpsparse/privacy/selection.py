@@ -147,12 +147,13 @@ def exponential_pick(meter: Meter, scores: Integers, *, sensitivity: int, rho: f
 def pick_index(scores: Integers, rate: float, source: NoiseSource) -> int:
     """Draw j with probability exp(rate s_j) / sum_k exp(rate s_k), exactly, with one random number.
 
-    The inverse of the cumulative distribution at a uniform u. In floating point first: a weight
-    exp(-rate (max - s)) carries a relative error of at most 1502 units of 2^-53 (its argument, at most 745
-    before the weight vanishes, is right to two units of relative error; the exponential to eight), the sum of d
-    positive numbers at most d more, the total the same again, and u is known to 2^-64. If u stays that far from
-    every edge, the float answer is the exact one; otherwise, rarely, the sums are done again in decimal arithmetic
-    with ever more digits, and with more random bits of the same u, until it does.
+    The inverse of the cumulative distribution at a uniform u. In floating point first, and with the m indices alone
+    whose weight exp(-rate (max - s)) can exceed e^-45 < 2^-64: the largest weight is 1, so leaving out the others
+    lowers an edge, and the total, by at most d 2^-64 of the total. A weight carries a relative error of at most 100
+    units of 2^-53 (its argument, at most 46, is right to two units of relative error; the exponential to eight), the
+    sum of m positive numbers at most m more, the total the same again, and u is known to 2^-64. If u stays that far
+    from every edge of the m, the float answer is the exact one; otherwise, rarely, the sums are done again over all
+    indices in decimal arithmetic with ever more digits, and with more random bits of the same u, until it does.
 
     Examples
     --------
@@ -166,13 +167,14 @@ def pick_index(scores: Integers, rate: float, source: NoiseSource) -> int:
     if source.noiseless:
         return int(np.argmax(scores))
     gaps = scores.max() - scores
-    edges = np.cumsum(np.exp(-rate * gaps))
+    near = np.flatnonzero(gaps <= 45.0 / rate)
+    edges = np.cumsum(np.exp(-rate * gaps[near]))
     total = float(edges[-1])
-    slack = total * (len(scores) + 2048) * 2.0**-52
+    slack = total * (len(near) + len(scores) / 1024 + 2048) * 2.0**-52
     drawn = source.bits(64)
     first = int(np.searchsorted(edges, total * drawn * 2.0**-64 - slack, side="right"))
     last = int(np.searchsorted(edges, total * (drawn + 1) * 2.0**-64 + slack, side="left"))
-    return first if first == last else _pick_in_decimals(gaps, rate, source, drawn)
+    return int(near[first]) if first == last else _pick_in_decimals(gaps, rate, source, drawn)
 
 
 def _pick_in_decimals(gaps: Integers, rate: float, source: NoiseSource, drawn: int) -> int:
