@@ -6,6 +6,7 @@ integer vectors (gradients, Gram rows) and of their outer products (the Gram mat
 (`schedule`). Everything else (`least_squares`, scales, standard errors) is computed from releases.
 """
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -167,13 +168,16 @@ class Pursuit:
 
     def _pick(self, k):
         bound = PICK_TAU * self.residual_scale
-        scores = np.abs(self.reading.ask(questions.pick_sums, self.center, self.effects, bound))
+        sums = self.reading.ask(questions.pick_sums, self.center, self.effects, bound)
         change = sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, self.adjacency)
-        others = np.delete(scores, self.features)
+        picked_before = sorted(self.features)
+        ends = itertools.pairwise([-1, *picked_before, len(sums)])
+        others = np.concatenate([sums[start + 1 : end] for start, end in ends])
+        np.abs(others, out=others)
         picked = exponential_pick(
             self.meter, others, sensitivity=change, rho=self.schedule.picks[k], name=f"pick {k + 1}"
         )
-        for feature in sorted(self.features):
+        for feature in picked_before:
             picked += picked >= feature
         self.features.append(int(picked))
         self.reading.add(int(picked))

@@ -244,8 +244,12 @@ class CudaReading(Reading):
     def _open(self, y, levels):
         self._terms = Terms(y, levels)
 
+    def add(self, feature):
+        """Read one more feature."""
+        self._terms.add(self._rows.column(feature), *self._grid.center_and_scale(feature))
+
     def _append(self, column):
-        self._terms.add(column)
+        self._terms.add(column, 0.0, 1.0)
 
     def ask(self, question, *public):
         """The sum over records that a question asks for, given public numbers."""

@@ -31,16 +31,16 @@ class Shape(NamedTuple):
 
 # Found by measurement on an H200, for X by rows (False) or by columns (True) and the bytes of a cell.
 SUMS = {
-    (False, 1): Shape(8, 2048, 128, 4, 4),
-    (False, 2): Shape(8, 512, 256, 2, 4),
+    (False, 1): Shape(16, 1024, 128, 2, 3),
+    (False, 2): Shape(8, 512, 256, 2, 3),
     (False, 4): Shape(16, 256, 128, 2, 3),
     (False, 8): Shape(16, 128, 128, 2, 3),
-    (True, 1): Shape(512, 4, 512, 1, 3),
-    (True, 2): Shape(512, 8, 512, 2, 4),
-    (True, 4): Shape(1024, 4, 512, 8, 4),
+    (True, 1): Shape(2048, 16, 128, 4, 2),
+    (True, 2): Shape(1024, 8, 256, 4, 3),
+    (True, 4): Shape(512, 8, 512, 4, 3),
     (True, 8): Shape(512, 4, 512, 8, 4),
 }
-LEVEL_SUMS = {(False, 1): Shape(4, 1024, 512, 2, 4), (True, 1): Shape(2048, 4, 512, 4, 4)}
+LEVEL_SUMS = {(False, 1): Shape(16, 1024, 128, 2, 3), (True, 1): Shape(1024, 16, 256, 2, 2)}
 EXAMINATION = {
     (False, 1): Shape(4, 2048, 64, 4, 1),
     (False, 2): Shape(8, 1024, 64, 4, 2),

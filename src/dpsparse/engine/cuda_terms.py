@@ -1,8 +1,7 @@
 """The answers to `questions` on a GPU, in one kernel each, with the bits of the CPU.
 
 A kernel makes the operations of the question's own text, in float64: each is rounded by itself, for multiplications are
-not fused with additions, and quotients and square roots are correctly rounded. What comes out is integers, or a
-residual.
+not fused with additions, and quotients and square roots are correctly rounded. What comes out is integers.
 """
 
 import numpy as np
@@ -13,7 +12,7 @@ import triton.language as tl
 from dpsparse.engine import questions
 from dpsparse.engine.arrays import host
 from dpsparse.engine.fixed_point import WEIGHT_LEVELS
-from dpsparse.engine.support import GRAM_LEVELS, VECTOR_LEVELS, counts_at_most, level_rate
+from dpsparse.engine.support import GRAM_LEVELS, VECTOR_LEVELS, level_rate
 
 _BLOCK = 512
 
@@ -29,11 +28,33 @@ def _residual(y, units, numbers, records, inside, n, k):
     return residual
 
 
-@triton.jit(do_not_specialize=["k"])
-def _residuals_kernel(y, units, numbers, residuals, n, k, BLOCK: tl.constexpr):
+@triton.jit
+def _units_kernel(column, public, units, n, stride, BLOCK: tl.constexpr):
+    """A feature in public units; the numbers are its centre and its scale."""
     records = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = records < n
-    tl.store(residuals + records, _residual(y, units, numbers, records, inside, n, k), mask=inside)
+    x = tl.load(column + records.to(tl.int64) * stride, mask=inside, other=0).to(tl.float64)
+    tl.store(units + records, (x - tl.load(public)) / tl.load(public + 1), mask=inside)
+
+
+@triton.jit(do_not_specialize=["k", "n_thresholds"])
+def _counts_kernel(
+    y, units, numbers, thresholds, counts, n, k, n_thresholds, BLOCK: tl.constexpr, SIZES: tl.constexpr
+):
+    """For each residual, or its size, the first threshold that is not below it; NaN is above all."""
+    records = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = records < n
+    residual = _residual(y, units, numbers, records, inside, n, k)
+    if SIZES:
+        residual = tl.abs(residual)
+    low, left = tl.zeros([BLOCK], tl.int32), n_thresholds
+    while left > 0:
+        half = left // 2
+        below = tl.load(thresholds + tl.minimum(low + half, n_thresholds - 1)) < residual
+        below = (below | (residual != residual)) & (low + half < n_thresholds)
+        low = tl.where(below, low + half + 1, low)
+        left = half
+    tl.atomic_add(counts + low, 1, mask=inside & (low < n_thresholds))
 
 
 @triton.jit(do_not_specialize=["k"])
@@ -117,9 +138,12 @@ class Terms:
         self.y, self.levels = y, levels
         self.units = y.new_empty((0, len(y)))
 
-    def add(self, column):
-        """One more column."""
-        self.units = torch.cat([self.units, column[None]])
+    def add(self, column, center, scale):
+        """One more column, of raw values, with its public centre and scale."""
+        before, self.units = self.units, self.y.new_empty((len(self.units) + 1, len(self.y)))
+        self.units[:-1] = before
+        public, _ = self._on_card([center, scale])
+        self._run(_units_kernel, column, public, self.units[-1], len(self.y), column.stride(0))
 
     def answer(self, question, *public):
         """The sum over records that a question asks for, given public numbers."""
@@ -127,7 +151,7 @@ class Terms:
 
     def _on_card(self, first, then=()):
         """Two lists of public numbers, sent as one."""
-        numbers = torch.tensor([*first, *then], dtype=torch.float64).to(self.y.device, non_blocking=True)
+        numbers = torch.from_numpy(np.append(first, then)).to(self.y.device, non_blocking=True)
         return numbers[: len(first)], numbers[len(first) :]
 
     def _run(self, kernel, *arguments, **options):
@@ -154,10 +178,11 @@ class Terms:
 
     def residual_counts(self, center, effects, thresholds, sizes=False):
         """See `questions.residual_counts`."""
-        residuals = torch.empty_like(self.y)
-        numbers, _ = self._on_card([center, *effects])
-        self._run(_residuals_kernel, self.y, self.units, numbers, residuals, len(self.y), len(effects))
-        return counts_at_most(residuals.abs_() if sizes else residuals, thresholds)
+        numbers, thresholds = self._on_card([center, *effects], thresholds)
+        counts = torch.zeros_like(thresholds, dtype=torch.int64)
+        arguments = (self.y, self.units, numbers, thresholds, counts, len(self.y), len(effects), len(thresholds))
+        self._run(_counts_kernel, *arguments, SIZES=sizes)
+        return np.cumsum(host(counts))
 
     def pick_sums(self, center, effects, bound):
         """See `questions.pick_sums`."""

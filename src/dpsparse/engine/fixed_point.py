@@ -58,13 +58,13 @@ class FeatureGrid:
 
     def center_and_rate(self, dtype, columns=slice(None)):
         """What `levels` subtracts and then multiplies by, in the dtype in which it does so."""
-        center, scale = self._public(columns)
+        center, scale = self.center_and_scale(columns)
         with np.errstate(all="ignore"):
             return center.astype(dtype), np.asarray(1.0 / (self.step * scale), dtype=dtype)
 
     def units(self, values, columns=slice(None)):
         """Values in public units, (x - center) / scale, in float64 and off the grid."""
-        center, scale = self._public(columns)
+        center, scale = self.center_and_scale(columns)
         with np.errstate(all="ignore"):
             return quotient(as_float64(values) - like(center, values), like(scale, values))
 
@@ -72,7 +72,8 @@ class FeatureGrid:
         """Values in public units, clipped."""
         return self.units(values, columns).clip(-self.clip_bound, self.clip_bound)
 
-    def _public(self, columns):
+    def center_and_scale(self, columns=slice(None)):
+        """What `units` subtracts and then divides by."""
         both = (np.asarray(self.center, dtype=np.float64), np.asarray(self.scale, dtype=np.float64))
         return tuple(value if value.ndim == 0 else value[columns] for value in both)
 

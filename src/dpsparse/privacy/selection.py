@@ -166,15 +166,15 @@ def pick_index(scores: Integers, rate: float, source: NoiseSource) -> int:
     scores = np.asarray(scores, dtype=np.int64)
     if source.noiseless:
         return int(np.argmax(scores))
-    gaps = scores.max() - scores
-    near = np.flatnonzero(gaps <= 45.0 / rate)
-    edges = np.cumsum(np.exp(-rate * gaps[near]))
+    largest = scores.max()
+    near = np.flatnonzero(scores >= largest - int(min(45.0 / rate + 1, 2.0**62)))
+    edges = np.cumsum(np.exp(rate * (scores[near] - largest)))
     total = float(edges[-1])
     slack = total * (len(near) + len(scores) / 1024 + 2048) * 2.0**-52
     drawn = source.bits(64)
     first = int(np.searchsorted(edges, total * drawn * 2.0**-64 - slack, side="right"))
     last = int(np.searchsorted(edges, total * (drawn + 1) * 2.0**-64 + slack, side="left"))
-    return int(near[first]) if first == last else _pick_in_decimals(gaps, rate, source, drawn)
+    return int(near[first]) if first == last else _pick_in_decimals(largest - scores, rate, source, drawn)
 
 
 def _pick_in_decimals(gaps: Integers, rate: float, source: NoiseSource, drawn: int) -> int:
