@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from dpsparse.engine.arrays import host
+from dpsparse.engine.fixed_point import FeatureGrid
 from dpsparse.engine.gpu import GpuTable, Streamed
 from dpsparse.engine.reading import Reading
 from dpsparse.engine.rows import NOT_FINITE, Rows
@@ -50,29 +51,25 @@ class _Table(GpuTable):
         self.shape, self.device, self.stored = tuple(shape), device, dtype
         self.dtype = np.dtype(ARITHMETIC[dtype])
         self.looked = dtype == torch.int8
+        # Whether a pursuit looks at the features before its first release, or in the pass for its first pick.
+        self.look_first = True
         self.found = torch.zeros(1, dtype=torch.int32, device=device)
 
     def cells(self, piece):
         """How many cells a piece has."""
         return math.prod(len(range(*part.indices(size))) for part, size in zip(piece, self.shape, strict=True))
 
-    def look(self):
-        """Look for features that are not finite."""
-        for _, cells in self.read(self.pieces()):
-            kernels.examine(cells, None, None, self.found)
-        self.looked = True
-
     def require_finite(self):
         """Raise ValueError with a constant text unless all features are finite."""
         if not self.looked:
-            self.look()
+            CudaLevels(self, FeatureGrid(1.0), 0).prepare()
         if self.found.item():
             raise ValueError(NOT_FINITE)
 
     def rows(self, rows):
         """A table of some rows."""
         part = self._rows(rows)
-        part.looked, part.found = self.looked, self.found
+        part.looked, part.found, part.look_first = self.looked, self.found, self.look_first
         return part
 
     def on_host(self, features):
@@ -197,7 +194,7 @@ def _free_bytes(device):
 
 
 class CudaRows(Rows):
-    """Rows of a table on a GPU. That all features are finite is made sure of before the first sum."""
+    """Rows of a table on a GPU. That all features are finite is made sure of before the first sum is let out."""
 
     def __init__(self, table, y):
         super().__init__(torch.as_tensor(y, dtype=torch.float64, device=table.device), table.shape[1])
@@ -229,8 +226,11 @@ class CudaRows(Rows):
         return host(super().residuals(coef, support, features))
 
     def prepared(self, grid, look=True):
-        """The rows on a grid, with as many levels kept as there is room for. It looks in any case."""
-        return CudaLevels(self._table, grid, self._table.room)
+        """The rows on a grid, with as many levels kept as there is room for. They are looked at in any case."""
+        levels = CudaLevels(self._table, grid, self._table.room)
+        if self._table.look_first:
+            levels.prepare()
+        return levels
 
     def weighted_sums(self, grid, weights):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
@@ -259,32 +259,42 @@ class CudaReading(Reading):
 class CudaLevels:
     """Feature levels: some kept on the card in a byte a cell, the others computed again in each pass.
 
-    Raises ValueError, with a constant text, if the features are not all finite.
+    The first pass makes them, and looks: it raises ValueError, with a constant text, if a feature is not finite.
     """
 
     def __init__(self, table, grid, room):
         self._table, self._public = table, _on_card(grid, table)
-        pieces = table.pieces()
-        fit = np.searchsorted(np.cumsum([table.cells(piece) for piece in pieces]), room, side="right")
-        self._kept, self._rest = [], pieces[fit:]
-        for piece, cells in table.read(pieces[:fit] if table.looked else pieces):
-            levels = None
-            if len(self._kept) < fit:
-                levels = torch.empty_like(cells, dtype=torch.int8)
-                self._kept.append((piece, levels))
-            kernels.examine(cells, self._public.of(piece[1]), levels, table.found)
-        table.looked = True
-        table.require_finite()
+        self._pieces = table.pieces()
+        self._fit = np.searchsorted(np.cumsum([table.cells(piece) for piece in self._pieces]), room, side="right")
+        self._kept = None
+
+    def prepare(self):
+        """Make the levels, and look."""
+        self.weighted_sums(torch.zeros(self._table.shape[0], dtype=torch.int32, device=self._table.device))
 
     def weighted_sums(self, weights):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
         weights = torch.as_tensor(weights, device=self._table.device).to(torch.int32)
         sums = torch.zeros(self._table.shape[1], dtype=torch.int64, device=self._table.device)
-        for (rows, columns), levels in self._kept:
-            kernels.add_sums(levels, None, weights[rows], sums[columns])
-        for (rows, columns), cells in self._table.read(self._rest):
-            kernels.add_sums(cells, self._public.of(columns), weights[rows], sums[columns])
+        if self._kept is None:
+            self._first_pass(weights, sums)
+        else:
+            for (rows, columns), levels in self._kept:
+                kernels.add_sums(levels, None, weights[rows], sums[columns])
+            for (rows, columns), cells in self._table.read(self._pieces[self._fit :]):
+                kernels.add_sums(cells, self._public.of(columns), weights[rows], sums[columns])
         return _to_host(sums)
+
+    def _first_pass(self, weights, sums):
+        kept, found = [], None if self._table.looked else self._table.found
+        for (rows, columns), cells in self._table.read(self._pieces):
+            levels = torch.empty_like(cells, dtype=torch.int8) if len(kept) < self._fit else None
+            kernels.add_sums(cells, self._public.of(columns), weights[rows], sums[columns], found, levels)
+            if levels is not None:
+                kept.append(((rows, columns), levels))
+        self._table.looked = True
+        self._table.require_finite()
+        self._kept = kept
 
 
 def _to_host(sums):

@@ -15,6 +15,8 @@ def validate_anywhere(estimator, X, y=None, *, reset, min_samples=1):
         return validate_table(estimator, X, on_host(y), reset=reset, min_samples=min_samples, look=not reset)
     table_shape(X)
     table = gpu_table(X)
+    # Without a ledger a fit that is refused after its first release has cost nothing: one read of X is saved.
+    table.look_first = estimator.ledger is not None or estimator._lent_meter is not None
     stand_in = np.broadcast_to(np.zeros((), dtype=table.dtype), table.shape)
     _, y = validate_table(estimator, stand_in, on_host(y), reset=reset, min_samples=min_samples, look=False)
     return table, y
