@@ -60,9 +60,15 @@ class Gradient:
     fraction: float
     clip: RowClip
 
-    def sampling_variance(self, n_records):
-        """Variance of a mean of n clipped terms: E[psi^2] about tau^2 (1 - 2p/3) for residuals flat within tau."""
-        return self.tau**2 * (1 - 2 * self.fraction / 3) * self.clip.power / n_records
+    @cached_property
+    def gain(self):
+        """What it gains on each of its picks for a unit of distance."""
+        return self.fraction * self.clip.gain
+
+    @cached_property
+    def sampling_variance(self):
+        """Variance of a clipped term: E[psi^2] about tau^2 (1 - 2p/3) for residuals flat within tau."""
+        return self.tau**2 * (1 - 2 * self.fraction / 3) * self.clip.power
 
 
 @dataclass(frozen=True)
@@ -87,10 +93,11 @@ class Readings:
         """Readings of gradients, given second moments."""
         of = np.repeat(np.arange(len(gradients)), [len(each.picks) for each in gradients])
         picks = np.concatenate([each.picks for each in gradients])
-        gain = np.concatenate([each.fraction * each.clip.gain for each in gradients])
+        gain = np.concatenate([each.gain for each in gradients])
         roots = np.sqrt(gain)
         # Columns that a gradient does not read count as its last feature.
-        spread = np.repeat([[np.sqrt(each.fraction * each.clip.gain[-1])] for each in gradients], len(gram), axis=1)
+        spread = np.empty((len(gradients), len(gram)))
+        spread[:] = np.sqrt([[each.gain[-1]] for each in gradients])
         spread[of, picks] = roots
         origins = np.zeros_like(spread)
         for origin, each in zip(origins, gradients, strict=True):
@@ -104,7 +111,7 @@ class Readings:
             origins=origins,
             target=np.concatenate([each.value for each in gradients]) + (design * origins[of]).sum(axis=1),
             private=np.array([each.noise_scale for each in gradients])[of] ** 2,
-            sampling=np.concatenate([each.sampling_variance(n_records) for each in gradients]),
+            sampling=np.concatenate([each.sampling_variance for each in gradients]) / n_records,
             gram=gram,
         )
 
@@ -172,12 +179,12 @@ def combine(gradients, gram, kept, *, prior_scale, n_records, model_error, gram_
     """
     readings = Readings.make(gradients, gram, n_records)
     on_kept, effects = readings.design[:, kept], np.zeros(len(gram))
-    variance = readings.private + readings.sampling
+    variance, prior = readings.private + readings.sampling, np.diag(1 / prior_scale[kept] ** 2)
     for k in range(3):
         if k:
             variance = readings.variance(effects, model_error, gram_noise)
         trust = on_kept.T / variance
-        precision = trust @ on_kept + np.diag(1 / prior_scale[kept] ** 2)
+        precision = trust @ on_kept + prior
         effects[kept] = np.linalg.solve(precision, trust @ readings.target)
     return Estimate(effects[kept], precision, trust, readings)
 

@@ -171,9 +171,9 @@ class Pursuit:
         sums = self.reading.ask(questions.pick_sums, self.center, self.effects, bound)
         change = sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, self.adjacency)
         picked_before = sorted(self.features)
-        ends = itertools.pairwise([-1, *picked_before, len(sums)])
-        others = np.concatenate([sums[start + 1 : end] for start, end in ends])
-        np.abs(others, out=others)
+        others = np.empty(len(sums) - len(picked_before), dtype=np.int64)
+        for i, (start, end) in enumerate(itertools.pairwise([-1, *picked_before, len(sums)])):
+            np.abs(sums[start + 1 : end], out=others[start + 1 - i : end - i])
         picked = exponential_pick(
             self.meter, others, sensitivity=change, rho=self.schedule.picks[k], name=f"pick {k + 1}"
         )

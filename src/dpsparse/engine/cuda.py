@@ -286,12 +286,17 @@ class CudaLevels:
         return _to_host(sums)
 
     def _first_pass(self, weights, sums):
-        kept, found = [], None if self._table.looked else self._table.found
+        kept, found = [], self._table.found
         for (rows, columns), cells in self._table.read(self._pieces):
-            levels = torch.empty_like(cells, dtype=torch.int8) if len(kept) < self._fit else None
-            kernels.add_sums(cells, self._public.of(columns), weights[rows], sums[columns], found, levels)
-            if levels is not None:
+            public = self._public.of(columns)
+            if len(kept) < self._fit:
+                levels = torch.empty_like(cells, dtype=torch.int8)
+                kernels.write_levels(cells, public, levels, found)
+                kernels.add_sums(levels, None, weights[rows], sums[columns])
                 kept.append(((rows, columns), levels))
+            else:
+                look = None if self._table.looked else found
+                kernels.add_sums(cells, public, weights[rows], sums[columns], look)
         self._table.looked = True
         self._table.require_finite()
         self._kept = kept

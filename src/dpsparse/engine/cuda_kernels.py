@@ -32,8 +32,8 @@ class Shape(NamedTuple):
 # Found by measurement on an H200, for X by rows (False) or by columns (True) and the bytes of a cell.
 SUMS = {
     (False, 1): Shape(16, 1024, 128, 2, 3),
-    (False, 2): Shape(8, 512, 256, 2, 3),
-    (False, 4): Shape(16, 256, 128, 2, 3),
+    (False, 2): Shape(16, 512, 64, 2, 2),
+    (False, 4): Shape(8, 512, 256, 4, 3),
     (False, 8): Shape(16, 128, 128, 2, 3),
     (True, 1): Shape(2048, 16, 128, 4, 2),
     (True, 2): Shape(1024, 8, 256, 4, 3),
@@ -41,6 +41,16 @@ SUMS = {
     (True, 8): Shape(512, 4, 512, 8, 4),
 }
 LEVEL_SUMS = {(False, 1): Shape(16, 1024, 128, 2, 3), (True, 1): Shape(1024, 16, 256, 2, 2)}
+LEVELS = {
+    (False, 1): Shape(4, 2048, 64, 4, 1),
+    (False, 2): Shape(8, 1024, 64, 4, 2),
+    (False, 4): Shape(8, 512, 64, 4, 1),
+    (False, 8): Shape(4, 256, 64, 4, 1),
+    (True, 1): Shape(2048, 1, 512, 4, 3),
+    (True, 2): Shape(1024, 1, 512, 4, 3),
+    (True, 4): Shape(1024, 1, 512, 8, 3),
+    (True, 8): Shape(512, 1, 512, 8, 3),
+}
 
 # Converters are few: a byte b becomes the float 2^23 + b when it is put below the right exponent.
 _BYTES_TO_FLOATS = tl.constexpr("""
@@ -104,8 +114,8 @@ def _size_bits(x):
 
 @triton.jit
 def _add_tile(
-    block, weight_sum, largest, x, weight, center, rate, levels, where, inside,
-    IN_THREAD: tl.constexpr, CENTERED: tl.constexpr, TOTAL: tl.constexpr, LOOK: tl.constexpr, KEEP: tl.constexpr,
+    block, weight_sum, largest, x, weight, center, rate,
+    IN_THREAD: tl.constexpr, CENTERED: tl.constexpr, TOTAL: tl.constexpr, LOOK: tl.constexpr,
 ):  # fmt: skip
     """Add a tile's terms: of levels as they are in int8, otherwise of level bits, which the sum of weights mends."""
     groups: tl.constexpr = [block.shape[0], IN_THREAD, block.shape[1]]
@@ -116,8 +126,6 @@ def _add_tile(
         weight_sum += tl.sum(tl.reshape(weight, groups[:2]), axis=1)
         if LOOK:
             largest = tl.maximum(largest, tl.max(tl.reshape(_size_bits(x), groups), axis=1))
-        if KEEP:
-            tl.store(levels + where, bits.to(tl.int8), mask=inside)
     return block + tl.sum(tl.reshape(weight[:, None] * bits, groups), axis=1), weight_sum, largest
 
 
@@ -129,19 +137,12 @@ def _spilled(block, weight_sum, IN: tl.constexpr):
 
 
 @triton.jit
-def _place(rows, columns, n, d, BY_ROWS: tl.constexpr):
-    """Where levels are kept."""
-    down, across = rows.to(tl.int64)[:, None], columns.to(tl.int64)[None, :]
-    return down * d + across if BY_ROWS else down + across * n
-
-
-@triton.jit
 def _sums_kernel(
-    X, center, rate, weights, sums, not_finite, levels, n_units, d_units, row_units, column_units,
+    X, center, rate, weights, sums, not_finite, n_units, d_units, row_units, column_units,
     N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, SPILL: tl.constexpr, STAGES: tl.constexpr,
     IN: tl.constexpr, PTX: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
-    IN_THREAD: tl.constexpr, LOOK: tl.constexpr, KEEP: tl.constexpr, BY_ROWS: tl.constexpr,
+    IN_THREAD: tl.constexpr, LOOK: tl.constexpr,
 ):  # fmt: skip
     n, d = n_units * N_UNIT, d_units * D_UNIT
     row_stride, column_stride = row_units * ROW_UNIT, column_units * COLUMN_UNIT
@@ -166,9 +167,8 @@ def _sums_kernel(
             weight = tl.load(weights + row + rows)
             x = _tile(X, row + rows, columns, inside, row_stride, column_stride, IN, PTX)
             block, weight_sum, largest = _add_tile(
-                block, weight_sum, largest, x, weight, its_center, its_rate, levels,
-                _place(row + rows, columns, n, d, BY_ROWS), inside, IN_THREAD, CENTERED, TOTAL, LOOK, KEEP,
-            )  # fmt: skip
+                block, weight_sum, largest, x, weight, its_center, its_rate, IN_THREAD, CENTERED, TOTAL, LOOK
+            )
         total += _spilled(block, weight_sum, IN)
     if whole < end:
         weight = tl.load(weights + whole + rows, mask=whole + rows < n, other=0)
@@ -176,15 +176,42 @@ def _sums_kernel(
         x = _tile(X, whole + rows, columns, here, row_stride, column_stride, IN, PTX)
         block, weight_sum = tl.zeros([groups, COLUMNS], tl.int32), tl.zeros([groups], tl.int32)
         block, weight_sum, largest = _add_tile(
-            block, weight_sum, largest, x, weight, its_center, its_rate, levels,
-            _place(whole + rows, columns, n, d, BY_ROWS), here, IN_THREAD, CENTERED, TOTAL, LOOK, KEEP,
-        )  # fmt: skip
+            block, weight_sum, largest, x, weight, its_center, its_rate, IN_THREAD, CENTERED, TOTAL, LOOK
+        )
         total += _spilled(block, weight_sum, IN)
     tl.atomic_add(sums + columns, tl.sum(total, axis=0), mask=columns < d)
     if LOOK:
         infinite: tl.constexpr = 0x7FF0000000000000 if tl.float64 == IN else 0x7F800000
         found = (largest >= infinite).to(tl.int32)
         tl.atomic_or(not_finite, tl.max(tl.max(found, axis=0), axis=0))
+
+
+@triton.jit
+def _levels_kernel(
+    X, center, rate, levels, not_finite, n_units, d_units, row_units, column_units,
+    N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, STAGES: tl.constexpr,
+    IN: tl.constexpr, PTX: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
+    BY_ROWS: tl.constexpr,
+):  # fmt: skip
+    n, d = n_units * N_UNIT, d_units * D_UNIT
+    row_stride, column_stride = row_units * ROW_UNIT, column_units * COLUMN_UNIT
+    columns = tl.program_id(0) % tl.cdiv(d, COLUMNS) * COLUMNS + tl.arange(0, COLUMNS)
+    first = tl.program_id(0) // tl.cdiv(d, COLUMNS) * (ROWS * TILES)
+    rows = tl.arange(0, ROWS)
+    its_center, its_rate = 0.0, _public(rate, columns, d, VECTOR)
+    if CENTERED:
+        its_center = _public(center, columns, d, VECTOR)
+    largest = tl.zeros([ROWS, COLUMNS], IN)
+    for row in tl.range(first, tl.minimum(n, first + ROWS * TILES), ROWS, num_stages=STAGES):
+        inside = (row + rows < n)[:, None] & (columns < d)[None, :]
+        x = _tile(X, row + rows, columns, inside, row_stride, column_stride, IN, PTX)
+        largest = tl.maximum(largest, tl.abs(x), propagate_nan=tl.PropagateNan.ALL)
+        down, across = (row + rows).to(tl.int64)[:, None], columns.to(tl.int64)[None, :]
+        where = down * d + across if BY_ROWS else down + across * n
+        tl.store(levels + where, _level_bits(x, its_center, its_rate, CENTERED, TOTAL).to(tl.int8), mask=inside)
+    found = (largest < float("inf")).to(tl.int32) ^ 1
+    tl.atomic_or(not_finite, tl.max(tl.max(found, axis=0), axis=0))
 
 
 class Public(NamedTuple):
@@ -204,21 +231,25 @@ class Public(NamedTuple):
         return Public(None if self.center is None else self.center[columns], self.rate[columns], self.total)
 
 
-def add_sums(X, public, weights, sums, not_finite=None, levels=None):
+def add_sums(X, public, weights, sums, not_finite=None):
     """Add the sums over rows of weight times level to `sums`; without `public`, X holds levels.
 
-    Sets `not_finite`, where given, to 1 if a feature is, and writes the levels where `levels` is given, in X's order.
+    Sets `not_finite`, where given, to 1 if a feature is.
     """
-    shape = _shape(SUMS if public is not None else LEVEL_SUMS, X)
+    shape = _shape(LEVEL_SUMS if public is None else SUMS, X)
     # By rows a thread holds all of its columns' rows in a tile, by columns those of a 16-byte load.
     in_thread = shape.rows if X.stride(1) <= X.stride(0) else min(shape.rows, 16 // X.element_size())
-    places = [sums if each is None else each for each in (not_finite, levels)]
     _launch(
-        _sums_kernel, X, public, (weights, sums, *places), shape,
+        _sums_kernel, X, public, (weights, sums, sums if not_finite is None else not_finite), shape,
         SPILL=max(1, min(shape.tiles, _TERMS_IN_32_BITS // in_thread)),
-        IN=tl.int8 if public is None else _arithmetic(X), IN_THREAD=in_thread,
-        LOOK=not_finite is not None, KEEP=levels is not None, BY_ROWS=levels is not None and levels.stride(1) == 1,
+        IN=tl.int8 if public is None else _arithmetic(X), IN_THREAD=in_thread, LOOK=not_finite is not None,
     )  # fmt: skip
+
+
+def write_levels(X, public, levels, not_finite):
+    """Write the levels of X in its memory order, and set `not_finite` to 1 if a feature is."""
+    arguments, by_rows = (levels, not_finite), levels.stride(1) == 1
+    _launch(_levels_kernel, X, public, arguments, _shape(LEVELS, X), IN=_arithmetic(X), BY_ROWS=by_rows)
 
 
 def _arithmetic(X):

@@ -151,7 +151,7 @@ class Terms:
 
     def _on_card(self, first, then=()):
         """Two lists of public numbers, sent as one."""
-        numbers = torch.from_numpy(np.append(first, then)).to(self.y.device, non_blocking=True)
+        numbers = torch.from_numpy(np.concatenate([first, then])).to(self.y.device, non_blocking=True)
         return numbers[: len(first)], numbers[len(first) :]
 
     def _run(self, kernel, *arguments, **options):

@@ -194,14 +194,13 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         height = stats.norm.isf(0.025 / d)
         clear = (np.abs(found.effects) > height * found.standard_errors) & found.centred & found.scale_known
         kept = clear if auto else np.ones_like(clear)
-        coef, effects, errors = np.zeros(d, dtype), np.full(d, np.nan), np.full(d, np.nan)
+        coef, errors = np.zeros(d, dtype), np.full(d, np.nan)
         chosen, shrunk = found.support[kept], (found.shrunk_effects / scale)[kept]
         coef[chosen] = as_dtype(shrunk, dtype)
-        effects[chosen] = (found.effects / scale)[kept]
         errors[chosen] = (found.standard_errors / scale)[kept]
         self.coef_ = coef
         self.coef_se_ = errors
-        self._effects = effects
+        self._effects = (found.effects / scale)[kept]
         self._off_centre = set(found.support[~found.centred].tolist())
         self._scale_known = found.scale_known
         self.clear_ = np.zeros(d, dtype=bool)
@@ -229,7 +228,9 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         if not 0 < level < 1:
             raise ValueError(f"level={level!r} must lie strictly between 0 and 1; 0.9 is common")
         reach = stats.norm.ppf((1 + level) / 2) * self.coef_se_
-        return np.column_stack([self._effects - reach, self._effects + reach])
+        effects = np.full_like(reach, np.nan)
+        effects[self.support_] = self._effects
+        return np.column_stack([effects - reach, effects + reach])
 
     def summary(self):
         """The promise and the effects as text."""
