@@ -135,6 +135,11 @@ def test_what_is_not_finite_is_found_before_any_sum(bad, dtype, room, monkeypatc
         rows = card_rows(X, np.zeros(N), order)
         with pytest.raises(ValueError, match=NOT_FINITE):
             rows.prepared(FeatureGrid(1.0))
+        later = card_rows(X, np.zeros(N), order)
+        later._table.look_first = False
+        levels = later.prepared(FeatureGrid(1.0))
+        with pytest.raises(ValueError, match=NOT_FINITE):
+            levels.weighted_sums(np.ones(N))
         with pytest.raises(ValueError, match=NOT_FINITE):
             rows.part(0, 2)
 

@@ -316,4 +316,5 @@ def _on_card(grid, table):
         numbers = [np.ascontiguousarray(np.broadcast_to(each, table.shape[1])) for each in numbers]
     ordinary = all(np.isfinite(each).all() for each in numbers) and (numbers[1] != 0).all()
     center, rate = (torch.from_numpy(each).to(table.device) for each in numbers)
-    return kernels.Public(center if numbers[0].any() else None, rate, not ordinary)
+    small = ordinary and ((128 + abs(numbers[0])) * abs(numbers[1]) < 2**21).all()
+    return kernels.Public(center if numbers[0].any() else None, rate, not ordinary, bool(small))

@@ -1,8 +1,8 @@
 """Triton kernels of the fixed-point pass: features to levels, levels times weights, exact sums.
 
 A feature's level is that of `FeatureGrid.levels` bit for bit: subtract, multiply, clip, each rounded by itself (no
-multiplication is followed by an addition that could be fused with it), then round half to even. The last is done by
-adding 1.5 * 2^23 (float64: 1.5 * 2^52): the sum's unit is 1, so the adder rounds, and its low bits hold the level.
+multiplication is fused with an addition), then round half to even. The last is done by adding 1.5 * 2^23 (float64:
+1.5 * 2^52): the sum's unit is 1, so the adder rounds, and its low bits hold the level.
 
 Rows of a tile that a thread holds are added up there at once (IN_THREAD of them), so accumulators are few. One takes
 at most 128 terms of at most 127 * 2^16 in int32 before it is spilled to int64. Integers add in any order, so tiles,
@@ -35,7 +35,7 @@ SUMS = {
     (False, 2): Shape(16, 512, 64, 2, 2),
     (False, 4): Shape(8, 512, 256, 4, 3),
     (False, 8): Shape(16, 128, 128, 2, 3),
-    (True, 1): Shape(2048, 16, 128, 4, 2),
+    (True, 1): Shape(1024, 16, 256, 2, 2),
     (True, 2): Shape(1024, 8, 256, 4, 3),
     (True, 4): Shape(512, 8, 512, 4, 3),
     (True, 8): Shape(512, 4, 512, 8, 4),
@@ -63,6 +63,10 @@ _BYTES_TO_FLOATS = tl.constexpr("""
 """)
 
 
+# Cut bits of 1.5 * 2^23 + level to levels -127..127, less the offset that makes them 0..254: one instruction of sm_90.
+_CUT = tl.constexpr("{ .reg .s32 t; add.s32 t, $1, -1262485377; min.relu.s32 $0, t, 254; }")
+
+
 @triton.jit
 def _scaled(x, center, rate, CENTERED: tl.constexpr, TOTAL: tl.constexpr):
     if CENTERED:
@@ -82,6 +86,16 @@ def _level_bits(x, center, rate, CENTERED: tl.constexpr, TOTAL: tl.constexpr):
     else:
         bits = (scaled + 12582912.0).to(tl.int32, bitcast=True)
     return bits
+
+
+@triton.jit
+def _few_level_bits(x, center, rate, CENTERED: tl.constexpr):
+    """The level plus 127, where |scaled| stays below 2^21: then the cut may follow the rounding."""
+    if CENTERED:
+        x = x - center
+    return tl.inline_asm_elementwise(
+        _CUT, "=r,r", [(x * rate + 12582912.0).to(tl.int32, bitcast=True)], tl.int32, is_pure=True, pack=1
+    )
 
 
 @triton.jit
@@ -115,14 +129,17 @@ def _size_bits(x):
 @triton.jit
 def _add_tile(
     block, weight_sum, largest, x, weight, center, rate,
-    IN_THREAD: tl.constexpr, CENTERED: tl.constexpr, TOTAL: tl.constexpr, LOOK: tl.constexpr,
+    IN_THREAD: tl.constexpr, CENTERED: tl.constexpr, TOTAL: tl.constexpr, LOOK: tl.constexpr, CUT: tl.constexpr,
 ):  # fmt: skip
     """Add a tile's terms: of levels as they are in int8, otherwise of level bits, which the sum of weights mends."""
     groups: tl.constexpr = [block.shape[0], IN_THREAD, block.shape[1]]
     if x.dtype == tl.int8:
         bits = x.to(tl.int32)
     else:
-        bits = _level_bits(x, center, rate, CENTERED, TOTAL)
+        if CUT:
+            bits = _few_level_bits(x, center, rate, CENTERED)
+        else:
+            bits = _level_bits(x, center, rate, CENTERED, TOTAL)
         weight_sum += tl.sum(tl.reshape(weight, groups[:2]), axis=1)
         if LOOK:
             largest = tl.maximum(largest, tl.max(tl.reshape(_size_bits(x), groups), axis=1))
@@ -130,9 +147,9 @@ def _add_tile(
 
 
 @triton.jit
-def _spilled(block, weight_sum, IN: tl.constexpr):
+def _spilled(block, weight_sum, IN: tl.constexpr, CUT: tl.constexpr):
     if tl.float32 == IN:
-        block -= (weight_sum * 0x4B400000)[:, None]
+        block -= (weight_sum * (127 if CUT else 0x4B400000))[:, None]
     return block.to(tl.int64)
 
 
@@ -142,7 +159,7 @@ def _sums_kernel(
     N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, SPILL: tl.constexpr, STAGES: tl.constexpr,
     IN: tl.constexpr, PTX: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
-    IN_THREAD: tl.constexpr, LOOK: tl.constexpr,
+    IN_THREAD: tl.constexpr, LOOK: tl.constexpr, CUT: tl.constexpr,
 ):  # fmt: skip
     n, d = n_units * N_UNIT, d_units * D_UNIT
     row_stride, column_stride = row_units * ROW_UNIT, column_units * COLUMN_UNIT
@@ -167,18 +184,18 @@ def _sums_kernel(
             weight = tl.load(weights + row + rows)
             x = _tile(X, row + rows, columns, inside, row_stride, column_stride, IN, PTX)
             block, weight_sum, largest = _add_tile(
-                block, weight_sum, largest, x, weight, its_center, its_rate, IN_THREAD, CENTERED, TOTAL, LOOK
+                block, weight_sum, largest, x, weight, its_center, its_rate, IN_THREAD, CENTERED, TOTAL, LOOK, CUT
             )
-        total += _spilled(block, weight_sum, IN)
+        total += _spilled(block, weight_sum, IN, CUT)
     if whole < end:
         weight = tl.load(weights + whole + rows, mask=whole + rows < n, other=0)
         here = inside & (whole + rows < n)[:, None]
         x = _tile(X, whole + rows, columns, here, row_stride, column_stride, IN, PTX)
         block, weight_sum = tl.zeros([groups, COLUMNS], tl.int32), tl.zeros([groups], tl.int32)
         block, weight_sum, largest = _add_tile(
-            block, weight_sum, largest, x, weight, its_center, its_rate, IN_THREAD, CENTERED, TOTAL, LOOK
+            block, weight_sum, largest, x, weight, its_center, its_rate, IN_THREAD, CENTERED, TOTAL, LOOK, CUT
         )
-        total += _spilled(block, weight_sum, IN)
+        total += _spilled(block, weight_sum, IN, CUT)
     tl.atomic_add(sums + columns, tl.sum(total, axis=0), mask=columns < d)
     if LOOK:
         infinite: tl.constexpr = 0x7FF0000000000000 if tl.float64 == IN else 0x7F800000
@@ -217,18 +234,21 @@ def _levels_kernel(
 class Public(NamedTuple):
     """A grid's public numbers on the card, one for all features or one each.
 
-    No centre stands for 0, which a subtraction would not change. `total`: finite features may give NaN.
+    No centre stands for 0, which a subtraction would not change. `total`: finite features may give NaN. `small`: a byte
+    on the grid stays below 2^21 before it is cut.
     """
 
     center: torch.Tensor | None
     rate: torch.Tensor
     total: bool
+    small: bool = False
 
     def of(self, columns):
         """Those of some features."""
         if len(self.rate) == 1:
             return self
-        return Public(None if self.center is None else self.center[columns], self.rate[columns], self.total)
+        center = None if self.center is None else self.center[columns]
+        return self._replace(center=center, rate=self.rate[columns])
 
 
 def add_sums(X, public, weights, sums, not_finite=None):
@@ -238,11 +258,12 @@ def add_sums(X, public, weights, sums, not_finite=None):
     """
     shape = _shape(LEVEL_SUMS if public is None else SUMS, X)
     # By rows a thread holds all of its columns' rows in a tile, by columns those of a 16-byte load.
+    cut = X.dtype == torch.int8 and public is not None and public.small and _has_cut(X)
     in_thread = shape.rows if X.stride(1) <= X.stride(0) else min(shape.rows, 16 // X.element_size())
     _launch(
         _sums_kernel, X, public, (weights, sums, sums if not_finite is None else not_finite), shape,
         SPILL=max(1, min(shape.tiles, _TERMS_IN_32_BITS // in_thread)),
-        IN=tl.int8 if public is None else _arithmetic(X), IN_THREAD=in_thread, LOOK=not_finite is not None,
+        IN=tl.int8 if public is None else _arithmetic(X), IN_THREAD=in_thread, LOOK=not_finite is not None, CUT=cut,
     )  # fmt: skip
 
 
@@ -250,6 +271,10 @@ def write_levels(X, public, levels, not_finite):
     """Write the levels of X in its memory order, and set `not_finite` to 1 if a feature is."""
     arguments, by_rows = (levels, not_finite), levels.stride(1) == 1
     _launch(_levels_kernel, X, public, arguments, _shape(LEVELS, X), IN=_arithmetic(X), BY_ROWS=by_rows)
+
+
+def _has_cut(X):
+    return X.is_cuda and torch.version.hip is None and torch.cuda.get_device_capability(X.device) >= (9, 0)
 
 
 def _arithmetic(X):
@@ -271,7 +296,7 @@ def _launch(kernel, X, public, arguments, shape, **options):
     by_rows = column <= row
     n_unit, d_unit = (1, math.gcd(d, 16)) if by_rows else (math.gcd(n, 16), 1)
     row_unit, column_unit = (math.gcd(row, 16), 1) if by_rows else (1, math.gcd(column, 16))
-    center, rate, total = (None, X, False) if public is None else public
+    center, rate, total, _ = (None, X, False, False) if public is None else public
     programs = triton.cdiv(d, shape.columns) * triton.cdiv(n, shape.rows * shape.tiles)
     with torch.cuda.device_of(X):
         kernel[(programs,)](
