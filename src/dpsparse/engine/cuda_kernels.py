@@ -136,7 +136,7 @@ def _add_tile(
     if x.dtype == tl.int8:
         bits = x.to(tl.int32)
     else:
-        if CUT:
+        if CUT:  # noqa: SIM108 (Triton compiles the one branch only)
             bits = _few_level_bits(x, center, rate, CENTERED)
         else:
             bits = _level_bits(x, center, rate, CENTERED, TOTAL)

@@ -38,9 +38,7 @@ def _units_kernel(column, public, units, n, stride, BLOCK: tl.constexpr):
 
 
 @triton.jit(do_not_specialize=["k", "n_thresholds"])
-def _counts_kernel(
-    y, units, numbers, thresholds, counts, n, k, n_thresholds, BLOCK: tl.constexpr, SIZES: tl.constexpr
-):
+def _counts_kernel(y, units, numbers, thresholds, counts, n, k, n_thresholds, BLOCK: tl.constexpr, SIZES: tl.constexpr):
     """For each residual, or its size, the first threshold that is not below it; NaN is above all."""
     records = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = records < n

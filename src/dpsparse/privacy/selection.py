@@ -12,7 +12,6 @@ from dpsparse.privacy.meter import Meter
 from dpsparse.privacy.noise import Integers, NoiseSource
 from dpsparse.privacy.record import Release
 
-
 # Scores weighed at a time: few enough for a cache.
 _BLOCK = 2**14
 
@@ -157,9 +156,9 @@ def pick_index(scores: Integers, rate: float, source: NoiseSource) -> int:
     before the weight vanishes, is right to two units of relative error; the exponential to eight), the sum of d
     positive numbers in any order at most d more, the total the same again, and u is known to 2^-64. Weights below
     e^-45 < 2^-64 count as e^-46, or as 0 in blocks where all are: since the largest weight is 1, that moves an edge,
-    and the total, by at most d 2^-64 of the total. If u stays that far from every edge of the block in which it falls, ends included, the float answer is
-    the exact one; otherwise, rarely, the sums are done again in decimal arithmetic with ever more digits, and with
-    more random bits of the same u, until it does.
+    and the total, by at most d 2^-64 of the total. If u stays that far from every edge of the block in which it
+    falls, ends included, the float answer is the exact one; otherwise, rarely, the sums are done again in decimal
+    arithmetic with ever more digits, and with more random bits of the same u, until it does.
 
     Examples
     --------
@@ -190,7 +189,8 @@ def pick_index(scores: Integers, rate: float, source: NoiseSource) -> int:
 
 
 def _weights(scores: Integers, largest: int, rate: float) -> npt.NDArray[np.float64]:
-    return np.exp(np.maximum(rate * (scores - largest), -46.0))
+    weights: npt.NDArray[np.float64] = np.exp(np.maximum(rate * (scores - largest), -46.0))
+    return weights
 
 
 def _pick_in_decimals(gaps: Integers, rate: float, source: NoiseSource, drawn: int) -> int:
