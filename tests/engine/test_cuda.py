@@ -11,6 +11,7 @@ if DEVICE == "cpu":
     os.environ["TRITON_INTERPRET"] = "1"
 pytest.importorskip("triton", reason="the GPU engine needs triton: pip install 'dpsparse[cuda]'")
 
+import dpsparse  # noqa: E402
 from dpsparse import DPIHTL, PrivateSparseRegressor, Streamed  # noqa: E402
 from dpsparse.engine import arrays, cuda, cuda_kernels, questions  # noqa: E402
 from dpsparse.engine.fixed_point import WEIGHT_LEVELS, FeatureGrid, weight_levels  # noqa: E402
@@ -199,3 +200,18 @@ def test_fits_and_predictions_agree(model, monkeypatch):
     bad[3, 4] = np.inf
     with pytest.raises(ValueError, match=NOT_FINITE):
         model.fit(Streamed(bad, DEVICE), y)
+
+
+def test_with_a_ledger_what_is_not_finite_is_refunded(tmp_path):
+    for name in ("opendp", "sqlalchemy"):
+        pytest.importorskip(name, reason=f"a ledger needs {name}")
+    ledger = dpsparse.PrivacyLedger(tmp_path / "budget.db")
+    ledger.grant("trial", epsilon=1, delta=1e-6)
+    model = PrivateSparseRegressor(sparsity=2, delta=1e-6, ledger=ledger, dataset="trial")
+    X, y = RNG.normal(size=(300, 4)), RNG.normal(size=300)
+    X[7, 2] = np.nan
+    with pytest.raises(ValueError, match=NOT_FINITE):
+        model.fit(Streamed(X, DEVICE), y)
+    assert [event.kind for event in ledger.history()][1:] == ["reserve", "refund"]
+    model.fit(Streamed(np.nan_to_num(X), DEVICE), y)
+    assert [event.kind for event in ledger.history()][-1] == "charge"
