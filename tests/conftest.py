@@ -68,3 +68,21 @@ def pytest_terminal_summary(terminalreporter):
         for name, value in report.user_properties:
             if name == "counted":
                 terminalreporter.write_line(f"{report.nodeid.split('::')[-1]}: {value}")
+
+
+@pytest.fixture(scope="session")
+def _dask_cluster():
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def dask_client(_dask_cluster):
+    """The current client of two workers, processes of one thread each."""
+    from distributed import Client
+
+    with Client(_dask_cluster) as client:
+        client.wait_for_workers(2)
+        yield client

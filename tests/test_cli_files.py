@@ -128,7 +128,7 @@ def test_an_out_that_cannot_be_written_is_refused_before_anything_is_spent(folde
 
 
 def test_ctrl_c_leaves_no_partial_file(folder, capsys, monkeypatch):
-    def interrupted(*_):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(PrivateSparseRegressor, "fit", interrupted)

@@ -17,6 +17,7 @@ _HOME = {
     "DPSLR": "estimators.iht",
     "LedgerError": "privacy.ledger_events",
     "NotPrivateWarning": "privacy.noise",
+    "OnDisk": "engine.on_disk",
     "PrivacyLedger": "privacy.ledger",
     "PrivacyRecord": "privacy.record",
     "PrivateSparseRegressor": "estimators.sparse_regressor",

@@ -80,9 +80,10 @@ def test_same_seed_same_bits_whatever_blocks_and_storage(make, monkeypatch):
     X, y, _ = make_heavy_tailed(700, 20, 3, random_state=7)
     X[X < 0.5] = 0
     expected, _ = run(X, y, Huber(1.0), SeededSource(9))
-    monkeypatch.setattr(rows, "BLOCK_CELLS", 1)
+    monkeypatch.setattr(rows, "LEAST_RECORDS", 1)
     for records in (1, 33, 2**20):
-        monkeypatch.setattr(rows, "BLOCK_RECORDS", records)
+        monkeypatch.setattr(rows, "MOST_RECORDS", records)
+        monkeypatch.setattr(rows, "BLOCK_BYTES", 64 * records)
         found, _ = run(make(X), y, Huber(1.0), SeededSource(9))
         np.testing.assert_array_equal(found.coef, expected.coef)
 

@@ -1,4 +1,6 @@
+import subprocess
 import sys
+import textwrap
 
 import numpy as np
 import pytest
@@ -49,8 +51,9 @@ def passes(request, monkeypatch):
 @pytest.mark.parametrize("grid", [FeatureGrid(2.5), FeatureGrid(0.7, CENTER, SCALE), FeatureGrid(1.5, 0.3, 2.0)])
 @pytest.mark.parametrize("records", [1, 9, 2**15])
 def test_every_storage_blocking_and_thread_gives_the_same_integers(dtype, grid, records, passes, monkeypatch):
-    monkeypatch.setattr(engine, "BLOCK_RECORDS", records)
-    monkeypatch.setattr(engine, "BLOCK_CELLS", 1)
+    monkeypatch.setattr(engine, "LEAST_RECORDS", 1)
+    monkeypatch.setattr(engine, "MOST_RECORDS", records)
+    monkeypatch.setattr(engine, "BLOCK_BYTES", 64 * records)
     X, y = sample(dtype)
     weights = weight_levels(y, 1.0)
     expected = in_python_integers(X, weights, grid)
@@ -65,7 +68,7 @@ def test_every_storage_blocking_and_thread_gives_the_same_integers(dtype, grid, 
             with threads(count):
                 rows = rows_of(stored, weights)
                 found = rows.ask(lambda block: block.weighted_sums(grid, block.y))
-                prepared = rows.reading(grid).ask(lambda records: records.levels.weighted_sums(records.y))
+                prepared = rows.prepared(grid).weighted_sums(weights)
             assert found.dtype == prepared.dtype == np.int64
             assert found.tolist() == expected
             assert prepared.tolist() == expected
@@ -181,6 +184,19 @@ def test_a_machine_without_numba_has_numpy(monkeypatch):
     monkeypatch.delattr("dpsparse.engine.loops")
     assert kernels.compiled() is None
     kernels.compiled.cache_clear()
+
+
+def test_loops_compile_where_there_is_no_place_for_a_cache():
+    code = """
+        import numba.core.caching as caching
+        caching.CacheImpl._locator_classes = []
+        import numpy as np
+        from dpsparse.engine import kernels
+        sums = np.zeros(3)
+        kernels.compiled().add_rows(np.ones(6), 3, np.ones(2), np.zeros(3), np.full(3, 5.0), sums)
+        assert sums.tolist() == [10, 10, 10] and not kernels.compiled().add_rows._cache.cache_path
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
 
 
 def test_the_grid_is_within_half_a_step():

@@ -59,7 +59,6 @@ def test_gram_sums_are_sums_of_outer_products_of_integers():
 QUESTIONS = (
     (questions.residual_counts, 0.1, [0.7, -1.1], np.linspace(-3, 3, 50)),
     (questions.residual_counts, 0.1, [0.7, -1.1], np.linspace(0, 3, 50), True),
-    (questions.pick_sums, 0.1, [0.7, -1.1], 1.3),
     (questions.product_sums, [0, 1], 1.7),
     (questions.gradient_sums, 0.1, [0.7, -1.1], 0.8, [0, 1], 1.2),
     (questions.gram_sums, [0, 1], 1.2, 1.4),

@@ -4,7 +4,7 @@ import stat
 import pytest
 
 from dpsparse.files.atomic import atomic_file, write_file
-from dpsparse.files.strict import FileError
+from dpsparse.strict import FileError
 
 
 @pytest.mark.parametrize("stop", [ValueError, KeyboardInterrupt, SystemExit])

@@ -4,8 +4,8 @@ import pytest
 
 from dpsparse.files.bounds import Bounds, read_bounds, template
 from dpsparse.files.features import read_features
-from dpsparse.files.strict import FileError
 from dpsparse.files.tables import open_table
+from dpsparse.strict import FileError
 
 NAMES = ["id", "age", "region", "cost"]
 GOOD = """

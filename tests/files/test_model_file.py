@@ -7,7 +7,7 @@ from scipy import sparse
 
 from dpsparse import DPIHTH, AdaHuber, PrivateSparseRegressor, load_model, save_model
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.files.strict import FileError
+from dpsparse.strict import FileError
 
 X, Y, _ = make_heavy_tailed(1_000, 8, 3, random_state=0)
 NAMED = pd.DataFrame(X, columns=list("abcdefgh"))

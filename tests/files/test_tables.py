@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpsparse.files.strict import FileError
 from dpsparse.files.tables import open_table
+from dpsparse.strict import FileError
 
 PEOPLE = pd.DataFrame(
     {
@@ -137,7 +137,7 @@ def test_ten_gigabytes_of_nothing_fail_at_once(tmp_path, kind):
 
 
 def test_files_that_are_not_there_and_endings_that_are_not_read(tmp_path):
-    for name, message in (("a.csv", "does not exist"), ("a.xlsx", "must end in"), ("", "must end in")):
+    for name, message in (("a.csv", "does not exist"), ("a.xlsx", "must end in"), ("", "nor a folder of")):
         with pytest.raises(FileError, match=message):
             open_table(tmp_path / name)
     (tmp_path / "b.csv").mkdir()

@@ -5,6 +5,7 @@ import io
 import json
 import random
 import re
+import shutil
 import tomllib
 import warnings
 from pathlib import Path
@@ -14,6 +15,7 @@ import pandas as pd
 from mutations import mutate
 
 from dpsparse.cli import main
+from dpsparse.files.convert import check_store
 from dpsparse.files.model_file import load_model
 from dpsparse.files.tables import open_table
 from dpsparse.privacy.meter import Meter
@@ -82,11 +84,16 @@ class Fuzzer:
             main(["fit", str(self.folder / data), *map(str, options), "--json", "--out", str(self.folder / name)])
         self._make_ledger()
         self.files = {file.name: file.read_bytes() for file in self.folder.iterdir()}
+        main(["convert", str(self.folder / "good.csv"), str(self.folder / "store"), "--json", *self.store_options()])
 
     def _make_ledger(self):
         path = self.folder / "good.db"
         main(["budget", "grant", str(path), "people", "--epsilon", "50", "--delta", "1e-3"])
         main([*self.fit_arguments("good.csv"), "--ledger", str(path), "--dataset", "people", "--json"])
+
+    def store_options(self):
+        """What `dpsparse convert` is told of a good or a broken table."""
+        return ["--target", "y", "--bounds", str(self.folder / "good.toml")]
 
     def fit_arguments(self, table):
         """A fit of a good or a broken table with good bounds."""
@@ -104,7 +111,8 @@ class Fuzzer:
         after = {file.name for file in self.folder.iterdir()} - before - {"broken.db-journal"}
         fault = self._fault(told, out, code, after, broken, check)
         for name in after:
-            (self.folder / name).unlink()
+            path = self.folder / name
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
         return f"{family.__name__}: {'result' if code == 0 else 'error'}", fault and f"{fault}; {arguments}"
 
     def _call(self, arguments):
@@ -263,4 +271,24 @@ def ledger(fuzzer, rng):
     return path, spend, lambda told: load_model(out) and None
 
 
-FAMILIES = (fit, fit, predict, model, model, bounds, template, arguments, ledger)
+def convert(fuzzer, rng):
+    """Convert a broken table."""
+    path, out = fuzzer.broken(rng.choice(("good.csv", "good.csv", "good.parquet", "other.parquet")), rng), "new-store"
+    arguments = ["convert", str(path), str(fuzzer.folder / out), *fuzzer.store_options()]
+    return path, arguments, lambda told: None if check_store(fuzzer.folder / out).complete else "not complete"
+
+
+def store(fuzzer, rng):
+    """Fit on a store with a broken file, or check it."""
+    folder = fuzzer.folder / "broken-store"
+    shutil.copytree(fuzzer.folder / "store", folder, dirs_exist_ok=True)
+    path = rng.choice(sorted(folder.iterdir()))
+    path.write_bytes(mutate(path.read_bytes(), path.suffix[1:], rng, [path.read_bytes()]))
+    if rng.random() < 0.2:
+        return None, ["check", str(folder), "--json"], _is_json
+    out = fuzzer.folder / "out.json"
+    arguments = ["fit", str(folder), "--epsilon", "9", "--sparsity", "2", "--out", str(out)]
+    return None, arguments, lambda told: load_model(out) and None
+
+
+FAMILIES = (fit, fit, predict, model, model, bounds, template, arguments, ledger, convert, store)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpsparse.algorithms.steps import Steps
 from dpsparse.engine.fixed_point import FEATURE_LEVELS, WEIGHT_LEVELS, FeatureGrid
 from dpsparse.engine.questions import loss_sums
 from dpsparse.engine.threads import one_blas_thread
@@ -55,7 +56,9 @@ def step_units(n_records, steps, clip_bound, loss):
 
 @one_blas_thread()
 @np.errstate(all="ignore")
-def private_iht(rows, meter, *, loss, steps, sparsity, clip_bound, radius, calibration, clip_predictions=True):
+def private_iht(
+    rows, meter, *, loss, steps, sparsity, clip_bound, radius, calibration, clip_predictions=True, progress=None
+):
     """Run one step on each of ``len(steps)`` disjoint parts of the rows.
 
     Parameters
@@ -78,6 +81,8 @@ def private_iht(rows, meter, *, loss, steps, sparsity, clip_bound, radius, calib
         How the peeling scale is found.
     clip_predictions : bool
         Whether residuals use clipped features (Algorithm 1) or raw ones (Algorithm 3).
+    progress : callable or None
+        Is given how many steps are done, and how many there are.
 
     Returns
     -------
@@ -89,8 +94,10 @@ def private_iht(rows, meter, *, loss, steps, sparsity, clip_bound, radius, calib
     change = _change(meter.promise.adjacency)
     scale = PEELING_SCALES[calibration](meter.promise, sparsity, change)
     coef, support = np.zeros(rows.n_features), np.empty(0, dtype=np.int64)
+    told = Steps(progress, len(steps))
     for t, unit in enumerate(step_units(rows.n_records, steps, clip_bound, loss)):
-        vector = rows.part(t, len(steps)).ask(loss_sums, grid, loss, coef, support, clip_predictions)
+        with told.next():
+            vector = rows.part(t, len(steps)).ask(loss_sums, grid, loss, coef, support, clip_predictions)
         vector[support] += _whole(coef[support] / unit)
         peeled = peel(meter, vector, sparsity=sparsity, sensitivity=change, scale=scale, name=f"step {t + 1}", part=t)
         coef, support = np.zeros(rows.n_features), peeled.support

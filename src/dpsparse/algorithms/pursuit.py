@@ -14,6 +14,7 @@ from scipy.special import ndtri
 
 from dpsparse.algorithms.least_squares import Gradient, clean_gram, combine, row_clip
 from dpsparse.algorithms.schedule import FINAL_GRADIENTS, INTERCEPTS, POSITIONS, SIZES, median_is_safe, schedule_for
+from dpsparse.algorithms.steps import Steps
 from dpsparse.engine import questions
 from dpsparse.engine.fixed_point import FEATURE_LEVELS, WEIGHT_LEVELS, FeatureGrid
 from dpsparse.engine.support import GRAM_LEVELS, VECTOR_LEVELS
@@ -81,6 +82,8 @@ class Pursuit:
         Whether to fit an intercept.
     look : bool
         Whether to raise ValueError, with a constant text, if a feature is not finite.
+    progress : callable or None
+        Is given how many steps are done, a fraction, and how many there are; both depend on public numbers alone.
     """
 
     def __init__(
@@ -95,6 +98,7 @@ class Pursuit:
         response_scale=None,
         fit_intercept=True,
         look=True,
+        progress=None,
     ):
         self.meter, self.sparsity = meter, sparsity
         self.n, self.adjacency = rows.n_records, meter.promise.adjacency
@@ -111,7 +115,10 @@ class Pursuit:
         self.center, self.first_scale = response_center, response_scale
         self.constants = int(fit_intercept)
         grid = FeatureGrid(self.schedule.clip_bound, center, scale)
-        self.reading = rows.reading(grid, constant=fit_intercept, look=look)
+        # Opening, a sum and a column for each pick, and the rest.
+        self._steps = Steps(progress, 2 + 2 * len(self.schedule.picks))
+        with self._steps.next() as tell:
+            self.reading = rows.reading(grid, constant=fit_intercept, look=look, tell=tell)
         self.features = []
         self.effects, self.gradients = np.zeros(self.constants), []
         self.kept = np.arange(self.constants)
@@ -132,8 +139,9 @@ class Pursuit:
         self.settle_response()
         for _ in self.schedule.picks:
             self.grow()
-        self.refine()
-        return self.finish()
+        with self._steps.next():
+            self.refine()
+            return self.finish()
 
     def settle_response(self):
         """Centre and scale of the response, public or released."""
@@ -168,7 +176,8 @@ class Pursuit:
 
     def _pick(self, k):
         bound = PICK_TAU * self.residual_scale
-        sums = self.reading.ask(questions.pick_sums, self.center, self.effects, bound)
+        with self._steps.next() as tell:
+            sums = self.reading.scores(self.center, self.effects, bound, tell)
         change = sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, self.adjacency)
         picked_before = sorted(self.features)
         others = np.empty(len(sums) - len(picked_before), dtype=np.int64)
@@ -180,7 +189,8 @@ class Pursuit:
         for feature in picked_before:
             picked += picked >= feature
         self.features.append(int(picked))
-        self.reading.add(int(picked))
+        with self._steps.next() as tell:
+            self.reading.add(int(picked), tell)
         self.effects = np.append(self.effects, 0.0)
 
     def _gram_row(self, name):

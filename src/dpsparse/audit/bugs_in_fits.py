@@ -2,7 +2,7 @@
 
 from dpsparse.algorithms import iht, pursuit
 from dpsparse.audit.mutation import Mutation
-from dpsparse.engine import fixed_point, reading, rows, support
+from dpsparse.engine import fixed_point, reading, rows, sources, support
 from dpsparse.estimators import _validation
 
 PURSUITS, LOOPS = "replay of pursuits", "replay of loops"
@@ -47,7 +47,12 @@ TERMS = (
     Mutation(
         "integer overflow at large n",
         "terms",
-        {rows.DenseRows.weighted_sums: [("sums.astype(np.int64)", "sums.astype(np.int64).astype(np.int32)")]},
+        {rows.feature_sums: [("sums.astype(np.int64)", "sums.astype(np.int64).astype(np.int32)")]},
+    ),
+    Mutation(
+        "threads that add up the same rows",
+        "terms",
+        {sources.slices: [("min(first + step, start + size)", "min(first + step + 1, start + size)")]},
     ),
     Mutation(
         "sums beyond 2^53 accepted",

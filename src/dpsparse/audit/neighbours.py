@@ -6,6 +6,7 @@ change depends on the others.
 """
 
 import math
+import tempfile
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -135,7 +136,15 @@ STORAGES = {
     "CSR, duplicates and explicit zeros": _csr_with_duplicates,
     "float32": lambda X: _as_float32(X),
     "CSR float32": lambda X: sparse.csr_matrix(_as_float32(X)),
+    "memory map": lambda X: _mapped(X),
 }
+
+
+def _mapped(X):
+    with tempfile.TemporaryFile() as file:
+        mapped = np.memmap(file, dtype=X.dtype, mode="w+", shape=X.shape)
+        mapped[:] = X
+        return mapped
 
 
 def _as_float32(X):

@@ -4,6 +4,8 @@ Every function of the engines that makes terms is run on a table and on each of 
 agree to the last bit. Sums are compared with Python's unbounded integers, in every storage, blocking and order of rows.
 """
 
+import itertools
+
 import numpy as np
 from scipy import sparse
 
@@ -11,6 +13,7 @@ from dpsparse.audit.finding import Finding
 from dpsparse.audit.neighbours import CLIP, N_FEATURES, pairs
 from dpsparse.audit.patching import replaced
 from dpsparse.datasets import make_heavy_tailed
+from dpsparse.engine import kernels
 from dpsparse.engine import rows as engine
 from dpsparse.engine.fixed_point import (
     EXACT_BELOW,
@@ -88,27 +91,34 @@ def _one_at_a_time():
     return _finding("records one at a time", "the same bits as in a table, all integers within bounds", True)
 
 
+@np.errstate(all="ignore")
 def _exact_sums():
-    table = _tables()[0]
-    X = np.where(np.abs(table[:, 1:]) < 0.5, 0.0, table[:, 1:])
-    weights = weight_levels(table[:, 0], 1.0)
-    backwards = np.arange(len(X))[::-1]
-    for grid in GRIDS:
+    for table, grid in itertools.product(_tables(), GRIDS):
+        X = np.where(np.abs(table[:, 1:]) < 0.5, 0.0, table[:, 1:])
+        weights = weight_levels(table[:, 0], 1.0)
         levels = grid.levels(X.copy()).astype(int).astype(object)
         exact = (levels * weights.astype(int).astype(object)[:, None]).sum(axis=0).tolist()
-        for storage in (np.ascontiguousarray, np.asfortranarray, sparse.csr_matrix):
-            for order in (slice(None), backwards):
-                for records in (7, 37, 2**18):
-                    with replaced(engine, BLOCK_RECORDS=records, BLOCK_CELLS=1), threads(2):
-                        found = _sums(rows_of(storage(X[order]), weights[order].copy()), grid)
-                    if any(sums.tolist() != exact for sums in found):
-                        return _finding("sums over rows", "storage, blocks or order change a sum", False)
-    return _finding("sums over rows", "the same integers in every storage, blocking and order of rows", True)
+        orders = (slice(None), np.arange(len(X))[::-1])
+        for storage, order, records, compiled in itertools.product(
+            (np.ascontiguousarray, np.asfortranarray, sparse.csr_matrix), orders, (7, 37, 2**18), (True, False)
+        ):
+            found = _sums_in_blocks(storage(X[order]), weights[order].copy(), grid, records, compiled)
+            if any(sums.tolist() != exact for sums in found):
+                return _finding("sums over rows", "storage, blocks, order or compiled loops change a sum", False)
+    return _finding("sums over rows", "the same integers in every storage, blocking and order, compiled or not", True)
+
+
+def _sums_in_blocks(X, weights, grid, records, compiled):
+    """`_sums` over blocks of so many records in two threads, by compiled loops or by NumPy."""
+    passes = kernels.compiled if compiled else lambda: None
+    sizes = {"LEAST_RECORDS": 1, "MOST_RECORDS": records, "BLOCK_BYTES": 64 * records}
+    with replaced(engine, **sizes), replaced(kernels, compiled=passes), threads(2):
+        return _sums(rows_of(X, weights), grid)
 
 
 def _sums(rows, grid):
     """Sums over blocks of rows whose responses are weight levels: of features, and of levels kept."""
-    of_levels = rows.reading(grid, look=False).ask(lambda records: records.levels.weighted_sums(records.y))
+    of_levels = rows.reading(grid, look=False)._levels.weighted_sums(rows.y)
     return [rows.ask(lambda block: block.weighted_sums(grid, block.y)), of_levels]
 
 

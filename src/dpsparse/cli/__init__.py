@@ -8,6 +8,7 @@ from dpsparse import __version__
 from dpsparse.cli.audit import audit
 from dpsparse.cli.budget import budget
 from dpsparse.cli.compare import compare
+from dpsparse.cli.convert import check, convert
 from dpsparse.cli.demo import demo
 from dpsparse.cli.files import bounds, fit, inspect, predict, report
 from dpsparse.cli.plan import plan
@@ -23,7 +24,7 @@ def cli(context, verbose):
     context.obj = {"verbose": verbose}
 
 
-for command in (fit, bounds, predict, inspect, report, plan, compare, budget, audit, demo, reproduce):
+for command in (fit, bounds, convert, check, predict, inspect, report, plan, compare, budget, audit, demo, reproduce):
     cli.add_command(command)
 
 

@@ -53,7 +53,7 @@ def _explained(data, ledger, not_finite):
 
 @click.command(short_help="Fit privately on a table.")
 @click.argument("data", type=click.Path())
-@click.option("--target", required=True, help="The column to explain; its number, from 0, in an npy file.")
+@click.option("--target", help="The column to explain; its number, from 0, in an npy file. A store knows its own.")
 @click.option("--epsilon", type=float, required=True, help="The promise to each person; smaller is more private.")
 @click.option("--sparsity", type=_Sparsity(), default=5, show_default=True, help="Features to pick, or 'auto'.")
 @click.option("--delta", type=float, help="The promise's slack; n**-1.1 unless given.")
@@ -65,52 +65,47 @@ def _explained(data, ledger, not_finite):
 @click.option("--report", type=click.Path(), help="Where a report goes, as HTML; see `dpsparse report`.")
 @AS_JSON
 def fit(data, target, epsilon, sparsity, delta, bounds, records_per_person, ledger, dataset, out, report, as_json):
-    """Fit privately on DATA (.csv, .parquet or .npy): which few columns matter, and by how much.
+    """Fit privately on DATA (.csv, .parquet, .npy or a store): which few columns matter, and by how much.
+
+    A store is what `dpsparse convert` writes.
 
     The whole of epsilon is spent. Each further fit on the same people adds to it: --ledger keeps count, and refuses
     what would exceed the budget granted.
     """
     from dpsparse import PrivateSparseRegressor
     from dpsparse.cli import show
+    from dpsparse.cli.progress import share_bar
+    from dpsparse.engine.store import is_store
     from dpsparse.estimators._validation import NOT_FINITE
-    from dpsparse.files.bounds import Bounds, read_bounds
-    from dpsparse.files.features import read_features
-    from dpsparse.files.model import linear_model
+    from dpsparse.files.inputs import open_input
     from dpsparse.files.model_file import as_dict, write_model
-    from dpsparse.files.tables import open_table
     from dpsparse.report.fit import fit_page
 
-    known = Bounds() if bounds is None else read_bounds(bounds)
-    table = open_table(data)
-    table.require([target])
-    features = known.features(table.names, target)
-    notes = []
-    if bounds is None:
-        notes.append(
-            "no --bounds: every column is taken as publicly standardised (centre 0, scale 1); "
-            f"if they are not, effects are lost, so start with: dpsparse bounds init {data}"
-        )
+    if target is None and not is_store(data):
+        raise click.MissingParameter(param_hint="'--target'", param_type="option")
+    given = open_input(data, target, bounds)
+    notes = list(given.notes)
     inputs = [data] if bounds is None else [data, bounds]
     # Opened before anything is spent: a model that cannot be saved is not fitted, and none that was paid for is lost.
     with (
         _writing(out, *inputs, replace=False) as stream,
         _writing(report, *inputs, *([] if out is None else [out])) as report_stream,
     ):
-        X, y = read_features(table, features, target)
-        with _collected(notes), _explained(data, ledger, NOT_FINITE):
+        X, y = given.read()
+        with _collected(notes), _explained(data, ledger, NOT_FINITE), share_bar() as progress:
             estimator = PrivateSparseRegressor(
                 sparsity=sparsity,
                 epsilon=epsilon,
                 delta=delta,
-                feature_center=[feature.center for feature in features],
-                feature_scale=[feature.scale for feature in features],
-                response_center=known.response_center,
-                response_scale=known.response_scale,
+                feature_center=given.units[0],
+                feature_scale=given.units[1],
+                response_center=given.origin.response_center,
+                response_scale=given.origin.response_scale,
                 records_per_person=records_per_person,
                 ledger=ledger,
                 dataset=dataset,
-            ).fit(X, y)
-        model = linear_model(estimator, features, target)
+            ).fit(X, y, progress=progress)
+        model = given.model(estimator)
         # Shown first: should the disk fill up now, what was paid for is not lost.
         if as_json:
             show.as_json({**as_dict(model), "notes": notes, "out": out, "report": report})

@@ -31,6 +31,16 @@ def fit(model, data, notes):
     _effects(console, model)
 
 
+def store(folder, manifest, notes):
+    """Print what a store holds."""
+    console = _console()
+    n, d = manifest.shape
+    files = f"{len(manifest.chunks):,} file{'s' * (len(manifest.chunks) > 1)}"
+    _say(console, "Store", f"{folder}: {n:,} records, {d:,} features in {manifest.dtype.name}, {files} of features")
+    for note in notes:
+        _say(console, "Note", note)
+
+
 def saved(out, report):
     """Print where the model and the report went."""
     if out is None:

@@ -209,9 +209,9 @@ class CudaRows(Rows):
         """All rows at once: the card has threads of its own."""
         return [slice(None)]
 
-    def reading(self, grid, *, constant=False, look=True):
+    def reading(self, grid, *, constant=False, look=True, tell=None):
         """The rows as a pursuit reads them; see `Rows.reading`."""
-        return CudaReading(self, grid, constant, look)
+        return CudaReading(self, grid, constant, self.prepared(grid, look))
 
     def require_finite(self):
         """Raise ValueError with a constant text unless all features are finite."""
@@ -241,10 +241,10 @@ class CudaRows(Rows):
 class CudaReading(Reading):
     """A pursuit's reading of rows on a GPU: each question is a kernel of its own."""
 
-    def _open(self, y, levels):
-        self._terms = Terms(y, levels)
+    def _open(self, y):
+        self._terms = Terms(y, self._levels)
 
-    def add(self, feature):
+    def add(self, feature, tell=None):
         """Read one more feature."""
         self._terms.add(self._rows.column(feature), *self._grid.center_and_scale(feature))
 
@@ -254,6 +254,10 @@ class CudaReading(Reading):
     def ask(self, question, *public):
         """The sum over records that a question asks for, given public numbers."""
         return self._terms.answer(question, *public)
+
+    def scores(self, center, effects, bound, tell=None):
+        """The answer to `questions.pick_sums`."""
+        return self._terms.pick_sums(center, effects, bound)
 
 
 class CudaLevels:

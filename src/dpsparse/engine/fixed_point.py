@@ -52,6 +52,10 @@ class FeatureGrid:
         """What one level stands for, in units of `scale`."""
         return self.clip_bound / FEATURE_LEVELS
 
+    def of(self, columns):
+        """The grid of some of the columns."""
+        return FeatureGrid(self.clip_bound, *self.center_and_scale(columns))
+
     def levels(self, values, columns=slice(None)):
         """Integer levels of an array, in its own float dtype. `columns` says which features its columns are."""
         return rounded(values, *self.center_and_rate(values.dtype, columns))

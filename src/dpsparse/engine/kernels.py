@@ -14,7 +14,7 @@ def compiled():
     try:
         from dpsparse.engine import loops
     except Exception:
-        # Beside a missing numba: one that does not fit this NumPy, or finds no place for its cache.
+        # Beside a missing numba: one that does not fit this NumPy or this machine.
         return None
     return loops
 

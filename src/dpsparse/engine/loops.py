@@ -14,8 +14,15 @@ from numba import njit
 # 256 terms of at most 127 * 2^16 stay below 2^31, so that many rows may be added in 32 bits before they are spilled.
 ROWS_IN_32_BITS = 256
 
-_kernel = njit(cache=True, nogil=True)
 _inline = njit(inline="always")
+
+
+def _kernel(loop):
+    try:
+        return njit(cache=True, nogil=True)(loop)
+    except RuntimeError:
+        # There is no place for a cache: neither beside the package nor in the user's home.
+        return njit(nogil=True)(loop)
 
 
 @_inline

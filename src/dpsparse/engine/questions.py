@@ -17,9 +17,14 @@ def residual_counts(records, center, effects, thresholds, sizes=False):
     return support.counts_at_most(abs(residuals) if sizes else residuals, thresholds)
 
 
+def pick_weights(records, center, effects, bound):
+    """Levels of the residuals, cut at `bound`: one for each record, and no sum."""
+    return weight_levels(records.residuals(center, effects), bound)
+
+
 def pick_sums(records, center, effects, bound):
-    """For each feature the sum of its levels times the residuals' levels, cut at `bound`."""
-    return records.levels.weighted_sums(weight_levels(records.residuals(center, effects), bound))
+    """For each feature the sum of its levels times the residuals' levels."""
+    return records.levels.weighted_sums(pick_weights(records, center, effects, bound))
 
 
 def product_sums(records, positions, bound):
@@ -49,3 +54,8 @@ def loss_sums(rows, grid, loss, coef, features, clip_predictions):
     """For each feature the sum of its levels times the levels of psi of the residuals; here of `Rows`."""
     residuals = rows.residuals(coef, features, grid.clipped if clip_predictions else grid.units)
     return rows.weighted_sums(grid, weight_levels(loss.psi(residuals), loss.bound))
+
+
+def blocks_not_finite(rows):
+    """1 if a feature of these `Rows` is not finite, 0 otherwise."""
+    return rows.count_not_finite()

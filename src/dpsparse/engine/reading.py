@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpsparse.engine.arrays import module_of
+from dpsparse.engine.questions import pick_weights
 from dpsparse.engine.support import bounded
 from dpsparse.engine.threads import in_threads
 
@@ -41,7 +42,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Records:
-    """Some records: responses, levels of all features, columns of the chosen ones in the order of choosing."""
+    """Some records: responses, levels of all features (None where they are elsewhere), columns of the chosen ones."""
 
     y: np.ndarray
     levels: object
@@ -49,7 +50,8 @@ class Records:
 
     def take(self, rows):
         """Some of these records."""
-        return Records(self.y[rows], self.levels.take(rows), tuple(column.take(rows) for column in self.columns))
+        levels = None if self.levels is None else self.levels.take(rows)
+        return Records(self.y[rows], levels, tuple(column.take(rows) for column in self.columns))
 
     def bounded(self, positions):
         """The columns at some positions, as one array with NaN as 0 and values cut."""
@@ -67,21 +69,21 @@ class Records:
 class Reading:
     """One pursuit's reading of rows; see `Rows.reading`."""
 
-    def __init__(self, rows, grid, constant, look):
-        self._rows, self._grid = rows, grid
+    def __init__(self, rows, grid, constant, levels):
+        self._rows, self._grid, self._levels = rows, grid, levels
         self.n_records, self.n_features = rows.n_records, rows.n_features
-        self._open(rows.y, rows.prepared(grid, look))
+        self._open(rows.y)
         if constant:
             self._append(self._ones())
 
-    def _open(self, y, levels):
-        self._records = Records(y, levels, ())
+    def _open(self, y):
+        self._records = Records(y, None, ())
 
     def _ones(self):
         return module_of(self._rows.y).ones_like(self._rows.y)
 
-    def add(self, feature):
-        """Read one more feature."""
+    def add(self, feature, tell=None):
+        """Read one more feature; `tell` is given the share that is done, by those that take long."""
         self._append(self._grid.units(self._rows.column(feature), feature))
 
     def _append(self, column):
@@ -90,7 +92,15 @@ class Reading:
 
     def ask(self, question, *public):
         """The sum over records that a question asks for, given public numbers."""
+        return total(self._answers(question, *public))
+
+    def _answers(self, question, *public):
         blocks = self._rows.blocks()
         if len(blocks) < 2:
-            return question(self._records, *public)
-        return total(in_threads(lambda block: question(self._records.take(block), *public), blocks))
+            return [question(self._records, *public)]
+        return in_threads(lambda block: question(self._records.take(block), *public), blocks)
+
+    def scores(self, center, effects, bound, tell=None):
+        """The answer to `questions.pick_sums`: weights of records, then a pass over levels in their own order."""
+        weights = np.concatenate(list(self._answers(pick_weights, center, effects, bound)))
+        return self._levels.weighted_sums(weights, tell)

@@ -11,19 +11,30 @@ from scipy import sparse
 from dpsparse.engine import kernels
 from dpsparse.engine.fixed_point import check_exact
 from dpsparse.engine.gpu import gpu_rows_of, is_on_gpu
+from dpsparse.engine.on_disk import OnDisk
+from dpsparse.engine.questions import blocks_not_finite
 from dpsparse.engine.reading import Reading, total
+from dpsparse.engine.sources import ALL, slices
 from dpsparse.engine.threads import in_threads, n_threads
 
 NOT_FINITE = "Input contains NaN or infinity; the data must be finite: drop such records or fill in public constants"
 
-# Records and cells read at a time: small enough for the cache, large enough to hide Python's overhead.
-BLOCK_RECORDS, BLOCK_CELLS = 2**15, 2**17
+# Records worked on at a time: few enough for the cache, enough to hide Python's overhead.
+LEAST_RECORDS, MOST_RECORDS = 2**11, 2**15
+# What a thread reads at a time, so that one that is held up is overtaken; an eighth of it is worth a thread.
+BLOCK_BYTES = 2**25
 
 
 def rows_of(X, y):
-    """The rows of a dense or CSR matrix, or of one on a GPU, and their responses, as the engine for that storage."""
+    """The rows of a dense or CSR matrix, or of one on a GPU, a disk or a cluster, with y, as the engine for it."""
     if is_on_gpu(X):
         return gpu_rows_of(X, y)
+    if isinstance(X, OnDisk):
+        from dpsparse.engine.disk import DiskRows
+
+        return DiskRows(X.source, y)
+    if hasattr(X, "rows_with"):
+        return X.rows_with(y)
     if sparse.issparse(X):
         return SparseRows(X.data, X.indices, X.indptr[:-1], X.indptr[1:], X.shape[1], y)
     return DenseRows(X, y)
@@ -50,11 +61,9 @@ class Rows:
         return self.take(slice(index, None, of))
 
     def blocks(self):
-        """Slices that divide the rows among threads, each of a size that a cache can hold."""
-        n = self.n_records
-        least = -(-BLOCK_CELLS // self.n_features)
-        size = max(1, min(BLOCK_RECORDS, max(least, -(-n // n_threads()))))
-        return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+        """Slices that divide the records among threads, for what is computed of a few columns."""
+        share = -(-self.n_records // n_threads())
+        return slices(self.n_records, min(MOST_RECORDS, max(LEAST_RECORDS, share)))
 
     def ask(self, question, *public):
         """The sum over records that a question asks for, given public numbers."""
@@ -63,7 +72,7 @@ class Rows:
             return question(self, *public)
         return total(in_threads(lambda block: question(self.take(block), *public), blocks))
 
-    def reading(self, grid, *, constant=False, look=True):
+    def reading(self, grid, *, constant=False, look=True, tell=None):
         """The rows as a pursuit reads them.
 
         Raises ValueError, with a constant text, if a feature is not finite.
@@ -76,12 +85,14 @@ class Rows:
             Whether the columns start with the constant 1.
         look : bool
             False to accept features that are not finite.
+        tell : callable or None
+            Is given the share that is done, by those that take long.
         """
-        return Reading(self, grid, constant, look)
+        return Reading(self, grid, constant, self.prepared(grid, look))
 
     def require_finite(self):
         """Raise ValueError with a constant text unless all features are finite."""
-        if self.ask(type(self).count_not_finite):
+        if self.ask(blocks_not_finite):
             raise ValueError(NOT_FINITE)
 
     def residuals(self, coef, support, features):
@@ -120,42 +131,87 @@ class DenseRows(Rows):
         """Raw values of a feature."""
         return self.X[:, j]
 
+    def ask(self, question, *public):
+        """The sum over records that a question asks for; the sums over an array that runs along columns divide it."""
+        return question(self, *public) if kernels.by_columns(self.X) else super().ask(question, *public)
+
     def prepared(self, grid, look=True):
         """The rows as levels in int8, a byte a cell, for several sums on the same grid."""
-        out = np.empty(self.X.shape, dtype=np.int8, order="F" if kernels.by_columns(self.X) else "C")
-        bad = list(in_threads(lambda rows: _round(self.X[rows], grid, out[rows]), self.blocks()))
+        out = empty_levels(self.X)
+        blocks = blocks_of(self.X)
+        bad = list(in_threads(lambda block: round_features(self.X[block], grid.of(block[1]), out[block]), blocks))
         if look and any(bad):
             raise ValueError(NOT_FINITE)
         return DenseLevels(out)
 
     def count_not_finite(self):
-        """Blocks of features of which some are not finite."""
-        # The sum is finite where all are, unless it overflows: then each is looked at.
-        with np.errstate(all="ignore"):
-            return int(not np.isfinite(self.X.sum()) and not np.isfinite(self.X).all())
+        """1 if a feature is not finite, 0 otherwise."""
+        return not_finite(self.X)
 
     def weighted_sums(self, grid, weights):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
-        sums = np.zeros(self.n_features)
-        public = _public(grid, self.X.dtype, self.n_features)
-        weights = np.ascontiguousarray(weights, dtype=self.X.dtype)
-        if kernels.by_columns(self.X):
-            kernels.run("add_columns", *kernels.in_line(self.X.T), weights, *public, sums)
-        else:
-            kernels.run("add_rows", *kernels.in_line(self.X), weights, *public, sums)
+        return feature_sums(self.X, grid, weights)
+
+
+def not_finite(X):
+    """1 if a cell of an array is not finite, 0 otherwise."""
+    # The sum is finite where all cells are, unless it overflows: then each is looked at.
+    with np.errstate(all="ignore"):
+        return int(not np.isfinite(X.sum()) and not np.isfinite(X).all())
+
+
+def blocks_of(table):
+    """Pairs of slices that divide an array among threads, along its memory."""
+    n, d = table.shape
+    if kernels.by_columns(table):
+        return [(ALL, columns) for columns in slices(d, _block(d, n * table.itemsize))]
+    return [(rows, ALL) for rows in slices(n, _block(n, d * table.itemsize))]
+
+
+def _block(count, size):
+    """How many of `count` rows or columns of a size make a block."""
+    share = -(-count // n_threads())
+    return min(max(share, BLOCK_BYTES // 8 // size), max(1, BLOCK_BYTES // size))
+
+
+def feature_sums(X, grid, weights):
+    """Sums over the rows of an array of weight level times feature level, as int64."""
+    weights = np.ascontiguousarray(weights, dtype=X.dtype)
+
+    def add(block):
+        rows, columns = block
+        cells = X[block]
+        sums = np.zeros(cells.shape[1])
+        name, table = ("add_columns", cells.T) if kernels.by_columns(X) else ("add_rows", cells)
+        public = _public(grid.of(columns), X.dtype, cells.shape[1])
+        kernels.run(name, *kernels.in_line(table), weights[rows], *public, sums)
         return sums.astype(np.int64)
 
-
-def _public(grid, dtype, n_features):
-    return [np.ascontiguousarray(np.broadcast_to(each, n_features)) for each in grid.center_and_rate(dtype)]
+    return _sums_of_blocks(add, X)
 
 
-def _round(X, grid, out):
-    """Write the levels of X; returns whether something is not finite."""
+def _sums_of_blocks(add, table):
+    sums, blocks = np.zeros(table.shape[1], dtype=np.int64), blocks_of(table)
+    for (_, columns), found in zip(blocks, in_threads(add, blocks), strict=True):
+        sums[columns] += found
+    return sums
+
+
+def empty_levels(X):
+    """Room for the levels of an array, in its memory order."""
+    return np.empty(X.shape, dtype=np.int8, order="F" if kernels.by_columns(X) else "C")
+
+
+def round_features(X, grid, out):
+    """Write the levels of an array; returns whether a cell is not finite."""
     public = _public(grid, X.dtype, X.shape[1])
     if kernels.by_columns(X):
         return kernels.run("round_columns", *kernels.in_line(X.T), len(X), *public, *kernels.in_line(out.T))
     return kernels.run("round_rows", *kernels.in_line(X), len(X), *public, *kernels.in_line(out))
+
+
+def _public(grid, dtype, n_features):
+    return [np.ascontiguousarray(np.broadcast_to(each, n_features)) for each in grid.center_and_rate(dtype)]
 
 
 class DenseLevels:
@@ -168,15 +224,19 @@ class DenseLevels:
         """The levels of some rows."""
         return DenseLevels(self._levels[rows])
 
-    def weighted_sums(self, weights):
+    def weighted_sums(self, weights, tell=None):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
-        sums = np.zeros(self._levels.shape[1], dtype=np.int64)
         weights = np.ascontiguousarray(weights, dtype=np.int32)
-        if kernels.by_columns(self._levels):
-            kernels.run("add_level_columns", *kernels.in_line(self._levels.T), weights, sums)
-        else:
-            kernels.run("add_level_rows", *kernels.in_line(self._levels), weights, sums)
-        return sums
+
+        def add(block):
+            cells = self._levels[block]
+            sums = np.zeros(cells.shape[1], dtype=np.int64)
+            by_columns = kernels.by_columns(self._levels)
+            name, table = ("add_level_columns", cells.T) if by_columns else ("add_level_rows", cells)
+            kernels.run(name, *kernels.in_line(table), weights[block[0]], sums)
+            return sums
+
+        return _sums_of_blocks(add, self._levels)
 
 
 class SparseRows(Rows):
@@ -216,8 +276,7 @@ class SparseRows(Rows):
         out = np.empty(len(self.data), dtype=np.int16)
         public = _public(grid, self.data.dtype, self.n_features)
         at_zero = grid_at_zero(grid, self.data.dtype, self.n_features)
-        size = max(BLOCK_CELLS, -(-len(out) // n_threads()))
-        parts = [slice(start, start + size) for start in range(0, len(out), size)]
+        parts = slices(len(out), _block(len(out), self.data.itemsize))
 
         def round_part(part):
             return kernels.run("round_stored", self.data[part], self.indices[part], *public, at_zero, out[part])
@@ -258,9 +317,16 @@ class SparseLevels:
         """The levels of some rows."""
         return SparseLevels(self._levels, self._indices, self._starts[rows], self._stops[rows], self._at_zero)
 
-    def weighted_sums(self, weights):
+    def weighted_sums(self, weights, tell=None):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
         weights = np.ascontiguousarray(weights, dtype=np.int32)
-        sums = self._at_zero * weights.sum(dtype=np.int64)
-        kernels.run("add_stored", self._levels, self._indices, self._starts, self._stops, weights, sums)
-        return sums
+
+        def add(rows):
+            sums = np.zeros(len(self._at_zero), dtype=np.int64)
+            places = (self._indices, self._starts[rows], self._stops[rows])
+            kernels.run("add_stored", self._levels, *places, weights[rows], sums)
+            return sums
+
+        # Each thread has sums of its own, which may be many: one block for each.
+        rows = slices(len(weights), max(LEAST_RECORDS, -(-len(weights) // n_threads())))
+        return sum(in_threads(add, rows), start=self._at_zero * weights.sum(dtype=np.int64))

@@ -1,7 +1,7 @@
 """Effects of a fitted private estimator, for tables, reports and notebooks: releases only."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -48,6 +48,11 @@ class Effect:
         if self.interval is None:
             return "-"
         return "yes" if self.clear else "no" if self.centred else "no, centre off"
+
+    def per(self, scale):
+        """The effect for a step that is smaller by a scale."""
+        numbers = {name: getattr(self, name) for name in ("coef", "estimate", "standard_error")}
+        return replace(self, **{name: value and value / scale for name, value in numbers.items()})
 
     def row(self):
         """Name, effect, interval and verdict, as text."""

@@ -3,6 +3,7 @@
 from dpsparse.algorithms.iht import PEELING_SCALES, iht_commitment, private_iht, step_units
 from dpsparse.algorithms.theory import default_clip_bound, default_n_iter, step_sizes
 from dpsparse.engine.rows import rows_of
+from dpsparse.estimators._dask_input import opened
 from dpsparse.estimators._private import PrivateLinearRegressor, as_dtype
 from dpsparse.estimators._validation import cap_sparsity, check_choice, check_count, check_number
 from dpsparse.privacy.selection import paper_scale_is_sound
@@ -59,7 +60,7 @@ _COMMON = """
     -----
     There is no `sample_weight`: a weight multiplies a record's influence, and with it the sensitivity. The method
     takes features as publicly scaled to about unit size; it standardises nothing, since that would read the data.
-    Data frames, integers and CSC matrices are converted to floats once; arrays and CSR are never copied.
+    Data frames and CSC matrices are converted to floats once; arrays and CSR are never copied.
 """
 
 
@@ -110,15 +111,18 @@ class PaperMethod(PrivateLinearRegressor):
         self.ledger = ledger
         self.dataset = dataset
 
-    def fit(self, X, y):
+    def fit(self, X, y, *, progress=None):
         """Fit privately. The whole promise is spent; it is charged before each release.
 
         Parameters
         ----------
-        X : array-like, sparse matrix, torch CUDA tensor, CuPy array or `Streamed` of shape (n_samples, n_features)
-            Finite features.
+        X : array-like, sparse matrix or other table of shape (n_samples, n_features)
+            Finite features: also a memory map, a Zarr array or `OnDisk`, of which each step reads all, and a torch
+            CUDA tensor, a CuPy array or `Streamed`, which are read by a GPU; and a dask array or data frame.
         y : array-like of shape (n_samples,)
-            Finite responses.
+            Finite responses; where X is dask's also a dask array or series.
+        progress : callable or None, default=None
+            Called with the steps done and their number.
 
         Returns
         -------
@@ -126,6 +130,7 @@ class PaperMethod(PrivateLinearRegressor):
             The fitted estimator.
         """
         self._check_parameters()
+        X = opened(X)
         n, d = self._public_shape(X, y)
         sparsity = int(min(self.sparsity, d))
         n_iter = min(default_n_iter(n), n) if self.n_iter is None else int(self.n_iter)
@@ -149,6 +154,7 @@ class PaperMethod(PrivateLinearRegressor):
             rows = rows_of(X, self._response(y))
             if self._must_look():
                 rows.require_finite()
+        self._forget()
         result = private_iht(
             rows,
             meter,
@@ -159,6 +165,7 @@ class PaperMethod(PrivateLinearRegressor):
             radius=radius,
             calibration=self.calibration,
             clip_predictions=self._clip_predictions,
+            progress=progress,
         )
         self.coef_ = as_dtype(result.coef, X.dtype)
         self.intercept_ = 0.0

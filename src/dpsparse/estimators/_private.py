@@ -9,16 +9,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from dpsparse.engine.gpu import is_on_gpu
+from dpsparse.estimators._dask_input import predict_lazily
 from dpsparse.estimators._effects import notebook_html
-from dpsparse.estimators._gpu_input import predict_on_gpu, validate_anywhere
+from dpsparse.estimators._input import is_elsewhere, predict_elsewhere, validate_anywhere
 from dpsparse.estimators._spending import reserved
-from dpsparse.estimators._validation import check_count, table_shape
+from dpsparse.estimators._validation import check_count, is_dask, table_shape
 from dpsparse.privacy.budget import Promise, check_adjacency, check_delta, check_epsilon
 from dpsparse.privacy.meter import Meter
 from dpsparse.privacy.noise import NotPrivateWarning, SecureSource, SeededSource
 
 MIN_ROWS = 2
+_OF_THE_INPUT = ("n_features_in_", "feature_names_in_")
 
 
 def as_dtype(coef, dtype):
@@ -75,6 +76,11 @@ class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
         """Whether features that are not finite are to be refused."""
         return not get_config()["assume_finite"]
 
+    def _forget(self):
+        """Drop the results of an earlier fit: a fit that is interrupted leaves none."""
+        for name in [name for name in vars(self) if name.endswith("_") and name not in _OF_THE_INPUT]:
+            delattr(self, name)
+
     def _reserved(self, meter, commitment_for):
         """Commit and reserve; the block under it validates the data and warns, and its failure alone is refunded."""
         about = {"estimator": type(self).__name__, "n_records": meter.n_records}
@@ -127,18 +133,21 @@ class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or GPU array of shape (n_samples, n_features)
+        X : array-like, sparse matrix, GPU array, dask array or data frame of shape (n_samples, n_features)
             The caller's own records.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            Predictions.
+            Predictions; a dask array, not computed yet, where X is dask's.
         """
         check_is_fitted(self)
+        if is_dask(X):
+            return predict_lazily(self, X)
+        elsewhere = is_elsewhere(X)
         X, _ = validate_anywhere(self, X, reset=False)
-        if is_on_gpu(X):
-            return predict_on_gpu(X, self.coef_, self.intercept_)
+        if elsewhere:
+            return predict_elsewhere(X, self.coef_, self.intercept_)
         with np.errstate(all="ignore"):
             return safe_sparse_dot(X, self.coef_) + self.intercept_
 

@@ -9,6 +9,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import validate_data
 
 from dpsparse.engine.gpu import is_on_gpu
+from dpsparse.engine.on_disk import OnDisk
 from dpsparse.engine.rows import NOT_FINITE
 
 NOT_NUMBERS = "every entry, as float()'s argument must be a string or a real number; encode other objects first"
@@ -51,6 +52,8 @@ def validate_table(estimator, X, y=None, *, reset, min_samples=1, look=True):
     """
     if is_on_gpu(X):
         raise TypeError(f"{type(estimator).__name__} reads X in host memory; pass X.cpu().numpy()")
+    if isinstance(X, OnDisk) or is_dask(X):
+        raise TypeError(f"{type(estimator).__name__} reads X in memory; pass an array, a data frame or a sparse matrix")
     X = _check_shape(X)
     options = {
         "reset": reset,
@@ -89,6 +92,11 @@ def validate_table(estimator, X, y=None, *, reset, min_samples=1, look=True):
             y = np.asarray(y, dtype=np.float64)
         check_finite(y)
     return X, y
+
+
+def is_dask(values):
+    """Whether this is an array, a data frame or a series of dask's."""
+    return type(values).__module__.partition(".")[0] == "dask"
 
 
 def table_shape(X):

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from dpsparse.algorithms.pursuit import Pursuit
 from dpsparse.algorithms.schedule import schedule_for
 from dpsparse.engine.rows import rows_of
+from dpsparse.estimators._dask_input import opened
 from dpsparse.estimators._private import PrivateLinearRegressor, as_dtype
 from dpsparse.estimators._public_units import public_units
 from dpsparse.estimators._validation import cap_sparsity, check_count, check_number
@@ -128,15 +129,19 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         self.ledger = ledger
         self.dataset = dataset
 
-    def fit(self, X, y):
+    def fit(self, X, y, *, progress=None):
         """Fit privately. The whole promise is spent; each release is charged before it is made.
 
         Parameters
         ----------
-        X : array-like, sparse matrix, torch CUDA tensor, CuPy array or `Streamed` of shape (n_samples, n_features)
-            Finite features.
+        X : array-like, sparse matrix or other table of shape (n_samples, n_features)
+            Finite features: also a memory map, a Zarr array or `OnDisk`, which are read piece by piece, and a torch
+            CUDA tensor, a CuPy array or `Streamed`, which are read by a GPU; and a dask array or data frame.
         y : array-like of shape (n_samples,)
-            Finite responses.
+            Finite responses; where X is dask's also a dask array or series.
+        progress : callable or None, default=None
+            Called with the steps done, a fraction, and their number. A fit that it interrupts leaves no result, and
+            what was charged stays charged.
 
         Returns
         -------
@@ -144,6 +149,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             The fitted estimator.
         """
         self._check_parameters()
+        X = opened(X)
         n, d = self._public_shape(X, y)
         sparsity = self._picks(d)
         meter = self._open_meter(n)
@@ -164,7 +170,9 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
                 response_scale=self.response_scale,
                 fit_intercept=bool(self.fit_intercept),
                 look=self._must_look(),
+                progress=progress,
             )
+        self._forget()
         found = pursuit.run()
         self._publish(found, X.dtype, center, scale, self.sparsity == "auto")
         self.privacy_ = meter.record()
@@ -194,13 +202,14 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         height = stats.norm.isf(0.025 / d)
         clear = (np.abs(found.effects) > height * found.standard_errors) & found.centred & found.scale_known
         kept = clear if auto else np.ones_like(clear)
-        coef, errors = np.zeros(d, dtype), np.full(d, np.nan)
+        coef, effects, errors = np.zeros(d, dtype), np.full(d, np.nan), np.full(d, np.nan)
         chosen, shrunk = found.support[kept], (found.shrunk_effects / scale)[kept]
         coef[chosen] = as_dtype(shrunk, dtype)
+        effects[chosen] = (found.effects / scale)[kept]
         errors[chosen] = (found.standard_errors / scale)[kept]
         self.coef_ = coef
         self.coef_se_ = errors
-        self._effects = (found.effects / scale)[kept]
+        self._effects = effects
         self._off_centre = set(found.support[~found.centred].tolist())
         self._scale_known = found.scale_known
         self.clear_ = np.zeros(d, dtype=bool)
@@ -228,9 +237,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         if not 0 < level < 1:
             raise ValueError(f"level={level!r} must lie strictly between 0 and 1; 0.9 is common")
         reach = stats.norm.ppf((1 + level) / 2) * self.coef_se_
-        effects = np.full_like(reach, np.nan)
-        effects[self.support_] = self._effects
-        return np.column_stack([effects - reach, effects + reach])
+        return np.column_stack([self._effects - reach, self._effects + reach])
 
     def summary(self):
         """The promise and the effects as text."""

@@ -38,6 +38,7 @@ from dpsparse.algorithms.schedule import SIZES, median_share
 from dpsparse.engine import regrets, support
 from dpsparse.engine.fixed_point import WEIGHT_LEVELS
 from dpsparse.engine.rows import rows_of
+from dpsparse.estimators._input import is_elsewhere
 from dpsparse.estimators._public_units import public_units
 from dpsparse.estimators._spending import reserved
 from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
@@ -114,6 +115,9 @@ def tune(candidates, X, y):
     (8, True, True)
     """
     models = [clone(candidate) for candidate in _checked(candidates)]
+    X = np.asarray(X) if isinstance(X, np.memmap) else X
+    if is_elsewhere(X):
+        raise TypeError("tune reads X in memory; pass an array, a data frame or a sparse matrix")
     lead = clone(models[0])
     n, d = lead._public_shape(X, y)
     if n < 2 * HELD_OUT_EVERY:

@@ -5,7 +5,7 @@ import secrets
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from dpsparse.files.strict import FileError
+from dpsparse.strict import FileError
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 
 from dpsparse.estimators._public_units import scale_from_bounds
 from dpsparse.files.features import Feature, one_hot
-from dpsparse.files.strict import FileError, quoted, read_toml
+from dpsparse.strict import FileError, quoted, read_toml
 
 UNFILLED = "?"
 

@@ -66,15 +66,37 @@ def read_features(table, features, target=None):
     y : ndarray or None
         The responses.
     """
+    numbers, categories = _columns(features)
+    matrix, codes = table.read(_with_target(numbers, target), categories)
+    return _encoded(matrix, codes, features, target)
+
+
+def feature_blocks(table, features, target, start=0):
+    """What `read_features` gives, a block of rows at a time, from row `start` on."""
+    numbers, categories = _columns(features)
+    for matrix, codes in table.blocks(_with_target(numbers, target), categories, start):
+        yield _encoded(matrix, codes, features, target)
+
+
+def _columns(features):
+    """The columns of numbers, and those of text with their categories."""
     numbers = [feature.column for feature in features if feature.category is None]
     categories = {}
     for feature in features:
         if feature.category is not None:
             categories.setdefault(feature.column, []).append(feature.category)
-    matrix, codes = table.read([*numbers, *([] if target is None else [target])], categories)
-    X, y = matrix[:, : len(numbers)], None if target is None else matrix[:, -1]
-    if not categories:
+    return numbers, categories
+
+
+def _with_target(numbers, target):
+    return [*numbers, *([] if target is None else [target])]
+
+
+def _encoded(matrix, codes, features, target):
+    X, y = (matrix, None) if target is None else (matrix[:, :-1], matrix[:, -1])
+    if not codes:
         return X, y
+    _, categories = _columns(features)
     numeric = iter(X.T)
     encoded = np.empty((len(X), len(features)), order="F")
     for place, feature in enumerate(features):
@@ -84,3 +106,21 @@ def read_features(table, features, target=None):
             code = categories[feature.column].index(feature.category)
             encoded[:, place] = codes[feature.column] == code
     return encoded, y
+
+
+def read_feature(fields):
+    """The feature that `dataclasses.asdict` wrote in one of our files.
+
+    Parameters
+    ----------
+    fields : Fields
+        The table of the file.
+    """
+    found = Feature(
+        column=fields.text("column"),
+        center=fields.number("center"),
+        scale=fields.number("scale", above=0),
+        category=fields.text("category", None),
+    )
+    fields.finish()
+    return found

@@ -1,6 +1,6 @@
 """A released linear model: the effects, the public numbers they rest on, the privacy record."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -10,8 +10,8 @@ from dpsparse.estimators._effects import Effect, effects_of, finite_or_none
 from dpsparse.estimators._public_units import public_units
 from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
 from dpsparse.files.features import Feature, read_features
-from dpsparse.files.strict import FileError
 from dpsparse.privacy.record import PrivacyRecord
+from dpsparse.strict import FileError
 
 
 @dataclass(frozen=True)
@@ -125,6 +125,20 @@ def linear_model(estimator, features=None, target="y"):
         response_scale_known=bool(getattr(estimator, "_scale_known", True)),
         privacy=estimator.privacy_,
     )
+
+
+def in_raw_units(model):
+    """A model whose effects are for a step of 1 in public units, as one for a step of 1 of the columns themselves.
+
+    Parameters
+    ----------
+    model : LinearModel
+        Fitted on (x - center) / scale of its features.
+    """
+    units = {feature.name: feature for feature in model.features}
+    effects = tuple(effect.per(units[effect.feature].scale) for effect in model.effects)
+    shift = sum(effect.coef * units[effect.feature].center for effect in effects)
+    return replace(model, effects=effects, intercept=model.intercept - shift)
 
 
 def _features_of(estimator):

@@ -6,10 +6,10 @@ from dataclasses import asdict
 from dpsparse import __version__
 from dpsparse.estimators._effects import Effect
 from dpsparse.files.atomic import atomic_file
-from dpsparse.files.features import Feature
+from dpsparse.files.features import read_feature
 from dpsparse.files.model import LinearModel, linear_model
 from dpsparse.files.records import read_record
-from dpsparse.files.strict import FileError, read_json
+from dpsparse.strict import FileError, read_json
 
 FORMAT, VERSION = "dpsparse-model", 1
 
@@ -83,7 +83,7 @@ def load_model(path):
     if fields.count("version") != VERSION:
         raise FileError(f"{path} has another version than {VERSION}; read it with a newer dpsparse")
     fields.text("made_by")
-    features = tuple(_feature(row) for row in fields.tables("features"))
+    features = tuple(read_feature(row) for row in fields.tables("features"))
     names = {feature.name for feature in features}
     effects = tuple(_effect(row, names) for row in fields.tables("effects"))
     if not features or len(names) < len(features) or len({effect.feature for effect in effects}) < len(effects):
@@ -100,17 +100,6 @@ def load_model(path):
     )
     fields.finish()
     return model
-
-
-def _feature(fields):
-    found = Feature(
-        column=fields.text("column"),
-        center=fields.number("center"),
-        scale=fields.number("scale", above=0),
-        category=fields.text("category", None),
-    )
-    fields.finish()
-    return found
 
 
 def _effect(fields, names):

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from dpsparse.files.atomic import atomic_file
-from dpsparse.files.strict import FileError
+from dpsparse.strict import FileError
 
 _KINDS = (".png", ".pdf", ".svg")
 

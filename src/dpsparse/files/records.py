@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from dpsparse.files.strict import FileError
 from dpsparse.privacy.budget import ADJACENCIES, Promise
 from dpsparse.privacy.record import PrivacyRecord, Release
+from dpsparse.strict import FileError
 
 _KINDS = ("pick", "gaussian", "laplace")
 # Larger numbers belong to no fit, and their squares might overflow.

@@ -74,7 +74,7 @@ class Fields:
 
     Examples
     --------
-    >>> from dpsparse.files.strict import Fields
+    >>> from dpsparse.strict import Fields
     >>> fields = Fields({"low": 0, "high": 2.5}, "bounds.toml: columns.age")
     >>> fields.number("low"), fields.number("high")
     (0.0, 2.5)

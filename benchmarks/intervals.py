@@ -1,6 +1,6 @@
 """Coverage of the 90 % intervals of `PrivateSparseRegressor` for correctly picked features.
 
-Run ``python benchmarks/coverage.py``: tasks B, C and G, 200 seeds each from 2000 on.
+Run ``python benchmarks/intervals.py``: tasks B, C and G, 200 seeds each from 2000 on.
 """
 
 import warnings

@@ -1,0 +1,212 @@
+"""Tables in memory: passes, whole fits, extra memory, scaling, threads, and a table of a genome's size."""
+
+from unittest import mock
+
+import numpy as np
+from speed_harness import AnonymousMemory, exponent, fresh, in_floors, in_turn, read, record
+from speed_tables import features, fit, response, sparse_features, warm_up
+
+from dpsparse import DPIHTH
+from dpsparse.algorithms.theory import default_clip_bound
+from dpsparse.engine import kernels, questions
+from dpsparse.engine.fixed_point import FeatureGrid
+from dpsparse.engine.rows import rows_of
+from dpsparse.engine.threads import threads
+from dpsparse.losses import Huber
+
+TALL, WIDE = (20_000, 5_000), (2_000, 25_000)
+KINDS = [(dtype, order) for dtype in ("float64", "float32") for order in "CF"]
+PASS_TARGET = 1.25
+# Floor reads of X that a fit with five features may take beside ALLOWANCE seconds.
+FIT_TARGETS, ALLOWANCE = {"float64": 3.5, "float32": 4.2}, 0.1
+MEGABYTE = 1e6
+
+
+def _name(X, order=""):
+    return f"{X.dtype.name} {order} {X.shape[0]:,} x {X.shape[1]:,}".replace("  ", " ")
+
+
+def gradient_pass(X, sparsity):
+    """One step of the paper's loop: residuals from the support's columns, psi, sums over all columns."""
+    rows, support = rows_of(X, response(X)), range(sparsity)
+    coef = np.zeros(X.shape[1])
+    coef[:sparsity] = 0.1
+    grid, loss = FeatureGrid(default_clip_bound(X.shape[1])), Huber(1.0)
+    return lambda: rows.ask(questions.loss_sums, grid, loss, coef, support, True)
+
+
+def kernel_section(scale=1):
+    """Passes over X, in reads of X."""
+    for shape in (TALL, WIDE):
+        for dtype, order in KINDS:
+            X = features(shape[0] // scale, shape[1], dtype, order)
+            for sparsity in (5, 20):
+                floors, times = in_turn(lambda: read(X), gradient_pass(X, sparsity))  # noqa: B023
+                yield in_floors(f"gradient pass, {_name(X, order)}, s = {sparsity}", floors, times, at_most=PASS_TARGET)
+            yield from _levels(X, order)
+            with mock.patch.object(kernels, "compiled", return_value=None):
+                floors, times = in_turn(lambda: read(X), gradient_pass(X, 5))  # noqa: B023
+            yield in_floors(f"gradient pass without numba, {_name(X, order)}, s = 5", floors, times)
+    X = sparse_features(TALL[0] // scale, 50 * TALL[1], 2_000)
+    rows = rows_of(X, response(X))
+    reading = rows.reading(FeatureGrid(4.0))
+    works = {
+        "gradient pass, s = 5": gradient_pass(X, 5),
+        "levels": lambda: rows.prepared(FeatureGrid(4.0)),
+        "sweep of levels": lambda: reading.scores(0.0, [], 1.0),
+    }
+    for work, call in works.items():
+        floors, times = in_turn(lambda: read(X.data, X.indices), call)
+        yield in_floors(f"{work}, CSR {_name(X)}, {X.nnz / 1e6:.0f} M stored", floors, times)
+
+
+def _levels(X, order):
+    grid, y = FeatureGrid(4.0), response(X)
+    rows = rows_of(X, y)
+    floors, times = in_turn(lambda: read(X), lambda: rows.prepared(grid))
+    yield in_floors(f"levels in int8, {_name(X, order)}", floors, times)
+    reading = rows.reading(grid)
+    for feature in range(5):
+        reading.add(feature)
+    floors, times = in_turn(lambda: read(X), lambda: reading.scores(0.0, [0.1] * 5, 1.0))
+    yield in_floors(f"sweep of int8 levels, {_name(X, order)}", floors, times)
+
+
+def paper_fit(X, y):
+    """The paper's private method at its defaults."""
+    return DPIHTH().fit(X, y)
+
+
+def fit_section(scale=1):
+    """Whole private fits with five features, the noise from the secure source."""
+    for dtype, order in KINDS:
+        X = features(TALL[0] // scale, TALL[1], dtype, order)
+        y = response(X)
+        floors, times, paper = in_turn(lambda: read(X), lambda: fit(X, y), lambda: paper_fit(X, y))  # noqa: B023
+        name = _name(X, order)
+        yield in_floors(
+            f"fit less {ALLOWANCE} s, {name}", floors, times, allowance=ALLOWANCE, at_most=FIT_TARGETS[dtype]
+        )
+        yield in_floors(f"DPIHTH less {ALLOWANCE} s, {name}", floors, paper, allowance=ALLOWANCE)
+
+
+def extra_memory(n, d, dtype, order, method):
+    """Bytes that a fit takes beside X; for a fresh process."""
+    warm_up(dtype, order, method)
+    X = features(n, d, dtype, order)
+    y = response(X)
+    with AnonymousMemory() as memory:
+        method(X, y)
+    return memory.extra
+
+
+def memory_section(scale=1):
+    """Anonymous memory beside X, for which n d bytes and 50 MB are allowed."""
+    n, d = TALL[0] // scale, TALL[1]
+    for method in (fit, paper_fit):
+        for dtype, order in KINDS:
+            extra = fresh(extra_memory, n, d, dtype, order, method) / MEGABYTE
+            name = f"{method.__name__.replace('_', ' ')}, {dtype} {order} {n:,} x {d:,}"
+            yield record(f"extra memory, {name}", extra, "MB", at_most=n * d / MEGABYTE + 50)
+
+
+def _table_at(line, n, d):
+    """The first cells of a line as a table of any shape: no size costs memory of its own."""
+    X = line[: n * d].reshape(n, d)
+    return X, response(X)
+
+
+def _times(calls):
+    """Median times, the calls taken in turns."""
+    return np.median(in_turn(*calls, repeats=7), axis=1)
+
+
+def scaling_section(scale=1):
+    """How time grows. What a fit of a table of the same other side but almost no cells takes is subtracted."""
+    n, d = 160_000 // scale, 5_000
+    line = features(n, d, "float32").ravel()
+    for side, sizes, shape_of in (
+        ("n", [n // 8, n // 4, n // 2, n], lambda size: (size, d)),
+        ("d", [d // 2, d, 2 * d, 4 * d], lambda size: (n // 4, size)),
+    ):
+        tables = [_table_at(line, *shape_of(size)) for size in (10, *sizes)]
+        fixed, *times = _times([lambda table=table: fit(*table) for table in tables])
+        yield record(
+            f"exponent of {side}, {_grid(sizes, shape_of)}", exponent(sizes, times, fixed), "exponent",
+            at_least=0.9, at_most=1.1, sizes=sizes, seconds=times, fixed_seconds=fixed,
+        )  # fmt: skip
+    X, y = _table_at(line, n // 8, d)
+    sizes = [5, 10, 20, 40]
+    times = _times([lambda s=s: fit(X, y, s) for s in sizes])
+    yield record(
+        f"exponent of s, {n // 8:,} x {d:,}, s = 5 to 40", exponent(sizes, times), "exponent",
+        sizes=sizes, seconds=list(times),
+    )  # fmt: skip
+
+
+def _grid(sizes, shape_of):
+    first, last = shape_of(sizes[0]), shape_of(sizes[-1])
+    return f"{first[0]:,} x {first[1]:,} to {last[0]:,} x {last[1]:,}"
+
+
+def thread_section(scale=1):
+    """Passes and fits with 1, 2 and 4 threads, in reads of X by all cores."""
+    for dtype in FIT_TARGETS:
+        X = features(TALL[0] // scale, TALL[1], dtype)
+        y = response(X)
+        for work, call in {"gradient pass, s = 5": gradient_pass(X, 5), "fit": lambda: fit(X, y)}.items():  # noqa: B023
+            calls = [_with_threads(count, call) for count in (1, 2, 4)]
+            floors, *times = in_turn(lambda: read(X), *calls)  # noqa: B023
+            for count, each in zip((1, 2, 4), times, strict=True):
+                faster = float(np.median(times[0] / each))
+                name = f"{work}, {count} thread{'s' * (count > 1)}, {_name(X, 'C')}"
+                yield in_floors(name, floors, each, threads=count, times_as_fast_as_one=faster)
+
+
+def _with_threads(count, call):
+    def run():
+        with threads(count):
+            call()
+
+    return run
+
+
+def genome_tables(n, d, stored):
+    """Fits of sparse tables in turns: bytes of each X, extra bytes, floors and times; for a fresh process."""
+    warm = sparse_features(2_000, 10_000, 10)
+    fit(warm, response(warm))
+    tables = [sparse_features(n, d, each) for each in stored]
+    sizes, extras, works = [], [], []
+    for X in tables:
+        y = response(X)
+        with AnonymousMemory() as memory:
+            fit(X, y)
+        sizes.append(X.data.nbytes + X.indices.nbytes)
+        extras.append(memory.extra)
+        works += [lambda X=X: read(X.data, X.indices), lambda X=X, y=y: fit(X, y)]
+    times = in_turn(*works, repeats=7)
+    return sizes, extras, times[::2], times[1::2]
+
+
+def genome_section(scale=1):
+    """100,000 records of a million features, 0.1 % of them stored, and the same with a quarter of the cells."""
+    n, d, stored = 100_000 // scale, 1_000_000, (250, 1_000)
+    sizes, extras, floors, times = fresh(genome_tables, n, d, stored)
+    for k, each in enumerate(stored):
+        name = f"CSR {n:,} x {d:,}, {n * each / 1e6:.0f} M stored"
+        yield in_floors(f"fit, {name}", floors[k], times[k])
+        yield record(f"extra memory, {name}", extras[k] / MEGABYTE, "MB", table_megabytes=sizes[k] / MEGABYTE)
+    medians = np.median(times, axis=1)
+    yield record("exponent of time in stored cells", exponent(stored, medians), "exponent", at_most=1.1)
+    yield record("exponent of memory in stored cells", exponent(stored, extras), "exponent", at_most=1.1)
+
+
+def quick_section(scale=1):
+    """A few ratios in seconds, for a look at every change."""
+    for dtype in FIT_TARGETS:
+        X = features(8_000 // scale, TALL[1], dtype)
+        y = response(X)
+        works = {"gradient pass, s = 5": gradient_pass(X, 5), "fit": lambda: fit(X, y)}  # noqa: B023
+        for work, call in works.items():
+            floors, times = in_turn(lambda: read(X), call, repeats=15)  # noqa: B023
+            yield in_floors(f"{work}, {_name(X, 'C')}", floors, times)

@@ -1,0 +1,281 @@
+"""Write a table once as a store: features in public units, in pieces, checksummed, resumable.
+
+Nothing is released: a store holds the records and is to be guarded like them.
+"""
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dpsparse import __version__
+from dpsparse.engine.store import FORMAT, MANIFEST, VERSION, Chunk, chunk_files, is_store, read_manifest
+from dpsparse.estimators._public_units import public_units
+from dpsparse.files.atomic import atomic_file, write_file
+from dpsparse.files.features import Feature, feature_blocks, read_feature
+from dpsparse.strict import LARGEST, FileError
+
+# The features of a chunk: large enough for a disk, small enough for a few to lie in memory.
+CHUNK_BYTES = 2**26
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a store's columns come from, and what is publicly known of them.
+
+    Parameters
+    ----------
+    target : str
+        The column of responses.
+    features : tuple of Feature
+        The columns of the store: what they are in the table, the centres and scales that were applied.
+    response_center, response_scale : float or None
+        Publicly known, or None.
+    source : str
+        A fingerprint of the table.
+    """
+
+    target: str
+    features: tuple[Feature, ...]
+    response_center: float | None
+    response_scale: float | None
+    source: str
+
+
+def origin_of(table, bounds, target):
+    """What will be written for a table.
+
+    Parameters
+    ----------
+    table : Table
+        The file.
+    bounds : Bounds
+        What is publicly known of its columns.
+    target : str
+        The column of responses.
+    """
+    table.require([target])
+    features = tuple(bounds.features(table.names, target))
+    return Origin(target, features, bounds.response_center, bounds.response_scale, table.fingerprint())
+
+
+def read_origin(manifest, where):
+    """The origin that a store's manifest tells, every entry checked."""
+    fields = manifest.table
+    found = Origin(
+        target=fields.text("target"),
+        features=tuple(read_feature(row) for row in fields.tables("features")),
+        response_center=fields.number("response_center", None),
+        response_scale=fields.number("response_scale", None, above=0),
+        source=fields.text("source"),
+    )
+    fields.finish()
+    if [feature.name for feature in found.features] != manifest.names:
+        raise FileError(f"{Path(where) / MANIFEST}: 'names' and 'features' differ; the file was changed")
+    return found
+
+
+def _chunk_rows(origin, dtype):
+    return max(1, CHUNK_BYTES // (len(origin.features) * np.dtype(dtype).itemsize))
+
+
+def count_chunks(table, origin, dtype):
+    """The number of chunks of a store, or None where only reading the table would tell."""
+    n = table.n_records()
+    return None if n is None else -(-n // _chunk_rows(origin, dtype))
+
+
+def convert(table, origin, folder, dtype="float32", progress=None):
+    """Write a table as a store, or go on where an earlier call was stopped.
+
+    Parameters
+    ----------
+    table : Table
+        The file.
+    origin : Origin
+        What to write.
+    folder : str or path
+        The store: made if it is not there.
+    dtype : {"float32", "float64"}
+        Of the features.
+    progress : callable or None
+        Called with a few words before each chunk is checked or written.
+
+    Returns
+    -------
+    Manifest
+        What was written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from dpsparse import OnDisk
+    >>> from dpsparse.files.bounds import Bounds
+    >>> from dpsparse.files.convert import convert, origin_of
+    >>> from dpsparse.files.tables import open_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(Path(folder) / "ages.npy", [[30.0, 7.0], [62.0, 9.0]])
+    ...     table = open_table(Path(folder) / "ages.npy")
+    ...     origin = origin_of(table, Bounds(columns={"0": (50.0, 8.0)}), target="1")
+    ...     _ = convert(table, origin, Path(folder) / "store")
+    ...     store = OnDisk(Path(folder) / "store")
+    ...     print(store["0"], store.response)
+    [-2.5  1.5] [7. 9.]
+    """
+    folder, tell = Path(folder), progress or (lambda words: None)
+    units = public_units(
+        [feature.center for feature in origin.features], [feature.scale for feature in origin.features], origin.features
+    )
+    rows, (chunks, complete) = _chunk_rows(origin, dtype), _begun(folder, origin, dtype, tell)
+    if complete:
+        return read_manifest(folder)
+    start = sum(chunk.rows for chunk in chunks)
+    for X, y in _chunks(feature_blocks(table, origin.features, origin.target, start), rows, dtype, *units):
+        names = chunk_files(len(chunks))
+        tell(f"writing {names[0]}")
+        if not chunks:
+            # First of all, so that the folder is known for a store whatever happens next.
+            _make(folder)
+            _write_manifest(folder, origin, dtype, chunks, complete=False)
+        files = {name: _saved(folder / name, part) for name, part in zip(names, (X, y), strict=True)}
+        chunks.append(Chunk(len(y), files))
+        _write_manifest(folder, origin, dtype, chunks, complete=False)
+    if not chunks:
+        raise FileError(f"{table.path} holds no records")
+    if table.fingerprint() != origin.source:
+        raise FileError(f"{table.path} changed while it was read; remove {folder} and convert again")
+    _write_manifest(folder, origin, dtype, chunks, complete=True)
+    return read_manifest(folder)
+
+
+def _begun(folder, origin, dtype, tell):
+    """The chunks that are there, whole and in order, of the same source with the same options; whether they are all."""
+    if not is_store(folder):
+        if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+            raise FileError(f"{folder} is there and is neither empty nor a store of dpsparse; choose another folder")
+        return [], False
+    manifest = read_manifest(folder)
+    begun = read_origin(manifest, folder)
+    if begun != origin or manifest.dtype != dtype:
+        what = "from another file, or the file was changed" if begun.source != origin.source else "with other options"
+        raise FileError(f"{folder} was made {what}; choose another folder, or remove it first")
+    for left in folder.glob(".*.tmp"):
+        left.unlink()
+    whole = []
+    for chunk in manifest.chunks:
+        tell(f"checking {next(iter(chunk.files))}")
+        if damaged(folder, chunk) is not None:
+            return whole, False
+        whole.append(chunk)
+    return whole, manifest.complete
+
+
+def _make(folder):
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot write {folder}: {error.strerror}") from None
+
+
+def damaged(folder, chunk):
+    """The first file of a chunk that is not as it was written, or None."""
+    for name, (size, digest) in chunk.files.items():
+        try:
+            if os.path.getsize(folder / name) != size or _digest(folder / name) != digest:
+                return folder / name
+        except OSError:
+            return folder / name
+    return None
+
+
+def check_store(folder, progress=None):
+    """Compare every file of a store with its checksum.
+
+    Parameters
+    ----------
+    folder : str or path
+        The store.
+    progress : callable or None
+        Called with a few words before each chunk.
+
+    Returns
+    -------
+    Manifest
+        What the store holds.
+    """
+    folder, tell = Path(folder), progress or (lambda words: None)
+    manifest = read_manifest(folder)
+    for chunk in manifest.chunks:
+        tell(f"checking {next(iter(chunk.files))}")
+        found = damaged(folder, chunk)
+        if found is not None:
+            raise FileError(f"{found} is not as it was written; run the same dpsparse convert again, which mends it")
+    return manifest
+
+
+def _chunks(blocks, rows, dtype, center, scale):
+    """Chunks of features in public units and of responses, from blocks of any size; the next one takes its memory."""
+    X, y, filled = np.empty((rows, len(center)), dtype=dtype, order="F"), np.empty(rows), 0
+    for features, responses in blocks:
+        while len(features):
+            taken = slice(filled, min(filled + len(features), rows))
+            count = taken.stop - taken.start
+            X[taken] = in_public_units(features[:count], center, scale, dtype)
+            y[taken] = responses[:count]
+            features, responses, filled = features[count:], responses[count:], taken.stop % rows
+            if not filled:
+                yield X, y
+    if filled:
+        yield np.asfortranarray(X[:filled]), y[:filled]
+
+
+@np.errstate(all="ignore")
+def in_public_units(X, center, scale, dtype):
+    """(X - center) / scale in float64. What is finite stays finite in `dtype`: a fit clips it, and refuses the rest."""
+    largest = np.finfo(dtype).max
+    units = np.subtract(X, center, dtype=np.float64)
+    units /= scale
+    np.clip(units, -float(largest), float(largest), out=units)
+    infinite = np.isinf(X)
+    units[infinite] = X[infinite]
+    return units
+
+
+def _saved(path, array):
+    """Write an .npy file; its size and checksum."""
+    with atomic_file(path) as stream:
+        np.save(stream, array)
+    return os.path.getsize(path), _digest(path)
+
+
+def _digest(path):
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _write_manifest(folder, origin, dtype, chunks, complete):
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "made_by": f"dpsparse {__version__}",
+        "complete": complete,
+        "dtype": dtype,
+        "n_records": sum(chunk.rows for chunk in chunks),
+        "n_features": len(origin.features),
+        "names": [feature.name for feature in origin.features],
+        "table": asdict(origin),
+        "chunks": [
+            {"rows": chunk.rows}
+            | {name: {"bytes": size, "sha256": digest} for name, (size, digest) in chunk.files.items()}
+            for chunk in chunks
+        ],
+    }
+    text = json.dumps(content, indent=1, allow_nan=False) + "\n"
+    if len(text) > LARGEST:
+        raise FileError(f"{folder}: a store cannot list so many features, {len(origin.features):,}; drop some")
+    write_file(folder / MANIFEST, text)

@@ -1,0 +1,71 @@
+import os
+import threading
+import warnings
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from dpsparse.engine.threads import THREADS, in_threads, n_threads, one_blas_thread, threads
+
+
+def test_the_environment_sets_the_number(monkeypatch):
+    monkeypatch.setenv(THREADS, "3")
+    assert n_threads() == 3
+    with threads(5):
+        assert n_threads() == 5
+    monkeypatch.setenv(THREADS, "many")
+    with pytest.raises(ValueError, match="must be a whole number of at least 1"):
+        n_threads()
+
+
+def test_results_come_in_order_from_several_threads():
+    barrier = threading.Barrier(2, timeout=20)
+
+    def work(k):
+        # Nobody gets past unless two threads work at once.
+        barrier.wait()
+        return k, threading.get_ident()
+
+    with threads(2):
+        found = list(in_threads(work, range(6)))
+    assert [k for k, _ in found] == list(range(6))
+    assert len({thread for _, thread in found}) == 2
+
+
+def test_a_thread_uses_no_threads_and_warns_of_nothing():
+    def overflow(_):
+        return n_threads(), np.float64(1e308) * 10
+
+    with threads(2), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert list(in_threads(overflow, range(3))) == [(1, np.inf)] * 3
+
+
+def test_an_error_comes_through():
+    def fail(k):
+        raise ValueError(f"piece {k}")
+
+    with threads(2), pytest.raises(ValueError, match="piece 0"):
+        list(in_threads(fail, range(4)))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_child_has_threads_of_its_own():
+    with threads(2):
+        assert list(in_threads(abs, [-1, -2])) == [1, 2]
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if list(in_threads(abs, [-3, -4])) == [3, 4] else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_blas_is_kept_to_one_thread():
+    def blas():
+        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+    before = blas()
+    with one_blas_thread():
+        assert blas() == {1}
+    assert blas() == before

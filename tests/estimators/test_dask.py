@@ -1,0 +1,190 @@
+"""Fits on dask arrays and data frames: the bits of the fit in memory, on a cluster, and with a worker killed."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpsparse import DPIHTH, DPIHTL, DPSLR, AdaHuber, PrivacyLedger, PrivateSparseRegressor, tune
+from dpsparse.algorithms import iht
+from dpsparse.engine import questions
+from dpsparse.engine.rows import NOT_FINITE
+
+N, D = 3_000, 12
+MODELS = [
+    PrivateSparseRegressor(sparsity=3, random_state=0),
+    DPIHTH(sparsity=3, random_state=0),
+    DPIHTL(sparsity=3, random_state=0),
+    DPSLR(sparsity=3, random_state=0),
+]
+NAMES = [f"x{j}" for j in range(D)]
+
+
+def data(dtype=np.float64):
+    rng = np.random.default_rng(0)
+    X = (4 * rng.standard_normal((N, D))).astype(dtype)
+    return X, X[:, :3].astype(np.float64) @ [2.0, -1.0, 1.0] + rng.standard_t(2, N)
+
+
+def assert_same_fit(model, X, y, lazy, lazy_y):
+    expected = model.fit(X, y).coef_.copy()
+    assert np.count_nonzero(expected)
+    found = model.fit(lazy, lazy_y)
+    np.testing.assert_array_equal(found.coef_, expected)
+    assert found.coef_.dtype == expected.dtype
+    return found
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+class TestEveryEstimator:
+    def test_a_fit_on_a_cluster(self, model, dask_client):
+        X, y = data()
+        uneven, by_columns = da.from_array(X, chunks=((5, 1995, 1000), D)), da.from_array(X, chunks=(700, 5))
+        assert_same_fit(model, X, y, uneven.persist(), y)
+        assert_same_fit(model, X, y, by_columns, da.from_array(y, chunks=450))
+
+    def test_a_fit_in_threads(self, model):
+        X, y = data()
+        assert_same_fit(model, X, y, da.from_array(X, chunks=(700, D)), da.from_array(y, chunks=450))
+
+    def test_a_data_frame(self, model):
+        X, y = data()
+        frame = dd.from_pandas(pd.DataFrame(X, columns=NAMES), npartitions=3)
+        found = assert_same_fit(model, X, y, frame, dd.from_pandas(pd.Series(y), npartitions=2))
+        assert list(found.feature_names_in_) == NAMES
+
+    def test_what_is_not_finite_is_refused_before_anything_is_charged(self, model, tmp_path):
+        ledger = PrivacyLedger(tmp_path / "ledger.db")
+        ledger.grant("people", epsilon=1.0, delta=1e-3)
+        private = type(model)(sparsity=3, epsilon=0.5, delta=1e-4, ledger=ledger, dataset="people")
+        X, y = data()
+        hurt, hurt_y = X.copy(), y.copy()
+        hurt[N - 1, D - 1] = hurt_y[N - 1] = np.inf
+        for bad, bad_y in ((hurt, y), (X, hurt_y)):
+            for response in (bad_y, da.from_array(bad_y, chunks=1000)):
+                with pytest.raises(ValueError, match=f"^{NOT_FINITE}$"):
+                    private.fit(da.from_array(bad, chunks=(1000, D)), response)
+        assert ledger.balance("people").epsilon_spent == 0
+
+
+def fatal_once(question, path):
+    """The question, except that the first worker that is asked it is killed instead."""
+
+    def ask(*arguments):
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return question(*arguments)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    return ask
+
+
+@pytest.mark.parametrize(
+    ("model", "module", "name"), [(MODELS[0], questions, "gradient_sums"), (MODELS[1], iht, "loss_sums")]
+)
+@pytest.mark.parametrize("persisted", [True, False])
+def test_a_worker_killed_in_mid_pass_changes_no_bit(model, module, name, persisted, dask_client, tmp_path, monkeypatch):
+    X, y = data()
+    expected = model.fit(X, y).coef_.copy()
+    lazy = da.from_array(X, chunks=(500, D))
+    before = set(dask_client.nthreads())
+    monkeypatch.setattr(module, name, fatal_once(getattr(module, name), str(tmp_path / "killed")))
+    found = model.fit(lazy.persist() if persisted else lazy, da.from_array(y, chunks=500)).coef_
+    assert (tmp_path / "killed").exists()
+    np.testing.assert_array_equal(found, expected)
+    dask_client.wait_for_workers(2)
+    assert set(dask_client.nthreads()) != before
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.int8, bool])
+def test_dtypes_are_read_as_those_of_an_array_in_memory(dtype):
+    X, y = data(dtype)
+    assert_same_fit(MODELS[0], X, y, da.from_array(X, chunks=(700, D)), y)
+
+
+@pytest.mark.parametrize("dtypes", [["float32"], ["float32", "float64"], ["float32", "int64"], ["int8"], ["Int64"]])
+def test_data_frames_of_any_numbers(dtypes):
+    X, y = data()
+    frame = pd.DataFrame(np.rint(X), columns=NAMES)
+    frame = frame.astype({name: dtypes[j % len(dtypes)] for j, name in enumerate(NAMES)})
+    whole = np.rint(y)
+    lazy_y = dd.from_pandas(pd.Series(whole).astype(dtypes[-1]), npartitions=2)
+    assert_same_fit(MODELS[0], frame, whole.astype(dtypes[-1].lower()), dd.from_pandas(frame, npartitions=4), lazy_y)
+
+
+def test_an_array_from_a_data_frame_has_unknown_chunks():
+    X, y = data()
+    lazy = dd.from_pandas(pd.DataFrame(X).assign(y=y), npartitions=3).to_dask_array()
+    assert np.isnan(lazy.shape[0])
+    assert_same_fit(MODELS[0], X, y, lazy[:, :D], lazy[:, D])
+
+
+def test_predictions_wait_until_they_are_computed():
+    X, y = data()
+    frame = pd.DataFrame(X, columns=NAMES)
+    model = MODELS[0].fit(dd.from_pandas(frame, npartitions=2), y)
+    expected = model.predict(frame)
+    lazy = model.predict(dd.from_pandas(frame, npartitions=3))
+    assert isinstance(lazy, da.Array)
+    np.testing.assert_allclose(lazy.compute(), expected)
+    model = MODELS[0].fit(X, y)
+    lazy = model.predict(da.from_array(X, chunks=(700, 5)))
+    assert lazy.chunks == ((700, 700, 700, 700, 200),)
+    np.testing.assert_allclose(lazy.compute(), model.predict(X))
+    with pytest.raises(ValueError, match=f"^{NOT_FINITE}$"):
+        model.predict(da.full((4, D), np.nan)).compute()
+    with pytest.raises(ValueError, match="is expecting 12 features"):
+        model.predict(da.zeros((4, D + 1)))
+
+
+ROWS = da.zeros((N, D), chunks=(1000, D))
+REFUSED = {
+    "lengths": (ROWS, da.zeros(N - 1), ValueError, "inconsistent numbers of samples"),
+    "lengths, y in memory": (ROWS, np.zeros(N + 1), ValueError, "inconsistent numbers of samples"),
+    "one dimension": (ROWS[:, 0], np.zeros(N), ValueError, "X must be a 2D array"),
+    "y of two": (ROWS, ROWS, ValueError, "y must be a 1D dask array or series"),
+    "no y": (ROWS, None, ValueError, "requires y to be passed"),
+    "objects": (ROWS.astype(object), np.zeros(N), ValueError, "could not be converted to numbers"),
+    "complex numbers": (ROWS.astype(complex), np.zeros(N), ValueError, "Complex data not supported"),
+    "y of text": (ROWS, da.zeros(N).astype(str), ValueError, "could not be converted to numbers"),
+    "no columns": (ROWS[:, :0], np.zeros(N), ValueError, r"0 feature\(s\)"),
+    "no rows": (ROWS[:0], da.zeros(0), ValueError, r"0 sample\(s\)"),
+    "a task": (ROWS.to_delayed()[0, 0], np.zeros(N), TypeError, "pass a dask array or data frame"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_fitted_is_refused_in_one_line(case):
+    X, y, error, text = REFUSED[case]
+    with pytest.raises(error, match=text) as refusal:
+        MODELS[0].fit(X, y)
+    assert "\n" not in str(refusal.value)
+
+
+def test_columns_of_text_are_refused():
+    frame = dd.from_pandas(pd.DataFrame({"a": ["one", "two"] * 50, "b": 1.0}), npartitions=2)
+    with pytest.raises(ValueError, match=r"^Input could not be converted to numbers"):
+        MODELS[0].fit(frame, np.zeros(100))
+
+
+def test_who_reads_in_memory_says_so():
+    X, y = ROWS, np.zeros(N)
+    for read in (lambda: AdaHuber().fit(X, y), lambda: tune(MODELS[:1], X, y)):
+        with pytest.raises(TypeError, match=r"reads X in memory; pass an array"):
+            read()
+
+
+def test_dask_is_not_imported_without_need():
+    code = (
+        "import sys, numpy as np; from dpsparse import DPIHTL; "
+        "DPIHTL(sparsity=1).fit(np.eye(99, 3), np.zeros(99)).predict(np.eye(3)); "
+        "sys.exit('dask' in sys.modules or 'distributed' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-W", "ignore", "-c", code]).returncode == 0

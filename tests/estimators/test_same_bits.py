@@ -1,0 +1,123 @@
+"""One seed, one result: whatever holds the features, however they are divided and whoever adds them up."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import zarr
+from scipy import sparse
+
+from dpsparse import DPIHTH, DPIHTL, DPSLR, OnDisk, PrivateSparseRegressor
+from dpsparse.datasets import make_heavy_tailed
+from dpsparse.engine import disk, kernels, rows, sources
+from dpsparse.engine.memory import available_bytes
+from dpsparse.engine.threads import threads
+
+N, D = 1_501, 37
+MODELS = {
+    "pursuit": lambda: PrivateSparseRegressor(
+        sparsity=3, feature_center=np.linspace(-0.2, 0.2, D), feature_scale=0.9, random_state=1
+    ),
+    "pursuit without intercept": lambda: PrivateSparseRegressor(sparsity=4, fit_intercept=False, random_state=2),
+    "DP-IHT-H": lambda: DPIHTH(sparsity=3, random_state=3),
+    "DP-IHT-L": lambda: DPIHTL(sparsity=3, random_state=3),
+    "DP-SLR": lambda: DPSLR(sparsity=3, random_state=3),
+}
+
+
+def table(dtype):
+    X, y, _ = make_heavy_tailed(N, D, 3, df=2.5, random_state=4)
+    X[np.abs(X) < 0.4] = 0
+    return X.astype(dtype), y
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch):
+    """Many blocks and pieces, of sizes that divide nothing evenly."""
+    monkeypatch.setattr(rows, "LEAST_RECORDS", 333)
+    monkeypatch.setattr(rows, "BLOCK_BYTES", 5_000)
+    monkeypatch.setattr(sources, "PIECE_BYTES", 7_001)
+
+
+@pytest.fixture
+def expected(request):
+    """Coefficients of the plainest fit there is: NumPy, one thread, one block."""
+    X, y = table(request.param[1])
+    with pytest.MonkeyPatch.context() as patch, threads(1):
+        patch.setattr(kernels, "compiled", lambda: None)
+        patch.setattr(rows, "LEAST_RECORDS", 2**15)
+        patch.setattr(rows, "BLOCK_BYTES", 2**30)
+        return MODELS[request.param[0]]().fit(X, y).coef_, *request.param
+
+
+every_model = pytest.mark.parametrize(
+    "expected", [(name, dtype) for name in MODELS for dtype in (np.float32, np.float64)], indirect=True, ids=str
+)
+
+
+def same(expected, X):
+    coef, name, dtype = expected
+    found = MODELS[name]().fit(X, table(dtype)[1]).coef_
+    assert found.dtype == coef.dtype
+    assert found.tobytes() == coef.tobytes()
+    assert np.count_nonzero(found) >= 3
+
+
+@every_model
+@pytest.mark.parametrize("count", [1, 2, 4])
+@pytest.mark.parametrize("compiled", [True, False], ids=["numba", "NumPy"])
+@pytest.mark.parametrize("store", [np.ascontiguousarray, np.asfortranarray, sparse.csr_matrix])
+def test_arrays_and_threads(expected, count, compiled, store, monkeypatch):
+    if not compiled:
+        monkeypatch.setattr(kernels, "compiled", lambda: None)
+    with threads(count):
+        same(expected, store(table(expected[2])[0]))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int64, np.bool_])
+@pytest.mark.parametrize("name", ["pursuit", "DP-IHT-H"])
+def test_integers_are_floats(name, dtype):
+    X = (10 * np.abs(table(np.float64)[0])).astype(np.int8).astype(dtype)
+    y = table(np.float64)[1]
+    found, expected = (MODELS[name]().fit(each, y) for each in (X, X.astype(np.float64)))
+    assert found.coef_.tobytes() == expected.coef_.tobytes()
+    np.testing.assert_allclose(found.predict(X), expected.predict(X.astype(np.float64)))
+
+
+def npy(X, folder, order):
+    np.save(folder / "x.npy", np.asarray(X, order=order))
+    return folder / "x.npy"
+
+
+def parquet(X, folder, files):
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(D)])
+    (folder / "p").mkdir()
+    for k, part in enumerate(np.array_split(np.arange(N), files)):
+        frame.iloc[part].to_parquet(folder / "p" / f"{k:02}.parquet", row_group_size=250)
+    return folder / "p" if files > 1 else folder / "p" / "00.parquet"
+
+
+def zarr_array(X, folder, chunks):
+    array = zarr.create_array(folder / "z.zarr", shape=X.shape, chunks=chunks, dtype=X.dtype)
+    array[:] = X
+    return array
+
+
+ON_DISK = {
+    "memory map": lambda X, folder: np.load(npy(X, folder, "C"), mmap_mode="r"),
+    "Fortran .npy": lambda X, folder: OnDisk(npy(X, folder, "F")),
+    "some columns of a .npy": lambda X, folder: OnDisk(npy(np.hstack([X[:, :5] * 2, X]), folder, "C")).drop(*range(5)),
+    "scattered columns of a .npy": lambda X, folder: OnDisk(npy(np.insert(X, 9, 3.0, axis=1), folder, "C")).drop(9),
+    "Parquet": lambda X, folder: OnDisk(parquet(X, folder, 1)),
+    "a folder of Parquet files": lambda X, folder: OnDisk(str(parquet(X, folder, 3))),
+    "Zarr": lambda X, folder: zarr_array(X, folder, (100, 10)),
+    "a Zarr path": lambda X, folder: OnDisk((zarr_array(X, folder, (2_000, 50)), folder / "z.zarr")[1]),
+}
+
+
+@every_model
+@pytest.mark.parametrize("kept", ["everything", "something", "nothing"])
+@pytest.mark.parametrize("storage", ON_DISK)
+def test_files(expected, storage, kept, tmp_path, monkeypatch):
+    share = {"everything": 0.5, "something": N * D / 2 / available_bytes(), "nothing": 0.0}[kept]
+    monkeypatch.setattr(disk, "KEPT_SHARE", share)
+    same(expected, ON_DISK[storage](table(expected[2])[0], tmp_path))
