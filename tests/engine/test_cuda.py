@@ -169,7 +169,8 @@ def test_questions_have_the_bits_of_the_cpu(asked):
         reading = rows.reading(grid, constant=True)
         for feature in range(X.shape[1]):
             reading.add(feature)
-        answers.append(reading.ask(*asked))
+        question, *public = asked
+        answers.append(reading.scores(*public) if question is questions.pick_sums else reading.ask(question, *public))
     on_cpu, on_card = (answer if isinstance(answer, tuple) else (answer,) for answer in answers)
     assert len(on_cpu) == len(on_card)
     for one, other in zip(on_cpu, on_card, strict=True):

@@ -211,5 +211,5 @@ def _sums(vectors):
 
 _ANSWERS = {
     getattr(questions, name): getattr(Terms, name)
-    for name in ("residual_counts", "pick_sums", "product_sums", "gradient_sums", "gram_sums")
+    for name in ("residual_counts", "product_sums", "gradient_sums", "gram_sums")
 }
