@@ -16,7 +16,7 @@ def draw(found, path):
     figure, (left, right) = plt.subplots(1, 2, figsize=(13, 5.2), constrained_layout=True)
     _passes(left, found["passes"])
     _fits(right, found["fits"])
-    title = f"{found['card']}: passes over X, and fits, which look at X once and then read it six times"
+    title = f"{found['card']}: passes over X, and fits, which read it six times"
     figure.suptitle(title, fontsize=12)
     figure.savefig(path, dpi=110)
     plt.close(figure)
@@ -44,7 +44,6 @@ def _passes(axes, rows):
 
 def _fits(axes, rows):
     names = list(rows[0]["parts_ms_when_each_is_waited_for"])
-    names = ["passes", "look and prepare", *(name for name in names if name not in ("passes", "look and prepare"))]
     shades = plt.get_cmap("viridis")([0.15 + 0.8 * k / len(names) for k in range(len(names))])
     for k, row in enumerate(rows):
         at = 0.0

@@ -11,8 +11,9 @@ if DEVICE == "cpu":
     os.environ["TRITON_INTERPRET"] = "1"
 pytest.importorskip("triton", reason="the GPU engine needs triton: pip install 'dpsparse[cuda]'")
 
+import dpsparse  # noqa: E402
 from dpsparse import DPIHTL, PrivateSparseRegressor, Streamed  # noqa: E402
-from dpsparse.engine import arrays, cuda, cuda_kernels, support  # noqa: E402
+from dpsparse.engine import arrays, cuda, cuda_kernels, questions  # noqa: E402
 from dpsparse.engine.fixed_point import WEIGHT_LEVELS, FeatureGrid, weight_levels  # noqa: E402
 from dpsparse.engine.rows import NOT_FINITE, rows_of  # noqa: E402
 
@@ -36,10 +37,10 @@ GRIDS = {
 def small_tiles(monkeypatch):
     """Tiles so small that a table has many, programs of several tiles, and accumulators that are spilled."""
     if DEVICE == "cpu":
-        for name in ("SUMS", "LEVEL_SUMS", "EXAMINATION"):
+        for name in ("SUMS", "LEVEL_SUMS", "LEVELS"):
             shapes = {key: cuda_kernels.Shape(*((32, 4) if key[0] else (4, 16)), 8, 4, 2) for key in cuda_kernels.SUMS}
             monkeypatch.setattr(cuda_kernels, name, shapes)
-        monkeypatch.setattr(cuda_kernels, "_TERMS_IN_32_BITS", 2)
+        monkeypatch.setattr(cuda_kernels, "_TERMS_IN_32_BITS", 8)
 
 
 def features(dtype, grid=None, n=N):
@@ -135,28 +136,46 @@ def test_what_is_not_finite_is_found_before_any_sum(bad, dtype, room, monkeypatc
         rows = card_rows(X, np.zeros(N), order)
         with pytest.raises(ValueError, match=NOT_FINITE):
             rows.prepared(FeatureGrid(1.0))
+        later = card_rows(X, np.zeros(N), order)
+        later._table.look_first = False
+        levels = later.prepared(FeatureGrid(1.0))
+        with pytest.raises(ValueError, match=NOT_FINITE):
+            levels.weighted_sums(np.ones(N))
         with pytest.raises(ValueError, match=NOT_FINITE):
             rows.part(0, 2)
 
 
-def test_a_records_terms_have_the_bits_of_the_cpu():
-    n = 2_000
-    columns = np.array([RNG.standard_t(1, size=n) * 10.0**k for k in (-150, 0, 1, 200)])
-    columns[1, ::7], columns[2, ::11] = np.nan, np.inf
-    response = RNG.standard_t(1, size=n)
-    found = []
-    for place in (np.asarray, lambda values: torch.tensor(values, device=DEVICE)):
-        here, y = support.bounded(place(columns)), place(response)
-        psi = support.clipped_psi(y - here[1] * 0.3, 1.7)
-        scale = psi * support.within(here, 3.1)
-        found.append([
-            psi, scale, weight_levels(y, 0.7), *here,
-            support.vector_sums(here, scale, 3.1), support.gram_sums(here, scale, 3.1),
-            support.counts_at_most(place(columns[2]), np.linspace(-3, 3, 50)),
-            GRIDS["vectors"].units(y, 4), GRIDS["vectors"].clipped(y, 4),
-        ])  # fmt: skip
-    for on_cpu, on_card in zip(*found, strict=True):
-        np.testing.assert_array_equal(on_cpu, arrays.host(on_card))
+EFFECTS = np.array([0.7, -1.1, 1e-9, 0.3, 5.0, 4.0, 1e-200])
+QUESTIONS = [
+    (questions.residual_counts, 0.4, EFFECTS, np.linspace(-3, 3, 50)),
+    (questions.residual_counts, 0.4, 0 * EFFECTS, np.arange(1.0, 9.0), True),
+    *((questions.pick_sums, 0.4, effects, bound) for effects in (EFFECTS, 0 * EFFECTS) for bound in (0.5, 1e3)),
+    (questions.product_sums, range(1, 5), 3.1),
+    (questions.product_sums, range(7), 1e3),
+    (questions.gradient_sums, 0.4, EFFECTS, 0.8, np.arange(7), 2.3),
+    (questions.gradient_sums, 0.4, EFFECTS, 1e6, np.array([0, 3, 5]), 1.1),
+    (questions.gram_sums, np.arange(1, 5), 2.0, 4.1),
+    (questions.gram_sums, np.array([0, 2, 6]), 1.0, 1e3),
+]
+
+
+@pytest.mark.parametrize("asked", QUESTIONS, ids=lambda asked: asked[0].__name__)
+def test_questions_have_the_bits_of_the_cpu(asked):
+    X = np.column_stack([RNG.standard_t(1, size=1_500) * 10.0**k for k in (-150, -3, 0, 0, 1, 200)])
+    X[::9, 2], X[::11, 4], X[::22, 3] = 0.0, 1e308, -1e308  # residuals that are infinite, and NaN
+    y, grid = RNG.standard_t(1, size=len(X)), FeatureGrid(1.5, 0.3, 2.0)
+    answers = []
+    for rows in (rows_of(X, y), card_rows(torch.tensor(X), y)):
+        reading = rows.reading(grid, constant=True)
+        for feature in range(X.shape[1]):
+            reading.add(feature)
+        question, *public = asked
+        answers.append(reading.scores(*public) if question is questions.pick_sums else reading.ask(question, *public))
+    on_cpu, on_card = (answer if isinstance(answer, tuple) else (answer,) for answer in answers)
+    assert len(on_cpu) == len(on_card)
+    for one, other in zip(on_cpu, on_card, strict=True):
+        np.testing.assert_array_equal(one, other)
+        assert np.any(one)
 
 
 @pytest.mark.parametrize("model", [PrivateSparseRegressor(random_state=0, sparsity=3), DPIHTL(random_state=0)])
@@ -182,3 +201,18 @@ def test_fits_and_predictions_agree(model, monkeypatch):
     bad[3, 4] = np.inf
     with pytest.raises(ValueError, match=NOT_FINITE):
         model.fit(Streamed(bad, DEVICE), y)
+
+
+def test_with_a_ledger_what_is_not_finite_is_refunded(tmp_path):
+    for name in ("opendp", "sqlalchemy"):
+        pytest.importorskip(name, reason=f"a ledger needs {name}")
+    ledger = dpsparse.PrivacyLedger(tmp_path / "budget.db")
+    ledger.grant("trial", epsilon=1, delta=1e-6)
+    model = PrivateSparseRegressor(sparsity=2, delta=1e-6, ledger=ledger, dataset="trial")
+    X, y = RNG.normal(size=(300, 4)), RNG.normal(size=300)
+    X[7, 2] = np.nan
+    with pytest.raises(ValueError, match=NOT_FINITE):
+        model.fit(Streamed(X, DEVICE), y)
+    assert [event.kind for event in ledger.history()][1:] == ["reserve", "refund"]
+    model.fit(Streamed(np.nan_to_num(X), DEVICE), y)
+    assert [event.kind for event in ledger.history()][-1] == "charge"

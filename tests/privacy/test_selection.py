@@ -242,3 +242,13 @@ def test_peeling_is_charged_before_it_draws():
     with pytest.raises(BudgetExceeded, match="raise epsilon"):
         peel(poor, np.arange(5), sparsity=2, sensitivity=100, scale=1.0, name="p", part=None)
     assert poor.record().releases == ()
+
+
+@pytest.mark.parametrize("rate", [1e-12, 0.03, 1.0, 30.0])
+def test_blocks_do_not_change_a_pick(rate, monkeypatch):
+    scores = np.random.default_rng(4).integers(-100, 100, size=60)
+    scores[20:40] -= 10_000  # blocks that weigh nothing
+    whole = [pick_index(scores, rate, SeededSource(seed)) for seed in range(300)]
+    for size in (1, 7, 20):
+        monkeypatch.setattr(selection, "_BLOCK", size)
+        assert [pick_index(scores, rate, SeededSource(seed)) for seed in range(300)] == whole

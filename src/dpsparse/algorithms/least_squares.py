@@ -12,7 +12,7 @@ error, and a model error in proportion to how far it had to look, |b - b_t|.
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy import stats
@@ -60,17 +60,87 @@ class Gradient:
     fraction: float
     clip: RowClip
 
-    def sampling_variance(self, n_records):
-        """Variance of a mean of n clipped terms: E[psi^2] about tau^2 (1 - 2p/3) for residuals flat within tau."""
-        return self.tau**2 * (1 - 2 * self.fraction / 3) * self.clip.power / n_records
+    @cached_property
+    def gain(self):
+        """What it gains on each of its picks for a unit of distance."""
+        return self.fraction * self.clip.gain
+
+    @cached_property
+    def sampling_variance(self):
+        """Variance of a clipped term: E[psi^2] about tau^2 (1 - 2p/3) for residuals flat within tau."""
+        return self.tau**2 * (1 - 2 * self.fraction / 3) * self.clip.power
+
+
+@dataclass(frozen=True)
+class Readings:
+    """What of some gradients does not depend on the effects, with one entry for each of their numbers.
+
+    `of` says which gradient a number belongs to, `picks` which of the picks; `origins` has a row for each gradient.
+    """
+
+    of: np.ndarray
+    picks: np.ndarray
+    gain: np.ndarray
+    design: np.ndarray
+    origins: np.ndarray
+    target: np.ndarray
+    private: np.ndarray
+    sampling: np.ndarray
+    gram: np.ndarray
+
+    @classmethod
+    def make(cls, gradients, gram, n_records):
+        """Readings of gradients, given second moments."""
+        of = np.repeat(np.arange(len(gradients)), [len(each.picks) for each in gradients])
+        picks = np.concatenate([each.picks for each in gradients])
+        gain = np.concatenate([each.gain for each in gradients])
+        roots = np.sqrt(gain)
+        # Columns that a gradient does not read count as its last feature.
+        spread = np.empty((len(gradients), len(gram)))
+        spread[:] = np.sqrt([[each.gain[-1]] for each in gradients])
+        spread[of, picks] = roots
+        origins = np.zeros_like(spread)
+        for origin, each in zip(origins, gradients, strict=True):
+            origin[: len(each.at)] = each.at
+        design = roots[:, None] * gram[picks] * spread[of]
+        return cls(
+            of=of,
+            picks=picks,
+            gain=gain,
+            design=design,
+            origins=origins,
+            target=np.concatenate([each.value for each in gradients]) + (design * origins[of]).sum(axis=1),
+            private=np.array([each.noise_scale for each in gradients])[of] ** 2,
+            sampling=np.concatenate([each.sampling_variance for each in gradients]) / n_records,
+            gram=gram,
+        )
+
+    def variance(self, effects, model_error, gram_noise):
+        """Variance of each number, given the effects of all picks."""
+        away = effects - self.origins
+        off = (self.design * away[self.of]).sum(axis=1)
+        by_gram = self.gain**2 * (gram_noise**2 * (away * away).sum(axis=1))[self.of]
+        return self.private + self.sampling + (model_error * off) ** 2 + by_gram
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Effects with their standard errors, before shrinkage."""
+    """Effects before shrinkage, with what their standard errors are made of."""
 
     effects: np.ndarray
-    standard_errors: np.ndarray
+    precision: np.ndarray
+    trust: np.ndarray
+    readings: Readings
+
+    @cached_property
+    def standard_errors(self):
+        """Privacy noise is fresh in each gradient; sampling errors are those of the same records, so they add up."""
+        readings = self.readings
+        reach = np.linalg.solve(self.precision, self.trust)
+        each_pick = readings.picks[:, None] == np.arange(len(readings.gram))
+        shared = (reach * np.sqrt(readings.sampling)) @ each_pick
+        sampling = ((shared @ readings.gram) * shared).sum(axis=1)
+        return np.sqrt(reach**2 @ readings.private + np.maximum(sampling, 0.0))
 
     def shrunk(self):
         """Effects pulled to zero by their own error: b max(0, 1 - se^2 / b^2)."""
@@ -107,51 +177,16 @@ def combine(gradients, gram, kept, *, prior_scale, n_records, model_error, gram_
     Estimate
         Effects and standard errors of the kept picks.
     """
-    readings = [_read(gradient, gram, kept, n_records) for gradient in gradients]
-    effects = None
-    for _ in range(3):
-        precision = np.diag(1 / prior_scale[kept] ** 2)
-        weighted = np.zeros(len(kept))
-        trusts = []
-        for gain, design, on_kept, origin, target, variance in readings:
-            if effects is not None:
-                away = -origin
-                away[kept] += effects
-                variance = variance + (model_error * design @ away) ** 2 + (gain * gram_noise) ** 2 * (away @ away)
-            trust = on_kept.T / variance
-            precision += trust @ on_kept
-            weighted += trust @ target
-            trusts.append(trust)
-        effects = np.linalg.solve(precision, weighted)
-    return Estimate(effects, _standard_errors(gradients, trusts, np.linalg.inv(precision), gram, n_records))
-
-
-def _read(gradient, gram, kept, n_records):
-    """What of a gradient does not depend on the effects."""
-    gain = gradient.fraction * gradient.clip.gain
-    design = np.sqrt(gain)[:, None] * gram[gradient.picks] * _spread(gradient, gain, len(gram))
-    origin = np.append(gradient.at, np.zeros(len(gram) - len(gradient.at)))
-    variance = gradient.noise_scale**2 + gradient.sampling_variance(n_records)
-    return gain, design, design[:, kept], origin, gradient.value + design @ origin, variance
-
-
-def _spread(gradient, gain, size):
-    """Square roots of the gains of all columns; those the gradient does not read count as its last feature."""
-    roots = np.full(size, np.sqrt(gain[-1]))
-    roots[gradient.picks] = np.sqrt(gain)
-    return roots
-
-
-def _standard_errors(gradients, trusts, covariance, gram, n_records):
-    """Privacy noise is fresh in each gradient; sampling errors are those of the same records, so they add up."""
-    private = np.zeros(len(covariance))
-    shared = np.zeros((len(covariance), len(gram)))
-    for gradient, trust in zip(gradients, trusts, strict=True):
-        reach = covariance @ trust
-        private += gradient.noise_scale**2 * (reach**2).sum(axis=1)
-        shared[:, gradient.picks] += reach * np.sqrt(gradient.sampling_variance(n_records))
-    sampling = np.einsum("ij,jk,ik->i", shared, gram, shared)
-    return np.sqrt(private + np.maximum(sampling, 0.0))
+    readings = Readings.make(gradients, gram, n_records)
+    on_kept, effects = readings.design[:, kept], np.zeros(len(gram))
+    variance, prior = readings.private + readings.sampling, np.diag(1 / prior_scale[kept] ** 2)
+    for k in range(3):
+        if k:
+            variance = readings.variance(effects, model_error, gram_noise)
+        trust = on_kept.T / variance
+        precision = trust @ on_kept + prior
+        effects[kept] = np.linalg.solve(precision, trust @ readings.target)
+    return Estimate(effects[kept], precision, trust, readings)
 
 
 def clean_gram(noisy, noise_scale, *, keep_above, trust_scale, floor):

@@ -6,6 +6,7 @@ integer vectors (gradients, Gram rows) and of their outer products (the Gram mat
 (`schedule`). Everything else (`least_squares`, scales, standard errors) is computed from releases.
 """
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -176,13 +177,16 @@ class Pursuit:
     def _pick(self, k):
         bound = PICK_TAU * self.residual_scale
         with self._steps.next() as tell:
-            scores = np.abs(self.reading.scores(self.center, self.effects, bound, tell))
+            sums = self.reading.scores(self.center, self.effects, bound, tell)
         change = sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, self.adjacency)
-        others = np.delete(scores, self.features)
+        picked_before = sorted(self.features)
+        others = np.empty(len(sums) - len(picked_before), dtype=np.int64)
+        for i, (start, end) in enumerate(itertools.pairwise([-1, *picked_before, len(sums)])):
+            np.abs(sums[start + 1 : end], out=others[start + 1 - i : end - i])
         picked = exponential_pick(
             self.meter, others, sensitivity=change, rho=self.schedule.picks[k], name=f"pick {k + 1}"
         )
-        for feature in sorted(self.features):
+        for feature in picked_before:
             picked += picked >= feature
         self.features.append(int(picked))
         with self._steps.next() as tell:

@@ -172,11 +172,6 @@ FITS = (
     Mutation(
         "a coordinate picked twice",
         PURSUITS,
-        {
-            pursuit.Pursuit._pick: [
-                ("np.delete(scores, self.features)", "scores"),
-                ("picked += picked >= feature", "pass"),
-            ]
-        },
+        {pursuit.Pursuit._pick: [("picked_before = sorted(self.features)", "picked_before = []")]},
     ),
 )

@@ -10,13 +10,16 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from dpsparse.engine.arrays import host
+from dpsparse.engine.fixed_point import FeatureGrid
 from dpsparse.engine.gpu import GpuTable, Streamed
+from dpsparse.engine.reading import Reading
 from dpsparse.engine.rows import NOT_FINITE, Rows
 
 try:
     import torch
 
     from dpsparse.engine import cuda_kernels as kernels
+    from dpsparse.engine.cuda_terms import Terms
 except ImportError:
     raise ImportError("features on a GPU need torch and triton: pip install 'dpsparse[cuda]'") from None
 
@@ -48,29 +51,25 @@ class _Table(GpuTable):
         self.shape, self.device, self.stored = tuple(shape), device, dtype
         self.dtype = np.dtype(ARITHMETIC[dtype])
         self.looked = dtype == torch.int8
+        # Whether a pursuit looks at the features before its first release, or in the pass for its first pick.
+        self.look_first = True
         self.found = torch.zeros(1, dtype=torch.int32, device=device)
 
     def cells(self, piece):
         """How many cells a piece has."""
         return math.prod(len(range(*part.indices(size))) for part, size in zip(piece, self.shape, strict=True))
 
-    def look(self):
-        """Look for features that are not finite."""
-        for _, cells in self.read(self.pieces()):
-            kernels.examine(cells, None, None, self.found)
-        self.looked = True
-
     def require_finite(self):
         """Raise ValueError with a constant text unless all features are finite."""
         if not self.looked:
-            self.look()
+            CudaLevels(self, FeatureGrid(1.0), 0).prepare()
         if self.found.item():
             raise ValueError(NOT_FINITE)
 
     def rows(self, rows):
         """A table of some rows."""
         part = self._rows(rows)
-        part.looked, part.found = self.looked, self.found
+        part.looked, part.found, part.look_first = self.looked, self.found, self.look_first
         return part
 
     def on_host(self, features):
@@ -195,7 +194,7 @@ def _free_bytes(device):
 
 
 class CudaRows(Rows):
-    """Rows of a table on a GPU. That all features are finite is made sure of before the first sum."""
+    """Rows of a table on a GPU. That all features are finite is made sure of before the first sum is let out."""
 
     def __init__(self, table, y):
         super().__init__(torch.as_tensor(y, dtype=torch.float64, device=table.device), table.shape[1])
@@ -210,6 +209,10 @@ class CudaRows(Rows):
         """All rows at once: the card has threads of its own."""
         return [slice(None)]
 
+    def reading(self, grid, *, constant=False, look=True, tell=None):
+        """The rows as a pursuit reads them; see `Rows.reading`."""
+        return CudaReading(self, grid, constant, self.prepared(grid, look))
+
     def require_finite(self):
         """Raise ValueError with a constant text unless all features are finite."""
         self._table.require_finite()
@@ -223,8 +226,11 @@ class CudaRows(Rows):
         return host(super().residuals(coef, support, features))
 
     def prepared(self, grid, look=True):
-        """The rows on a grid, with as many levels kept as there is room for. It looks in any case."""
-        return CudaLevels(self._table, grid, self._table.room)
+        """The rows on a grid, with as many levels kept as there is room for. They are looked at in any case."""
+        levels = CudaLevels(self._table, grid, self._table.room)
+        if self._table.look_first:
+            levels.prepare()
+        return levels
 
     def weighted_sums(self, grid, weights):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
@@ -232,35 +238,80 @@ class CudaRows(Rows):
         return CudaLevels(self._table, grid, 0).weighted_sums(weights)
 
 
+class CudaReading(Reading):
+    """A pursuit's reading of rows on a GPU: each question is a kernel of its own."""
+
+    def _open(self, y):
+        self._terms = Terms(y, self._levels)
+
+    def add(self, feature, tell=None):
+        """Read one more feature."""
+        self._terms.add(self._rows.column(feature), *self._grid.center_and_scale(feature))
+
+    def _append(self, column):
+        self._terms.add(column, 0.0, 1.0)
+
+    def ask(self, question, *public):
+        """The sum over records that a question asks for, given public numbers."""
+        return self._terms.answer(question, *public)
+
+    def scores(self, center, effects, bound, tell=None):
+        """The answer to `questions.pick_sums`."""
+        return self._terms.pick_sums(center, effects, bound)
+
+
 class CudaLevels:
     """Feature levels: some kept on the card in a byte a cell, the others computed again in each pass.
 
-    Raises ValueError, with a constant text, if the features are not all finite.
+    The first pass makes them, and looks: it raises ValueError, with a constant text, if a feature is not finite.
     """
 
     def __init__(self, table, grid, room):
         self._table, self._public = table, _on_card(grid, table)
-        pieces = table.pieces()
-        fit = np.searchsorted(np.cumsum([table.cells(piece) for piece in pieces]), room, side="right")
-        self._kept, self._rest = [], pieces[fit:]
-        for piece, cells in table.read(pieces[:fit] if table.looked else pieces):
-            levels = None
-            if len(self._kept) < fit:
-                levels = torch.empty_like(cells, dtype=torch.int8)
-                self._kept.append((piece, levels))
-            kernels.examine(cells, self._public.of(piece[1]), levels, table.found)
-        table.looked = True
-        table.require_finite()
+        self._pieces = table.pieces()
+        self._fit = np.searchsorted(np.cumsum([table.cells(piece) for piece in self._pieces]), room, side="right")
+        self._kept = None
+
+    def prepare(self):
+        """Make the levels, and look."""
+        self.weighted_sums(torch.zeros(self._table.shape[0], dtype=torch.int32, device=self._table.device))
 
     def weighted_sums(self, weights):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
         weights = torch.as_tensor(weights, device=self._table.device).to(torch.int32)
         sums = torch.zeros(self._table.shape[1], dtype=torch.int64, device=self._table.device)
-        for (rows, columns), levels in self._kept:
-            kernels.add_sums(levels, None, weights[rows], sums[columns])
-        for (rows, columns), cells in self._table.read(self._rest):
-            kernels.add_sums(cells, self._public.of(columns), weights[rows], sums[columns])
-        return sums.cpu().numpy()
+        if self._kept is None:
+            self._first_pass(weights, sums)
+        else:
+            for (rows, columns), levels in self._kept:
+                kernels.add_sums(levels, None, weights[rows], sums[columns])
+            for (rows, columns), cells in self._table.read(self._pieces[self._fit :]):
+                kernels.add_sums(cells, self._public.of(columns), weights[rows], sums[columns])
+        return _to_host(sums)
+
+    def _first_pass(self, weights, sums):
+        kept, found = [], self._table.found
+        for (rows, columns), cells in self._table.read(self._pieces):
+            public = self._public.of(columns)
+            if len(kept) < self._fit:
+                levels = torch.empty_like(cells, dtype=torch.int8)
+                kernels.write_levels(cells, public, levels, found)
+                kernels.add_sums(levels, None, weights[rows], sums[columns])
+                kept.append(((rows, columns), levels))
+            else:
+                look = None if self._table.looked else found
+                kernels.add_sums(cells, public, weights[rows], sums[columns], look)
+        self._table.looked = True
+        self._table.require_finite()
+        self._kept = kept
+
+
+def _to_host(sums):
+    if not sums.is_cuda:
+        return sums.numpy()
+    # Pinned memory is several times as fast, and torch keeps it for the next time.
+    pinned = torch.empty(sums.shape, dtype=sums.dtype, pin_memory=True)
+    return pinned.copy_(sums).numpy()
 
 
 def _on_card(grid, table):
@@ -269,4 +320,5 @@ def _on_card(grid, table):
         numbers = [np.ascontiguousarray(np.broadcast_to(each, table.shape[1])) for each in numbers]
     ordinary = all(np.isfinite(each).all() for each in numbers) and (numbers[1] != 0).all()
     center, rate = (torch.from_numpy(each).to(table.device) for each in numbers)
-    return kernels.Public(center if numbers[0].any() else None, rate, not ordinary)
+    small = ordinary and ((128 + abs(numbers[0])) * abs(numbers[1]) < 2**21).all()
+    return kernels.Public(center if numbers[0].any() else None, rate, not ordinary, bool(small))

@@ -1,11 +1,12 @@
 """Triton kernels of the fixed-point pass: features to levels, levels times weights, exact sums.
 
 A feature's level is that of `FeatureGrid.levels` bit for bit: subtract, multiply, clip, each rounded by itself (no
-multiplication is followed by an addition that could be fused with it), then round half to even. The last is done by
-adding 1.5 * 2^23 (float64: 1.5 * 2^52): the sum's unit is 1, so the adder rounds, and its low bits hold the level.
+multiplication is fused with an addition), then round half to even. The last is done by adding 1.5 * 2^23 (float64:
+1.5 * 2^52): the sum's unit is 1, so the adder rounds, and its low bits hold the level.
 
-A tile has ROWS x COLUMNS accumulators in int32; each takes at most 128 terms of at most 127 * 2^16 before it is
-spilled to int64. Integers add in any order, so tiles, programs and cards cannot change a bit of a sum.
+Rows of a tile that a thread holds are added up there at once (IN_THREAD of them), so accumulators are few. One takes
+at most 128 terms of at most 127 * 2^16 in int32 before it is spilled to int64. Integers add in any order, so tiles,
+programs and cards cannot change a bit of a sum.
 """
 
 import math
@@ -30,20 +31,20 @@ class Shape(NamedTuple):
 
 # Found by measurement on an H200, for X by rows (False) or by columns (True) and the bytes of a cell.
 SUMS = {
-    (False, 1): Shape(8, 2048, 128, 4, 4),
-    (False, 2): Shape(8, 512, 256, 2, 4),
-    (False, 4): Shape(16, 256, 128, 2, 3),
+    (False, 1): Shape(16, 1024, 128, 2, 3),
+    (False, 2): Shape(16, 512, 64, 2, 2),
+    (False, 4): Shape(8, 512, 256, 4, 3),
     (False, 8): Shape(16, 128, 128, 2, 3),
-    (True, 1): Shape(512, 4, 512, 1, 3),
-    (True, 2): Shape(512, 8, 512, 2, 4),
-    (True, 4): Shape(1024, 4, 512, 8, 4),
+    (True, 1): Shape(1024, 16, 256, 2, 2),
+    (True, 2): Shape(1024, 8, 256, 4, 3),
+    (True, 4): Shape(512, 8, 512, 4, 3),
     (True, 8): Shape(512, 4, 512, 8, 4),
 }
-LEVEL_SUMS = {(False, 1): Shape(4, 1024, 512, 2, 4), (True, 1): Shape(2048, 4, 512, 4, 4)}
-EXAMINATION = {
+LEVEL_SUMS = {(False, 1): Shape(16, 1024, 128, 2, 3), (True, 1): Shape(1024, 16, 256, 2, 2)}
+LEVELS = {
     (False, 1): Shape(4, 2048, 64, 4, 1),
     (False, 2): Shape(8, 1024, 64, 4, 2),
-    (False, 4): Shape(4, 512, 64, 4, 1),
+    (False, 4): Shape(8, 512, 64, 4, 1),
     (False, 8): Shape(4, 256, 64, 4, 1),
     (True, 1): Shape(2048, 1, 512, 4, 3),
     (True, 2): Shape(1024, 1, 512, 4, 3),
@@ -60,6 +61,10 @@ _BYTES_TO_FLOATS = tl.constexpr("""
   prmt.b32 $2, u, 0x4B000000, 0x7442;
   prmt.b32 $3, u, 0x4B000000, 0x7443; }
 """)
+
+
+# Cut bits of 1.5 * 2^23 + level to levels -127..127, less the offset that makes them 0..254: one instruction of sm_90.
+_CUT = tl.constexpr("{ .reg .s32 t; add.s32 t, $1, -1262485377; min.relu.s32 $0, t, 254; }")
 
 
 @triton.jit
@@ -84,6 +89,16 @@ def _level_bits(x, center, rate, CENTERED: tl.constexpr, TOTAL: tl.constexpr):
 
 
 @triton.jit
+def _few_level_bits(x, center, rate, CENTERED: tl.constexpr):
+    """The level plus 127, where |scaled| stays below 2^21: then the cut may follow the rounding."""
+    if CENTERED:
+        x = x - center
+    return tl.inline_asm_elementwise(
+        _CUT, "=r,r", [(x * rate + 12582912.0).to(tl.int32, bitcast=True)], tl.int32, is_pure=True, pack=1
+    )
+
+
+@triton.jit
 def _public(numbers, columns, d, VECTOR: tl.constexpr):
     if VECTOR:
         return tl.load(numbers + columns, mask=columns < d, other=1.0)[None, :]
@@ -103,36 +118,56 @@ def _tile(X, rows, columns, inside, row_stride, column_stride, IN: tl.constexpr,
 
 
 @triton.jit
-def _add_tile(block, weight_sum, x, weight, center, rate, CENTERED: tl.constexpr, TOTAL: tl.constexpr):
-    """Add a tile's terms: of levels as they are in int8, otherwise of level bits, which the sum of weights mends."""
-    if x.dtype == tl.int8:
-        return block + weight[:, None] * x.to(tl.int32), weight_sum
+def _size_bits(x):
+    """Bits of |x|, which rise with it; those of what is not finite are the largest."""
+    if x.dtype == tl.float64:
+        return x.to(tl.int64, bitcast=True) & 0x7FFFFFFFFFFFFFFF
     else:
-        return block + weight[:, None] * _level_bits(x, center, rate, CENTERED, TOTAL), weight_sum + weight
+        return x.to(tl.int32, bitcast=True) & 0x7FFFFFFF
 
 
 @triton.jit
-def _spilled(block, weight_sum, IN: tl.constexpr):
+def _add_tile(
+    block, weight_sum, largest, x, weight, center, rate,
+    IN_THREAD: tl.constexpr, CENTERED: tl.constexpr, TOTAL: tl.constexpr, LOOK: tl.constexpr, CUT: tl.constexpr,
+):  # fmt: skip
+    """Add a tile's terms: of levels as they are in int8, otherwise of level bits, which the sum of weights mends."""
+    groups: tl.constexpr = [block.shape[0], IN_THREAD, block.shape[1]]
+    if x.dtype == tl.int8:
+        bits = x.to(tl.int32)
+    else:
+        if CUT:  # noqa: SIM108 (Triton compiles the one branch only)
+            bits = _few_level_bits(x, center, rate, CENTERED)
+        else:
+            bits = _level_bits(x, center, rate, CENTERED, TOTAL)
+        weight_sum += tl.sum(tl.reshape(weight, groups[:2]), axis=1)
+        if LOOK:
+            largest = tl.maximum(largest, tl.max(tl.reshape(_size_bits(x), groups), axis=1))
+    return block + tl.sum(tl.reshape(weight[:, None] * bits, groups), axis=1), weight_sum, largest
+
+
+@triton.jit
+def _spilled(block, weight_sum, IN: tl.constexpr, CUT: tl.constexpr):
     if tl.float32 == IN:
-        block -= (weight_sum * 0x4B400000)[:, None]
-    return tl.sum(block.to(tl.int64), axis=0)
+        block -= (weight_sum * (127 if CUT else 0x4B400000))[:, None]
+    return block.to(tl.int64)
 
 
 @triton.jit
 def _sums_kernel(
-    X, center, rate, weights, sums, n_units, d_units, row_units, column_units,
+    X, center, rate, weights, sums, not_finite, n_units, d_units, row_units, column_units,
     N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, SPILL: tl.constexpr, STAGES: tl.constexpr,
     IN: tl.constexpr, PTX: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
-    BY_ROWS: tl.constexpr,
+    IN_THREAD: tl.constexpr, LOOK: tl.constexpr, CUT: tl.constexpr,
 ):  # fmt: skip
     n, d = n_units * N_UNIT, d_units * D_UNIT
     row_stride, column_stride = row_units * ROW_UNIT, column_units * COLUMN_UNIT
     columns = tl.program_id(0) % tl.cdiv(d, COLUMNS) * COLUMNS + tl.arange(0, COLUMNS)
     first = tl.program_id(0) // tl.cdiv(d, COLUMNS) * (ROWS * TILES)
     end = tl.minimum(n, first + ROWS * TILES)
-    # By rows, the last tile of a program may be short and comes after the others: theirs need no mask of rows.
-    whole = first + (end - first) // ROWS * ROWS if BY_ROWS else end
+    # The last tile of a program may be short and comes after the others: theirs need no mask of rows.
+    whole = first + (end - first) // ROWS * ROWS
     rows = tl.arange(0, ROWS)
     inside = tl.broadcast_to((columns < d)[None, :], [ROWS, COLUMNS])
     its_center, its_rate = 0.0, 1.0
@@ -140,93 +175,106 @@ def _sums_kernel(
         its_rate = _public(rate, columns, d, VECTOR)
         if CENTERED:
             its_center = _public(center, columns, d, VECTOR)
-    total = tl.zeros([COLUMNS], tl.int64)
+    groups: tl.constexpr = ROWS // IN_THREAD
+    bits: tl.constexpr = tl.int64 if tl.float64 == IN else tl.int32
+    total, largest = tl.zeros([groups, COLUMNS], tl.int64), tl.zeros([groups, COLUMNS], bits)
     for start in range(first, whole, ROWS * SPILL):
-        block, weight_sum = tl.zeros([ROWS, COLUMNS], tl.int32), tl.zeros([ROWS], tl.int32)
+        block, weight_sum = tl.zeros([groups, COLUMNS], tl.int32), tl.zeros([groups], tl.int32)
         for row in tl.range(start, tl.minimum(whole, start + ROWS * SPILL), ROWS, num_stages=STAGES):
-            if BY_ROWS:
-                weight = tl.load(weights + row + rows)
-                x = _tile(X, row + rows, columns, inside, row_stride, column_stride, IN, PTX)
-            else:
-                weight = tl.load(weights + row + rows, mask=row + rows < n, other=0)
-                here = inside & (row + rows < n)[:, None]
-                x = _tile(X, row + rows, columns, here, row_stride, column_stride, IN, PTX)
-            block, weight_sum = _add_tile(block, weight_sum, x, weight, its_center, its_rate, CENTERED, TOTAL)
-        total += _spilled(block, weight_sum, IN)
+            weight = tl.load(weights + row + rows)
+            x = _tile(X, row + rows, columns, inside, row_stride, column_stride, IN, PTX)
+            block, weight_sum, largest = _add_tile(
+                block, weight_sum, largest, x, weight, its_center, its_rate, IN_THREAD, CENTERED, TOTAL, LOOK, CUT
+            )
+        total += _spilled(block, weight_sum, IN, CUT)
     if whole < end:
         weight = tl.load(weights + whole + rows, mask=whole + rows < n, other=0)
         here = inside & (whole + rows < n)[:, None]
         x = _tile(X, whole + rows, columns, here, row_stride, column_stride, IN, PTX)
-        block, weight_sum = tl.zeros([ROWS, COLUMNS], tl.int32), tl.zeros([ROWS], tl.int32)
-        block, weight_sum = _add_tile(block, weight_sum, x, weight, its_center, its_rate, CENTERED, TOTAL)
-        total += _spilled(block, weight_sum, IN)
-    tl.atomic_add(sums + columns, total, mask=columns < d)
+        block, weight_sum = tl.zeros([groups, COLUMNS], tl.int32), tl.zeros([groups], tl.int32)
+        block, weight_sum, largest = _add_tile(
+            block, weight_sum, largest, x, weight, its_center, its_rate, IN_THREAD, CENTERED, TOTAL, LOOK, CUT
+        )
+        total += _spilled(block, weight_sum, IN, CUT)
+    tl.atomic_add(sums + columns, tl.sum(total, axis=0), mask=columns < d)
+    if LOOK:
+        infinite: tl.constexpr = 0x7FF0000000000000 if tl.float64 == IN else 0x7F800000
+        found = (largest >= infinite).to(tl.int32)
+        tl.atomic_or(not_finite, tl.max(tl.max(found, axis=0), axis=0))
 
 
 @triton.jit
-def _examine_kernel(
+def _levels_kernel(
     X, center, rate, levels, not_finite, n_units, d_units, row_units, column_units,
     N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, STAGES: tl.constexpr,
     IN: tl.constexpr, PTX: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
-    KEEP: tl.constexpr, BY_ROWS: tl.constexpr,
+    BY_ROWS: tl.constexpr,
 ):  # fmt: skip
     n, d = n_units * N_UNIT, d_units * D_UNIT
     row_stride, column_stride = row_units * ROW_UNIT, column_units * COLUMN_UNIT
     columns = tl.program_id(0) % tl.cdiv(d, COLUMNS) * COLUMNS + tl.arange(0, COLUMNS)
     first = tl.program_id(0) // tl.cdiv(d, COLUMNS) * (ROWS * TILES)
     rows = tl.arange(0, ROWS)
-    if KEEP:
-        its_center, its_rate = 0.0, _public(rate, columns, d, VECTOR)
-        if CENTERED:
-            its_center = _public(center, columns, d, VECTOR)
-    found = tl.zeros([ROWS, COLUMNS], tl.int32)
+    its_center, its_rate = 0.0, _public(rate, columns, d, VECTOR)
+    if CENTERED:
+        its_center = _public(center, columns, d, VECTOR)
+    largest = tl.zeros([ROWS, COLUMNS], IN)
     for row in tl.range(first, tl.minimum(n, first + ROWS * TILES), ROWS, num_stages=STAGES):
         inside = (row + rows < n)[:, None] & (columns < d)[None, :]
         x = _tile(X, row + rows, columns, inside, row_stride, column_stride, IN, PTX)
-        found |= (tl.abs(x) < float("inf")).to(tl.int32) ^ 1
-        if KEEP:
-            down, across = (row + rows).to(tl.int64)[:, None], columns.to(tl.int64)[None, :]
-            where = down * d + across if BY_ROWS else down + across * n
-            tl.store(levels + where, _level_bits(x, its_center, its_rate, CENTERED, TOTAL).to(tl.int8), mask=inside)
+        largest = tl.maximum(largest, tl.abs(x), propagate_nan=tl.PropagateNan.ALL)
+        down, across = (row + rows).to(tl.int64)[:, None], columns.to(tl.int64)[None, :]
+        where = down * d + across if BY_ROWS else down + across * n
+        tl.store(levels + where, _level_bits(x, its_center, its_rate, CENTERED, TOTAL).to(tl.int8), mask=inside)
+    found = (largest < float("inf")).to(tl.int32) ^ 1
     tl.atomic_or(not_finite, tl.max(tl.max(found, axis=0), axis=0))
 
 
 class Public(NamedTuple):
     """A grid's public numbers on the card, one for all features or one each.
 
-    No centre stands for 0, which a subtraction would not change. `total`: finite features may give NaN.
+    No centre stands for 0, which a subtraction would not change. `total`: finite features may give NaN. `small`: a byte
+    on the grid stays below 2^21 before it is cut.
     """
 
     center: torch.Tensor | None
     rate: torch.Tensor
     total: bool
+    small: bool = False
 
     def of(self, columns):
         """Those of some features."""
         if len(self.rate) == 1:
             return self
-        return Public(None if self.center is None else self.center[columns], self.rate[columns], self.total)
+        center = None if self.center is None else self.center[columns]
+        return self._replace(center=center, rate=self.rate[columns])
 
 
-def add_sums(X, public, weights, sums):
-    """Add the sums over rows of weight times level to `sums`; without `public`, X holds levels."""
-    shape = _shape(SUMS if public is not None else LEVEL_SUMS, X)
+def add_sums(X, public, weights, sums, not_finite=None):
+    """Add the sums over rows of weight times level to `sums`; without `public`, X holds levels.
+
+    Sets `not_finite`, where given, to 1 if a feature is.
+    """
+    shape = _shape(LEVEL_SUMS if public is None else SUMS, X)
+    # By rows a thread holds all of its columns' rows in a tile, by columns those of a 16-byte load.
+    cut = X.dtype == torch.int8 and public is not None and public.small and _has_cut(X)
+    in_thread = shape.rows if X.stride(1) <= X.stride(0) else min(shape.rows, 16 // X.element_size())
     _launch(
-        _sums_kernel, X, public, (weights, sums), shape,
-        SPILL=min(shape.tiles, _TERMS_IN_32_BITS),
-        IN=tl.int8 if public is None else _arithmetic(X),
-        BY_ROWS=X.stride(1) <= X.stride(0),
+        _sums_kernel, X, public, (weights, sums, sums if not_finite is None else not_finite), shape,
+        SPILL=max(1, min(shape.tiles, _TERMS_IN_32_BITS // in_thread)),
+        IN=tl.int8 if public is None else _arithmetic(X), IN_THREAD=in_thread, LOOK=not_finite is not None, CUT=cut,
     )  # fmt: skip
 
 
-def examine(X, public, levels, not_finite):
-    """Set `not_finite` to 1 if a feature is, and write the levels where `levels` is given, in X's memory order."""
-    kept = X if levels is None else levels
-    _launch(
-        _examine_kernel, X, public, (kept, not_finite), _shape(EXAMINATION, X),
-        IN=_arithmetic(X), KEEP=levels is not None, BY_ROWS=kept.stride(1) == 1,
-    )  # fmt: skip
+def write_levels(X, public, levels, not_finite):
+    """Write the levels of X in its memory order, and set `not_finite` to 1 if a feature is."""
+    arguments, by_rows = (levels, not_finite), levels.stride(1) == 1
+    _launch(_levels_kernel, X, public, arguments, _shape(LEVELS, X), IN=_arithmetic(X), BY_ROWS=by_rows)
+
+
+def _has_cut(X):
+    return X.is_cuda and torch.version.hip is None and torch.cuda.get_device_capability(X.device) >= (9, 0)
 
 
 def _arithmetic(X):
@@ -248,7 +296,7 @@ def _launch(kernel, X, public, arguments, shape, **options):
     by_rows = column <= row
     n_unit, d_unit = (1, math.gcd(d, 16)) if by_rows else (math.gcd(n, 16), 1)
     row_unit, column_unit = (math.gcd(row, 16), 1) if by_rows else (1, math.gcd(column, 16))
-    center, rate, total = (None, X, False) if public is None else public
+    center, rate, total, _ = (None, X, False, False) if public is None else public
     programs = triton.cdiv(d, shape.columns) * triton.cdiv(n, shape.rows * shape.tiles)
     with torch.cuda.device_of(X):
         kernel[(programs,)](

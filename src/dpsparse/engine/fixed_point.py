@@ -54,7 +54,7 @@ class FeatureGrid:
 
     def of(self, columns):
         """The grid of some of the columns."""
-        return FeatureGrid(self.clip_bound, *self._public(columns))
+        return FeatureGrid(self.clip_bound, *self.center_and_scale(columns))
 
     def levels(self, values, columns=slice(None)):
         """Integer levels of an array, in its own float dtype. `columns` says which features its columns are."""
@@ -62,13 +62,13 @@ class FeatureGrid:
 
     def center_and_rate(self, dtype, columns=slice(None)):
         """What `levels` subtracts and then multiplies by, in the dtype in which it does so."""
-        center, scale = self._public(columns)
+        center, scale = self.center_and_scale(columns)
         with np.errstate(all="ignore"):
             return center.astype(dtype), np.asarray(1.0 / (self.step * scale), dtype=dtype)
 
     def units(self, values, columns=slice(None)):
         """Values in public units, (x - center) / scale, in float64 and off the grid."""
-        center, scale = self._public(columns)
+        center, scale = self.center_and_scale(columns)
         with np.errstate(all="ignore"):
             return quotient(as_float64(values) - like(center, values), like(scale, values))
 
@@ -76,7 +76,8 @@ class FeatureGrid:
         """Values in public units, clipped."""
         return self.units(values, columns).clip(-self.clip_bound, self.clip_bound)
 
-    def _public(self, columns):
+    def center_and_scale(self, columns=slice(None)):
+        """What `units` subtracts and then divides by."""
         both = (np.asarray(self.center, dtype=np.float64), np.asarray(self.scale, dtype=np.float64))
         return tuple(value if value.ndim == 0 else value[columns] for value in both)
 

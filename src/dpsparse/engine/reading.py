@@ -72,9 +72,12 @@ class Reading:
     def __init__(self, rows, grid, constant, levels):
         self._rows, self._grid, self._levels = rows, grid, levels
         self.n_records, self.n_features = rows.n_records, rows.n_features
-        self._records = Records(rows.y, None, ())
+        self._open(rows.y)
         if constant:
             self._append(self._ones())
+
+    def _open(self, y):
+        self._records = Records(y, None, ())
 
     def _ones(self):
         return module_of(self._rows.y).ones_like(self._rows.y)

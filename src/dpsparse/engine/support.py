@@ -50,6 +50,11 @@ def _squares(columns):
     return total
 
 
+def level_rate(levels, norm_bound):
+    """How many levels stand for 1 where `levels` stand for `norm_bound`, a little less."""
+    return float(levels / norm_bound * _MARGIN)
+
+
 def integer_vectors(columns, row_scale, norm_bound, levels):
     """Each row times its scale as integers, of l2 norm at most `levels`, the level of `norm_bound`.
 
@@ -79,7 +84,7 @@ def integer_vectors(columns, row_scale, norm_bound, levels):
     """
     xp = module_of(row_scale)
     with np.errstate(all="ignore"):
-        factor = xp.nan_to_num(row_scale * float(levels / norm_bound * _MARGIN), nan=0.0, posinf=0.0, neginf=0.0)
+        factor = xp.nan_to_num(row_scale * level_rate(levels, norm_bound), nan=0.0, posinf=0.0, neginf=0.0)
         vectors = xp.trunc((columns * factor).clip(-levels, levels))
     # Squares of at most 2^20 in at most 2^12 features: the integer norm is exact.
     fits = _squares(vectors) <= levels**2

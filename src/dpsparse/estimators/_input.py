@@ -26,6 +26,9 @@ def validate_anywhere(estimator, X, y=None, *, reset, min_samples=1):
         return validate_table(estimator, X, on_host(y), reset=reset, min_samples=min_samples, look=not reset)
     table_shape(X)
     table = gpu_table(X) if is_on_gpu(X) else X if isinstance(X, OnDisk) else OnDisk(X)
+    if is_on_gpu(X):
+        # Without a ledger a fit that is refused after its first release has cost nothing: one read of X is saved.
+        table.look_first = estimator.ledger is not None or estimator._lent_meter is not None
     names = getattr(table, "names", None)
     stand_in = np.broadcast_to(np.zeros((), dtype=table.dtype), table.shape)
     with warnings.catch_warnings():

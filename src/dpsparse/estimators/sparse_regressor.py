@@ -202,12 +202,12 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         height = stats.norm.isf(0.025 / d)
         clear = (np.abs(found.effects) > height * found.standard_errors) & found.centred & found.scale_known
         kept = clear if auto else np.ones_like(clear)
-        coef, effects, errors = np.zeros(d), np.full(d, np.nan), np.full(d, np.nan)
-        chosen = found.support[kept]
-        coef[chosen] = (found.shrunk_effects / scale)[kept]
+        coef, effects, errors = np.zeros(d, dtype), np.full(d, np.nan), np.full(d, np.nan)
+        chosen, shrunk = found.support[kept], (found.shrunk_effects / scale)[kept]
+        coef[chosen] = as_dtype(shrunk, dtype)
         effects[chosen] = (found.effects / scale)[kept]
         errors[chosen] = (found.standard_errors / scale)[kept]
-        self.coef_ = as_dtype(coef, dtype)
+        self.coef_ = coef
         self.coef_se_ = errors
         self._effects = effects
         self._off_centre = set(found.support[~found.centred].tolist())
@@ -216,7 +216,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         self.clear_[found.support[clear]] = True
         self.noise_floor_ = float(height * np.median(found.standard_errors))
         self.support_ = chosen
-        self.intercept_ = found.intercept - float((coef[chosen] * center[kept]).sum()) if self.fit_intercept else 0.0
+        self.intercept_ = found.intercept - float((shrunk * center[kept]).sum()) if self.fit_intercept else 0.0
 
     def conf_int(self, level=0.9):
         """Confidence intervals of the effects, centred at the unshrunk estimates.

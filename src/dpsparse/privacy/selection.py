@@ -5,11 +5,15 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from dpsparse.privacy.budget import Promise
 from dpsparse.privacy.meter import Meter
 from dpsparse.privacy.noise import Integers, NoiseSource
 from dpsparse.privacy.record import Release
+
+# Scores weighed at a time: few enough for a cache.
+_BLOCK = 2**14
 
 
 @dataclass(frozen=True)
@@ -150,9 +154,11 @@ def pick_index(scores: Integers, rate: float, source: NoiseSource) -> int:
     The inverse of the cumulative distribution at a uniform u. In floating point first: a weight
     exp(-rate (max - s)) carries a relative error of at most 1502 units of 2^-53 (its argument, at most 745
     before the weight vanishes, is right to two units of relative error; the exponential to eight), the sum of d
-    positive numbers at most d more, the total the same again, and u is known to 2^-64. If u stays that far from
-    every edge, the float answer is the exact one; otherwise, rarely, the sums are done again in decimal arithmetic
-    with ever more digits, and with more random bits of the same u, until it does.
+    positive numbers in any order at most d more, the total the same again, and u is known to 2^-64. Weights below
+    e^-45 < 2^-64 count as e^-46, or as 0 in blocks where all are: since the largest weight is 1, that moves an edge,
+    and the total, by at most d 2^-64 of the total. If u stays that far from every edge of the block in which it
+    falls, ends included, the float answer is the exact one; otherwise, rarely, the sums are done again in decimal
+    arithmetic with ever more digits, and with more random bits of the same u, until it does.
 
     Examples
     --------
@@ -165,14 +171,26 @@ def pick_index(scores: Integers, rate: float, source: NoiseSource) -> int:
     scores = np.asarray(scores, dtype=np.int64)
     if source.noiseless:
         return int(np.argmax(scores))
-    gaps = scores.max() - scores
-    edges = np.cumsum(np.exp(-rate * gaps))
-    total = float(edges[-1])
-    slack = total * (len(scores) + 2048) * 2.0**-52
+    largest = int(scores.max())
+    least = largest - int(min(45.0 / rate + 1, 2.0**62))
+    blocks = [scores[start : start + _BLOCK] for start in range(0, len(scores), _BLOCK)]
+    sums = [float(_weights(block, largest, rate).sum()) if block.max() >= least else 0.0 for block in blocks]
+    ends = np.cumsum(sums)
+    total = float(ends[-1])
+    slack = total * (len(scores) * (1 + 2.0**-10) + 2048) * 2.0**-52
     drawn = source.bits(64)
-    first = int(np.searchsorted(edges, total * drawn * 2.0**-64 - slack, side="right"))
-    last = int(np.searchsorted(edges, total * (drawn + 1) * 2.0**-64 + slack, side="left"))
-    return first if first == last else _pick_in_decimals(gaps, rate, source, drawn)
+    low, high = total * drawn * 2.0**-64 - slack, total * (drawn + 1) * 2.0**-64 + slack
+    where = int(np.searchsorted(ends, low, side="right"))
+    edges = ends[where] - sums[where] + np.cumsum(_weights(blocks[where], largest, rate))
+    first, last = (int(np.searchsorted(edges, *end)) for end in ((low, "right"), (high, "left")))
+    if first == last < len(edges) and high < ends[where]:
+        return where * _BLOCK + first
+    return _pick_in_decimals(largest - scores, rate, source, drawn)
+
+
+def _weights(scores: Integers, largest: int, rate: float) -> npt.NDArray[np.float64]:
+    weights: npt.NDArray[np.float64] = np.exp(np.maximum(rate * (scores - largest), -46.0))
+    return weights
 
 
 def _pick_in_decimals(gaps: Integers, rate: float, source: NoiseSource, drawn: int) -> int:

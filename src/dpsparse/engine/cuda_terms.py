@@ -1,0 +1,215 @@
+"""The answers to `questions` on a GPU, in one kernel each, with the bits of the CPU.
+
+A kernel makes the operations of the question's own text, in float64: each is rounded by itself, for multiplications are
+not fused with additions, and quotients and square roots are correctly rounded. What comes out is integers.
+"""
+
+import numpy as np
+import torch
+import triton
+import triton.language as tl
+
+from dpsparse.engine import questions
+from dpsparse.engine.arrays import host
+from dpsparse.engine.fixed_point import WEIGHT_LEVELS
+from dpsparse.engine.support import GRAM_LEVELS, VECTOR_LEVELS, level_rate
+
+_BLOCK = 512
+
+
+@triton.jit
+def _residual(y, units, numbers, records, inside, n, k):
+    """Responses minus predictions of all columns; the numbers are the centre and the effects."""
+    residual = tl.load(y + records, mask=inside, other=0.0) - tl.load(numbers)
+    at = units + records
+    for j in range(k):
+        residual = residual - tl.load(at, mask=inside, other=0.0) * tl.load(numbers + 1 + j)
+        at += n
+    return residual
+
+
+@triton.jit
+def _units_kernel(column, public, units, n, stride, BLOCK: tl.constexpr):
+    """A feature in public units; the numbers are its centre and its scale."""
+    records = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = records < n
+    x = tl.load(column + records.to(tl.int64) * stride, mask=inside, other=0).to(tl.float64)
+    tl.store(units + records, (x - tl.load(public)) / tl.load(public + 1), mask=inside)
+
+
+@triton.jit(do_not_specialize=["k", "n_thresholds"])
+def _counts_kernel(y, units, numbers, thresholds, counts, n, k, n_thresholds, BLOCK: tl.constexpr, SIZES: tl.constexpr):
+    """For each residual, or its size, the first threshold that is not below it; NaN is above all."""
+    records = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = records < n
+    residual = _residual(y, units, numbers, records, inside, n, k)
+    if SIZES:
+        residual = tl.abs(residual)
+    low, left = tl.zeros([BLOCK], tl.int32), n_thresholds
+    while left > 0:
+        half = left // 2
+        below = tl.load(thresholds + tl.minimum(low + half, n_thresholds - 1)) < residual
+        below = (below | (residual != residual)) & (low + half < n_thresholds)
+        low = tl.where(below, low + half + 1, low)
+        left = half
+    tl.atomic_add(counts + low, 1, mask=inside & (low < n_thresholds))
+
+
+@triton.jit(do_not_specialize=["k"])
+def _weights_kernel(y, units, numbers, rate, levels, n, k, BLOCK: tl.constexpr, MOST: tl.constexpr):
+    """Levels of residuals, rounded half to even by adding 1.5 * 2^52."""
+    records = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = records < n
+    scaled = _residual(y, units, numbers, records, inside, n, k) * tl.load(rate)
+    clipped = tl.minimum(tl.maximum(scaled, -MOST), MOST)
+    level = tl.where(scaled == scaled, clipped, 0.0) + 6755399441055744.0
+    tl.store(levels + records, level.to(tl.int64, bitcast=True).to(tl.int32), mask=inside)
+
+
+@triton.jit
+def _bounded(x):
+    return tl.where(x == x, tl.minimum(tl.maximum(x, -1e150), 1e150), 0.0)
+
+
+@triton.jit
+def _entry(at, last, inside, PRODUCTS: tl.constexpr):
+    """A column's entries, or their products with the last column's."""
+    x = _bounded(tl.load(at, mask=inside, other=0.0))
+    if PRODUCTS:
+        x = _bounded(x * last)
+    return x
+
+
+@triton.jit
+def _level(x, factor, MOST: tl.constexpr):
+    return tl.minimum(tl.maximum(x * factor, -MOST), MOST).to(tl.int32).to(tl.int64)
+
+
+@triton.jit(do_not_specialize=["k_units", "k"])
+def _vectors_kernel(
+    y, units, numbers, columns, last_column, rates, vectors, are_within, n, k_units, k,
+    BLOCK: tl.constexpr, MOST: tl.constexpr, PRODUCTS: tl.constexpr, RESIDUALS: tl.constexpr, TWICE: tl.constexpr,
+):  # fmt: skip
+    """`support.integer_vectors` of some columns; the rates are the level of 1, one or two norms, and tau.
+
+    With residuals, one more column of 0 and 1 says which of them are within tau.
+    """
+    records = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = records < n
+    last = 1.0
+    if PRODUCTS:
+        last = _bounded(tl.load(last_column + records, mask=inside, other=0.0))
+    square, at = tl.zeros([BLOCK], tl.float64), columns + records
+    for _ in range(k):
+        x = _entry(at, last, inside, PRODUCTS)
+        square = square + x * x
+        at += n
+    norm = tl.sqrt(square)
+    scale = tl.minimum(tl.load(rates + 1) / norm, 1.0)
+    if TWICE:
+        scale = tl.sqrt(scale * tl.minimum(tl.load(rates + 2) / norm, 1.0))
+    if RESIDUALS:
+        residual, tau = _residual(y, units, numbers, records, inside, n, k_units), tl.load(rates + 2)
+        psi = residual / tau
+        scale = tl.where(psi == psi, tl.minimum(tl.maximum(psi, -1.0), 1.0), 0.0) * scale
+        tl.store(are_within + records, (tl.abs(residual) <= tau).to(tl.float64), mask=inside)
+    factor = scale * tl.load(rates)
+    factor = tl.where(tl.abs(factor) < float("inf"), factor, 0.0)
+    norm_of_levels, at = tl.zeros([BLOCK], tl.int64), columns + records
+    for _ in range(k):
+        level = _level(_entry(at, last, inside, PRODUCTS), factor, MOST)
+        norm_of_levels += level * level
+        at += n
+    factor = tl.where(norm_of_levels <= MOST * MOST, factor, 0.0)
+    at, to = columns + records, vectors + records
+    for _ in range(k):
+        level = _level(_entry(at, last, inside, PRODUCTS), factor, MOST)
+        tl.store(to, level.to(tl.float64), mask=inside)
+        at += n
+        to += n
+
+
+class Terms:
+    """Records on a card: responses, levels of all features, columns of the chosen ones in public units."""
+
+    def __init__(self, y, levels):
+        self.y, self.levels = y, levels
+        self.units = y.new_empty((0, len(y)))
+
+    def add(self, column, center, scale):
+        """One more column, of raw values, with its public centre and scale."""
+        before, self.units = self.units, self.y.new_empty((len(self.units) + 1, len(self.y)))
+        self.units[:-1] = before
+        public, _ = self._on_card([center, scale])
+        self._run(_units_kernel, column, public, self.units[-1], len(self.y), column.stride(0))
+
+    def answer(self, question, *public):
+        """The sum over records that a question asks for, given public numbers."""
+        return _ANSWERS[question](self, *public)
+
+    def _on_card(self, first, then=()):
+        """Two lists of public numbers, sent as one."""
+        numbers = torch.from_numpy(np.concatenate([first, then])).to(self.y.device, non_blocking=True)
+        return numbers[: len(first)], numbers[len(first) :]
+
+    def _run(self, kernel, *arguments, **options):
+        with torch.cuda.device_of(self.y):
+            kernel[(triton.cdiv(len(self.y), _BLOCK),)](*arguments, BLOCK=_BLOCK, enable_fp_fusion=False, **options)
+
+    def _columns(self, positions):
+        first, last = int(positions[0]), int(positions[-1])
+        # Columns in a row need no copy.
+        adjoin = last - first == len(positions) - 1
+        return self.units[first : last + 1] if adjoin else self.units[torch.as_tensor(positions, device=self.y.device)]
+
+    def _vectors(self, positions, norm_bound, norms, levels, model=None, products=False):
+        columns, k = self._columns(positions), len(positions)
+        tau, numbers = model if model else (0.0, [])
+        rates, numbers = self._on_card([level_rate(levels, norm_bound), *norms, tau], numbers)
+        vectors = self.y.new_empty((k + bool(model), len(self.y)))
+        self._run(
+            _vectors_kernel, self.y, self.units, numbers, columns, columns[-1], rates, vectors, vectors[-1],
+            len(self.y), len(self.units), k,
+            MOST=levels, PRODUCTS=products, RESIDUALS=bool(model), TWICE=len(norms) > 1,
+        )  # fmt: skip
+        return vectors
+
+    def residual_counts(self, center, effects, thresholds, sizes=False):
+        """See `questions.residual_counts`."""
+        numbers, thresholds = self._on_card([center, *effects], thresholds)
+        counts = torch.zeros_like(thresholds, dtype=torch.int64)
+        arguments = (self.y, self.units, numbers, thresholds, counts, len(self.y), len(effects), len(thresholds))
+        self._run(_counts_kernel, *arguments, SIZES=sizes)
+        return np.cumsum(host(counts))
+
+    def pick_sums(self, center, effects, bound):
+        """See `questions.pick_sums`."""
+        levels = torch.empty_like(self.y, dtype=torch.int32)
+        numbers, rate = self._on_card([center, *effects], [WEIGHT_LEVELS / bound])
+        arguments = (self.y, self.units, numbers, rate, levels, len(self.y), len(effects))
+        self._run(_weights_kernel, *arguments, MOST=WEIGHT_LEVELS)
+        return self.levels.weighted_sums(levels)
+
+    def product_sums(self, positions, bound):
+        """See `questions.product_sums`."""
+        return _sums(self._vectors(positions, bound, [bound], VECTOR_LEVELS, products=True))
+
+    def gradient_sums(self, center, effects, tau, positions, bound):
+        """See `questions.gradient_sums`."""
+        sums = _sums(self._vectors(positions, bound, [bound], VECTOR_LEVELS, model=(tau, (center, *effects))))
+        return sums[:-1], int(sums[-1])
+
+    def gram_sums(self, positions, first, second):
+        """See `questions.gram_sums`."""
+        vectors = self._vectors(positions, np.sqrt(first * second), [first, second], GRAM_LEVELS)
+        return np.rint(host(vectors @ vectors.T)).astype(np.int64)
+
+
+def _sums(vectors):
+    return host(vectors.sum(1)).astype(np.int64)
+
+
+_ANSWERS = {
+    getattr(questions, name): getattr(Terms, name)
+    for name in ("residual_counts", "product_sums", "gradient_sums", "gram_sums")
+}
