@@ -5,7 +5,7 @@ from scipy import sparse
 from dpsparse.algorithms.iht import _whole, private_iht
 from dpsparse.algorithms.theory import step_sizes, theory_parameters
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.engine import rows
+from dpsparse.engine import passes, rows
 from dpsparse.engine.rows import rows_of
 from dpsparse.losses import Absolute, Huber, Squared
 from dpsparse.privacy.budget import Promise
@@ -83,7 +83,7 @@ def test_same_seed_same_bits_whatever_blocks_and_storage(make, monkeypatch):
     monkeypatch.setattr(rows, "LEAST_RECORDS", 1)
     for records in (1, 33, 2**20):
         monkeypatch.setattr(rows, "MOST_RECORDS", records)
-        monkeypatch.setattr(rows, "BLOCK_BYTES", 64 * records)
+        monkeypatch.setattr(passes, "BLOCK_BYTES", 64 * records)
         found, _ = run(make(X), y, Huber(1.0), SeededSource(9))
         np.testing.assert_array_equal(found.coef, expected.coef)
 

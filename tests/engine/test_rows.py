@@ -11,6 +11,7 @@ from numba.core.errors import NumbaError
 from scipy import sparse
 
 from dpsparse.engine import kernels, loops, plain
+from dpsparse.engine import passes as passes_over_arrays
 from dpsparse.engine import rows as engine
 from dpsparse.engine.fixed_point import FEATURE_LEVELS, WEIGHT_LEVELS, FeatureGrid, check_exact, rounded, weight_levels
 from dpsparse.engine.rows import NOT_FINITE, rows_of
@@ -53,7 +54,7 @@ def passes(request, monkeypatch):
 def test_every_storage_blocking_and_thread_gives_the_same_integers(dtype, grid, records, passes, monkeypatch):
     monkeypatch.setattr(engine, "LEAST_RECORDS", 1)
     monkeypatch.setattr(engine, "MOST_RECORDS", records)
-    monkeypatch.setattr(engine, "BLOCK_BYTES", 64 * records)
+    monkeypatch.setattr(passes_over_arrays, "BLOCK_BYTES", 64 * records)
     X, y = sample(dtype)
     weights = weight_levels(y, 1.0)
     expected = in_python_integers(X, weights, grid)

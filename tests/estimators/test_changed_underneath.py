@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from dpsparse import DPIHTH, PrivateSparseRegressor, tune
 from dpsparse.engine import disk, rows, sources
 from dpsparse.engine.fixed_point import FEATURE_LEVELS, WEIGHT_LEVELS, FeatureGrid
-from dpsparse.engine.rows import DenseLevels, feature_sums
+from dpsparse.engine.passes import DenseLevels, feature_sums
 
 RNG = np.random.default_rng(0)
 

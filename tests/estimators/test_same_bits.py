@@ -8,7 +8,7 @@ from scipy import sparse
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, OnDisk, PrivateSparseRegressor
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.engine import disk, kernels, rows, sources
+from dpsparse.engine import disk, kernels, passes, rows, sources
 from dpsparse.engine.memory import available_bytes
 from dpsparse.engine.threads import threads
 
@@ -34,7 +34,7 @@ def table(dtype):
 def small_pieces(monkeypatch):
     """Many blocks and pieces, of sizes that divide nothing evenly."""
     monkeypatch.setattr(rows, "LEAST_RECORDS", 333)
-    monkeypatch.setattr(rows, "BLOCK_BYTES", 5_000)
+    monkeypatch.setattr(passes, "BLOCK_BYTES", 5_000)
     monkeypatch.setattr(sources, "PIECE_BYTES", 7_001)
 
 
@@ -45,7 +45,7 @@ def expected(request):
     with pytest.MonkeyPatch.context() as patch, threads(1):
         patch.setattr(kernels, "compiled", lambda: None)
         patch.setattr(rows, "LEAST_RECORDS", 2**15)
-        patch.setattr(rows, "BLOCK_BYTES", 2**30)
+        patch.setattr(passes, "BLOCK_BYTES", 2**30)
         return MODELS[request.param[0]]().fit(X, y).coef_, *request.param
 
 

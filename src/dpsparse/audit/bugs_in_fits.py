@@ -2,7 +2,7 @@
 
 from dpsparse.algorithms import iht, pursuit
 from dpsparse.audit.mutation import Mutation
-from dpsparse.engine import fixed_point, reading, rows, sources, support
+from dpsparse.engine import fixed_point, passes, reading, rows, sources, support
 from dpsparse.estimators import _validation
 
 PURSUITS, LOOPS = "replay of pursuits", "replay of loops"
@@ -47,7 +47,7 @@ TERMS = (
     Mutation(
         "integer overflow at large n",
         "terms",
-        {rows.feature_sums: [("sums.astype(np.int64)", "sums.astype(np.int64).astype(np.int32)")]},
+        {passes.feature_sums: [("sums.astype(np.int64)", "sums.astype(np.int64).astype(np.int32)")]},
     ),
     Mutation(
         "threads that add up the same rows",

@@ -14,7 +14,7 @@ import sklearn
 
 from dpsparse.audit.neighbours import STORAGES
 from dpsparse.audit.patching import replaced
-from dpsparse.engine import reading, regrets, rows, support
+from dpsparse.engine import passes, reading, regrets, rows, support
 from dpsparse.estimators._private import PrivateLinearRegressor
 from dpsparse.privacy import selection
 from dpsparse.privacy.meter import Meter
@@ -132,7 +132,7 @@ class Tape:
 # Where an engine hands a sum over rows to an algorithm.
 _SUMS = (
     (rows.DenseRows, ["weighted_sums"]),
-    (rows.DenseLevels, ["weighted_sums"]),
+    (passes.DenseLevels, ["weighted_sums"]),
     (rows.SparseRows, ["weighted_sums"]),
     (rows.SparseLevels, ["weighted_sums"]),
     (support, ["vector_sums", "gram_sums", "counts_at_most"]),

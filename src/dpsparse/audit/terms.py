@@ -13,7 +13,7 @@ from dpsparse.audit.finding import Finding
 from dpsparse.audit.neighbours import CLIP, N_FEATURES, pairs
 from dpsparse.audit.patching import replaced
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.engine import kernels
+from dpsparse.engine import kernels, passes
 from dpsparse.engine import rows as engine
 from dpsparse.engine.fixed_point import (
     EXACT_BELOW,
@@ -110,9 +110,10 @@ def _exact_sums():
 
 def _sums_in_blocks(X, weights, grid, records, compiled):
     """`_sums` over blocks of so many records in two threads, by compiled loops or by NumPy."""
-    passes = kernels.compiled if compiled else lambda: None
-    sizes = {"LEAST_RECORDS": 1, "MOST_RECORDS": records, "BLOCK_BYTES": 64 * records}
-    with replaced(engine, **sizes), replaced(kernels, compiled=passes), threads(2):
+    loops = kernels.compiled if compiled else lambda: None
+    sizes = {"LEAST_RECORDS": 1, "MOST_RECORDS": records}
+    blocks = replaced(engine, **sizes), replaced(passes, BLOCK_BYTES=64 * records)
+    with blocks[0], blocks[1], replaced(kernels, compiled=loops), threads(2):
         return _sums(rows_of(X, weights), grid)
 
 

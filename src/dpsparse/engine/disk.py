@@ -10,17 +10,9 @@ import math
 import numpy as np
 
 from dpsparse.engine.memory import available_bytes
+from dpsparse.engine.passes import DenseLevels, empty_levels, feature_sums, not_finite, round_features
 from dpsparse.engine.reading import Reading, total
-from dpsparse.engine.rows import (
-    NOT_FINITE,
-    DenseLevels,
-    DenseRows,
-    Rows,
-    empty_levels,
-    feature_sums,
-    not_finite,
-    round_features,
-)
+from dpsparse.engine.rows import NOT_FINITE, DenseRows, Rows
 from dpsparse.engine.sources import ALL
 from dpsparse.engine.threads import in_threads, n_threads
 

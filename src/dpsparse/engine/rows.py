@@ -12,17 +12,25 @@ from dpsparse.engine import kernels
 from dpsparse.engine.fixed_point import check_exact
 from dpsparse.engine.gpu import gpu_rows_of, is_on_gpu
 from dpsparse.engine.on_disk import OnDisk
+from dpsparse.engine.passes import (
+    DenseLevels,
+    block_size,
+    blocks_of,
+    empty_levels,
+    feature_sums,
+    not_finite,
+    public_numbers,
+    round_features,
+)
 from dpsparse.engine.questions import blocks_not_finite
 from dpsparse.engine.reading import Reading, total
-from dpsparse.engine.sources import ALL, slices
+from dpsparse.engine.sources import slices
 from dpsparse.engine.threads import in_threads, n_threads
 
 NOT_FINITE = "Input contains NaN or infinity; the data must be finite: drop such records or fill in public constants"
 
 # Records worked on at a time: few enough for the cache, enough to hide Python's overhead.
 LEAST_RECORDS, MOST_RECORDS = 2**11, 2**15
-# What a thread reads at a time, so that one that is held up is overtaken; an eighth of it is worth a thread.
-BLOCK_BYTES = 2**25
 
 
 def rows_of(X, y):
@@ -153,99 +161,6 @@ class DenseRows(Rows):
         return feature_sums(self.X, grid, weights)
 
 
-def not_finite(X):
-    """1 if a cell of an array is not finite, 0 otherwise."""
-    # The sum is finite where all cells are, unless it overflows: then each is looked at.
-    with np.errstate(all="ignore"):
-        return int(not np.isfinite(X.sum()) and not np.isfinite(X).all())
-
-
-def blocks_of(table):
-    """Pairs of slices that divide an array among threads, along its memory."""
-    n, d = table.shape
-    if kernels.by_columns(table):
-        return [(ALL, columns) for columns in slices(d, _block(d, n * table.itemsize))]
-    return [(rows, ALL) for rows in slices(n, _block(n, d * table.itemsize))]
-
-
-def _block(count, size):
-    """How many of `count` rows or columns of a size make a block."""
-    share = -(-count // n_threads())
-    return min(max(share, BLOCK_BYTES // 8 // size), max(1, BLOCK_BYTES // size))
-
-
-def feature_sums(X, grid, weights):
-    """Sums over the rows of an array of weight level times feature level, as int64."""
-    weights = _one_each(weights, X, X.dtype)
-
-    def add(block):
-        rows, columns = block
-        cells = X[block]
-        sums = np.zeros(cells.shape[1])
-        name, table = ("add_columns", cells.T) if kernels.by_columns(X) else ("add_rows", cells)
-        public = _public(grid.of(columns), X.dtype, cells.shape[1])
-        kernels.run(name, *kernels.in_line(table), weights[rows], *public, sums)
-        return sums.astype(np.int64)
-
-    return _sums_of_blocks(add, X)
-
-
-def _one_each(weights, table, dtype):
-    # Compiled loops read as many rows as there are weights.
-    if len(weights) != len(table):
-        raise ValueError("weights and rows are not as many: X changed while it was read")
-    return np.ascontiguousarray(weights, dtype=dtype)
-
-
-def _sums_of_blocks(add, table):
-    sums, blocks = np.zeros(table.shape[1], dtype=np.int64), blocks_of(table)
-    for (_, columns), found in zip(blocks, in_threads(add, blocks), strict=True):
-        sums[columns] += found
-    return sums
-
-
-def empty_levels(X):
-    """Room for the levels of an array, in its memory order."""
-    return np.empty(X.shape, dtype=np.int8, order="F" if kernels.by_columns(X) else "C")
-
-
-def round_features(X, grid, out):
-    """Write the levels of an array; returns whether a cell is not finite."""
-    public = _public(grid, X.dtype, X.shape[1])
-    if kernels.by_columns(X):
-        return kernels.run("round_columns", *kernels.in_line(X.T), len(X), *public, *kernels.in_line(out.T))
-    return kernels.run("round_rows", *kernels.in_line(X), len(X), *public, *kernels.in_line(out))
-
-
-def _public(grid, dtype, n_features):
-    return [np.ascontiguousarray(np.broadcast_to(each, n_features)) for each in grid.center_and_rate(dtype)]
-
-
-class DenseLevels:
-    """Feature levels kept for the length of a fit. They depend on the budget's clip, so they are never a file."""
-
-    def __init__(self, levels):
-        self._levels = levels
-
-    def take(self, rows):
-        """The levels of some rows."""
-        return DenseLevels(self._levels[rows])
-
-    def weighted_sums(self, weights, tell=None):
-        """Sums over rows of weight level times feature level, as int64, one for each feature."""
-        weights = _one_each(weights, self._levels, np.int32)
-
-        def add(block):
-            cells = self._levels[block]
-            sums = np.zeros(cells.shape[1], dtype=np.int64)
-            by_columns = kernels.by_columns(self._levels)
-            name, table = ("add_level_columns", cells.T) if by_columns else ("add_level_rows", cells)
-            kernels.run(name, *kernels.in_line(table), weights[block[0]], sums)
-            return sums
-
-        return _sums_of_blocks(add, self._levels)
-
-
 class SparseRows(Rows):
     """Rows of a canonical CSR matrix: time and memory in proportion to what is stored.
 
@@ -281,9 +196,9 @@ class SparseRows(Rows):
     def prepared(self, grid, look=True):
         """The stored cells as levels, two bytes each."""
         out = np.empty(len(self.data), dtype=np.int16)
-        public = _public(grid, self.data.dtype, self.n_features)
+        public = public_numbers(grid, self.data.dtype, self.n_features)
         at_zero = grid_at_zero(grid, self.data.dtype, self.n_features)
-        parts = slices(len(out), _block(len(out), self.data.itemsize))
+        parts = slices(len(out), block_size(len(out), self.data.itemsize))
 
         def round_part(part):
             return kernels.run("round_stored", self.data[part], self.indices[part], *public, at_zero, out[part])
@@ -302,7 +217,7 @@ class SparseRows(Rows):
         weights = np.ascontiguousarray(weights, dtype=np.int32)
         at_zero = grid_at_zero(grid, self.data.dtype, self.n_features)
         sums = at_zero * weights.sum(dtype=np.int64)
-        public = _public(grid, self.data.dtype, self.n_features)
+        public = public_numbers(grid, self.data.dtype, self.n_features)
         rows = (self.indices, self.starts, self.stops, weights)
         kernels.run("add_stored_cells", self.data, *public, at_zero, *rows, sums)
         return sums
