@@ -71,6 +71,7 @@ def test_convert_once_fit_and_predict_on_raw_rows(folder, capsys, monkeypatch):
         main(["convert", "people.csv", "store", *OPTIONS])
     told = capsys.readouterr()
     assert "store: 2,000 records, 4 features in float32, 4 files of features" in told.out
+    assert "Use it with: dpsparse fit store --epsilon 1" in told.out
     assert told.err == ""
     main(["fit", "store", "--epsilon", "3", "--sparsity", "3", "--out", "model.json"])
     assert "smoker" in capsys.readouterr().out
@@ -174,6 +175,7 @@ def test_ctrl_c_says_in_one_line_how_to_go_on(folder, capsys, monkeypatch):
     assert told == "dpsparse: interrupted; the same command goes on where it stopped\n"
     assert "the conversion was interrupted" in failed(capsys, "fit", "store", "--epsilon", 1)
     assert "the conversion was interrupted" in failed(capsys, "check", "store")
+    assert not_intact(capsys, "store") == []
     main(["convert", "people.csv", "store", *OPTIONS])
     main(["fit", "store", "--epsilon", "3", "--sparsity", "1"])
 
@@ -207,6 +209,7 @@ def test_a_cell_that_is_no_number_is_refused_by_the_fit_with_the_constant_text(f
         out = capsys.readouterr().out
         assert out.count(note) == 2
         assert odd not in out
+        assert "Use it with" not in out
         main(["check", "store", "--json"])
         assert json.loads(capsys.readouterr().out)["refused"] == [column]
         told.add(failed(capsys, "fit", "store", "--epsilon", 1))

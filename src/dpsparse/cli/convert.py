@@ -43,7 +43,8 @@ def convert(data, store, target, bounds, dtype, as_json):
         show.as_json({**_told(found), "target": target, "notes": notes, "out": store})
     else:
         show.store(store, found, notes)
-        click.echo(f"Use it with: dpsparse fit {store} --epsilon 1")
+        if not found.refused:
+            click.echo(f"Use it with: dpsparse fit {store} --epsilon 1")
 
 
 @click.command(short_help="Check a store against its checksums.")
