@@ -92,9 +92,8 @@ def convert(table, origin, folder, dtype="float32", progress=None):
     rows, (chunks, complete) = _chunk_rows(origin, dtype), _begun(folder, origin, dtype, tell)
     if complete:
         return read_manifest(folder)
-    columns, refused = [*(feature.column for feature in origin.features), origin.target], set()
-    for chunk in chunks:
-        refused.update(chunk.refused)
+    columns = [*(feature.column for feature in origin.features), origin.target]
+    refused = {name for chunk in chunks for name in chunk.refused}
     start = sum(chunk.rows for chunk in chunks)
     for X, y in _chunks(feature_blocks(table, origin.features, origin.target, start), rows, dtype, *units):
         names = chunk_files(len(chunks))
