@@ -55,12 +55,23 @@ def failed(capsys, *arguments, code=1):
     return told.err
 
 
+def not_intact(capsys, store):
+    """The damaged files that `dpsparse check --json` lists."""
+    with pytest.raises(SystemExit) as stopped:
+        main(["check", store, "--json"])
+    assert stopped.value.code == 1
+    told = json.loads(capsys.readouterr().out)
+    assert told == {"intact": False, "damaged": told["damaged"]}
+    return told["damaged"]
+
+
 def test_convert_once_fit_and_predict_on_raw_rows(folder, capsys, monkeypatch):
     with monkeypatch.context() as free:
         free.setattr(Meter, "charge", lambda *_: pytest.fail("it was charged"))
         main(["convert", "people.csv", "store", *OPTIONS])
     told = capsys.readouterr()
     assert "store: 2,000 records, 4 features in float32, 4 files of features" in told.out
+    assert "Use it with: dpsparse fit store --epsilon 1" in told.out
     assert told.err == ""
     main(["fit", "store", "--epsilon", "3", "--sparsity", "3", "--out", "model.json"])
     assert "smoker" in capsys.readouterr().out
@@ -99,7 +110,7 @@ def test_the_model_of_a_store_is_that_of_the_file(folder, dtype):
 def test_json_tells_shape_and_place(folder, capsys):
     main(["convert", "people.csv", "store", "--target", "cost", "--bounds", "bounds.toml", "--json"])
     told = json.loads(capsys.readouterr().out)
-    shape = {"n_records": 2_000, "n_features": 4, "dtype": "float32", "chunks": 4}
+    shape = {"n_records": 2_000, "n_features": 4, "dtype": "float32", "chunks": 4, "refused": []}
     assert told == shape | {"target": "cost", "notes": [], "out": "store"}
     main(["check", "store", "--json"])
     assert json.loads(capsys.readouterr().out)["intact"]
@@ -107,7 +118,9 @@ def test_json_tells_shape_and_place(folder, capsys):
     assert json.loads(capsys.readouterr().out)["target"] == "cost"
     np.save("people.npy", PEOPLE[["age", "cost"]].to_numpy())
     main(["convert", "people.npy", "other", "--target", "1", "--json"])
-    assert "publicly standardised" in json.loads(capsys.readouterr().out)["notes"][0]
+    note = json.loads(capsys.readouterr().out)["notes"][0]
+    assert "publicly standardised" in note
+    assert note.endswith("dpsparse bounds init people.npy --target 1 --out bounds.toml")
 
 
 def test_check_finds_a_change_and_convert_mends_it(folder, capsys):
@@ -117,10 +130,35 @@ def test_check_finds_a_change_and_convert_mends_it(folder, capsys):
     path = folder / "store/features-00002.npy"
     whole = path.read_bytes()
     path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-    assert "features-00002.npy is not as it was written" in failed(capsys, "check", "store")
+    os.truncate("store/response-00001.npy", 9)
+    os.unlink("store/features-00003.npy")
+    damaged = ["response-00001.npy", "features-00002.npy", "features-00003.npy"]
+    told = failed(capsys, "check", "store")
+    assert f"store is not as it was written: {', '.join(map(repr, damaged))}; run the same dpsparse convert" in told
+    assert not_intact(capsys, "store") == damaged
     main(["convert", "people.csv", "store", *OPTIONS])
     assert path.read_bytes() == whole
     main(["check", "store"])
+
+
+def test_check_finds_a_store_json_that_was_changed_or_lost(folder, capsys):
+    main(["convert", "people.csv", "store", *OPTIONS])
+    capsys.readouterr()
+    path = folder / "store/store.json"
+    path.write_text(path.read_text().replace('"center": 50.0', '"center": 51.0'))
+    for command in (["check", "store"], ["fit", "store", "--epsilon", 1], ["convert", "people.csv", "store", *OPTIONS]):
+        assert "store.json was changed; remove the folder and convert again" in failed(capsys, *command)
+    assert not_intact(capsys, "store") == ["store.json"]
+    path.unlink()
+    for command in (["check", "store"], ["fit", "store", "--epsilon", 1], ["convert", "people.csv", "store", *OPTIONS]):
+        assert "store has lost its store.json; remove the folder and convert again" in failed(capsys, *command)
+    assert not_intact(capsys, "store") == ["store.json"]
+
+
+def test_what_does_not_exist_is_said_not_to(folder, capsys):
+    fit = ["fit", "nostore", "--epsilon", 1]
+    for command in (fit, [*fit, "--target", "cost"], ["check", "nostore"], ["convert", "nostore", "store", *OPTIONS]):
+        assert "dpsparse: nostore does not exist" in failed(capsys, *command)
 
 
 def test_ctrl_c_says_in_one_line_how_to_go_on(folder, capsys, monkeypatch):
@@ -137,6 +175,7 @@ def test_ctrl_c_says_in_one_line_how_to_go_on(folder, capsys, monkeypatch):
     assert told == "dpsparse: interrupted; the same command goes on where it stopped\n"
     assert "the conversion was interrupted" in failed(capsys, "fit", "store", "--epsilon", 1)
     assert "the conversion was interrupted" in failed(capsys, "check", "store")
+    assert not_intact(capsys, "store") == []
     main(["convert", "people.csv", "store", *OPTIONS])
     main(["fit", "store", "--epsilon", "3", "--sparsity", "1"])
 
@@ -165,7 +204,14 @@ def test_a_cell_that_is_no_number_is_refused_by_the_fit_with_the_constant_text(f
         neighbour.to_csv("people.csv", index=False)
         main(["convert", "people.csv", f"store-{column}", *OPTIONS])
         os.rename(f"store-{column}", "store")
-        assert odd not in capsys.readouterr().out
+        note = f"a fit refuses columns with missing cells, text or infinite numbers, as in '{column}';"
+        main(["check", "store"])
+        out = capsys.readouterr().out
+        assert out.count(note) == 2
+        assert odd not in out
+        assert "Use it with" not in out
+        main(["check", "store", "--json"])
+        assert json.loads(capsys.readouterr().out)["refused"] == [column]
         told.add(failed(capsys, "fit", "store", "--epsilon", 1))
         os.rename("store", f"old-{column}")
     assert len(told) == 1

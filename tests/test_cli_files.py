@@ -158,7 +158,7 @@ def test_a_disk_that_fills_up_after_the_fit_does_not_lose_what_was_paid_for(fold
         ({"target": "income"}, "no column 'income'"),
         ({"bounds": "none.toml"}, "none.toml does not exist"),
         ({"data": "none.csv"}, "none.csv does not exist"),
-        ({"data": "model.json"}, "must end in .csv, .parquet or .npy"),
+        ({"data": "bounds.toml"}, "must end in .csv, .parquet or .npy"),
         ({"epsilon": "0"}, "epsilon=0.0 must be"),
         ({"target": "age"}, "'age' is the target"),
     ],

@@ -14,12 +14,24 @@ class FileError(ValueError):
     """A file that cannot be used; one line with the remedy, and none of the values in it."""
 
 
-def checked_path(path):
-    """The path, if a regular file that can be opened is there."""
+def existing_path(path):
+    """The path, if something is there."""
     path = Path(path)
     try:
+        there = path.exists()
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror}") from None
+    if not there:
+        raise FileError(f"{path} does not exist")
+    return path
+
+
+def checked_path(path):
+    """The path, if a regular file that can be opened is there."""
+    path = existing_path(path)
+    try:
         if not path.is_file():
-            raise FileError(f"{path} is not a file" if path.exists() else f"{path} does not exist")
+            raise FileError(f"{path} is not a file")
         path.open("rb").close()
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror}") from None
@@ -161,6 +173,11 @@ class Fields:
 def quoted(name):
     """A name as messages show it: in quotes, escaped, and cut where it is very long."""
     return repr(name) if len(name) <= 100 else repr(name[:100]) + "..."
+
+
+def listed(names):
+    """Names as messages show them: the first twenty."""
+    return ", ".join(map(quoted, names[:20])) + (", ..." if len(names) > 20 else "")
 
 
 def is_name(value):

@@ -6,10 +6,11 @@ import pytest
 
 from dpsparse import OnDisk, PrivateSparseRegressor
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.engine.store import is_store, open_store
+from dpsparse.engine.store import is_store, open_store, seal
 from dpsparse.files import convert as converting
 from dpsparse.files.bounds import Bounds
-from dpsparse.files.convert import convert, origin_of
+from dpsparse.files.convert import convert
+from dpsparse.files.origin import origin_of
 from dpsparse.files.tables import open_table
 from dpsparse.strict import FileError
 
@@ -93,12 +94,23 @@ def without_manifest(folder):
     (folder / "store.json").unlink()
 
 
-def manifest(**changes):
+def manifest(sealed=True, **changes):
     def change(folder):
         path = folder / "store.json"
-        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+        content = json.loads(path.read_text()) | changes
+        old = content.pop("seal")
+        path.write_text(json.dumps(content | {"seal": seal(content) if sealed else old}))
 
     return change
+
+
+def cut_manifest(folder):
+    os.truncate(folder / "store.json", 300)
+
+
+def other_center(folder):
+    path = folder / "store.json"
+    path.write_text(path.read_text().replace('"center": 0.0', '"center": 1.0', 1))
 
 
 @pytest.mark.parametrize(
@@ -111,7 +123,10 @@ def manifest(**changes):
         (other_shape, "features-00002.npy holds another array"),
         (no_array, "features-00000.npy is damaged"),
         (without_a_file, "features-00002.npy is missing"),
-        (without_manifest, "is not a store of dpsparse; make one with: dpsparse convert"),
+        (without_manifest, "has lost its store.json; remove the folder and convert again"),
+        (cut_manifest, "store.json is not valid JSON; remove the folder and convert again"),
+        (other_center, "store.json was changed; remove the folder and convert again"),
+        (manifest(sealed=False, made_by="another"), "store.json was changed"),
         (manifest(complete=False), "the conversion was interrupted; run the same dpsparse convert again to finish it"),
         (manifest(format="other"), "does not belong to a store"),
         (manifest(version=2), "another version than 1"),
@@ -127,6 +142,13 @@ def test_what_is_not_whole_is_refused_in_one_line(folder, harm, message):
     with pytest.raises(FileError, match=message) as caught:
         open_store(folder)
     assert "\n" not in str(caught.value)
+
+
+def test_where_there_is_no_store_it_is_said(folder):
+    with pytest.raises(FileError, match="nostore does not exist"):
+        open_store(folder.parent / "nostore")
+    with pytest.raises(FileError, match="is not a store of dpsparse; make one with: dpsparse convert"):
+        open_store(folder.parent)
 
 
 def test_a_response_that_was_cut_is_refused(folder):

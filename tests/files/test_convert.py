@@ -3,6 +3,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,8 @@ import pytest
 from dpsparse.engine.store import open_store
 from dpsparse.files import convert as converting
 from dpsparse.files.bounds import Bounds, read_bounds
-from dpsparse.files.convert import check_store, convert, in_public_units, origin_of, read_origin
+from dpsparse.files.convert import check_store, convert, fit_refuses, in_public_units
+from dpsparse.files.origin import origin_of, read_origin
 from dpsparse.files.tables import open_table
 from dpsparse.strict import FileError
 
@@ -39,6 +41,7 @@ categories = ["north", "south"]
 [response]
 scale = 0.7
 """
+OTHERS = {"age": (50.0, 14.0), "region": ["south", "north"]}
 UNITS = np.column_stack(
     [(PEOPLE.age - 50.0) / 15.0, ((PEOPLE.region == "south") - 0.5) / 0.5, (PEOPLE.income - 20000.0) / 7e3]
 )
@@ -206,8 +209,11 @@ def test_another_source_or_other_options_are_refused(tmp_path, bounds):
     converted(path, tmp_path / "store", bounds)
     before = files_of(tmp_path / "store")
     others = [
-        (path, bounds, {"dtype": "float64"}, "with other options"),
-        (path, Bounds(drop=("region",)), {}, "with other options"),
+        (path, bounds, {"dtype": "float64"}, r"with other options \(another dtype\); choose"),
+        (path, Bounds(drop=("region",)), {"target": "age"}, r"with other options \(another target\)"),
+        (path, replace(bounds, response_scale=1.0), {}, r"with other options \(other bounds of 'cost'\)"),
+        (path, replace(bounds, drop=()), {}, "column 'id' has no bounds"),
+        (path, replace(bounds, columns=bounds.columns | OTHERS), {}, r"\(other bounds of 'age', 'region'\)"),
         (path, bounds, {"target": "id"}, "'id' is the target"),
         (written(tmp_path, "parquet"), bounds, {}, "from another file"),
     ]
@@ -229,6 +235,32 @@ def test_the_same_file_elsewhere_is_the_same_source(tmp_path, bounds):
     assert {words.split()[0] for words in said} == {"checking"}
 
 
+def test_columns_that_a_fit_refuses_are_noted_once_also_when_resumed(tmp_path, bounds, monkeypatch):
+    people = PEOPLE.astype({"age": object})
+    people.loc[[5, 950], "age"] = "unknown"
+    people.loc[[210, 950], "cost"] = np.nan
+    people.loc[777, "income"] = -np.inf
+    people.loc[3, "region"] = None
+    path, saved = written(tmp_path, "csv", people), converting._saved
+    converted(path, tmp_path / "once", bounds)
+
+    def interrupted(path, array):
+        if path.name == "response-00004.npy":
+            raise KeyboardInterrupt
+        return saved(path, array)
+
+    monkeypatch.setattr(converting, "_saved", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        converted(path, tmp_path / "store", bounds)
+    monkeypatch.setattr(converting, "_saved", saved)
+    manifest = converted(path, tmp_path / "store", bounds)
+    assert files_of(tmp_path / "store") == files_of(tmp_path / "once")
+    assert manifest.refused == ["age", "cost", "income"]
+    assert [len(chunk.refused) for chunk in manifest.chunks] == [1, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0]
+    assert "'age', 'cost', 'income'; list" in fit_refuses(manifest)[0]
+    assert fit_refuses(converted(written(tmp_path, "parquet"), tmp_path / "clean", bounds)) == []
+
+
 def test_a_flipped_bit_is_found_and_mended(tmp_path, bounds):
     path, folder = written(tmp_path, "parquet"), tmp_path / "store"
     converted(path, folder, bounds)
@@ -238,7 +270,7 @@ def test_a_flipped_bit_is_found_and_mended(tmp_path, bounds):
         broken[-3] ^= 1
         (folder / name).write_bytes(broken)
         open_store(folder)
-        with pytest.raises(FileError, match=rf"{name} is not as it was written; run the same dpsparse convert again"):
+        with pytest.raises(FileError, match=rf"store is not as it was written: '{name}'; run the same"):
             check_store(folder)
         converted(path, folder, bounds)
         assert files_of(folder) == before

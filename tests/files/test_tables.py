@@ -137,7 +137,13 @@ def test_ten_gigabytes_of_nothing_fail_at_once(tmp_path, kind):
 
 
 def test_files_that_are_not_there_and_endings_that_are_not_read(tmp_path):
-    for name, message in (("a.csv", "does not exist"), ("a.xlsx", "must end in"), ("", "nor a folder of")):
+    (tmp_path / "a.xlsx").touch()
+    for name, message in (
+        ("a.csv", "does not exist"),
+        ("a", "does not exist"),
+        ("a.xlsx", "must end in"),
+        ("", "nor a folder of"),
+    ):
         with pytest.raises(FileError, match=message):
             open_table(tmp_path / name)
     (tmp_path / "b.csv").mkdir()

@@ -44,6 +44,7 @@ def test_everything_is_told(model):
         "noise floor, ±250",
         f"a record paid {record.rho:.4g} in all",
         "dpsparse fit DATA \\ --target cost \\ --epsilon 1.0 \\ --sparsity 4 \\ --bounds bounds.toml",
+        "for a store, which has its own bounds, without --bounds",
         "dpsparse report model.json --out report.html",
         "2506.06861",
         f"version = {{{dpsparse.__version__}}}",

@@ -28,7 +28,7 @@ def convert(data, store, target, bounds, dtype, as_json):
     from dpsparse.cli import show
     from dpsparse.cli.progress import step_bar
     from dpsparse.files.convert import convert as convert_table
-    from dpsparse.files.convert import count_chunks
+    from dpsparse.files.convert import count_chunks, fit_refuses
     from dpsparse.files.inputs import TableInput
 
     given = TableInput(data, target, bounds)
@@ -38,32 +38,45 @@ def convert(data, store, target, bounds, dtype, as_json):
     except KeyboardInterrupt:
         click.echo("dpsparse: interrupted; the same command goes on where it stopped", err=True)
         raise SystemExit(130) from None
+    notes = given.notes + fit_refuses(found)
     if as_json:
-        show.as_json({**_told(found), "target": target, "notes": given.notes, "out": store})
+        show.as_json({**_told(found), "target": target, "notes": notes, "out": store})
     else:
-        show.store(store, found, given.notes)
-        click.echo(f"Use it with: dpsparse fit {store} --epsilon 1")
+        show.store(store, found, notes)
+        if not found.refused:
+            click.echo(f"Use it with: dpsparse fit {store} --epsilon 1")
 
 
 @click.command(short_help="Check a store against its checksums.")
 @click.argument("store", type=click.Path())
 @AS_JSON
 def check(store, as_json):
-    """Compare every file of STORE with the checksum that `dpsparse convert` noted. Status 1 where one differs."""
+    """Compare every file of STORE with the checksum that `dpsparse convert` noted. Status 1 where any differs."""
     from dpsparse.cli import show
     from dpsparse.cli.progress import step_bar
-    from dpsparse.engine.store import open_store
-    from dpsparse.files.convert import check_store
+    from dpsparse.engine.store import NotIntact, read_complete
+    from dpsparse.files.convert import check_store, fit_refuses
 
-    with step_bar(len(open_store(store).chunks)) as progress:
-        found = check_store(store, progress)
+    try:
+        with step_bar(len(read_complete(store).chunks)) as progress:
+            found = check_store(store, progress)
+    except NotIntact as error:
+        if as_json:
+            show.as_json({"intact": False, "damaged": error.files})
+        raise
     if as_json:
-        show.as_json({**_told(found), "intact": True})
+        show.as_json({**_told(found), "intact": True, "notes": fit_refuses(found)})
     else:
-        show.store(store, found, [])
+        show.store(store, found, fit_refuses(found))
         click.echo("Intact: every file is as it was written.")
 
 
 def _told(found):
     n, d = found.shape
-    return {"n_records": n, "n_features": d, "dtype": found.dtype.name, "chunks": len(found.chunks)}
+    return {
+        "n_records": n,
+        "n_features": d,
+        "dtype": found.dtype.name,
+        "chunks": len(found.chunks),
+        "refused": found.refused,
+    }

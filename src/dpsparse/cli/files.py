@@ -65,9 +65,9 @@ def _explained(data, ledger, not_finite):
 @click.option("--report", type=click.Path(), help="Where a report goes, as HTML; see `dpsparse report`.")
 @AS_JSON
 def fit(data, target, epsilon, sparsity, delta, bounds, records_per_person, ledger, dataset, out, report, as_json):
-    """Fit privately on DATA (.csv, .parquet, .npy or a store): which few columns matter, and by how much.
+    """Fit privately on DATA (.csv, .parquet, .npy, a store): which few columns matter, and by how much.
 
-    A store is what `dpsparse convert` writes.
+    DATA may be a folder of Parquet files, or a store, which is what `dpsparse convert` writes.
 
     The whole of epsilon is spent. Each further fit on the same people adds to it: --ledger keeps count, and refuses
     what would exceed the budget granted.
@@ -80,8 +80,9 @@ def fit(data, target, epsilon, sparsity, delta, bounds, records_per_person, ledg
     from dpsparse.files.inputs import open_input
     from dpsparse.files.model_file import as_dict, write_model
     from dpsparse.report.fit import fit_page
+    from dpsparse.strict import existing_path
 
-    if target is None and not is_store(data):
+    if target is None and not is_store(existing_path(data)):
         raise click.MissingParameter(param_hint="'--target'", param_type="option")
     given = open_input(data, target, bounds)
     notes = list(given.notes)
@@ -160,7 +161,7 @@ def init(data, target, out, as_json):
 @_out("Where the predictions go, as CSV; printed unless given.")
 @AS_JSON
 def predict(model, data, out, as_json):
-    """Predict the target for the records of DATA (.csv, .parquet or .npy) with a fitted MODEL."""
+    """Predict the target for the records of DATA (.csv, .parquet, .npy, a folder of Parquet files) with a MODEL."""
     from dpsparse.cli import show
     from dpsparse.files.model_file import load_model
     from dpsparse.files.tables import open_table

@@ -6,76 +6,33 @@ Nothing is released: a store holds the records and is to be guarded like them.
 import hashlib
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 
 from dpsparse import __version__
-from dpsparse.engine.store import FORMAT, MANIFEST, VERSION, Chunk, chunk_files, is_store, read_manifest
+from dpsparse.engine.store import (
+    FORMAT,
+    MANIFEST,
+    MENDED,
+    VERSION,
+    Chunk,
+    NotIntact,
+    chunk_files,
+    is_store,
+    read_complete,
+    read_manifest,
+    seal,
+)
 from dpsparse.estimators._public_units import public_units
 from dpsparse.files.atomic import atomic_file, write_file
-from dpsparse.files.features import Feature, feature_blocks, read_feature
-from dpsparse.strict import LARGEST, FileError
+from dpsparse.files.features import feature_blocks
+from dpsparse.files.origin import other_options, read_origin
+from dpsparse.strict import LARGEST, FileError, listed
 
 # The features of a chunk: large enough for a disk, small enough for a few to lie in memory.
 CHUNK_BYTES = 2**26
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Where a store's columns come from, and what is publicly known of them.
-
-    Parameters
-    ----------
-    target : str
-        The column of responses.
-    features : tuple of Feature
-        The columns of the store: what they are in the table, the centres and scales that were applied.
-    response_center, response_scale : float or None
-        Publicly known, or None.
-    source : str
-        A fingerprint of the table.
-    """
-
-    target: str
-    features: tuple[Feature, ...]
-    response_center: float | None
-    response_scale: float | None
-    source: str
-
-
-def origin_of(table, bounds, target):
-    """What will be written for a table.
-
-    Parameters
-    ----------
-    table : Table
-        The file.
-    bounds : Bounds
-        What is publicly known of its columns.
-    target : str
-        The column of responses.
-    """
-    table.require([target])
-    features = tuple(bounds.features(table.names, target))
-    return Origin(target, features, bounds.response_center, bounds.response_scale, table.fingerprint())
-
-
-def read_origin(manifest, where):
-    """The origin that a store's manifest tells, every entry checked."""
-    fields = manifest.table
-    found = Origin(
-        target=fields.text("target"),
-        features=tuple(read_feature(row) for row in fields.tables("features")),
-        response_center=fields.number("response_center", None),
-        response_scale=fields.number("response_scale", None, above=0),
-        source=fields.text("source"),
-    )
-    fields.finish()
-    if [feature.name for feature in found.features] != manifest.names:
-        raise FileError(f"{Path(where) / MANIFEST}: 'names' and 'features' differ; the file was changed")
-    return found
 
 
 def _chunk_rows(origin, dtype):
@@ -116,7 +73,8 @@ def convert(table, origin, folder, dtype="float32", progress=None):
     >>> import numpy as np
     >>> from dpsparse import OnDisk
     >>> from dpsparse.files.bounds import Bounds
-    >>> from dpsparse.files.convert import convert, origin_of
+    >>> from dpsparse.files.convert import convert
+    >>> from dpsparse.files.origin import origin_of
     >>> from dpsparse.files.tables import open_table
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     np.save(Path(folder) / "ages.npy", [[30.0, 7.0], [62.0, 9.0]])
@@ -134,6 +92,8 @@ def convert(table, origin, folder, dtype="float32", progress=None):
     rows, (chunks, complete) = _chunk_rows(origin, dtype), _begun(folder, origin, dtype, tell)
     if complete:
         return read_manifest(folder)
+    columns = [*(feature.column for feature in origin.features), origin.target]
+    refused = {name for chunk in chunks for name in chunk.refused}
     start = sum(chunk.rows for chunk in chunks)
     for X, y in _chunks(feature_blocks(table, origin.features, origin.target, start), rows, dtype, *units):
         names = chunk_files(len(chunks))
@@ -143,7 +103,10 @@ def convert(table, origin, folder, dtype="float32", progress=None):
             _make(folder)
             _write_manifest(folder, origin, dtype, chunks, complete=False)
         files = {name: _saved(folder / name, part) for name, part in zip(names, (X, y), strict=True)}
-        chunks.append(Chunk(len(y), files))
+        finite = [*np.isfinite(X).all(axis=0), np.isfinite(y).all()]
+        found = [name for name, good in zip(columns, finite, strict=True) if not good and name not in refused]
+        refused.update(found)
+        chunks.append(Chunk(len(y), files, found))
         _write_manifest(folder, origin, dtype, chunks, complete=False)
     if not chunks:
         raise FileError(f"{table.path} holds no records")
@@ -162,14 +125,16 @@ def _begun(folder, origin, dtype, tell):
     manifest = read_manifest(folder)
     begun = read_origin(manifest, folder)
     if begun != origin or manifest.dtype != dtype:
-        what = "from another file, or the file was changed" if begun.source != origin.source else "with other options"
+        what = "from another file, or the file was changed"
+        if begun.source == origin.source:
+            what = f"with other options ({other_options(begun, origin, manifest.dtype, dtype)})"
         raise FileError(f"{folder} was made {what}; choose another folder, or remove it first")
     for left in folder.glob(".*.tmp"):
         left.unlink()
     whole = []
     for chunk in manifest.chunks:
         tell(f"checking {next(iter(chunk.files))}")
-        if damaged(folder, chunk) is not None:
+        if _damaged(folder, chunk):
             return whole, False
         whole.append(chunk)
     return whole, manifest.complete
@@ -182,15 +147,16 @@ def _make(folder):
         raise FileError(f"cannot write {folder}: {error.strerror}") from None
 
 
-def damaged(folder, chunk):
-    """The first file of a chunk that is not as it was written, or None."""
-    for name, (size, digest) in chunk.files.items():
-        try:
-            if os.path.getsize(folder / name) != size or _digest(folder / name) != digest:
-                return folder / name
-        except OSError:
-            return folder / name
-    return None
+def _damaged(folder, chunk):
+    """The names of a chunk's files that are not as they were written."""
+    return [name for name, noted in chunk.files.items() if not _is_whole(folder / name, *noted)]
+
+
+def _is_whole(path, size, digest):
+    try:
+        return os.path.getsize(path) == size and _digest(path) == digest
+    except OSError:
+        return False
 
 
 def check_store(folder, progress=None):
@@ -209,13 +175,21 @@ def check_store(folder, progress=None):
         What the store holds.
     """
     folder, tell = Path(folder), progress or (lambda words: None)
-    manifest = read_manifest(folder)
+    manifest, damaged = read_complete(folder), []
     for chunk in manifest.chunks:
         tell(f"checking {next(iter(chunk.files))}")
-        found = damaged(folder, chunk)
-        if found is not None:
-            raise FileError(f"{found} is not as it was written; run the same dpsparse convert again, which mends it")
+        damaged += _damaged(folder, chunk)
+    if damaged:
+        raise NotIntact(f"{folder} is not as it was written: {listed(damaged)}; {MENDED}", damaged)
     return manifest
+
+
+def fit_refuses(manifest):
+    """A list with a note on the columns that a fit would refuse; it is empty where there are none."""
+    return manifest.refused and [
+        f"a fit refuses columns with missing cells, text or infinite numbers, as in {listed(manifest.refused)}; list a "
+        "text's categories in the bounds file, put public constants into gaps, or drop the column; then convert anew"
+    ]
 
 
 def _chunks(blocks, rows, dtype, center, scale):
@@ -270,12 +244,12 @@ def _write_manifest(folder, origin, dtype, chunks, complete):
         "names": [feature.name for feature in origin.features],
         "table": asdict(origin),
         "chunks": [
-            {"rows": chunk.rows}
+            {"rows": chunk.rows, "refused": chunk.refused}
             | {name: {"bytes": size, "sha256": digest} for name, (size, digest) in chunk.files.items()}
             for chunk in chunks
         ],
     }
-    text = json.dumps(content, indent=1, allow_nan=False) + "\n"
+    text = json.dumps(content | {"seal": seal(content)}, indent=1, allow_nan=False) + "\n"
     if len(text) > LARGEST:
         raise FileError(f"{folder}: a store cannot list so many features, {len(origin.features):,}; drop some")
     write_file(folder / MANIFEST, text)

@@ -1,11 +1,13 @@
 """What a fit reads: a table with public bounds, or a store, which knows its own."""
 
+import shlex
+
 from dpsparse.engine.on_disk import OnDisk
 from dpsparse.engine.store import is_store, read_manifest
 from dpsparse.files.bounds import Bounds, read_bounds
-from dpsparse.files.convert import origin_of, read_origin
 from dpsparse.files.features import read_features
 from dpsparse.files.model import in_raw_units, linear_model
+from dpsparse.files.origin import origin_of, read_origin
 from dpsparse.files.tables import open_table
 from dpsparse.strict import FileError, quoted
 
@@ -36,7 +38,8 @@ class TableInput:
             if bounds is not None
             else [
                 "no --bounds: every column is taken as publicly standardised (centre 0, scale 1); "
-                f"if they are not, effects are lost, so start with: dpsparse bounds init {data}"
+                f"if they are not, effects are lost, so start with: dpsparse bounds init {shlex.quote(str(data))} "
+                f"--target {shlex.quote(target)} --out bounds.toml"
             ]
         )
         features = self.origin.features

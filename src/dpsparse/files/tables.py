@@ -1,13 +1,12 @@
 """Tables of people: CSV, Parquet and npy files, read strictly into floats."""
 
 import os
-from pathlib import Path
 
 import numpy as np
 
 from dpsparse.files.arrow_tables import CsvTable, ParquetTable
 from dpsparse.files.table import Table, block_rows
-from dpsparse.strict import FileError, checked_path
+from dpsparse.strict import FileError, checked_path, existing_path
 
 
 def open_table(path):
@@ -25,7 +24,7 @@ def open_table(path):
     Table
         Its `names` are those of the columns.
     """
-    path = Path(path)
+    path = existing_path(path)
     if os.path.isdir(path):
         files = sorted(path.glob("*.parquet"))
         if not files:

@@ -35,7 +35,7 @@ def rerun_section(model, sparsity):
             options["records-per-person"] = asked.records_per_person
         options |= {"bounds": "bounds.toml", "out": "model.json", "report": "report.html"}
         words = [f"--{name} {shlex.quote(str(value))}" for name, value in options.items()]
-        yield "With the table of records in the place of DATA:"
+        yield "With the table of records in the place of DATA; for a store, which has its own bounds, without --bounds:"
         yield tag("pre", tag("code", " \\\n    ".join(["dpsparse fit DATA", *words])))
     else:
         yield "With the records as X and y:"
