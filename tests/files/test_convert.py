@@ -1,6 +1,7 @@
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 from dataclasses import replace
@@ -95,6 +96,7 @@ def test_a_store_holds_public_units_rounded_once(tmp_path, bounds, kind, dtype):
     np.testing.assert_array_equal(np.concatenate(store.chunks), UNITS.astype(dtype))
     np.testing.assert_array_equal(store.response, PEOPLE.cost)
     assert store.names == ["age", "region=south", "income"]
+    assert stat.S_IMODE((tmp_path / "store").stat().st_mode) == 0o700
     origin = read_origin(store.manifest, store.folder)
     assert (origin.target, origin.response_center, origin.response_scale) == ("cost", None, 0.7)
     assert [(feature.center, feature.scale) for feature in origin.features] == [(50, 15), (0.5, 0.5), (20000, 7e3)]

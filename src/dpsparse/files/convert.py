@@ -142,7 +142,8 @@ def _begun(folder, origin, dtype, tell):
 
 def _make(folder):
     try:
-        folder.mkdir(exist_ok=True)
+        # A store holds the records: it is for whoever made it.
+        folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise FileError(f"cannot write {folder}: {error.strerror}") from None
 
