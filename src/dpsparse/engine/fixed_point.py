@@ -74,7 +74,10 @@ class FeatureGrid:
 
     def clipped(self, values, columns=slice(None)):
         """Values in public units, clipped."""
-        return self.units(values, columns).clip(-self.clip_bound, self.clip_bound)
+        center, scale = self.center_and_scale(columns)
+        as_they_are = center.ndim == scale.ndim == 0 and center == 0 and scale == 1
+        units = as_float64(values) if as_they_are else self.units(values, columns)
+        return units.clip(-self.clip_bound, self.clip_bound)
 
     def center_and_scale(self, columns=slice(None)):
         """What `units` subtracts and then divides by."""

@@ -9,7 +9,8 @@ of integers, so neither their order nor who makes them changes a bit.
 """
 
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.extending import overload
 
 # 256 terms of at most 127 * 2^16 stay below 2^31, so that many rows may be added in 32 bits before they are spilled.
 ROWS_IN_32_BITS = 256
@@ -17,12 +18,17 @@ ROWS_IN_32_BITS = 256
 _inline = njit(inline="always")
 
 
-def _kernel(loop):
+def _kernel(loop, **options):
     try:
-        return njit(cache=True, nogil=True)(loop)
+        return njit(cache=True, nogil=True, **options)(loop)
     except RuntimeError:
         # There is no place for a cache: neither beside the package nor in the user's home.
-        return njit(nogil=True)(loop)
+        return njit(nogil=True, **options)(loop)
+
+
+def _exact(loop):
+    """A loop in which a product may be fused with a sum: they are of integers, and exact either way."""
+    return _kernel(loop, fastmath={"contract"})
 
 
 @_inline
@@ -34,6 +40,25 @@ def _rounder(line):
 def _level(centred, zero, top, rounder):
     value = centred if centred == centred else zero
     return (min(max(value, -top), top) + rounder) - rounder
+
+
+@_inline
+def _rint(centred, zero, top):
+    value = centred if centred == centred else zero
+    return np.rint(min(max(value, -top), top))
+
+
+def _four(first, second, third, fourth):
+    """The sum of four pairs of products, each at most 2 * 127 * 2^16: float32 holds no more of them exactly."""
+
+
+@overload(_four, inline="always")
+def _four_of(first, second, third, fourth):
+    if first == types.float32:
+        return lambda first, second, third, fourth: (
+            np.int32(first) + np.int32(second) + np.int32(third) + np.int32(fourth)
+        )
+    return lambda first, second, third, fourth: (first + second) + (third + fourth)
 
 
 @_inline
@@ -131,11 +156,11 @@ def add_level_columns(levels, step, weights, sums):
         sums[j] += total
 
 
-@_kernel
+@_exact
 def add_rows(line, step, weights, center, rate, sums):
-    """Add to `sums` (float64) each row's levels times its weight, in one read; 8 products are exact in any order."""
+    """Add to `sums` (float64) each row's levels times its weight, in one read."""
     n, d = len(weights), len(sums)
-    zero, top, rounder = line.dtype.type(0), line.dtype.type(127), _rounder(line)
+    zero, top = line.dtype.type(0), line.dtype.type(127)
     i = 0
     while i + 8 <= n:
         a = i * step
@@ -147,27 +172,29 @@ def add_rows(line, step, weights, center, rate, sums):
         w4, w5, w6, w7 = weights[i + 4], weights[i + 5], weights[i + 6], weights[i + 7]
         for j in range(d):
             c, r = center[j], rate[j]
-            # Two products of at most 127 * 2^16 stay below 2^24, where float32 too adds integers exactly.
-            s0 = _level((x0[j] - c) * r, zero, top, rounder) * w0 + _level((x1[j] - c) * r, zero, top, rounder) * w1
-            s1 = _level((x2[j] - c) * r, zero, top, rounder) * w2 + _level((x3[j] - c) * r, zero, top, rounder) * w3
-            s2 = _level((x4[j] - c) * r, zero, top, rounder) * w4 + _level((x5[j] - c) * r, zero, top, rounder) * w5
-            s3 = _level((x6[j] - c) * r, zero, top, rounder) * w6 + _level((x7[j] - c) * r, zero, top, rounder) * w7
-            sums[j] += np.int32(s0) + np.int32(s1) + np.int32(s2) + np.int32(s3)
+            s0 = _rint((x0[j] - c) * r, zero, top) * w0 + _rint((x1[j] - c) * r, zero, top) * w1
+            s1 = _rint((x2[j] - c) * r, zero, top) * w2 + _rint((x3[j] - c) * r, zero, top) * w3
+            s2 = _rint((x4[j] - c) * r, zero, top) * w4 + _rint((x5[j] - c) * r, zero, top) * w5
+            s3 = _rint((x6[j] - c) * r, zero, top) * w6 + _rint((x7[j] - c) * r, zero, top) * w7
+            sums[j] += _four(s0, s1, s2, s3)
         i += 8
     while i < n:
         x, w = line[i * step : i * step + d], weights[i]
         for j in range(d):
-            sums[j] += _level((x[j] - center[j]) * rate[j], zero, top, rounder) * w
+            sums[j] += _rint((x[j] - center[j]) * rate[j], zero, top) * w
         i += 1
 
 
-@_kernel
+@_exact
 def add_columns(line, step, weights, center, rate, sums):
     """Add to `sums` (float64) each column's levels times the weights, in one read."""
     n, d = len(weights), len(sums)
-    zero, top, rounder = line.dtype.type(0), line.dtype.type(127), _rounder(line)
+    zero, top = line.dtype.type(0), line.dtype.type(127)
     j = 0
     while j + 4 <= d:
+        c0, c1, c2, c3 = center[j], center[j + 1], center[j + 2], center[j + 3]
+        r0, r1, r2, r3 = rate[j], rate[j + 1], rate[j + 2], rate[j + 3]
+        t0 = t1 = t2 = t3 = np.int64(0)
         for start in range(0, n, ROWS_IN_32_BITS):
             weight = weights[start : start + ROWS_IN_32_BITS]
             m, a = len(weight), j * step + start
@@ -176,22 +203,31 @@ def add_columns(line, step, weights, center, rate, sums):
             s0 = s1 = s2 = s3 = np.int32(0)
             for i in range(m):
                 w = weight[i]
-                s0 = np.int32(s0 + np.int32(_level((x0[i] - center[j]) * rate[j], zero, top, rounder) * w))
-                s1 = np.int32(s1 + np.int32(_level((x1[i] - center[j + 1]) * rate[j + 1], zero, top, rounder) * w))
-                s2 = np.int32(s2 + np.int32(_level((x2[i] - center[j + 2]) * rate[j + 2], zero, top, rounder) * w))
-                s3 = np.int32(s3 + np.int32(_level((x3[i] - center[j + 3]) * rate[j + 3], zero, top, rounder) * w))
-            sums[j] += s0
-            sums[j + 1] += s1
-            sums[j + 2] += s2
-            sums[j + 3] += s3
+                s0 = np.int32(s0 + np.int32(_rint((x0[i] - c0) * r0, zero, top) * w))
+                s1 = np.int32(s1 + np.int32(_rint((x1[i] - c1) * r1, zero, top) * w))
+                s2 = np.int32(s2 + np.int32(_rint((x2[i] - c2) * r2, zero, top) * w))
+                s3 = np.int32(s3 + np.int32(_rint((x3[i] - c3) * r3, zero, top) * w))
+            t0, t1, t2, t3 = t0 + s0, t1 + s1, t2 + s2, t3 + s3
+        sums[j] += t0
+        sums[j + 1] += t1
+        sums[j + 2] += t2
+        sums[j + 3] += t3
         j += 4
     while j < d:
         x, c, r = line[j * step : j * step + n], center[j], rate[j]
         total = np.int64(0)
         for i in range(n):
-            total += np.int32(_level((x[i] - c) * r, zero, top, rounder) * weights[i])
+            total += np.int32(_rint((x[i] - c) * r, zero, top) * weights[i])
         sums[j] += total
         j += 1
+
+
+@_kernel
+def take_columns(line, step, features, out):
+    """The cells of some columns, a row after another, so that each page is visited once."""
+    for i in range(out.shape[1]):
+        for k in range(len(features)):
+            out[k, i] = line[i * step + features[k]]
 
 
 @_kernel

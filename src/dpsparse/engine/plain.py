@@ -71,6 +71,11 @@ def add_columns(line, step, weights, center, rate, sums):
         sums[columns] += levels.astype(np.float64) @ weights.astype(np.float64)
 
 
+def take_columns(line, step, features, out):
+    """See `loops.take_columns`."""
+    out[:] = _table(line, step, out.shape[1], int(features.max()) + 1)[:, features].T
+
+
 def round_stored(data, indices, center, rate, at_zero, out):
     """See `loops.round_stored`."""
     bad = 0

@@ -103,6 +103,10 @@ class Rows:
         if self.ask(blocks_not_finite):
             raise ValueError(NOT_FINITE)
 
+    def columns(self, features):
+        """Raw values of some features, one after another."""
+        return (self.column(j) for j in features)
+
     def residuals(self, coef, support, features):
         """Responses minus predictions, in float64, one feature after another in the order of `support`.
 
@@ -119,8 +123,8 @@ class Rows:
         """
         residual = self.y
         with np.errstate(all="ignore"):
-            for j in support:
-                residual = residual - features(self.column(j), j) * float(coef[j])
+            for j, column in zip(support, self.columns(support), strict=True):
+                residual = residual - features(column, j) * float(coef[j])
         return residual
 
 
@@ -138,6 +142,14 @@ class DenseRows(Rows):
     def column(self, j):
         """Raw values of a feature."""
         return self.X[:, j]
+
+    def columns(self, features):
+        """Raw values of some features, read a row after another where the memory runs along rows."""
+        if kernels.by_columns(self.X) or len(features) < 2:
+            return super().columns(features)
+        found = np.empty((len(features), self.n_records), dtype=self.X.dtype)
+        kernels.run("take_columns", *kernels.in_line(self.X), np.asarray(features), found)
+        return found
 
     def ask(self, question, *public):
         """The sum over records that a question asks for; the sums over an array that runs along columns divide it."""
