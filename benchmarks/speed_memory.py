@@ -122,24 +122,25 @@ def _times(calls):
 
 
 def scaling_section(scale=1):
-    """How time grows. What a fit of a table of the same other side but almost no cells takes is subtracted."""
-    n, d = 160_000 // scale, 5_000
+    """How time grows with what is added to a small table, whose own time, most of it fixed, is subtracted."""
+    n, d = 640_000 // scale, 2_500
     line = features(n, d, "float32").ravel()
     for side, sizes, shape_of in (
-        ("n", [n // 8, n // 4, n // 2, n], lambda size: (size, d)),
-        ("d", [d // 2, d, 2 * d, 4 * d], lambda size: (n // 4, size)),
+        ("n", [n // 64, n // 8, n // 4, n // 2, n], lambda size: (size, d)),
+        ("d", [d // 4, 2 * d, 4 * d, 8 * d, 16 * d], lambda size: (n // 16, size)),
     ):
-        tables = [_table_at(line, *shape_of(size)) for size in (10, *sizes)]
-        fixed, *times = _times([lambda table=table: fit(*table) for table in tables])
+        tables = [_table_at(line, *shape_of(size)) for size in sizes]
+        times = _times([lambda table=table: fit(*table) for table in tables])
+        added = np.array(sizes[1:]) - sizes[0]
         yield record(
-            f"exponent of {side}, {_grid(sizes, shape_of)}", exponent(sizes, times, fixed), "exponent",
-            at_least=0.9, at_most=1.1, sizes=sizes, seconds=times, fixed_seconds=fixed,
+            f"exponent of {side}, {_grid(sizes, shape_of)}", exponent(added, times[1:], times[0]), "exponent",
+            at_least=0.9, at_most=1.1, sizes=sizes, seconds=list(times),
         )  # fmt: skip
-    X, y = _table_at(line, n // 8, d)
+    X, y = _table_at(line, 20_000 // scale, 2 * d)
     sizes = [5, 10, 20, 40]
     times = _times([lambda s=s: fit(X, y, s) for s in sizes])
     yield record(
-        f"exponent of s, {n // 8:,} x {d:,}, s = 5 to 40", exponent(sizes, times), "exponent",
+        f"exponent of s, {20_000 // scale:,} x {2 * d:,}, s = 5 to 40", exponent(sizes, times), "exponent",
         sizes=sizes, seconds=list(times),
     )  # fmt: skip
 

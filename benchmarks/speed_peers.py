@@ -12,7 +12,7 @@ from speed_tables import fit
 from dpsparse.datasets import make_heavy_tailed
 
 SHAPE = 20_000, 5_000
-TIME_OUT, ENOUGH, MOST_ROUNDS = 600, 120, 7
+TIME_OUT, ENOUGH, MOST_ROUNDS = 180, 45, 7
 
 
 def huber_regressor():
@@ -62,7 +62,7 @@ PEERS = {
 
 
 def measure_peer(make, n, d):
-    """A first fit, then more in turns until there are seven or two minutes are spent; for a fresh process."""
+    """A first fit, then more in turns until there are seven or 45 seconds are spent; for a fresh process."""
     warnings.simplefilter("ignore")
     X, y, coef = make_heavy_tailed(n, d, 5, random_state=0)
     models = {}
