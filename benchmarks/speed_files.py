@@ -181,10 +181,13 @@ def _worker_block(block_info=None):
 
 def dask_times(n, rows, rounds):
     """Fits of a table that lies on two worker processes; for a fresh process."""
+    import dask
     import dask.array as da
     from dask.distributed import Client, LocalCluster, wait
 
     warnings.simplefilter("ignore")
+    # As docs/how-to/cluster.md advises.
+    dask.config.set({"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**30})
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
         Client(cluster),

@@ -43,18 +43,17 @@ def _bars(axes, rows, title, label, units=False):
 
 def _scaling(axes, rows):
     for row, marker in zip(rows, "osv", strict=False):
-        seconds, fixed = row["seconds"], row.get("fixed_seconds", 0.0)
-        beyond = [each - fixed for each in seconds]
+        seconds = row["seconds"]
         side = row["name"].split(",")[0].removeprefix("exponent of ")
         growth = [size / row["sizes"][0] for size in row["sizes"]]
         label = f"{side} = {row['sizes'][0]:,} to {row['sizes'][-1]:,}: power {row['value']:.2f}"
-        axes.plot(growth, [each / beyond[0] for each in beyond], marker=marker, label=label)
-    axes.plot([1, 8], [1, 8], color="black", lw=1, ls=":", label="power 1")
+        axes.plot(growth, [each / seconds[0] for each in seconds], marker=marker, label=label)
+    axes.plot([1, 64], [1, 64], color="black", lw=1, ls=":", label="power 1")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.set_ylabel("times as long (n, d: beyond an almost empty table)", fontsize=9)
+    axes.set_ylabel("times as long (powers: beyond the smallest table)", fontsize=9)
     axes.legend(fontsize=9, frameon=False)
     _finish(axes, "How the time of a fit grows", "times as large")
 
