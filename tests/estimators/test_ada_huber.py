@@ -70,7 +70,9 @@ def test_no_copy_of_a_large_table_is_made(layout, dtype):
     AdaHuber(lam=0.3).fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < size / 2
+    # Where sparse cells lie is copied, and checked.
+    places = X.indices.nbytes + X.indptr.nbytes if sparse.issparse(X) else 0
+    assert peak < size / 2 + places
 
 
 def test_data_frames_give_names(data):

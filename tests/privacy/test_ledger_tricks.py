@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import pickle
+import sqlite3
 
 import numpy as np
 import pytest
@@ -114,6 +115,15 @@ def test_a_trigger_that_swallows_events_is_noticed(ledger):
         connection.commit()
     with pytest.raises(LedgerError, match="did not take an event"):
         reservation.charge()
+
+
+def test_damaged_text_is_not_quoted(ledger):
+    with sqlite3.connect(ledger._url.database) as connection:
+        (table,) = connection.execute("SELECT name FROM sqlite_master WHERE sql LIKE '%digest%' LIMIT 1").fetchone()
+        connection.execute(f"UPDATE {table} SET digest = CAST(X'73656372657421FF' AS TEXT)")
+    with pytest.raises(LedgerError, match="text in it is damaged") as caught:
+        ledger.balance("d")
+    assert "secret" not in str(caught.value)
 
 
 def test_a_pickled_ledger_is_the_same_ledger(ledger):

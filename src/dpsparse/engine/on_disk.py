@@ -29,8 +29,7 @@ class OnDisk:
     Examples
     --------
     >>> import tempfile
-    >>> import numbers
-    from pathlib import Path
+    >>> from pathlib import Path
     >>> import numpy as np
     >>> from dpsparse import OnDisk
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -103,7 +103,7 @@ class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
             raise
 
     def __sklearn_is_fitted__(self):
-        return hasattr(self, "privacy_")
+        return hasattr(self, "coef_")
 
     def _open_meter(self, n_records):
         """The meter of one fit; warns where a seed voids its promise."""

@@ -171,6 +171,9 @@ class LedgerStore:
             yield
         except (sql.exc.SQLAlchemyError, sqlite3.Error, OSError, ImportError) as error:
             reason = (str(getattr(error, "orig", None) or error).splitlines() or [type(error).__name__])[0]
+            if "Could not decode" in reason:
+                # SQLite goes on to quote what it found.
+                reason = "text in it is damaged; restore it from a copy"
             if isinstance(error, ImportError):
                 reason = "its driver is missing; pip install 'dpsparse[postgres]'"
             raise LedgerError(f"the ledger {self.shown} could not be {done}: {reason}") from None
