@@ -247,10 +247,6 @@ class SparseLevels:
         self._levels, self._indices, self._at_zero = levels, indices, at_zero
         self._starts, self._stops = starts, stops
 
-    def take(self, rows):
-        """The levels of some rows."""
-        return SparseLevels(self._levels, self._indices, self._starts[rows], self._stops[rows], self._at_zero)
-
     def weighted_sums(self, weights, tell=None):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
         weights = np.ascontiguousarray(weights, dtype=np.int32)
