@@ -7,6 +7,7 @@ integer vectors (gradients, Gram rows) and of their outer products (the Gram mat
 """
 
 import itertools
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -136,12 +137,13 @@ class Pursuit:
         PursuitResult
             Effects, standard errors, intercept.
         """
-        self.settle_response()
-        for _ in self.schedule.picks:
-            self.grow()
-        with self._steps.next():
-            self.refine()
-            return self.finish()
+        with closing(self.reading):
+            self.settle_response()
+            for _ in self.schedule.picks:
+                self.grow()
+            with self._steps.next():
+                self.refine()
+                return self.finish()
 
     def settle_response(self):
         """Centre and scale of the response, public or released."""
