@@ -124,6 +124,15 @@ class TestOnACluster:
         assert bool(reading._clerks) == persisted
         assert_same(answers(lazy), answers(in_memory))
 
+    @pytest.mark.parametrize("persisted", [True, False])
+    def test_pieces_that_nobody_seems_to_have_are_read_by_anybody(self, persisted, dask_client, monkeypatch):
+        # So it is when their worker has just been lost.
+        monkeypatch.setattr(Client, "who_has", lambda *_: {})
+        in_memory, lazy = table((100, D), persisted=persisted)
+        reading = lazy.reading(GRID)
+        assert [place.worker for place in reading._places] == [None] and len(reading._clerks) == 1
+        assert_same(answers(lazy), answers(in_memory))
+
     def test_clerks_forget_what_they_read(self, dask_client):
         reading = table((100, D), persisted=True)[1].reading(GRID)
         clerks = reading._clerks

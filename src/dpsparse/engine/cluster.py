@@ -188,7 +188,7 @@ class DaskReading:
         client = next(iter(self._futures.values())).client
         hire = partial(client.submit, _Clerk, actor=True, pure=False, allow_other_workers=True)
         clerks = [
-            hire(*self._post(place, lambda value: self._futures[value.key]), place.threads, workers=[place.worker])
+            hire(*self._post(place, lambda value: self._futures[value.key]), place.threads, workers=place.worker)
             for place in self._places
         ]
         with suppress(Exception):
@@ -216,7 +216,7 @@ class DaskReading:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where some pieces are: a worker and the number of its threads."""
+    """Where some pieces are: a worker, None if it is lost or there is none, and the number of its threads."""
 
     pieces: list
     worker: str | None = None
