@@ -186,13 +186,14 @@ class DaskReading:
     def _hired(self):
         """A clerk for each worker, or none where that fails: whatever the trouble is, it comes again in a task."""
         client = next(iter(self._futures.values())).client
-        hire = partial(client.submit, _Clerk, actor=True, pure=False, allow_other_workers=True)
-        clerks = [
-            hire(*self._post(place, lambda value: self._futures[value.key]), place.threads, workers=place.worker)
-            for place in self._places
-        ]
         with suppress(Exception):
-            return client.gather(clerks)
+            return client.gather([self._hire(client, place) for place in self._places])
+
+    def _hire(self, client, place):
+        post = self._post(place, lambda value: self._futures[value.key])
+        # Not bound to a worker: it may have died by then.
+        where = {"workers": place.worker, "allow_other_workers": True} if place.worker else {}
+        return client.submit(_Clerk, *post, place.threads, actor=True, pure=False, **where)
 
     def _tell_clerks(self, what, *arguments):
         """What the clerks answer, all told before the first is waited for; None where one is lost.
