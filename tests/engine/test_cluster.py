@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from distributed import Actor, ActorFuture, Client
 
-from dpsparse.engine import cluster, questions
+from dpsparse.engine import clerks, cluster, questions
 from dpsparse.engine.cluster import DaskTable
 from dpsparse.engine.fixed_point import FeatureGrid
 from dpsparse.engine.rows import NOT_FINITE, DenseRows, rows_of
@@ -51,7 +51,7 @@ def assert_same(found, expected):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("chunks", [((3, 200, 1, 296), D), (64, 2), (N, D)])
 def test_answers_are_those_of_rows_in_memory(chunks, dtype, monkeypatch):
-    monkeypatch.setattr(cluster, "BLOCK_RECORDS", 100)
+    monkeypatch.setattr(clerks, "BLOCK_RECORDS", 100)
     in_memory, lazy = table(chunks, dtype=dtype)
     assert (lazy.n_records, lazy.n_features) == (N, D)
     assert_same(answers(lazy), answers(in_memory))
@@ -94,7 +94,7 @@ def test_pieces_that_are_not_what_was_declared_are_refused_without_a_word_on_the
     wrong += [declared.map_blocks(lambda block: np.full(block.shape, "secret"), dtype=float, meta=np.empty((0, 0)))]
     for X in wrong:
         lazy = DaskTable(X, np.float64)
-        with pytest.raises(ValueError, match=f"^{cluster.NOT_AS_DECLARED}$"):
+        with pytest.raises(ValueError, match=f"^{clerks.NOT_AS_DECLARED}$"):
             rows_of(lazy, lazy.responses(np.zeros(N))).reading(GRID)
 
 
@@ -130,7 +130,8 @@ class TestOnACluster:
         monkeypatch.setattr(Client, "who_has", lambda *_: {})
         in_memory, lazy = table((100, D), persisted=persisted)
         reading = lazy.reading(GRID)
-        assert [place.worker for place in reading._places] == [None] and len(reading._clerks) == 1
+        assert [place.worker for place in reading._places] == [None]
+        assert len(reading._clerks) == 1
         assert_same(answers(lazy), answers(in_memory))
 
     def test_clerks_forget_what_they_read(self, dask_client):
@@ -189,7 +190,7 @@ class TestOnACluster:
 
     def test_dask_knows_how_large_a_piece_is(self):
         in_memory, _ = table((N, D))
-        piece = cluster._open(in_memory.X, in_memory.y, slice(None), ((D, np.dtype(np.float64)), GRID, True))
+        piece = clerks.open_piece(in_memory.X, in_memory.y, slice(None), ((D, np.dtype(np.float64)), GRID, True))
         assert dask.sizeof.sizeof((piece,)) >= N * D + 3 * 8 * N
 
 

@@ -9,17 +9,26 @@ Tasks run where dask runs them: on the cluster of the current `distributed.Clien
 """
 
 from collections import defaultdict
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
-from functools import partial
+from contextlib import suppress
+from dataclasses import dataclass
 
 import numpy as np
 
+from dpsparse.engine.clerks import (
+    Clerk,
+    answer,
+    answer_of_rows,
+    answer_once,
+    as_floats,
+    column_of,
+    count_hurt,
+    count_not_finite,
+    open_piece,
+)
 from dpsparse.engine.fixed_point import check_exact
 from dpsparse.engine.questions import blocks_not_finite, pick_sums
-from dpsparse.engine.reading import Column, Records, total
-from dpsparse.engine.rows import NOT_FINITE, DenseRows
-from dpsparse.engine.threads import in_threads, threads
+from dpsparse.engine.reading import total
+from dpsparse.engine.rows import NOT_FINITE
 
 try:
     import dask
@@ -31,8 +40,6 @@ except ImportError:
 
 # How often clerks are hired for a question before tasks have to answer it.
 ATTEMPTS = 2
-
-NOT_AS_DECLARED = "a piece of X has not the shape or the numbers that X declares; persist X, or repair its metadata"
 
 
 class DaskTable:
@@ -65,8 +72,8 @@ class DaskTable:
     def responses(self, y):
         """Responses, an array or a dask array, in float64 and in the pieces of the features; they are computed once."""
         if isinstance(y, np.ndarray):
-            return da.from_array(_floats(y), chunks=(self.lengths,), name=False).persist()
-        return y.map_blocks(_floats, dtype=np.float64).rechunk((self.lengths,)).persist()
+            return da.from_array(as_floats(y), chunks=(self.lengths,), name=False).persist()
+        return y.map_blocks(as_floats, dtype=np.float64).rechunk((self.lengths,)).persist()
 
     def rows_with(self, y):
         """The rows with their `responses`."""
@@ -75,13 +82,13 @@ class DaskTable:
 
 def of_known_length(y):
     """A dask array or series as an array of known length; where it must be computed for that, it is kept."""
-    y = y.map_partitions(_floats, meta=(None, "f8")).to_dask_array() if hasattr(y, "to_dask_array") else y
+    y = y.map_partitions(as_floats, meta=(None, "f8")).to_dask_array() if hasattr(y, "to_dask_array") else y
     return y.persist().compute_chunk_sizes() if np.isnan(y.shape).any() else y
 
 
 def all_finite(y):
     """Whether all of a dask array is finite."""
-    count = dask.delayed(_count_not_finite, pure=False)
+    count = dask.delayed(count_not_finite, pure=False)
     return not sum(dask.compute(*[count(piece) for piece in y.to_delayed()]))
 
 
@@ -112,7 +119,7 @@ class DaskRows:
 
     def ask(self, question, *public):
         """The sum over records that a question asks for, given public numbers."""
-        return total(dask.compute(*_tasks(_answer_of_rows, self._pieces, (self._table.form, question, public))))
+        return total(dask.compute(*_tasks(answer_of_rows, self._pieces, (self._table.form, question, public))))
 
     def require_finite(self):
         """Raise ValueError with a constant text unless all features are finite."""
@@ -141,10 +148,10 @@ class DaskReading:
             self._pieces, self._futures = pieces, table.futures | _by_key(y)
             self._places = _places([X for X, _, _ in pieces], self._futures)
         else:
-            self._pieces = dask.persist(*_tasks(_open, pieces, self._opening))
+            self._pieces = dask.persist(*_tasks(open_piece, pieces, self._opening))
             self._futures = _by_key(self._pieces)
             self._places = _places(self._pieces, self._futures)
-        if look and sum(self._answers(_count_hurt)):
+        if look and sum(self._answers(count_hurt)):
             raise ValueError(NOT_FINITE)
 
     def add(self, feature, tell=None):
@@ -154,14 +161,14 @@ class DaskReading:
             self._added.append((shared, None))
             self._tell_clerks("add", shared)
         else:
-            columns = dask.persist(*_tasks(_column, self._features, shared))
+            columns = dask.persist(*_tasks(column_of, self._features, shared))
             self._added.append((shared, columns))
             self._futures |= _by_key(columns)
             self._clerks = None
 
     def ask(self, question, *public):
         """The sum over records that a question asks for, given public numbers."""
-        return total(self._answers(_answer, question, *public))
+        return total(self._answers(answer, question, *public))
 
     def scores(self, center, effects, bound, tell=None):
         """The answer to `questions.pick_sums`; see `Reading.scores`."""
@@ -179,7 +186,7 @@ class DaskReading:
             answers = self._tell_clerks("answer", function, *public)
             if answers:
                 return answers
-        task = dask.delayed(_answer_once, pure=False)
+        task = dask.delayed(answer_once, pure=False)
         tasks = [task(function, public, *self._post(place, lambda value: value)) for place in self._places]
         return dask.compute(*tasks, optimize_graph=False)
 
@@ -193,7 +200,7 @@ class DaskReading:
         post = self._post(place, lambda value: self._futures[value.key])
         # Not bound to a worker: it may have died by then.
         where = {"workers": place.worker, "allow_other_workers": True} if place.worker else {}
-        return client.submit(_Clerk, *post, place.threads, actor=True, pure=False, **where)
+        return client.submit(Clerk, *post, place.threads, actor=True, pure=False, **where)
 
     def _tell_clerks(self, what, *arguments):
         """What the clerks answer, all told before the first is waited for; None where one is lost.
@@ -246,144 +253,3 @@ def _tasks(function, pieces, shared):
     shared = dask.delayed(shared, traverse=False, pure=False)
     task = dask.delayed(function, pure=False)
     return [task(*piece, shared) for piece in pieces]
-
-
-# What follows runs on the workers.
-
-# Workers give what they free back at once, so large arrays are slow to come by: these fit in 64 kB for a few columns.
-BLOCK_RECORDS = 2**11
-
-
-@dataclass(frozen=True)
-class _Piece:
-    """Some records as a pursuit reads them, and whether one has a feature that is not finite."""
-
-    rows: slice
-    records: Records
-    hurt: int
-
-    def __sizeof__(self):
-        # So dask knows what it would cost to send a piece elsewhere.
-        columns = [array for column in self.records.columns for array in (column.units, column.bounded)]
-        arrays = [self.records.y, *columns, *vars(self.records.levels).values()]
-        return object.__sizeof__(self) + sum(array.nbytes for array in arrays)
-
-
-@contextmanager
-def _alone():
-    """One thread, since dask runs as many tasks as there are; and no warning, which would tell of a record."""
-    with threads(1), np.errstate(all="ignore"):
-        yield
-
-
-def _rows(X, form, y=None):
-    n_features, dtype = form
-    try:
-        X = X.to_numpy(dtype=dtype) if hasattr(X, "to_numpy") else np.asarray(X, dtype=dtype)
-    except (TypeError, ValueError):
-        raise ValueError(NOT_AS_DECLARED) from None
-    y = np.zeros(len(X)) if y is None else y
-    if X.shape != (len(y), n_features):
-        raise ValueError(NOT_AS_DECLARED)
-    return DenseRows(X, y)
-
-
-def _answer_of_rows(X, y, rows, shared):
-    form, question, public = shared
-    with _alone():
-        return _rows(X, form, y).take(rows).ask(question, *public)
-
-
-def _floats(y):
-    try:
-        return y.astype(np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(NOT_AS_DECLARED) from None
-
-
-def _count_not_finite(y):
-    return int(not np.isfinite(y).all())
-
-
-def _open(X, y, rows, shared):
-    form, grid, constant = shared
-    with _alone():
-        read = _rows(X, form, y).take(rows)
-        columns = (Column.of(np.ones_like(read.y)),) if constant else ()
-        try:
-            levels, hurt = read.prepared(grid), 0
-        except ValueError:
-            levels, hurt = read.prepared(grid, look=False), 1
-        return _Piece(rows, Records(read.y, levels, columns), hurt)
-
-
-class _Clerk:
-    """Answers for some pieces without the scheduler's help: a task takes several times as long to come about.
-
-    Parameters
-    ----------
-    opening : tuple
-        How to open pieces; see `_open`.
-    pieces : list
-        Of _Piece, or where the features are held anyway of what `_open` makes one of.
-    added : list of tuple
-        The features that were added: what tells which, and their columns or None.
-    threads : int
-        How many to use.
-    """
-
-    def __init__(self, opening, pieces, added, threads=1):
-        self._threads, self._features, self._pieces = threads, None, pieces
-        if not isinstance(pieces[0], _Piece):
-            self._features = [X for X, _, _ in pieces]
-            self._pieces = self._each(lambda *piece: _open(*piece, opening), *zip(*pieces, strict=True))
-        for shared, columns in added:
-            self.add(shared, columns)
-
-    def _each(self, function, *values):
-        with threads(self._threads):
-            return list(in_threads(lambda each: function(*each), list(zip(*values, strict=True))))
-
-    def add(self, shared, columns=None):
-        """Add one feature to what was read of each piece."""
-        self._pieces = self._each(partial(_with_column, shared), self._pieces, columns or self._features)
-
-    def answer(self, function, *public):
-        """What the function makes of the pieces."""
-        with threads(self._threads):
-            return function(self._pieces, *public)
-
-    def forget(self):
-        """Let go of all pieces."""
-        self._pieces = self._features = None
-
-
-def _answer_once(function, public, *post):
-    return _Clerk(*post).answer(function, *public)
-
-
-def _count_hurt(pieces):
-    return sum(piece.hurt for piece in pieces)
-
-
-def _column(X, rows, shared):
-    form, grid, feature = shared
-    with _alone():
-        return Column.of(grid.units(_rows(X, form).take(rows).column(feature)))
-
-
-def _with_column(shared, piece, column):
-    column = column if isinstance(column, Column) else _column(column, piece.rows, shared)
-    if len(column.units) != len(piece.records.y):
-        # One value would be taken for every record's.
-        raise ValueError(NOT_AS_DECLARED)
-    return replace(piece, records=replace(piece.records, columns=(*piece.records.columns, column)))
-
-
-def _answer(pieces, question, *public):
-    blocks = [
-        (piece.records, slice(start, start + BLOCK_RECORDS))
-        for piece in pieces
-        for start in range(0, len(piece.records.y), BLOCK_RECORDS)
-    ]
-    return total(in_threads(lambda block: question(block[0].take(block[1]), *public), blocks))
