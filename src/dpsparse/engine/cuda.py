@@ -320,5 +320,7 @@ def _on_card(grid, table):
         numbers = [np.ascontiguousarray(np.broadcast_to(each, table.shape[1])) for each in numbers]
     ordinary = all(np.isfinite(each).all() for each in numbers) and (numbers[1] != 0).all()
     center, rate = (torch.from_numpy(each).to(table.device) for each in numbers)
-    small = ordinary and ((128 + abs(numbers[0])) * abs(numbers[1]) < 2**21).all()
-    return kernels.Public(center if numbers[0].any() else None, rate, not ordinary, bool(small))
+    center, fused = center if numbers[0].any() else None, None
+    if table.stored == torch.int8 and ordinary and ((128 + abs(numbers[0])) * abs(numbers[1]) < 2**21).all():
+        fused = kernels.fused_rates(center, rate)
+    return kernels.Public(center, rate, not ordinary, fused)

@@ -4,9 +4,11 @@ A feature's level is that of `FeatureGrid.levels` bit for bit: subtract, multipl
 multiplication is fused with an addition), then round half to even. The last is done by adding 1.5 * 2^23 (float64:
 1.5 * 2^52): the sum's unit is 1, so the adder rounds, and its low bits hold the level.
 
-Rows of a tile that a thread holds are added up there at once (IN_THREAD of them), so accumulators are few. One takes
-at most 128 terms of at most 127 * 2^16 in int32 before it is spilled to int64. Integers add in any order, so tiles,
-programs and cards cannot change a bit of a sum.
+Rows of a tile that a thread holds (IN_THREAD of them) are added up there in int32, which holds 128 terms of at most
+127 * 2^16, and then in int64. Integers add in any order, so tiles, programs and cards cannot change a bit of a sum.
+
+A byte has 256 values, so for int8 the last two operations may be one fused multiply-add wherever that is shown to give
+the same levels for all of them: `fused_rates`.
 """
 
 import math
@@ -15,8 +17,6 @@ from typing import NamedTuple
 import torch
 import triton
 import triton.language as tl
-
-_TERMS_IN_32_BITS = 128
 
 
 class Shape(NamedTuple):
@@ -89,13 +89,36 @@ def _level_bits(x, center, rate, CENTERED: tl.constexpr, TOTAL: tl.constexpr):
 
 
 @triton.jit
-def _few_level_bits(x, center, rate, CENTERED: tl.constexpr):
-    """The level plus 127, where |scaled| stays below 2^21: then the cut may follow the rounding."""
+def _byte_levels(x, center, rate, CENTERED: tl.constexpr, RELU: tl.constexpr):
+    """The level plus 127 by one of `fused_rates`; |scaled| stays below 2^21, so the cut may follow the rounding."""
     if CENTERED:
         x = x - center
-    return tl.inline_asm_elementwise(
-        _CUT, "=r,r", [(x * rate + 12582912.0).to(tl.int32, bitcast=True)], tl.int32, is_pure=True, pack=1
-    )
+    bits = tl.fma(x, rate, 12582912.0).to(tl.int32, bitcast=True)
+    if RELU:
+        return tl.inline_asm_elementwise(_CUT, "=r,r", [bits], tl.int32, is_pure=True, pack=1)
+    else:
+        return tl.minimum(tl.maximum(bits - 1262485377, 0), 254)
+
+
+@triton.jit
+def _fused_rates_kernel(center, rate, fused, failed, d, BLOCK: tl.constexpr, TRIES: tl.constexpr):
+    features = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    its_center = tl.load(center + features, mask=features < d, other=0.0)
+    its_rate = tl.load(rate + features, mask=features < d, other=1.0)
+    found, done, tries = its_rate, tl.zeros([BLOCK], tl.int32), 0
+    while (tl.min(done, axis=0) == 0) & (tries < TRIES):
+        away = (tries + 1) // 2 * (1 - tries % 2 * 2)
+        tried = (its_rate.to(tl.int32, bitcast=True) + away).to(tl.float32, bitcast=True)
+        found = tl.where(done == 0, tried, found)
+        differ = tl.zeros([BLOCK], tl.int32)
+        for byte in range(-128, 128):
+            x = byte - its_center
+            level = _level_bits(x, 0.0, its_rate, False, False) - 1262485377
+            differ |= _byte_levels(x, 0.0, tried, False, False) ^ level
+        done = tl.where(differ == 0, 1, done)
+        tries += 1
+    tl.store(fused + features, found, mask=features < d)
+    tl.atomic_or(failed, 1 - tl.min(done, axis=0))
 
 
 @triton.jit
@@ -127,39 +150,37 @@ def _size_bits(x):
 
 
 @triton.jit
-def _add_tile(
-    block, weight_sum, largest, x, weight, center, rate,
-    IN_THREAD: tl.constexpr, CENTERED: tl.constexpr, TOTAL: tl.constexpr, LOOK: tl.constexpr, CUT: tl.constexpr,
+def _tile_sums(
+    x, weight, center, rate,
+    IN_THREAD: tl.constexpr, CENTERED: tl.constexpr, TOTAL: tl.constexpr, FUSED: tl.constexpr, RELU: tl.constexpr,
 ):  # fmt: skip
-    """Add a tile's terms: of levels as they are in int8, otherwise of level bits, which the sum of weights mends."""
-    groups: tl.constexpr = [block.shape[0], IN_THREAD, block.shape[1]]
+    """A tile's sums: of levels as they are in int8, otherwise of level bits, which the sum of weights mends."""
+    groups: tl.constexpr = [x.shape[0] // IN_THREAD, IN_THREAD, x.shape[1]]
     if x.dtype == tl.int8:
         bits = x.to(tl.int32)
+    elif FUSED:
+        bits = _byte_levels(x, center, rate, CENTERED, RELU)
     else:
-        if CUT:  # noqa: SIM108 (Triton compiles the one branch only)
-            bits = _few_level_bits(x, center, rate, CENTERED)
-        else:
-            bits = _level_bits(x, center, rate, CENTERED, TOTAL)
-        weight_sum += tl.sum(tl.reshape(weight, groups[:2]), axis=1)
-        if LOOK:
-            largest = tl.maximum(largest, tl.max(tl.reshape(_size_bits(x), groups), axis=1))
-    return block + tl.sum(tl.reshape(weight[:, None] * bits, groups), axis=1), weight_sum, largest
+        bits = _level_bits(x, center, rate, CENTERED, TOTAL)
+    sums = tl.sum(tl.reshape(weight[:, None] * bits, groups), axis=1)
+    if x.dtype == tl.float32:
+        sums -= (tl.sum(tl.reshape(weight, groups[:2]), axis=1) * (127 if FUSED else 0x4B400000))[:, None]
+    return sums.to(tl.int64)
 
 
 @triton.jit
-def _spilled(block, weight_sum, IN: tl.constexpr, CUT: tl.constexpr):
-    if tl.float32 == IN:
-        block -= (weight_sum * (127 if CUT else 0x4B400000))[:, None]
-    return block.to(tl.int64)
+def _larger(largest, x, IN_THREAD: tl.constexpr):
+    groups: tl.constexpr = [x.shape[0] // IN_THREAD, IN_THREAD, x.shape[1]]
+    return tl.maximum(largest, tl.max(tl.reshape(_size_bits(x), groups), axis=1))
 
 
 @triton.jit
 def _sums_kernel(
     X, center, rate, weights, sums, not_finite, n_units, d_units, row_units, column_units,
     N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
-    ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, SPILL: tl.constexpr, STAGES: tl.constexpr,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, STAGES: tl.constexpr,
     IN: tl.constexpr, PTX: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
-    IN_THREAD: tl.constexpr, LOOK: tl.constexpr, CUT: tl.constexpr,
+    IN_THREAD: tl.constexpr, LOOK: tl.constexpr, FUSED: tl.constexpr, RELU: tl.constexpr,
 ):  # fmt: skip
     n, d = n_units * N_UNIT, d_units * D_UNIT
     row_stride, column_stride = row_units * ROW_UNIT, column_units * COLUMN_UNIT
@@ -178,24 +199,19 @@ def _sums_kernel(
     groups: tl.constexpr = ROWS // IN_THREAD
     bits: tl.constexpr = tl.int64 if tl.float64 == IN else tl.int32
     total, largest = tl.zeros([groups, COLUMNS], tl.int64), tl.zeros([groups, COLUMNS], bits)
-    for start in range(first, whole, ROWS * SPILL):
-        block, weight_sum = tl.zeros([groups, COLUMNS], tl.int32), tl.zeros([groups], tl.int32)
-        for row in tl.range(start, tl.minimum(whole, start + ROWS * SPILL), ROWS, num_stages=STAGES):
-            weight = tl.load(weights + row + rows)
-            x = _tile(X, row + rows, columns, inside, row_stride, column_stride, IN, PTX)
-            block, weight_sum, largest = _add_tile(
-                block, weight_sum, largest, x, weight, its_center, its_rate, IN_THREAD, CENTERED, TOTAL, LOOK, CUT
-            )
-        total += _spilled(block, weight_sum, IN, CUT)
+    for row in tl.range(first, whole, ROWS, num_stages=STAGES):
+        weight = tl.load(weights + row + rows)
+        x = _tile(X, row + rows, columns, inside, row_stride, column_stride, IN, PTX)
+        total += _tile_sums(x, weight, its_center, its_rate, IN_THREAD, CENTERED, TOTAL, FUSED, RELU)
+        if LOOK:
+            largest = _larger(largest, x, IN_THREAD)
     if whole < end:
         weight = tl.load(weights + whole + rows, mask=whole + rows < n, other=0)
         here = inside & (whole + rows < n)[:, None]
         x = _tile(X, whole + rows, columns, here, row_stride, column_stride, IN, PTX)
-        block, weight_sum = tl.zeros([groups, COLUMNS], tl.int32), tl.zeros([groups], tl.int32)
-        block, weight_sum, largest = _add_tile(
-            block, weight_sum, largest, x, weight, its_center, its_rate, IN_THREAD, CENTERED, TOTAL, LOOK, CUT
-        )
-        total += _spilled(block, weight_sum, IN, CUT)
+        total += _tile_sums(x, weight, its_center, its_rate, IN_THREAD, CENTERED, TOTAL, FUSED, RELU)
+        if LOOK:
+            largest = _larger(largest, x, IN_THREAD)
     tl.atomic_add(sums + columns, tl.sum(total, axis=0), mask=columns < d)
     if LOOK:
         infinite: tl.constexpr = 0x7FF0000000000000 if tl.float64 == IN else 0x7F800000
@@ -234,21 +250,36 @@ def _levels_kernel(
 class Public(NamedTuple):
     """A grid's public numbers on the card, one for all features or one each.
 
-    No centre stands for 0, which a subtraction would not change. `total`: finite features may give NaN. `small`: a byte
-    on the grid stays below 2^21 before it is cut.
+    No centre stands for 0, which a subtraction would not change. `total`: finite features may give NaN. `fused`: rates
+    for bytes, see `fused_rates`.
     """
 
     center: torch.Tensor | None
     rate: torch.Tensor
     total: bool
-    small: bool = False
+    fused: torch.Tensor | None = None
 
     def of(self, columns):
         """Those of some features."""
         if len(self.rate) == 1:
             return self
-        center = None if self.center is None else self.center[columns]
-        return self._replace(center=center, rate=self.rate[columns])
+        center, fused = (None if each is None else each[columns] for each in (self.center, self.fused))
+        return Public(center, self.rate[columns], self.total, fused)
+
+
+def fused_rates(center, rate):
+    """Rates with which a fused multiply-add gives every byte's level, or None where some feature has none.
+
+    It rounds once, and a product that rounds to a tie may come out on its other side: a rate some last bits away then
+    serves. All 256 bytes are tried, for each feature. |byte - center| * rate must be below 2^21.
+    """
+    fused, failed = torch.empty_like(rate), torch.zeros(1, dtype=torch.int32, device=rate.device)
+    center = torch.zeros_like(rate) if center is None else center
+    with torch.cuda.device_of(rate):
+        _fused_rates_kernel[(triton.cdiv(len(rate), 128),)](
+            center, rate, fused, failed, len(rate), BLOCK=128, TRIES=9, enable_fp_fusion=False
+        )
+    return None if failed.item() else fused
 
 
 def add_sums(X, public, weights, sums, not_finite=None):
@@ -257,13 +288,15 @@ def add_sums(X, public, weights, sums, not_finite=None):
     Sets `not_finite`, where given, to 1 if a feature is.
     """
     shape = _shape(LEVEL_SUMS if public is None else SUMS, X)
+    fused = X.dtype == torch.int8 and public is not None and public.fused is not None
+    if fused:
+        public = public._replace(rate=public.fused)
     # By rows a thread holds all of its columns' rows in a tile, by columns those of a 16-byte load.
-    cut = X.dtype == torch.int8 and public is not None and public.small and _has_cut(X)
     in_thread = shape.rows if X.stride(1) <= X.stride(0) else min(shape.rows, 16 // X.element_size())
     _launch(
         _sums_kernel, X, public, (weights, sums, sums if not_finite is None else not_finite), shape,
-        SPILL=max(1, min(shape.tiles, _TERMS_IN_32_BITS // in_thread)),
-        IN=tl.int8 if public is None else _arithmetic(X), IN_THREAD=in_thread, LOOK=not_finite is not None, CUT=cut,
+        IN=tl.int8 if public is None else _arithmetic(X), IN_THREAD=in_thread,
+        LOOK=not_finite is not None, FUSED=fused, RELU=fused and _has_relu(X),
     )  # fmt: skip
 
 
@@ -273,7 +306,7 @@ def write_levels(X, public, levels, not_finite):
     _launch(_levels_kernel, X, public, arguments, _shape(LEVELS, X), IN=_arithmetic(X), BY_ROWS=by_rows)
 
 
-def _has_cut(X):
+def _has_relu(X):
     return X.is_cuda and torch.version.hip is None and torch.cuda.get_device_capability(X.device) >= (9, 0)
 
 
@@ -296,7 +329,7 @@ def _launch(kernel, X, public, arguments, shape, **options):
     by_rows = column <= row
     n_unit, d_unit = (1, math.gcd(d, 16)) if by_rows else (math.gcd(n, 16), 1)
     row_unit, column_unit = (math.gcd(row, 16), 1) if by_rows else (1, math.gcd(column, 16))
-    center, rate, total, _ = (None, X, False, False) if public is None else public
+    center, rate, total, _ = (None, X, False, None) if public is None else public
     programs = triton.cdiv(d, shape.columns) * triton.cdiv(n, shape.rows * shape.tiles)
     with torch.cuda.device_of(X):
         kernel[(programs,)](
