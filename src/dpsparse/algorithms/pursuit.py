@@ -6,7 +6,6 @@ integer vectors (gradients, Gram rows) and of their outer products (the Gram mat
 (`schedule`). Everything else (`least_squares`, scales, standard errors) is computed from releases.
 """
 
-import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -179,18 +178,17 @@ class Pursuit:
         with self._steps.next() as tell:
             sums = self.reading.scores(self.center, self.effects, bound, tell)
         change = sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, self.adjacency)
-        picked_before = sorted(self.features)
-        others = np.empty(len(sums) - len(picked_before), dtype=np.int64)
-        for i, (start, end) in enumerate(itertools.pairwise([-1, *picked_before, len(sums)])):
-            np.abs(sums[start + 1 : end], out=others[start + 1 - i : end - i])
         picked = exponential_pick(
-            self.meter, others, sensitivity=change, rho=self.schedule.picks[k], name=f"pick {k + 1}"
+            self.meter,
+            np.abs(sums, out=sums if sums.flags.writeable else None),
+            sensitivity=change,
+            rho=self.schedule.picks[k],
+            name=f"pick {k + 1}",
+            excluded=self.features,
         )
-        for feature in picked_before:
-            picked += picked >= feature
-        self.features.append(int(picked))
+        self.features.append(picked)
         with self._steps.next() as tell:
-            self.reading.add(int(picked), tell)
+            self.reading.add(picked, tell)
         self.effects = np.append(self.effects, 0.0)
 
     def _gram_row(self, name):
