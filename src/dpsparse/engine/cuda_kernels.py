@@ -18,6 +18,8 @@ import torch
 import triton
 import triton.language as tl
 
+from dpsparse.engine.cuda_launch import launch
+
 
 class Shape(NamedTuple):
     """How a kernel divides its work: accumulators of a tile, tiles of a program, warps, tiles in flight."""
@@ -275,10 +277,8 @@ def fused_rates(center, rate):
     """
     fused, failed = torch.empty_like(rate), torch.zeros(1, dtype=torch.int32, device=rate.device)
     center = torch.zeros_like(rate) if center is None else center
-    with torch.cuda.device_of(rate):
-        _fused_rates_kernel[(triton.cdiv(len(rate), 128),)](
-            center, rate, fused, failed, len(rate), BLOCK=128, TRIES=9, enable_fp_fusion=False
-        )
+    programs = triton.cdiv(len(rate), 128)
+    launch(_fused_rates_kernel, programs, center, rate, fused, failed, len(rate), BLOCK=128, TRIES=9)
     return None if failed.item() else fused
 
 
@@ -331,12 +331,11 @@ def _launch(kernel, X, public, arguments, shape, **options):
     row_unit, column_unit = (math.gcd(row, 16), 1) if by_rows else (1, math.gcd(column, 16))
     center, rate, total, _ = (None, X, False, None) if public is None else public
     programs = triton.cdiv(d, shape.columns) * triton.cdiv(n, shape.rows * shape.tiles)
-    with torch.cuda.device_of(X):
-        kernel[(programs,)](
-            X, rate if center is None else center, rate, *arguments,
-            n // n_unit, d // d_unit, row // row_unit, column // column_unit,
-            N_UNIT=n_unit, D_UNIT=d_unit, ROW_UNIT=row_unit, COLUMN_UNIT=column_unit,
-            ROWS=shape.rows, COLUMNS=shape.columns, TILES=shape.tiles, STAGES=shape.stages, num_warps=shape.warps,
-            PTX=X.is_cuda and torch.version.hip is None, CENTERED=center is not None,
-            VECTOR=public is not None and len(rate) > 1, TOTAL=total, enable_fp_fusion=False, **options,
-        )  # fmt: skip
+    launch(
+        kernel, programs, X, rate if center is None else center, rate, *arguments,
+        n // n_unit, d // d_unit, row // row_unit, column // column_unit,
+        N_UNIT=n_unit, D_UNIT=d_unit, ROW_UNIT=row_unit, COLUMN_UNIT=column_unit,
+        ROWS=shape.rows, COLUMNS=shape.columns, TILES=shape.tiles, STAGES=shape.stages, num_warps=shape.warps,
+        PTX=X.is_cuda and torch.version.hip is None, CENTERED=center is not None,
+        VECTOR=public is not None and len(rate) > 1, TOTAL=total, **options,
+    )  # fmt: skip

@@ -11,6 +11,7 @@ import triton.language as tl
 
 from dpsparse.engine import questions
 from dpsparse.engine.arrays import host
+from dpsparse.engine.cuda_launch import launch
 from dpsparse.engine.fixed_point import WEIGHT_LEVELS
 from dpsparse.engine.support import GRAM_LEVELS, VECTOR_LEVELS, level_rate
 
@@ -153,8 +154,7 @@ class Terms:
         return numbers[: len(first)], numbers[len(first) :]
 
     def _run(self, kernel, *arguments, **options):
-        with torch.cuda.device_of(self.y):
-            kernel[(triton.cdiv(len(self.y), _BLOCK),)](*arguments, BLOCK=_BLOCK, enable_fp_fusion=False, **options)
+        launch(kernel, triton.cdiv(len(self.y), _BLOCK), *arguments, BLOCK=_BLOCK, **options)
 
     def _columns(self, positions):
         first, last = int(positions[0]), int(positions[-1])
