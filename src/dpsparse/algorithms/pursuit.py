@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from dpsparse.algorithms.least_squares import Gradient, clean_gram, combine, row_clip
-from dpsparse.algorithms.schedule import FINAL_GRADIENTS, INTERCEPTS, POSITIONS, SIZES, median_is_safe, schedule_for
+from dpsparse.algorithms.schedule import FINAL_GRADIENTS, INTERCEPTS, POSITIONS, SIZES, median_is_safe
 from dpsparse.algorithms.steps import Steps
 from dpsparse.engine import questions
 from dpsparse.engine.fixed_point import FEATURE_LEVELS, WEIGHT_LEVELS, FeatureGrid
@@ -71,6 +71,8 @@ class Pursuit:
         The data.
     meter : Meter
         The budget and the noise.
+    schedule : Schedule
+        The price of every release.
     sparsity : int
         Features to pick.
     center, scale : float or ndarray
@@ -89,6 +91,7 @@ class Pursuit:
         self,
         rows,
         meter,
+        schedule,
         *,
         sparsity,
         center=0.0,
@@ -99,18 +102,9 @@ class Pursuit:
         look=True,
         progress=None,
     ):
-        self.meter, self.sparsity = meter, sparsity
+        self.meter, self.schedule, self.sparsity = meter, schedule, sparsity
         self.n, self.adjacency = rows.n_records, meter.promise.adjacency
-        self.schedule = schedule_for(
-            meter.promise,
-            self.n,
-            rows.n_features,
-            sparsity,
-            center_known=response_center is not None,
-            scale_known=response_scale is not None,
-            fit_intercept=fit_intercept,
-        )
-        meter.commit(self.schedule.commitment())
+        meter.commit(schedule.commitment)
         self.center, self.first_scale = response_center, response_scale
         self.constants = int(fit_intercept)
         grid = FeatureGrid(self.schedule.clip_bound, center, scale)
