@@ -251,8 +251,9 @@ class Pursuit:
         A large effect of a rare 0/1 feature leaves most residuals small: their median would shrink, and clip the few
         that carry the effect, long before it is learned.
         """
-        widest = np.nan_to_num(STILL_MOVING * np.max(self._moves()[positions], initial=0.0), nan=0.0)
-        self.residual_scale = max(self.residual_scale, min(float(widest), SCALE_RANGE[1] * self.first_scale))
+        widest = float(STILL_MOVING * np.max(self._moves()[positions], initial=0.0))
+        # In this order, min and max pass over NaN.
+        self.residual_scale = max(self.residual_scale, min(widest, SCALE_RANGE[1] * self.first_scale))
 
     def refine(self):
         """The joint Gram matrix, then the final gradients; the spare pick is dropped once the first has judged it."""

@@ -88,12 +88,13 @@ def _level(x, factor, MOST: tl.constexpr):
 
 @triton.jit(do_not_specialize=["k_units", "k"])
 def _vectors_kernel(
-    y, units, numbers, columns, last_column, rates, vectors, are_within, n, k_units, k,
-    BLOCK: tl.constexpr, MOST: tl.constexpr, PRODUCTS: tl.constexpr, RESIDUALS: tl.constexpr, TWICE: tl.constexpr,
+    y, units, numbers, columns, last_column, rates, out, n, k_units, k,
+    BLOCK: tl.constexpr, MOST: tl.constexpr, PRODUCTS: tl.constexpr, RESIDUALS: tl.constexpr, GRAM: tl.constexpr,
 ):  # fmt: skip
     """`support.integer_vectors` of some columns; the rates are the level of 1, one or two norms, and tau.
 
-    With residuals, one more column of 0 and 1 says which of them are within tau.
+    For a Gram matrix, with two norms, the vectors come out; otherwise their sums are added to what is there and, with
+    residuals, to one more number how many of these are within tau.
     """
     records = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = records < n
@@ -107,13 +108,13 @@ def _vectors_kernel(
         at += n
     norm = tl.sqrt(square)
     scale = tl.minimum(tl.load(rates + 1) / norm, 1.0)
-    if TWICE:
+    if GRAM:
         scale = tl.sqrt(scale * tl.minimum(tl.load(rates + 2) / norm, 1.0))
     if RESIDUALS:
         residual, tau = _residual(y, units, numbers, records, inside, n, k_units), tl.load(rates + 2)
         psi = residual / tau
         scale = tl.where(psi == psi, tl.minimum(tl.maximum(psi, -1.0), 1.0), 0.0) * scale
-        tl.store(are_within + records, (tl.abs(residual) <= tau).to(tl.float64), mask=inside)
+        tl.atomic_add(out + k, tl.sum((inside & (tl.abs(residual) <= tau)).to(tl.int64)))
     factor = scale * tl.load(rates)
     factor = tl.where(tl.abs(factor) < float("inf"), factor, 0.0)
     norm_of_levels, at = tl.zeros([BLOCK], tl.int64), columns + records
@@ -122,12 +123,16 @@ def _vectors_kernel(
         norm_of_levels += level * level
         at += n
     factor = tl.where(norm_of_levels <= MOST * MOST, factor, 0.0)
-    at, to = columns + records, vectors + records
+    at = columns + records
     for _ in range(k):
         level = _level(_entry(at, last, inside, PRODUCTS), factor, MOST)
-        tl.store(to, level.to(tl.float64), mask=inside)
+        if GRAM:
+            tl.store(out + records, level.to(tl.float64), mask=inside)
+            out += n
+        else:
+            tl.atomic_add(out, tl.sum(level))
+            out += 1
         at += n
-        to += n
 
 
 class Terms:
@@ -135,14 +140,22 @@ class Terms:
 
     def __init__(self, y, levels):
         self.y, self.levels = y, levels
-        self.units = y.new_empty((0, len(y)))
+        self._have_room(8)
+        self.units = self._room[:0]
+
+    def _have_room(self, columns):
+        self._room = self.y.new_empty((columns, len(self.y)))
+        self._sums = torch.zeros(columns + 1, dtype=torch.int64, device=self.y.device)
 
     def add(self, column, center, scale):
         """One more column, of raw values, with its public centre and scale."""
-        before, self.units = self.units, self.y.new_empty((len(self.units) + 1, len(self.y)))
-        self.units[:-1] = before
+        k, before = len(self.units), self.units
+        if k == len(self._room):
+            self._have_room(2 * k)
+            self._room[:k] = before
+        self.units = self._room[: k + 1]
         public, _ = self._on_card([center, scale])
-        self._run(_units_kernel, column, public, self.units[-1], len(self.y), column.stride(0))
+        self._run(_units_kernel, column, public, self._room[k], len(self.y), column.stride(0))
 
     def answer(self, question, *public):
         """The sum over records that a question asks for, given public numbers."""
@@ -162,17 +175,20 @@ class Terms:
         adjoin = last - first == len(positions) - 1
         return self.units[first : last + 1] if adjoin else self.units[torch.as_tensor(positions, device=self.y.device)]
 
-    def _vectors(self, positions, norm_bound, norms, levels, model=None, products=False):
-        columns, k = self._columns(positions), len(positions)
-        tau, numbers = model if model else (0.0, [])
-        rates, numbers = self._on_card([level_rate(levels, norm_bound), *norms, tau], numbers)
-        vectors = self.y.new_empty((k + bool(model), len(self.y)))
+    def _vectors(self, out, positions, norm_bound, norms, levels, model=(), products=False):
+        columns = self._columns(positions)
+        rates, numbers = self._on_card([level_rate(levels, norm_bound), *norms], model)
         self._run(
-            _vectors_kernel, self.y, self.units, numbers, columns, columns[-1], rates, vectors, vectors[-1],
-            len(self.y), len(self.units), k,
-            MOST=levels, PRODUCTS=products, RESIDUALS=bool(model), TWICE=len(norms) > 1,
+            _vectors_kernel, self.y, self.units, numbers, columns, columns[-1], rates, out,
+            len(self.y), len(self.units), len(positions),
+            MOST=levels, PRODUCTS=products, RESIDUALS=len(model) > 0, GRAM=levels == GRAM_LEVELS,
         )  # fmt: skip
-        return vectors
+
+    def _vector_sums(self, positions, *arguments, **options):
+        self._vectors(self._sums, positions, *arguments, **options)
+        found = host(self._sums).copy()
+        self._sums.zero_()
+        return found[: len(positions)], int(found[len(positions)])
 
     def residual_counts(self, center, effects, thresholds, sizes=False):
         """See `questions.residual_counts`."""
@@ -192,21 +208,17 @@ class Terms:
 
     def product_sums(self, positions, bound):
         """See `questions.product_sums`."""
-        return _sums(self._vectors(positions, bound, [bound], VECTOR_LEVELS, products=True))
+        return self._vector_sums(positions, bound, [bound], VECTOR_LEVELS, products=True)[0]
 
     def gradient_sums(self, center, effects, tau, positions, bound):
         """See `questions.gradient_sums`."""
-        sums = _sums(self._vectors(positions, bound, [bound], VECTOR_LEVELS, model=(tau, (center, *effects))))
-        return sums[:-1], int(sums[-1])
+        return self._vector_sums(positions, bound, [bound, tau], VECTOR_LEVELS, model=(center, *effects))
 
     def gram_sums(self, positions, first, second):
         """See `questions.gram_sums`."""
-        vectors = self._vectors(positions, np.sqrt(first * second), [first, second], GRAM_LEVELS)
+        vectors = self.y.new_empty((len(positions), len(self.y)))
+        self._vectors(vectors, positions, np.sqrt(first * second), [first, second], GRAM_LEVELS)
         return np.rint(host(vectors @ vectors.T)).astype(np.int64)
-
-
-def _sums(vectors):
-    return host(vectors.sum(1)).astype(np.int64)
 
 
 _ANSWERS = {
