@@ -320,7 +320,8 @@ def _on_card(grid, table):
         numbers = [np.ascontiguousarray(np.broadcast_to(each, table.shape[1])) for each in numbers]
     ordinary = all(np.isfinite(each).all() for each in numbers) and (numbers[1] != 0).all()
     center, rate = (torch.from_numpy(each).to(table.device) for each in numbers)
-    center, fused = center if numbers[0].any() else None, None
-    if table.stored == torch.int8 and ordinary and ((128 + abs(numbers[0])) * abs(numbers[1]) < 2**21).all():
-        fused = kernels.fused_rates(center, rate)
-    return kernels.Public(center, rate, not ordinary, fused)
+    center, of_bytes = center if numbers[0].any() else None, None
+    if table.stored == torch.int8 and ordinary:
+        largest = float(((128 + abs(numbers[0].astype(np.float64))) * abs(numbers[1].astype(np.float64))).max())
+        of_bytes = kernels.byte_grid(center, rate, largest)
+    return kernels.Public(center, rate, not ordinary, of_bytes)

@@ -7,8 +7,8 @@ multiplication is fused with an addition), then round half to even. The last is 
 Rows of a tile that a thread holds (IN_THREAD of them) are added up there in int32, which holds 128 terms of at most
 127 * 2^16, and then in int64. Integers add in any order, so tiles, programs and cards cannot change a bit of a sum.
 
-A byte has 256 values, so for int8 the last two operations may be one fused multiply-add wherever that is shown to give
-the same levels for all of them: `fused_rates`.
+A byte has 256 values, so for int8 all this may be a multiplication and a shift of whole numbers wherever these are
+shown to give the same levels for all of them: `ByteGrid`.
 """
 
 import math
@@ -33,16 +33,16 @@ class Shape(NamedTuple):
 
 # Found by measurement on an H200, for X by rows (False) or by columns (True) and the bytes of a cell.
 SUMS = {
-    (False, 1): Shape(16, 1024, 128, 2, 3),
+    (False, 1): Shape(16, 1024, 256, 2, 3),
     (False, 2): Shape(16, 512, 64, 2, 2),
     (False, 4): Shape(8, 512, 256, 4, 3),
     (False, 8): Shape(16, 128, 128, 2, 3),
     (True, 1): Shape(1024, 16, 256, 2, 2),
     (True, 2): Shape(1024, 8, 256, 4, 3),
-    (True, 4): Shape(512, 8, 512, 4, 3),
+    (True, 4): Shape(1024, 8, 128, 4, 4),
     (True, 8): Shape(512, 4, 512, 8, 4),
 }
-LEVEL_SUMS = {(False, 1): Shape(16, 1024, 128, 2, 3), (True, 1): Shape(1024, 16, 256, 2, 2)}
+LEVEL_SUMS = {(False, 1): Shape(16, 1024, 64, 2, 4), (True, 1): Shape(1024, 16, 64, 2, 3)}
 LEVELS = {
     (False, 1): Shape(4, 2048, 64, 4, 1),
     (False, 2): Shape(8, 1024, 64, 4, 2),
@@ -65,8 +65,16 @@ _BYTES_TO_FLOATS = tl.constexpr("""
 """)
 
 
-# Cut bits of 1.5 * 2^23 + level to levels -127..127, less the offset that makes them 0..254: one instruction of sm_90.
-_CUT = tl.constexpr("{ .reg .s32 t; add.s32 t, $1, -1262485377; min.relu.s32 $0, t, 254; }")
+# Bytes as whole numbers, two by each of two units: the one that permutes bytes has enough to do.
+_BYTES_TO_INTEGERS = tl.constexpr("""
+  prmt.b32 $0, $4, 0, 0x8880;
+  prmt.b32 $1, $4, 0, 0x9991;
+  dp4a.s32.s32 $2, $4, 0x00010000, 0;
+  dp4a.s32.s32 $3, $4, 0x01000000, 0;
+""")
+
+# Cut to 0..254: one instruction of sm_90.
+_CUT = tl.constexpr("min.relu.s32 $0, $1, 254;")
 
 
 @triton.jit
@@ -91,42 +99,49 @@ def _level_bits(x, center, rate, CENTERED: tl.constexpr, TOTAL: tl.constexpr):
 
 
 @triton.jit
-def _byte_levels(x, center, rate, CENTERED: tl.constexpr, RELU: tl.constexpr):
-    """The level plus 127 by one of `fused_rates`; |scaled| stays below 2^21, so the cut may follow the rounding."""
-    if CENTERED:
-        x = x - center
-    bits = tl.fma(x, rate, 12582912.0).to(tl.int32, bitcast=True)
+def _byte_levels(x, offset, factor, shift, RELU: tl.constexpr):
+    """The level of a byte plus 127, in whole numbers; see `ByteGrid`."""
+    level = (x * factor + offset) >> shift
     if RELU:
-        return tl.inline_asm_elementwise(_CUT, "=r,r", [bits], tl.int32, is_pure=True, pack=1)
+        return tl.inline_asm_elementwise(_CUT, "=r,r", [level], tl.int32, is_pure=True, pack=1)
     else:
-        return tl.minimum(tl.maximum(bits - 1262485377, 0), 254)
+        return tl.minimum(tl.maximum(level, 0), 254)
 
 
 @triton.jit
-def _fused_rates_kernel(center, rate, fused, failed, d, BLOCK: tl.constexpr, TRIES: tl.constexpr):
+def _away(k):
+    """0, -1, 1, -2, 2, ..."""
+    return (k + 1) // 2 * (1 - k % 2 * 2)
+
+
+@triton.jit(do_not_specialize=["shift", "step"])
+def _byte_grid_kernel(center, rate, offsets, factors, failed, d, shift, step, BLOCK: tl.constexpr):
+    """Try neighbours of each feature's offset and factor until all 256 bytes have their levels."""
     features = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     its_center = tl.load(center + features, mask=features < d, other=0.0)
     its_rate = tl.load(rate + features, mask=features < d, other=1.0)
-    found, done, tries = its_rate, tl.zeros([BLOCK], tl.int32), 0
-    while (tl.min(done, axis=0) == 0) & (tries < TRIES):
-        away = (tries + 1) // 2 * (1 - tries % 2 * 2)
-        tried = (its_rate.to(tl.int32, bitcast=True) + away).to(tl.float32, bitcast=True)
-        found = tl.where(done == 0, tried, found)
+    offset = tl.load(offsets + features, mask=features < d, other=127)
+    factor = tl.load(factors + features, mask=features < d, other=1)
+    done, tries = tl.zeros([BLOCK], tl.int32), 0
+    found_offset, found_factor = offset, factor
+    while (tl.min(done, axis=0) == 0) & (tries < 25):
+        found_offset = tl.where(done == 0, offset + _away(tries // 5) * step, found_offset)
+        found_factor = tl.where(done == 0, factor + _away(tries % 5), found_factor)
         differ = tl.zeros([BLOCK], tl.int32)
         for byte in range(-128, 128):
-            x = byte - its_center
-            level = _level_bits(x, 0.0, its_rate, False, False) - 1262485377
-            differ |= _byte_levels(x, 0.0, tried, False, False) ^ level
-        done = tl.where(differ == 0, 1, done)
+            level = _level_bits(byte - its_center, 0.0, its_rate, False, False) - (0x4B400000 - 127)
+            differ |= _byte_levels(byte, found_offset, found_factor, shift, False) ^ level
+        done = tl.where((differ == 0) | (features >= d), 1, 0)
         tries += 1
-    tl.store(fused + features, found, mask=features < d)
+    tl.store(offsets + features, found_offset, mask=features < d)
+    tl.store(factors + features, found_factor, mask=features < d)
     tl.atomic_or(failed, 1 - tl.min(done, axis=0))
 
 
 @triton.jit
 def _public(numbers, columns, d, VECTOR: tl.constexpr):
     if VECTOR:
-        return tl.load(numbers + columns, mask=columns < d, other=1.0)[None, :]
+        return tl.load(numbers + columns, mask=columns < d, other=1)[None, :]
     else:
         return tl.load(numbers)
 
@@ -135,7 +150,9 @@ def _public(numbers, columns, d, VECTOR: tl.constexpr):
 def _tile(X, rows, columns, inside, row_stride, column_stride, IN: tl.constexpr, PTX: tl.constexpr):
     where = rows.to(tl.int64)[:, None] * row_stride + columns.to(tl.int64)[None, :] * column_stride
     x = tl.load(X + where, mask=inside, other=0)
-    if PTX and x.dtype == tl.int8 and tl.float32 == IN:
+    if PTX and x.dtype == tl.int8 and tl.int32 == IN:
+        return tl.inline_asm_elementwise(_BYTES_TO_INTEGERS, "=r,=r,=r,=r,r", [x], tl.int32, is_pure=True, pack=4)
+    elif PTX and x.dtype == tl.int8 and tl.float32 == IN:
         raised = tl.inline_asm_elementwise(_BYTES_TO_FLOATS, "=r,=r,=r,=r,r", [x], tl.float32, is_pure=True, pack=4)
         return raised - 8388736.0
     else:
@@ -153,20 +170,21 @@ def _size_bits(x):
 
 @triton.jit
 def _tile_sums(
-    x, weight, center, rate,
-    IN_THREAD: tl.constexpr, CENTERED: tl.constexpr, TOTAL: tl.constexpr, FUSED: tl.constexpr, RELU: tl.constexpr,
+    x, weight, center, rate, shift,
+    IN_THREAD: tl.constexpr, CENTERED: tl.constexpr, TOTAL: tl.constexpr, RELU: tl.constexpr,
 ):  # fmt: skip
     """A tile's sums: of levels as they are in int8, otherwise of level bits, which the sum of weights mends."""
     groups: tl.constexpr = [x.shape[0] // IN_THREAD, IN_THREAD, x.shape[1]]
     if x.dtype == tl.int8:
         bits = x.to(tl.int32)
-    elif FUSED:
-        bits = _byte_levels(x, center, rate, CENTERED, RELU)
+    elif x.dtype == tl.int32:
+        bits = _byte_levels(x, center, rate, shift, RELU)
     else:
         bits = _level_bits(x, center, rate, CENTERED, TOTAL)
     sums = tl.sum(tl.reshape(weight[:, None] * bits, groups), axis=1)
-    if x.dtype == tl.float32:
-        sums -= (tl.sum(tl.reshape(weight, groups[:2]), axis=1) * (127 if FUSED else 0x4B400000))[:, None]
+    if x.dtype != tl.int8 and x.dtype != tl.float64:
+        offset: tl.constexpr = 127 if x.dtype == tl.int32 else 0x4B400000
+        sums -= (tl.sum(tl.reshape(weight, groups[:2]), axis=1) * offset)[:, None]
     return sums.to(tl.int64)
 
 
@@ -176,13 +194,13 @@ def _larger(largest, x, IN_THREAD: tl.constexpr):
     return tl.maximum(largest, tl.max(tl.reshape(_size_bits(x), groups), axis=1))
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["shift"])
 def _sums_kernel(
-    X, center, rate, weights, sums, not_finite, n_units, d_units, row_units, column_units,
+    X, center, rate, weights, sums, not_finite, shift, n_units, d_units, row_units, column_units,
     N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, STAGES: tl.constexpr,
     IN: tl.constexpr, PTX: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
-    IN_THREAD: tl.constexpr, LOOK: tl.constexpr, FUSED: tl.constexpr, RELU: tl.constexpr,
+    IN_THREAD: tl.constexpr, LOOK: tl.constexpr, RELU: tl.constexpr,
 ):  # fmt: skip
     n, d = n_units * N_UNIT, d_units * D_UNIT
     row_stride, column_stride = row_units * ROW_UNIT, column_units * COLUMN_UNIT
@@ -204,14 +222,14 @@ def _sums_kernel(
     for row in tl.range(first, whole, ROWS, num_stages=STAGES):
         weight = tl.load(weights + row + rows)
         x = _tile(X, row + rows, columns, inside, row_stride, column_stride, IN, PTX)
-        total += _tile_sums(x, weight, its_center, its_rate, IN_THREAD, CENTERED, TOTAL, FUSED, RELU)
+        total += _tile_sums(x, weight, its_center, its_rate, shift, IN_THREAD, CENTERED, TOTAL, RELU)
         if LOOK:
             largest = _larger(largest, x, IN_THREAD)
     if whole < end:
         weight = tl.load(weights + whole + rows, mask=whole + rows < n, other=0)
         here = inside & (whole + rows < n)[:, None]
         x = _tile(X, whole + rows, columns, here, row_stride, column_stride, IN, PTX)
-        total += _tile_sums(x, weight, its_center, its_rate, IN_THREAD, CENTERED, TOTAL, FUSED, RELU)
+        total += _tile_sums(x, weight, its_center, its_rate, shift, IN_THREAD, CENTERED, TOTAL, RELU)
         if LOOK:
             largest = _larger(largest, x, IN_THREAD)
     tl.atomic_add(sums + columns, tl.sum(total, axis=0), mask=columns < d)
@@ -249,37 +267,53 @@ def _levels_kernel(
     tl.atomic_or(not_finite, tl.max(tl.max(found, axis=0), axis=0))
 
 
+class ByteGrid(NamedTuple):
+    """A grid of bytes in whole numbers: (byte * factor + offset) >> shift is the level plus 127, before it is cut."""
+
+    offset: torch.Tensor
+    factor: torch.Tensor
+    shift: int
+
+
 class Public(NamedTuple):
     """A grid's public numbers on the card, one for all features or one each.
 
-    No centre stands for 0, which a subtraction would not change. `total`: finite features may give NaN. `fused`: rates
-    for bytes, see `fused_rates`.
+    No centre stands for 0, which a subtraction would not change. `total`: finite features may give NaN. `of_bytes`: the
+    same grid for bytes, where there is one.
     """
 
     center: torch.Tensor | None
     rate: torch.Tensor
     total: bool
-    fused: torch.Tensor | None = None
+    of_bytes: ByteGrid | None = None
 
     def of(self, columns):
         """Those of some features."""
         if len(self.rate) == 1:
             return self
-        center, fused = (None if each is None else each[columns] for each in (self.center, self.fused))
-        return Public(center, self.rate[columns], self.total, fused)
+        center, of_bytes = None if self.center is None else self.center[columns], self.of_bytes
+        if of_bytes is not None:
+            of_bytes = ByteGrid(of_bytes.offset[columns], of_bytes.factor[columns], of_bytes.shift)
+        return Public(center, self.rate[columns], self.total, of_bytes)
 
 
-def fused_rates(center, rate):
-    """Rates with which a fused multiply-add gives every byte's level, or None where some feature has none.
+def byte_grid(center, rate, largest):
+    """The grid in whole numbers, or None where a feature has none: all 256 bytes are tried, for each feature.
 
-    It rounds once, and a product that rounds to a tie may come out on its other side: a rate some last bits away then
-    serves. All 256 bytes are tried, for each feature. |byte - center| * rate must be below 2^21.
+    Floats round a product to a tie now and then, and ties to even, where a shift rounds up. Neighbours of the exact
+    numbers, by up to 2^-16 of a level, then serve, unless ties are many. `largest` bounds |byte - center| * rate.
     """
-    fused, failed = torch.empty_like(rate), torch.zeros(1, dtype=torch.int32, device=rate.device)
+    shift = 30 - math.ceil(math.log2(largest + 255))
+    if shift < 1:
+        return None
     center = torch.zeros_like(rate) if center is None else center
-    programs = triton.cdiv(len(rate), 128)
-    launch(_fused_rates_kernel, programs, center, rate, fused, failed, len(rate), BLOCK=128, TRIES=9)
-    return None if failed.item() else fused
+    exact = rate.double()
+    offset = ((127.5 - center.double() * exact) * 2.0**shift).round().to(torch.int32)
+    factor = (exact * 2.0**shift).round().to(torch.int32)
+    failed = torch.zeros(1, dtype=torch.int32, device=rate.device)
+    arguments = (center, rate, offset, factor, failed, len(rate), shift, max(1, 2**shift >> 17))
+    launch(_byte_grid_kernel, triton.cdiv(len(rate), 128), *arguments, BLOCK=128)
+    return None if failed.item() else ByteGrid(offset, factor, shift)
 
 
 def add_sums(X, public, weights, sums, not_finite=None):
@@ -288,15 +322,15 @@ def add_sums(X, public, weights, sums, not_finite=None):
     Sets `not_finite`, where given, to 1 if a feature is.
     """
     shape = _shape(LEVEL_SUMS if public is None else SUMS, X)
-    fused = X.dtype == torch.int8 and public is not None and public.fused is not None
-    if fused:
-        public = public._replace(rate=public.fused)
+    arithmetic, shift = tl.int8 if public is None else _arithmetic(X), 0
+    if X.dtype == torch.int8 and public is not None and public.of_bytes is not None:
+        arithmetic, (*numbers, shift) = tl.int32, public.of_bytes
+        public = Public(*numbers, False)
     # By rows a thread holds all of its columns' rows in a tile, by columns those of a 16-byte load.
     in_thread = shape.rows if X.stride(1) <= X.stride(0) else min(shape.rows, 16 // X.element_size())
     _launch(
-        _sums_kernel, X, public, (weights, sums, sums if not_finite is None else not_finite), shape,
-        IN=tl.int8 if public is None else _arithmetic(X), IN_THREAD=in_thread,
-        LOOK=not_finite is not None, FUSED=fused, RELU=fused and _has_relu(X),
+        _sums_kernel, X, public, (weights, sums, sums if not_finite is None else not_finite, shift), shape,
+        IN=arithmetic, IN_THREAD=in_thread, LOOK=not_finite is not None, RELU=arithmetic == tl.int32 and _has_relu(X),
     )  # fmt: skip
 
 
