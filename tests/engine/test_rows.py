@@ -114,7 +114,7 @@ def test_residuals_are_one_record_at_a_time(make):
     X, y = sample()
     coef, support = np.zeros(7), [5, 2]
     coef[support] = 1.7, -0.3
-    residuals = rows_of(make(X), y).residuals(coef, support, lambda values, _: values)
+    residuals = rows_of(make(X), y).residuals(coef, support, FeatureGrid(np.inf))
     one_by_one = [(y[i] - X[i, 5] * 1.7) - X[i, 2] * -0.3 for i in range(len(y))]
     np.testing.assert_array_equal(residuals, one_by_one)
 
@@ -135,10 +135,18 @@ def test_levels_are_total():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sums_at_full_scale_do_not_overflow(make, dtype, passes):
     # 10,001 rows of the largest terms: blocks of 256 in 32 bits, the rest in 64.
-    X, weights = np.full((10_001, 3), 1e9, dtype=dtype), np.full(10_001, float(WEIGHT_LEVELS))
+    X, weights = np.full((10_001, 9), 1e9, dtype=dtype), np.full(10_001, float(WEIGHT_LEVELS))
     rows = rows_of(make(X), weights)
-    assert rows.prepared(FeatureGrid(1.0)).weighted_sums(weights).tolist() == [10_001 * 127 * 65536] * 3
-    assert rows.weighted_sums(FeatureGrid(1.0), weights).tolist() == [10_001 * 127 * 65536] * 3
+    assert rows.prepared(FeatureGrid(1.0)).weighted_sums(weights).tolist() == [10_001 * 127 * 65536] * 9
+    assert rows.weighted_sums(FeatureGrid(1.0), weights).tolist() == [10_001 * 127 * 65536] * 9
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_long_columns_are_told_apart(dtype):
+    X, y = sample(dtype, n=loops.LONG_COLUMN + 300, d=11)
+    grid, weights = FeatureGrid(0.7, np.linspace(-1, 1, 11), np.linspace(0.5, 2, 11)), weight_levels(y, 1.0)
+    sums = rows_of(np.asfortranarray(X), y).weighted_sums(grid, weights)
+    assert sums.tolist() == in_python_integers(X, weights, grid)
 
 
 hostile = st.one_of(
@@ -147,25 +155,49 @@ hostile = st.one_of(
 )
 
 
+hostile_tables = hnp.arrays(np.float64, st.tuples(st.integers(1, 35), st.integers(1, 5)), elements=hostile)
+rates = st.sampled_from([1.0, 1e-300, 1e300, 5e-324, np.inf])
+dtypes = st.sampled_from([np.float32, np.float64])
+
+
 @settings(max_examples=200, deadline=None)
-@given(
-    hnp.arrays(np.float64, st.tuples(st.integers(1, 11), st.integers(1, 5)), elements=hostile),
-    hostile.filter(np.isfinite),
-    st.sampled_from([1.0, 1e-300, 1e300, 5e-324, np.inf]),
-    st.sampled_from([np.float32, np.float64]),
-)
-def test_compiled_levels_have_the_bits_of_numpy(X, center, rate, dtype):
-    with np.errstate(all="ignore"):
-        X, public = X.astype(dtype), [np.full(X.shape[1], value, dtype=dtype) for value in (center, rate)]
-        by_hand = rounded(X, *public)
+@given(hostile_tables, hostile.filter(np.isfinite), rates, dtypes)
+@np.errstate(all="ignore")
+def test_compiled_levels_and_sums_have_the_bits_of_numpy(X, center, rate, dtype):
+    X, one = X.astype(dtype), (dtype(center), dtype(rate))
+    each = [np.full(X.shape[1], value) for value in one]
+    by_hand = rounded(X, *one)
+    weights = np.resize(np.array([65536, -65536, 1, 0, -77], dtype=np.int32), len(X))
+    sums_by_hand = [sum(int(w) * int(level) for w, level in zip(weights, column, strict=True)) for column in by_hand.T]
     for module in (loops, plain):
-        for name, stored in (("round_rows", X), ("round_columns", X.T)):
+        for by, stored, sizes, public in (
+            ("rows", X, X.shape, each),
+            ("rows", X, X.shape, one),
+            ("columns", X.T, (len(X),), each),
+        ):
             line, step = kernels.in_line(np.ascontiguousarray(stored))
-            out = np.empty(stored.shape, dtype=np.int8)
-            with np.errstate(all="ignore"):
-                bad = getattr(module, name)(line, step, len(X), *public, out.ravel(), out.shape[1])
-            np.testing.assert_array_equal(out if name == "round_rows" else out.T, by_hand)
+            out, sums = np.empty(stored.shape, dtype=np.int8), np.zeros(X.shape[1], dtype=np.int64)
+            bad = getattr(module, f"round_{by}")(line, step, *sizes, *public, out.ravel(), out.shape[1])
+            np.testing.assert_array_equal(out if by == "rows" else out.T, by_hand)
             assert bool(bad) == (not np.isfinite(X).all())
+            getattr(module, f"add_{by}")(line, step, weights, *public, sums)
+            assert sums.tolist() == sums_by_hand
+
+
+@settings(max_examples=100, deadline=None)
+@given(hostile_tables, hostile.filter(np.isfinite), st.sampled_from([1.0, 0.3, 1e-300, 5e-324]), dtypes)
+@np.errstate(all="ignore")
+def test_compiled_residuals_have_the_bits_of_one_operation_after_another(X, center, scale, dtype):
+    X, columns, effects = X.astype(dtype), np.array([X.shape[1] - 1, 0]), np.array([1.7, -0.3])
+    y = np.linspace(-1, 1, len(X))
+    by_hand = y
+    for j, effect in zip(columns, effects, strict=True):
+        by_hand = by_hand - np.clip((X[:, j].astype(np.float64) - center) / scale, -2.5, 2.5) * effect
+    public = (np.full(2, center), np.full(2, scale), effects, 2.5)
+    for module in (loops, plain):
+        residuals = y.copy()
+        module.subtract_columns(*kernels.in_line(X), columns, *public, residuals)
+        np.testing.assert_array_equal(residuals, by_hand)
 
 
 def test_a_loop_that_does_not_compile_is_replaced_by_numpy(monkeypatch):
@@ -193,8 +225,8 @@ def test_loops_compile_where_there_is_no_place_for_a_cache():
         caching.CacheImpl._locator_classes = []
         import numpy as np
         from dpsparse.engine import kernels
-        sums = np.zeros(3)
-        kernels.compiled().add_rows(np.ones(6), 3, np.ones(2), np.zeros(3), np.full(3, 5.0), sums)
+        sums = np.zeros(3, dtype=np.int64)
+        kernels.compiled().add_rows(np.ones(6), 3, np.ones(2, dtype=np.int32), 0.0, 5.0, sums)
         assert sums.tolist() == [10, 10, 10] and not kernels.compiled().add_rows._cache.cache_path
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)

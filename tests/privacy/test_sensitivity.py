@@ -47,7 +47,7 @@ def statistic(table, loss, coef, dtype, storage):
     rows = rows_of(sparse.csr_matrix(X) if storage == "csr" else np.asarray(X, order=storage), table[:, 0])
     grid = FeatureGrid(CLIP)
     with np.errstate(all="ignore"):
-        psi = loss.psi(rows.residuals(coef, np.flatnonzero(coef), grid.clipped))
+        psi = loss.psi(rows.residuals(coef, np.flatnonzero(coef), grid))
     return rows.weighted_sums(grid, weight_levels(psi, loss.bound))
 
 

@@ -47,7 +47,7 @@ TERMS = (
     Mutation(
         "integer overflow at large n",
         "terms",
-        {passes.feature_sums: [("sums.astype(np.int64)", "sums.astype(np.int64).astype(np.int32)")]},
+        {passes.feature_sums: [("dtype=np.int64", "dtype=np.int32")]},
     ),
     Mutation(
         "threads that add up the same rows",

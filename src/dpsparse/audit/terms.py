@@ -51,7 +51,7 @@ def _terms(table, storage):
     for grid in GRIDS:
         yield "levels", FEATURE_LEVELS, grid.levels(table[:, 1:].copy()).T
         with np.errstate(all="ignore"):
-            residuals = rows.residuals(COEF, range(N_FEATURES), grid.clipped)
+            residuals = rows.residuals(COEF, range(N_FEATURES), grid)
         reading = rows.reading(grid, look=False)
         for feature in range(N_FEATURES):
             reading.add(feature)

@@ -221,9 +221,12 @@ class CudaRows(Rows):
         """Raw values of a feature, on the card."""
         return self._table.columns(int(j))
 
-    def residuals(self, coef, support, features):
+    def residuals(self, coef, support, grid):
         """Residuals as a NumPy array; see `Rows.residuals`."""
-        return host(super().residuals(coef, support, features))
+        residuals = self.y
+        for j in support:
+            residuals = residuals - grid.clipped(self.column(j), j) * float(coef[j])
+        return host(residuals)
 
     def prepared(self, grid, look=True):
         """The rows on a grid, with as many levels kept as there is room for. They are looked at in any case."""

@@ -1,8 +1,9 @@
 """Passes over features compiled by numba. `plain` has the same functions in NumPy, and they give the same bits.
 
-Several rows are read at a time, so that the sums stay in the cache while the features stream by. Nothing is compiled
-with fast mathematics, which would let NaN through and fuse operations. Rounding adds and subtracts 1.5 * 2^23 (2^52),
-which rounds to the nearest even integer like `rint` and, unlike it, runs on whole vectors.
+Several rows are read at a time, so that the sums stay in the cache while the features stream by; a loop over that many
+is unrolled by the compiler. Nothing is compiled with fast mathematics, which would let NaN through and change the order
+of operations. Rounding adds 1.5 * 2^23 (2^52), which rounds to the nearest even integer like `rint` and leaves that
+integer in the last bits: it runs on whole vectors, on every machine.
 
 Arrays are lines of memory with the step from one row to the next. Threads may run these on rows of their own: sums are
 of integers, so neither their order nor who makes them changes a bit.
@@ -14,6 +15,14 @@ from numba.extending import overload
 
 # 256 terms of at most 127 * 2^16 stay below 2^31, so that many rows may be added in 32 bits before they are spilled.
 ROWS_IN_32_BITS = 256
+# Rows read at a time. With fewer the sums, which do not fit in the first cache, are read more often.
+ROWS = 16
+# Rows rounded at a time: with more there are too many places to write to.
+ROWS_ROUNDED = 8
+# Rows of which columns are taken at a time, so that one row's wait for memory is not the next one's.
+ROWS_TAKEN = 64
+# Columns of this many cells and more are read four at a time, so that the weights are read less often.
+LONG_COLUMN = 2_500
 
 _inline = njit(inline="always")
 
@@ -31,86 +40,117 @@ def _exact(loop):
     return _kernel(loop, fastmath={"contract"})
 
 
-@_inline
-def _rounder(line):
-    return line.dtype.type(12582912.0 if line.itemsize == 4 else 6755399441055744.0)
+def _at(public, j):
+    """A public number of a feature, be it one for all or one for each."""
+
+
+@overload(_at, inline="always")
+def _at_of(public, j):
+    if isinstance(public, types.Array):
+        return lambda public, j: public[j]
+    return lambda public, j: public
+
+
+def _cut(centred):
+    """A value cut at the ends of the levels, NaN as 0."""
+
+
+@overload(_cut)
+def _cut_of(centred):
+    real = np.float32 if centred == types.float32 else np.float64
+    zero, top = real(0), real(127)
+
+    def cut(centred):
+        value = centred if centred == centred else zero
+        return min(max(value, -top), top)
+
+    return cut
+
+
+def _level(cut):
+    """The integer nearest to a value, of its size."""
+
+
+@overload(_level, inline="always")
+def _level_of(cut):
+    if cut == types.float32:
+        return lambda cut: np.int32(np.float32(cut + np.float32(12582912.0)).view(np.int32) - np.int32(0x4B400000))
+    return lambda cut: np.float64(cut + 6755399441055744.0).view(np.int64) - np.int64(0x4338000000000000)
+
+
+def _product(cut, weight):
+    """The product of a value's level and a weight: in float32 an integer, since a sum of few would be inexact there."""
+
+
+@overload(_product, inline="always")
+def _product_of(cut, weight):
+    if cut == types.float32:
+        return lambda cut, weight: np.int32(_level(cut) * weight)
+    return lambda cut, weight: np.rint(cut) * np.float64(weight)
+
+
+def _sum(first, second):
+    """The sum of two numbers of one type, in that type."""
+
+
+@overload(_sum, inline="always")
+def _sum_of(first, second):
+    if first == types.int32:
+        return lambda first, second: np.int32(first + second)
+    return lambda first, second: first + second
+
+
+def _whole(product):
+    """A product, or a sum of them, as an integer."""
+
+
+@overload(_whole, inline="always")
+def _whole_of(product):
+    if product == types.int32:
+        return lambda product: product
+    return lambda product: _level(product)
+
+
+def _zero(line):
+    """0 as an integer of the size of the line's cells."""
+
+
+@overload(_zero, inline="always")
+def _zero_of(line):
+    zero = np.int32(0) if line.dtype == types.float32 else np.int64(0)
+    return lambda line: zero
 
 
 @_inline
-def _level(centred, zero, top, rounder):
-    value = centred if centred == centred else zero
-    return (min(max(value, -top), top) + rounder) - rounder
-
-
-@_inline
-def _rint(centred, zero, top):
-    value = centred if centred == centred else zero
-    return np.rint(min(max(value, -top), top))
-
-
-def _four(first, second, third, fourth):
-    """The sum of four pairs of products, each at most 2 * 127 * 2^16: float32 holds no more of them exactly."""
-
-
-@overload(_four, inline="always")
-def _four_of(first, second, third, fourth):
-    if first == types.float32:
-        return lambda first, second, third, fourth: (
-            np.int32(first) + np.int32(second) + np.int32(third) + np.int32(fourth)
-        )
-    return lambda first, second, third, fourth: (first + second) + (third + fourth)
-
-
-@_inline
-def _byte(centred, zero, top, rounder):
-    return np.int8(np.int32(_level(centred, zero, top, rounder)))
+def _round_some(line, step, count, center, rate, out, out_step, d):
+    """Levels of the first rows. Returns whether a cell is not finite."""
+    most, bad = np.finfo(line.dtype).max, np.int32(0)
+    for j in range(d):
+        c, r = _at(center, j), _at(rate, j)
+        for q in range(count):
+            value = line[np.uintp(q * step + j)]
+            out[np.uintp(q * out_step + j)] = np.int8(_level(_cut((value - c) * r)))
+            bad |= np.int32(not (abs(value) <= most))
+    return bad
 
 
 @_kernel
-def round_rows(line, step, n, center, rate, out, out_step):
-    """Levels of n rows; a centre and a rate for each column. Returns how many groups of cells hold one not finite."""
-    d = len(center)
-    zero, top, most, rounder = line.dtype.type(0), line.dtype.type(127), np.finfo(line.dtype).max, _rounder(line)
-    bad = 0
-    i = 0
-    while i + 4 <= n:
-        a, b = i * step, i * out_step
-        x0, x1 = line[a : a + d], line[a + step : a + step + d]
-        x2, x3 = line[a + 2 * step : a + 2 * step + d], line[a + 3 * step : a + 3 * step + d]
-        o0, o1 = out[b : b + d], out[b + out_step : b + out_step + d]
-        o2, o3 = out[b + 2 * out_step : b + 2 * out_step + d], out[b + 3 * out_step : b + 3 * out_step + d]
-        for j in range(d):
-            c, r = center[j], rate[j]
-            o0[j] = _byte((x0[j] - c) * r, zero, top, rounder)
-            o1[j] = _byte((x1[j] - c) * r, zero, top, rounder)
-            o2[j] = _byte((x2[j] - c) * r, zero, top, rounder)
-            o3[j] = _byte((x3[j] - c) * r, zero, top, rounder)
-            bad |= np.int32(
-                (not (abs(x0[j]) <= most))
-                | (not (abs(x1[j]) <= most))
-                | (not (abs(x2[j]) <= most))
-                | (not (abs(x3[j]) <= most))
-            )
-        i += 4
-    while i < n:
-        x, o = line[i * step : i * step + d], out[i * out_step : i * out_step + d]
-        for j in range(d):
-            o[j] = _byte((x[j] - center[j]) * rate[j], zero, top, rounder)
-            bad |= np.int32(not (abs(x[j]) <= most))
-        i += 1
+def round_rows(line, step, n, d, center, rate, out, out_step):
+    """Levels of n rows of d cells. Returns whether a cell is not finite."""
+    bad, whole = 0, n - n % ROWS_ROUNDED
+    for i in range(0, whole, ROWS_ROUNDED):
+        bad |= _round_some(line[i * step :], step, ROWS_ROUNDED, center, rate, out[i * out_step :], out_step, d)
+    for i in range(whole, n):
+        bad |= _round_some(line[i * step :], step, 1, center, rate, out[i * out_step :], out_step, d)
     return bad
 
 
 @_kernel
 def round_columns(line, step, n, center, rate, out, out_step):
     """Levels of columns of n cells each, the columns `step` apart. Returns whether a cell is not finite."""
-    zero, top, most, rounder = line.dtype.type(0), line.dtype.type(127), np.finfo(line.dtype).max, _rounder(line)
     bad = 0
     for j in range(len(center)):
-        x, o, c, r = line[j * step : j * step + n], out[j * out_step : j * out_step + n], center[j], rate[j]
-        for i in range(n):
-            o[i] = _byte((x[i] - c) * r, zero, top, rounder)
-            bad |= np.int32(not (abs(x[i]) <= most))
+        bad |= _round_some(line[j * step :], 0, 1, center[j], rate[j], out[j * out_step :], 0, n)
     return bad
 
 
@@ -156,88 +196,100 @@ def add_level_columns(levels, step, weights, sums):
         sums[j] += total
 
 
+@_inline
+def _add_some(line, step, weights, count, center, rate, block):
+    """Add to `block` the first rows' levels times their weights."""
+    for j in range(len(block)):
+        c, r = _at(center, j), _at(rate, j)
+        total = _product(_cut((line[j] - c) * r), weights[0])
+        for q in range(1, count):
+            total = _sum(total, _product(_cut((line[np.uintp(q * step + j)] - c) * r), weights[q]))
+        block[j] += _whole(total)
+
+
 @_exact
 def add_rows(line, step, weights, center, rate, sums):
-    """Add to `sums` (float64) each row's levels times its weight, in one read."""
+    """Add to `sums` each row's levels times its weight in int32, in one read."""
     n, d = len(weights), len(sums)
-    zero, top = line.dtype.type(0), line.dtype.type(127)
-    i = 0
-    while i + 8 <= n:
-        a = i * step
-        x0, x1 = line[a : a + d], line[a + step : a + step + d]
-        x2, x3 = line[a + 2 * step : a + 2 * step + d], line[a + 3 * step : a + 3 * step + d]
-        x4, x5 = line[a + 4 * step : a + 4 * step + d], line[a + 5 * step : a + 5 * step + d]
-        x6, x7 = line[a + 6 * step : a + 6 * step + d], line[a + 7 * step : a + 7 * step + d]
-        w0, w1, w2, w3 = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
-        w4, w5, w6, w7 = weights[i + 4], weights[i + 5], weights[i + 6], weights[i + 7]
+    block = np.full(d, _zero(line))
+    for start in range(0, n, ROWS_IN_32_BITS):
+        stop = min(n, start + ROWS_IN_32_BITS)
+        whole = stop - (stop - start) % ROWS
+        for i in range(start, whole, ROWS):
+            _add_some(line[i * step :], step, weights[i:], ROWS, center, rate, block)
+        for i in range(whole, stop):
+            _add_some(line[i * step :], step, weights[i:], 1, center, rate, block)
         for j in range(d):
-            c, r = center[j], rate[j]
-            s0 = _rint((x0[j] - c) * r, zero, top) * w0 + _rint((x1[j] - c) * r, zero, top) * w1
-            s1 = _rint((x2[j] - c) * r, zero, top) * w2 + _rint((x3[j] - c) * r, zero, top) * w3
-            s2 = _rint((x4[j] - c) * r, zero, top) * w4 + _rint((x5[j] - c) * r, zero, top) * w5
-            s3 = _rint((x6[j] - c) * r, zero, top) * w6 + _rint((x7[j] - c) * r, zero, top) * w7
-            sums[j] += _four(s0, s1, s2, s3)
-        i += 8
-    while i < n:
-        x, w = line[i * step : i * step + d], weights[i]
-        for j in range(d):
-            sums[j] += _rint((x[j] - center[j]) * rate[j], zero, top) * w
-        i += 1
+            sums[j] += block[j]
+            block[j] = 0
+
+
+@_inline
+def _column_sum(x, weights, c, r):
+    total = _zero(x)
+    for i in range(len(weights)):
+        total = _sum(total, _whole(_product(_cut((x[i] - c) * r), weights[i])))
+    return total
 
 
 @_exact
 def add_columns(line, step, weights, center, rate, sums):
-    """Add to `sums` (float64) each column's levels times the weights, in one read."""
+    """Add to `sums` each column's levels times the weights in int32, in one read.
+
+    Columns far from each other are read in turns: each is then followed by the next one of a long line of memory.
+    """
     n, d = len(weights), len(sums)
-    zero, top = line.dtype.type(0), line.dtype.type(127)
-    j = 0
-    while j + 4 <= d:
-        c0, c1, c2, c3 = center[j], center[j + 1], center[j + 2], center[j + 3]
-        r0, r1, r2, r3 = rate[j], rate[j + 1], rate[j + 2], rate[j + 3]
-        t0 = t1 = t2 = t3 = np.int64(0)
+    fourth = d // 4 if n >= LONG_COLUMN else 0
+    gap = fourth * step
+    for j in range(fourth):
+        j1, j2, j3 = j + fourth, j + 2 * fourth, j + 3 * fourth
+        c0, c1, c2, c3 = center[j], center[j1], center[j2], center[j3]
+        r0, r1, r2, r3 = rate[j], rate[j1], rate[j2], rate[j3]
         for start in range(0, n, ROWS_IN_32_BITS):
             weight = weights[start : start + ROWS_IN_32_BITS]
-            m, a = len(weight), j * step + start
-            x0, x1 = line[a : a + m], line[a + step : a + step + m]
-            x2, x3 = line[a + 2 * step : a + 2 * step + m], line[a + 3 * step : a + 3 * step + m]
-            s0 = s1 = s2 = s3 = np.int32(0)
-            for i in range(m):
+            a, size = j * step + start, len(weight)
+            x0, x1 = line[a : a + size], line[a + gap : a + gap + size]
+            x2, x3 = line[a + 2 * gap : a + 2 * gap + size], line[a + 3 * gap : a + 3 * gap + size]
+            t0 = t1 = t2 = t3 = _zero(line)
+            for i in range(size):
                 w = weight[i]
-                s0 = np.int32(s0 + np.int32(_rint((x0[i] - c0) * r0, zero, top) * w))
-                s1 = np.int32(s1 + np.int32(_rint((x1[i] - c1) * r1, zero, top) * w))
-                s2 = np.int32(s2 + np.int32(_rint((x2[i] - c2) * r2, zero, top) * w))
-                s3 = np.int32(s3 + np.int32(_rint((x3[i] - c3) * r3, zero, top) * w))
-            t0, t1, t2, t3 = t0 + s0, t1 + s1, t2 + s2, t3 + s3
-        sums[j] += t0
-        sums[j + 1] += t1
-        sums[j + 2] += t2
-        sums[j + 3] += t3
-        j += 4
-    while j < d:
-        x, c, r = line[j * step : j * step + n], center[j], rate[j]
-        total = np.int64(0)
-        for i in range(n):
-            total += np.int32(_rint((x[i] - c) * r, zero, top) * weights[i])
-        sums[j] += total
-        j += 1
+                t0 = _sum(t0, _whole(_product(_cut((x0[i] - c0) * r0), w)))
+                t1 = _sum(t1, _whole(_product(_cut((x1[i] - c1) * r1), w)))
+                t2 = _sum(t2, _whole(_product(_cut((x2[i] - c2) * r2), w)))
+                t3 = _sum(t3, _whole(_product(_cut((x3[i] - c3) * r3), w)))
+            sums[j] += t0
+            sums[j1] += t1
+            sums[j2] += t2
+            sums[j3] += t3
+    half = (d - 4 * fourth + 1) // 2
+    for first in range(4 * fourth, 4 * fourth + half):
+        for start in range(0, n, ROWS_IN_32_BITS):
+            weight = weights[start : start + ROWS_IN_32_BITS]
+            for j in range(first, d, half):
+                sums[j] += _column_sum(line[j * step + start :], weight, center[j], rate[j])
 
 
 @_kernel
-def take_columns(line, step, features, out):
-    """The cells of some columns, a row after another, so that each page is visited once."""
-    for i in range(out.shape[1]):
-        for k in range(len(features)):
-            out[k, i] = line[i * step + features[k]]
+def subtract_columns(line, step, columns, center, scale, effects, bound, residuals):
+    """Subtract from each residual some cells of its row, in public units and clipped, times their effects, in order."""
+    for start in range(0, len(residuals), ROWS_TAKEN):
+        stop = min(len(residuals), start + ROWS_TAKEN)
+        for k in range(len(columns)):
+            at, c, s, effect = columns[k], center[k], scale[k], effects[k]
+            for i in range(start, stop):
+                value = (np.float64(line[np.uintp(i * step + at)]) - c) / s
+                value = -bound if value < -bound else value
+                value = bound if value > bound else value
+                residuals[i] -= value * effect
 
 
 @_kernel
 def round_stored(data, indices, center, rate, at_zero, out):
     """Levels of stored cells less the level of an empty one. Returns whether a cell is not finite."""
-    zero, top, most, rounder = data.dtype.type(0), data.dtype.type(127), np.finfo(data.dtype).max, _rounder(data)
-    bad = 0
+    most, bad = np.finfo(data.dtype).max, 0
     for k in range(len(data)):
         j = indices[k]
-        out[k] = np.int32(_level((data[k] - center[j]) * rate[j], zero, top, rounder)) - at_zero[j]
+        out[k] = _level(_cut((data[k] - center[j]) * rate[j])) - at_zero[j]
         bad |= np.int32(not (abs(data[k]) <= most))
     return bad
 
@@ -254,13 +306,11 @@ def add_stored(levels, indices, starts, stops, weights, sums):
 @_kernel
 def add_stored_cells(data, center, rate, at_zero, indices, starts, stops, weights, sums):
     """`round_stored` and `add_stored` in one read."""
-    zero, top, rounder = data.dtype.type(0), data.dtype.type(127), _rounder(data)
     for i in range(len(weights)):
         weight = np.int64(weights[i])
         for k in range(starts[i], stops[i]):
             j = indices[k]
-            level = np.int32(_level((data[k] - center[j]) * rate[j], zero, top, rounder))
-            sums[j] += weight * (level - at_zero[j])
+            sums[j] += weight * (_level(_cut((data[k] - center[j]) * rate[j])) - at_zero[j])
 
 
 @_kernel

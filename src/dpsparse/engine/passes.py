@@ -36,25 +36,36 @@ def block_size(count, size):
 
 def feature_sums(X, grid, weights):
     """Sums over the rows of an array of weight level times feature level, as int64."""
-    weights = _one_each(weights, X, X.dtype)
+    weights = _one_each(weights, X)
+    by_columns = kernels.by_columns(X)
 
     def add(block):
         rows, columns = block
-        cells = X[block]
-        sums = np.zeros(cells.shape[1])
-        name, table = ("add_columns", cells.T) if kernels.by_columns(X) else ("add_rows", cells)
-        public = public_numbers(grid.of(columns), X.dtype, cells.shape[1])
-        kernels.run(name, *kernels.in_line(table), weights[rows], *public, sums)
-        return sums.astype(np.int64)
+        cells, part = X[block], grid.of(columns)
+        sums = np.zeros(cells.shape[1], dtype=np.int64)
+        if by_columns:
+            public = public_numbers(part, X.dtype, len(sums))
+            kernels.run("add_columns", *kernels.in_line(cells.T), weights[rows], *public, sums)
+        else:
+            public = few_public_numbers(part, X.dtype, len(sums))
+            kernels.run("add_rows", *kernels.in_line(cells), weights[rows], *public, sums)
+        return sums
 
     return _sums_of_blocks(add, X)
 
 
-def _one_each(weights, table, dtype):
+def subtract_features(residuals, X, effects, grid, columns=(0,)):
+    """Subtract some columns of an array that runs along rows times their effects; the grid, which clips, is theirs."""
+    public = [np.broadcast_to(each, len(columns)) for each in (*grid.center_and_scale(), effects)]
+    columns = np.asarray(columns, dtype=np.int64)
+    kernels.run("subtract_columns", *kernels.in_line(X), columns, *public, float(grid.clip_bound), residuals)
+
+
+def _one_each(weights, table):
     # Compiled loops read as many rows as there are weights.
     if len(weights) != len(table):
         raise ValueError("weights and rows are not as many: X changed while it was read")
-    return np.ascontiguousarray(weights, dtype=dtype)
+    return np.ascontiguousarray(weights, dtype=np.int32)
 
 
 def _sums_of_blocks(add, table):
@@ -71,15 +82,23 @@ def empty_levels(X):
 
 def round_features(X, grid, out):
     """Write the levels of an array; returns whether a cell is not finite."""
-    public = public_numbers(grid, X.dtype, X.shape[1])
+    n, d = X.shape
     if kernels.by_columns(X):
-        return kernels.run("round_columns", *kernels.in_line(X.T), len(X), *public, *kernels.in_line(out.T))
-    return kernels.run("round_rows", *kernels.in_line(X), len(X), *public, *kernels.in_line(out))
+        public = public_numbers(grid, X.dtype, d)
+        return kernels.run("round_columns", *kernels.in_line(X.T), n, *public, *kernels.in_line(out.T))
+    public = few_public_numbers(grid, X.dtype, d)
+    return kernels.run("round_rows", *kernels.in_line(X), n, d, *public, *kernels.in_line(out))
 
 
 def public_numbers(grid, dtype, n_features):
     """Centres and rates for each feature."""
     return [np.ascontiguousarray(np.broadcast_to(each, n_features)) for each in grid.center_and_rate(dtype)]
+
+
+def few_public_numbers(grid, dtype, n_features):
+    """One centre and one rate where they are the same for all features: they are not read again with every row."""
+    center, rate = grid.center_and_rate(dtype)
+    return public_numbers(grid, dtype, n_features) if center.ndim or rate.ndim else (center[()], rate[()])
 
 
 class DenseLevels:
@@ -94,7 +113,7 @@ class DenseLevels:
 
     def weighted_sums(self, weights, tell=None):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
-        weights = _one_each(weights, self._levels, np.int32)
+        weights = _one_each(weights, self._levels)
 
         def add(block):
             cells = self._levels[block]

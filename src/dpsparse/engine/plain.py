@@ -22,9 +22,9 @@ def _not_finite(values):
     return not np.isfinite(values).all()
 
 
-def round_rows(line, step, n, center, rate, out, out_step):
+def round_rows(line, step, n, d, center, rate, out, out_step):
     """See `loops.round_rows`."""
-    cells, levels = _table(line, step, n, len(center)), _table(out, out_step, n, len(center))
+    cells, levels = _table(line, step, n, d), _table(out, out_step, n, d)
     bad = 0
     for rows in _pieces(*cells.shape):
         levels[rows] = rounded(cells[rows], center, rate)
@@ -60,20 +60,24 @@ def add_rows(line, step, weights, center, rate, sums):
     """See `loops.add_rows`."""
     cells = _table(line, step, len(weights), len(sums))
     for rows in _pieces(*cells.shape):
-        sums += weights[rows].astype(np.float64) @ rounded(cells[rows], center, rate).astype(np.float64)
+        levels = rounded(cells[rows], center, rate).astype(np.float64)
+        sums += (weights[rows].astype(np.float64) @ levels).astype(np.int64)
 
 
 def add_columns(line, step, weights, center, rate, sums):
     """See `loops.add_columns`."""
     cells = _table(line, step, len(sums), len(weights))
     for columns in _pieces(*cells.shape):
-        levels = rounded(cells[columns], center[columns, None], rate[columns, None])
-        sums[columns] += levels.astype(np.float64) @ weights.astype(np.float64)
+        levels = rounded(cells[columns], center[columns, None], rate[columns, None]).astype(np.float64)
+        sums[columns] += (levels @ weights.astype(np.float64)).astype(np.int64)
 
 
-def take_columns(line, step, features, out):
-    """See `loops.take_columns`."""
-    out[:] = _table(line, step, out.shape[1], int(features.max()) + 1)[:, features].T
+def subtract_columns(line, step, columns, center, scale, effects, bound, residuals):
+    """See `loops.subtract_columns`."""
+    cells = _table(line, step, len(residuals), int(columns.max(initial=-1)) + 1)
+    for k, column in enumerate(columns):
+        values = (cells[:, column].astype(np.float64) - center[k]) / scale[k]
+        residuals -= values.clip(-bound, bound) * effects[k]
 
 
 def round_stored(data, indices, center, rate, at_zero, out):

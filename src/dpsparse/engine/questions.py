@@ -4,6 +4,8 @@ A record's term depends on that record and the public numbers alone, and is held
 is the sum of the answers for any division of them.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from dpsparse.engine import support
@@ -52,7 +54,7 @@ def gram_sums(records, positions, first, second):
 
 def loss_sums(rows, grid, loss, coef, features, clip_predictions):
     """For each feature the sum of its levels times the levels of psi of the residuals; here of `Rows`."""
-    residuals = rows.residuals(coef, features, grid.clipped if clip_predictions else grid.units)
+    residuals = rows.residuals(coef, features, grid if clip_predictions else replace(grid, clip_bound=np.inf))
     return rows.weighted_sums(grid, weight_levels(loss.psi(residuals), loss.bound))
 
 

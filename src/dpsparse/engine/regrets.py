@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from dpsparse.engine.fixed_point import WEIGHT_LEVELS, weight_levels
+from dpsparse.engine.fixed_point import WEIGHT_LEVELS, FeatureGrid, weight_levels
 
 
 @np.errstate(all="ignore")
 def absolute_errors(rows, coefs, intercepts):
     """Absolute errors, a row for each model and a column for each record; elementwise, in one fixed order."""
     errors = [
-        np.abs(rows.residuals(coef, np.flatnonzero(coef), lambda values, _: values.astype(np.float64)) - intercept)
+        np.abs(rows.residuals(coef, np.flatnonzero(coef), FeatureGrid(np.inf)) - intercept)
         for coef, intercept in zip(coefs, intercepts, strict=True)
     ]
     return np.array(errors)

@@ -21,6 +21,7 @@ from dpsparse.engine.passes import (
     not_finite,
     public_numbers,
     round_features,
+    subtract_features,
 )
 from dpsparse.engine.questions import blocks_not_finite
 from dpsparse.engine.reading import Reading, total
@@ -103,11 +104,7 @@ class Rows:
         if self.ask(blocks_not_finite):
             raise ValueError(NOT_FINITE)
 
-    def columns(self, features):
-        """Raw values of some features, one after another."""
-        return (self.column(j) for j in features)
-
-    def residuals(self, coef, support, features):
+    def residuals(self, coef, support, grid):
         """Responses minus predictions, in float64, one feature after another in the order of `support`.
 
         Elementwise and in one fixed order, so that a record's residual cannot depend on the other records.
@@ -118,14 +115,13 @@ class Rows:
             Zero outside the support.
         support : sequence of int
             The features to read.
-        features : callable
-            Turns a raw column (values, column index) into what the prediction uses.
+        grid : FeatureGrid
+            Gives the units of the features, and clips them; it does not round them.
         """
-        residual = self.y
-        with np.errstate(all="ignore"):
-            for j, column in zip(support, self.columns(support), strict=True):
-                residual = residual - features(column, j) * float(coef[j])
-        return residual
+        residuals = self.y.copy()
+        for j in support:
+            subtract_features(residuals, self.column(j)[:, None], coef[[j]], grid.of([j]))
+        return residuals
 
 
 class DenseRows(Rows):
@@ -143,13 +139,13 @@ class DenseRows(Rows):
         """Raw values of a feature."""
         return self.X[:, j]
 
-    def columns(self, features):
-        """Raw values of some features, read a row after another where the memory runs along rows."""
-        if kernels.by_columns(self.X) or len(features) < 2:
-            return super().columns(features)
-        found = np.empty((len(features), self.n_records), dtype=self.X.dtype)
-        kernels.run("take_columns", *kernels.in_line(self.X), np.asarray(features), found)
-        return found
+    def residuals(self, coef, support, grid):
+        """Responses minus predictions; of an array that runs along rows all features are read together."""
+        if kernels.by_columns(self.X):
+            return super().residuals(coef, support, grid)
+        residuals, support = self.y.copy(), np.asarray(support, dtype=np.int64)
+        subtract_features(residuals, self.X, coef[support], grid.of(support), support)
+        return residuals
 
     def ask(self, question, *public):
         """The sum over records that a question asks for; the sums over an array that runs along columns divide it."""
