@@ -170,11 +170,11 @@ class Pursuit:
     def _pick(self, k):
         bound = PICK_TAU * self.residual_scale
         with self._steps.next() as tell:
-            sums = self.reading.scores(self.center, self.effects, bound, tell)
+            scores = self.reading.scores(self.center, self.effects, bound, tell)
         change = sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, self.adjacency)
         picked = exponential_pick(
             self.meter,
-            np.abs(sums, out=sums if sums.flags.writeable else None),
+            scores,
             sensitivity=change,
             rho=self.schedule.picks[k],
             name=f"pick {k + 1}",

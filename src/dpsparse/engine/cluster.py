@@ -150,8 +150,8 @@ class DaskReading:
         return total(self._answers(_answer, question, *public))
 
     def scores(self, center, effects, bound, tell=None):
-        """The answer to `questions.pick_sums`; see `Reading.scores`."""
-        return self.ask(pick_sums, center, effects, bound)
+        """Sizes of the sums that `questions.pick_sums` asks for; see `Reading.scores`."""
+        return abs(self.ask(pick_sums, center, effects, bound))
 
     def _answers(self, function, *public):
         """Answers of the shelves: of quick clerks on a cluster; of tasks elsewhere, and where a clerk is lost."""

@@ -136,10 +136,10 @@ def _vectors_kernel(
 
 
 class Terms:
-    """Records on a card: responses, levels of all features, columns of the chosen ones in public units."""
+    """Records on a card: responses, and columns of the chosen features in public units."""
 
-    def __init__(self, y, levels):
-        self.y, self.levels = y, levels
+    def __init__(self, y):
+        self.y = y
         self._have_room(8)
         self.units = self._room[:0]
 
@@ -198,13 +198,13 @@ class Terms:
         self._run(_counts_kernel, *arguments, SIZES=sizes)
         return np.cumsum(host(counts))
 
-    def pick_sums(self, center, effects, bound):
-        """See `questions.pick_sums`."""
+    def pick_weights(self, center, effects, bound):
+        """See `questions.pick_weights`."""
         levels = torch.empty_like(self.y, dtype=torch.int32)
         numbers, rate = self._on_card([center, *effects], [WEIGHT_LEVELS / bound])
         arguments = (self.y, self.units, numbers, rate, levels, len(self.y), len(effects))
         self._run(_weights_kernel, *arguments, MOST=WEIGHT_LEVELS)
-        return self.levels.weighted_sums(levels)
+        return levels
 
     def product_sums(self, positions, bound):
         """See `questions.product_sums`."""
