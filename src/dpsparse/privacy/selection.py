@@ -15,7 +15,7 @@ from dpsparse.privacy.noise import Integers, NoiseSource
 from dpsparse.privacy.record import Release
 
 # Scores weighed at a time: few enough for a cache.
-_BLOCK = 2**14
+_BLOCK = 2**13
 
 
 @dataclass(frozen=True)
@@ -178,39 +178,44 @@ def pick_index(scores: Integers, rate: float, source: NoiseSource, excluded: Seq
     1
     """
     scores = np.asarray(scores, dtype=np.int64)
-    starts, blocks = _blocks(scores, excluded)
-    most = [int(block.max()) for block in blocks]
-    largest = max(most)
+    blocks = _blocks(len(scores), excluded)
+    most = _most(scores, blocks)
+    largest = int(most.max())
     if source.noiseless:
-        highest = most.index(largest)
-        return starts[highest] + int(np.argmax(blocks[highest]))
-    least = largest - int(min(45.0 / rate + 1, 2.0**62))
-    sums = [
-        float(_weights(block, largest, rate).sum()) if high >= least else 0.0
-        for block, high in zip(blocks, most, strict=True)
-    ]
+        highest = blocks[int(np.argmax(most))]
+        return int(highest.start + np.argmax(scores[highest]))
+    sums = np.zeros(len(blocks))
+    for k in np.flatnonzero(most >= largest - int(min(45.0 / rate + 1, 2.0**62))):
+        sums[k] = _weights(scores[blocks[k]], largest, rate).sum()
     ends = np.cumsum(sums)
     total = float(ends[-1])
     slack = total * (len(scores) * (1 + 2.0**-10) + 2048) * 2.0**-52
     drawn = source.bits(64)
     low, high = total * drawn * 2.0**-64 - slack, total * (drawn + 1) * 2.0**-64 + slack
     where = int(np.searchsorted(ends, low, side="right"))
-    edges = ends[where] - sums[where] + np.cumsum(_weights(blocks[where], largest, rate))
+    edges = ends[where] - sums[where] + np.cumsum(_weights(scores[blocks[where]], largest, rate))
     first, last = (int(np.searchsorted(edges, *end)) for end in ((low, "right"), (high, "left")))
     if first == last < len(edges) and high < ends[where]:
-        return starts[where] + first
+        return int(blocks[where].start + first)
     candidates = np.delete(np.arange(len(scores)), np.asarray(excluded, dtype=np.int64))
     return int(candidates[_pick_in_decimals(largest - scores[candidates], rate, source, drawn)])
 
 
-def _blocks(scores: Integers, excluded: Sequence[int]) -> tuple[list[int], list[Integers]]:
-    """The candidates' scores as they lie, in blocks, and where each starts."""
-    cuts = [
-        (start, min(start + _BLOCK, end))
-        for before, end in pairwise([-1, *sorted(excluded), len(scores)])
+def _blocks(count: int, excluded: Sequence[int]) -> list[slice]:
+    """Where the candidates lie, in blocks."""
+    return [
+        slice(start, min(start + _BLOCK, end))
+        for before, end in pairwise([-1, *sorted(excluded), count])
         for start in range(before + 1, end, _BLOCK)
     ]
-    return [start for start, _ in cuts], [scores[start:end] for start, end in cuts]
+
+
+def _most(scores: Integers, blocks: list[slice]) -> Integers:
+    """The largest score of each block."""
+    ends = np.array([(block.start, block.stop) for block in blocks]).ravel()
+    # Every second range lies between blocks; the last one may be empty.
+    most: Integers = np.maximum.reduceat(scores, ends[:-1] if ends[-1] == len(scores) else ends)[::2]
+    return most
 
 
 def _weights(scores: Integers, largest: int, rate: float) -> npt.NDArray[np.float64]:
