@@ -331,7 +331,7 @@ def _to_host(sums):
 def _on_card(grid, table):
     numbers = [np.atleast_1d(each) for each in grid.center_and_rate(table.dtype)]
     if len(numbers[0]) != len(numbers[1]):
-        numbers = [np.ascontiguousarray(np.broadcast_to(each, table.shape[1])) for each in numbers]
+        numbers = [np.array(np.broadcast_to(each, table.shape[1])) for each in numbers]
     ordinary = all(np.isfinite(each).all() for each in numbers) and (numbers[1] != 0).all()
     center, rate = (torch.from_numpy(each).to(table.device) for each in numbers)
     center, of_bytes = center if numbers[0].any() else None, None
