@@ -19,6 +19,7 @@ try:
     import torch
 
     from dpsparse.engine import cuda_kernels as kernels
+    from dpsparse.engine.cuda_levels import Public, byte_grid
     from dpsparse.engine.cuda_terms import Terms
 except ImportError:
     raise ImportError("features on a GPU need torch and triton: pip install 'dpsparse[cuda]'") from None
@@ -337,5 +338,5 @@ def _on_card(grid, table):
     center, of_bytes = center if numbers[0].any() else None, None
     if table.stored == torch.int8 and ordinary:
         largest = float(((128 + abs(numbers[0].astype(np.float64))) * abs(numbers[1].astype(np.float64))).max())
-        of_bytes = kernels.byte_grid(center, rate, largest)
-    return kernels.Public(center, rate, not ordinary, of_bytes)
+        of_bytes = byte_grid(center, rate, largest)
+    return Public(center, rate, not ordinary, of_bytes)

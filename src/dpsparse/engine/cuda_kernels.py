@@ -1,14 +1,7 @@
 """Triton kernels of the fixed-point pass: features to levels, levels times weights, exact sums.
 
-A feature's level is that of `FeatureGrid.levels` bit for bit: subtract, multiply, clip, each rounded by itself (no
-multiplication is fused with an addition), then round half to even. The last is done by adding 1.5 * 2^23 (float64:
-1.5 * 2^52): the sum's unit is 1, so the adder rounds, and its low bits hold the level.
-
 Rows of a tile that a thread holds (IN_THREAD of them) are added up there in int32, which holds 128 terms of at most
 127 * 2^16, and then in int64. Integers add in any order, so tiles, programs and cards cannot change a bit of a sum.
-
-A byte has 256 values, so for int8 all this may be a multiplication and a shift of whole numbers wherever these are
-shown to give the same levels for all of them: `ByteGrid`.
 """
 
 import math
@@ -19,6 +12,7 @@ import triton
 import triton.language as tl
 
 from dpsparse.engine.cuda_launch import launch
+from dpsparse.engine.cuda_levels import Public, byte_levels, level_bits
 
 
 class Shape(NamedTuple):
@@ -73,70 +67,6 @@ _BYTES_TO_INTEGERS = tl.constexpr("""
   dp4a.s32.s32 $3, $4, 0x01000000, 0;
 """)
 
-# Cut to 0..254: one instruction of sm_90.
-_CUT = tl.constexpr("min.relu.s32 $0, $1, 254;")
-
-
-@triton.jit
-def _scaled(x, center, rate, CENTERED: tl.constexpr, TOTAL: tl.constexpr):
-    if CENTERED:
-        x = x - center
-    scaled = x * rate
-    if TOTAL:
-        scaled = tl.where(scaled == scaled, scaled, 0.0)
-    return tl.minimum(tl.maximum(scaled, -127.0), 127.0)
-
-
-@triton.jit
-def _level_bits(x, center, rate, CENTERED: tl.constexpr, TOTAL: tl.constexpr):
-    """The level plus a constant, `_OFFSET` in float32 and 0 in float64, modulo 2^32."""
-    scaled = _scaled(x, center, rate, CENTERED, TOTAL)
-    if x.dtype == tl.float64:
-        bits = (scaled + 6755399441055744.0).to(tl.int64, bitcast=True).to(tl.int32)
-    else:
-        bits = (scaled + 12582912.0).to(tl.int32, bitcast=True)
-    return bits
-
-
-@triton.jit
-def _byte_levels(x, offset, factor, shift, RELU: tl.constexpr):
-    """The level of a byte plus 127, in whole numbers; see `ByteGrid`."""
-    level = (x * factor + offset) >> shift
-    if RELU:
-        return tl.inline_asm_elementwise(_CUT, "=r,r", [level], tl.int32, is_pure=True, pack=1)
-    else:
-        return tl.minimum(tl.maximum(level, 0), 254)
-
-
-@triton.jit
-def _away(k):
-    """0, -1, 1, -2, 2, ..."""
-    return (k + 1) // 2 * (1 - k % 2 * 2)
-
-
-@triton.jit(do_not_specialize=["shift", "step"])
-def _byte_grid_kernel(center, rate, offsets, factors, failed, d, shift, step, BLOCK: tl.constexpr):
-    """Try neighbours of each feature's offset and factor until all 256 bytes have their levels."""
-    features = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    its_center = tl.load(center + features, mask=features < d, other=0.0)
-    its_rate = tl.load(rate + features, mask=features < d, other=1.0)
-    offset = tl.load(offsets + features, mask=features < d, other=127)
-    factor = tl.load(factors + features, mask=features < d, other=1)
-    done, tries = tl.zeros([BLOCK], tl.int32), 0
-    found_offset, found_factor = offset, factor
-    while (tl.min(done, axis=0) == 0) & (tries < 25):
-        found_offset = tl.where(done == 0, offset + _away(tries // 5) * step, found_offset)
-        found_factor = tl.where(done == 0, factor + _away(tries % 5), found_factor)
-        differ = tl.zeros([BLOCK], tl.int32)
-        for byte in range(-128, 128):
-            level = _level_bits(byte - its_center, 0.0, its_rate, False, False) - (0x4B400000 - 127)
-            differ |= _byte_levels(byte, found_offset, found_factor, shift, False) ^ level
-        done = tl.where((differ == 0) | (features >= d), 1, 0)
-        tries += 1
-    tl.store(offsets + features, found_offset, mask=features < d)
-    tl.store(factors + features, found_factor, mask=features < d)
-    tl.atomic_or(failed, 1 - tl.min(done, axis=0))
-
 
 @triton.jit
 def _public(numbers, columns, d, VECTOR: tl.constexpr):
@@ -178,9 +108,9 @@ def _tile_sums(
     if x.dtype == tl.int8:
         bits = x.to(tl.int32)
     elif x.dtype == tl.int32:
-        bits = _byte_levels(x, center, rate, shift, RELU)
+        bits = byte_levels(x, center, rate, shift, RELU)
     else:
-        bits = _level_bits(x, center, rate, CENTERED, TOTAL)
+        bits = level_bits(x, center, rate, CENTERED, TOTAL)
     sums = tl.sum(tl.reshape(weight[:, None] * bits, groups), axis=1)
     if x.dtype != tl.int8 and x.dtype != tl.float64:
         offset: tl.constexpr = 127 if x.dtype == tl.int32 else 0x4B400000
@@ -262,58 +192,9 @@ def _levels_kernel(
         largest = tl.maximum(largest, tl.abs(x), propagate_nan=tl.PropagateNan.ALL)
         down, across = (row + rows).to(tl.int64)[:, None], columns.to(tl.int64)[None, :]
         where = down * d + across if BY_ROWS else down + across * n
-        tl.store(levels + where, _level_bits(x, its_center, its_rate, CENTERED, TOTAL).to(tl.int8), mask=inside)
+        tl.store(levels + where, level_bits(x, its_center, its_rate, CENTERED, TOTAL).to(tl.int8), mask=inside)
     found = (largest < float("inf")).to(tl.int32) ^ 1
     tl.atomic_or(not_finite, tl.max(tl.max(found, axis=0), axis=0))
-
-
-class ByteGrid(NamedTuple):
-    """A grid of bytes in whole numbers: (byte * factor + offset) >> shift is the level plus 127, before it is cut."""
-
-    offset: torch.Tensor
-    factor: torch.Tensor
-    shift: int
-
-
-class Public(NamedTuple):
-    """A grid's public numbers on the card, one for all features or one each.
-
-    No centre stands for 0, which a subtraction would not change. `total`: finite features may give NaN. `of_bytes`: the
-    same grid for bytes, where there is one.
-    """
-
-    center: torch.Tensor | None
-    rate: torch.Tensor
-    total: bool
-    of_bytes: ByteGrid | None = None
-
-    def of(self, columns):
-        """Those of some features."""
-        if len(self.rate) == 1:
-            return self
-        center, of_bytes = None if self.center is None else self.center[columns], self.of_bytes
-        if of_bytes is not None:
-            of_bytes = ByteGrid(of_bytes.offset[columns], of_bytes.factor[columns], of_bytes.shift)
-        return Public(center, self.rate[columns], self.total, of_bytes)
-
-
-def byte_grid(center, rate, largest):
-    """The grid in whole numbers, or None where a feature has none: all 256 bytes are tried, for each feature.
-
-    Floats round a product to a tie now and then, and ties to even, where a shift rounds up. Neighbours of the exact
-    numbers, by up to 2^-16 of a level, then serve, unless ties are many. `largest` bounds |byte - center| * rate.
-    """
-    shift = 30 - math.ceil(math.log2(largest + 255))
-    if shift < 1:
-        return None
-    center = torch.zeros_like(rate) if center is None else center
-    exact = rate.double()
-    offset = ((127.5 - center.double() * exact) * 2.0**shift).round().to(torch.int32)
-    factor = (exact * 2.0**shift).round().to(torch.int32)
-    failed = torch.zeros(1, dtype=torch.int32, device=rate.device)
-    arguments = (center, rate, offset, factor, failed, len(rate), shift, max(1, 2**shift >> 17))
-    launch(_byte_grid_kernel, triton.cdiv(len(rate), 128), *arguments, BLOCK=128)
-    return None if failed.item() else ByteGrid(offset, factor, shift)
 
 
 def add_sums(X, public, weights, sums, not_finite=None):

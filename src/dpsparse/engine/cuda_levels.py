@@ -1,0 +1,128 @@
+"""The levels of cells on a card, and a grid's public numbers there.
+
+A feature's level is that of `FeatureGrid.levels` bit for bit: subtract, multiply, clip, each rounded by itself (no
+multiplication is fused with an addition), then round half to even. The last is done by adding 1.5 * 2^23 (float64:
+1.5 * 2^52): the sum's unit is 1, so the adder rounds, and its low bits hold the level.
+
+A byte has 256 values, so for int8 all this may be a multiplication and a shift of whole numbers wherever these are
+shown to give the same levels for all of them: `byte_grid`.
+"""
+
+import math
+from typing import NamedTuple
+
+import torch
+import triton
+import triton.language as tl
+
+from dpsparse.engine.cuda_launch import launch
+
+# Cut to 0..254: one instruction of sm_90.
+_CUT = tl.constexpr("min.relu.s32 $0, $1, 254;")
+
+
+@triton.jit
+def _scaled(x, center, rate, CENTERED: tl.constexpr, TOTAL: tl.constexpr):
+    if CENTERED:
+        x = x - center
+    scaled = x * rate
+    if TOTAL:
+        scaled = tl.where(scaled == scaled, scaled, 0.0)
+    return tl.minimum(tl.maximum(scaled, -127.0), 127.0)
+
+
+@triton.jit
+def level_bits(x, center, rate, CENTERED: tl.constexpr, TOTAL: tl.constexpr):
+    """The level plus a constant, 0x4B400000 in float32 and 0 in float64, modulo 2^32."""
+    scaled = _scaled(x, center, rate, CENTERED, TOTAL)
+    if x.dtype == tl.float64:
+        bits = (scaled + 6755399441055744.0).to(tl.int64, bitcast=True).to(tl.int32)
+    else:
+        bits = (scaled + 12582912.0).to(tl.int32, bitcast=True)
+    return bits
+
+
+@triton.jit
+def byte_levels(x, offset, factor, shift, RELU: tl.constexpr):
+    """The level of a byte plus 127, in whole numbers; see `ByteGrid`."""
+    level = (x * factor + offset) >> shift
+    if RELU:
+        return tl.inline_asm_elementwise(_CUT, "=r,r", [level], tl.int32, is_pure=True, pack=1)
+    else:
+        return tl.minimum(tl.maximum(level, 0), 254)
+
+
+@triton.jit
+def _away(k):
+    """0, -1, 1, -2, 2, ..."""
+    return (k + 1) // 2 * (1 - k % 2 * 2)
+
+
+@triton.jit(do_not_specialize=["shift", "step"])
+def _byte_grid_kernel(center, rate, offsets, factors, failed, d, shift, step, BLOCK: tl.constexpr):
+    """Try neighbours of each feature's offset and factor until all 256 bytes have their levels."""
+    features = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside, byte = features < d, tl.arange(0, 256)[None, :] - 128
+    its_center = tl.load(center + features, mask=inside, other=0.0)[:, None]
+    its_rate = tl.load(rate + features, mask=inside, other=1.0)[:, None]
+    offset, factor = tl.load(offsets + features, mask=inside), tl.load(factors + features, mask=inside)
+    level = level_bits(byte - its_center, 0.0, its_rate, False, False) - (0x4B400000 - 127)
+    found_offset, found_factor, left, tries = offset, factor, inside.to(tl.int32), 0
+    while (tl.max(left, axis=0) == 1) & (tries < 25):
+        found_offset = tl.where(left == 1, offset + _away(tries // 5) * step, found_offset)
+        found_factor = tl.where(left == 1, factor + _away(tries % 5), found_factor)
+        found = byte_levels(byte, found_offset[:, None], found_factor[:, None], shift, False)
+        left = tl.where(inside, tl.max((found != level).to(tl.int32), axis=1), 0)
+        tries += 1
+    tl.store(offsets + features, found_offset, mask=inside)
+    tl.store(factors + features, found_factor, mask=inside)
+    tl.atomic_or(failed, tl.max(left, axis=0))
+
+
+class ByteGrid(NamedTuple):
+    """A grid of bytes in whole numbers: (byte * factor + offset) >> shift is the level plus 127, before it is cut."""
+
+    offset: torch.Tensor
+    factor: torch.Tensor
+    shift: int
+
+
+class Public(NamedTuple):
+    """A grid's public numbers on the card, one for all features or one each.
+
+    No centre stands for 0, which a subtraction would not change. `total`: finite features may give NaN. `of_bytes`: the
+    same grid for bytes, where there is one.
+    """
+
+    center: torch.Tensor | None
+    rate: torch.Tensor
+    total: bool
+    of_bytes: ByteGrid | None = None
+
+    def of(self, columns):
+        """Those of some features."""
+        if len(self.rate) == 1:
+            return self
+        center, of_bytes = None if self.center is None else self.center[columns], self.of_bytes
+        if of_bytes is not None:
+            of_bytes = ByteGrid(of_bytes.offset[columns], of_bytes.factor[columns], of_bytes.shift)
+        return Public(center, self.rate[columns], self.total, of_bytes)
+
+
+def byte_grid(center, rate, largest):
+    """The grid in whole numbers, or None where a feature has none: all 256 bytes are tried, for each feature.
+
+    Floats round a product to a tie now and then, and ties to even, where a shift rounds up. Neighbours of the exact
+    numbers, by up to 2^-16 of a level, then serve, unless ties are many. `largest` bounds |byte - center| * rate.
+    """
+    shift = 30 - math.ceil(math.log2(largest + 255))
+    if shift < 1:
+        return None
+    center = torch.zeros_like(rate) if center is None else center
+    exact = rate.double()
+    offset = ((127.5 - center.double() * exact) * 2.0**shift).round().to(torch.int32)
+    factor = (exact * 2.0**shift).round().to(torch.int32)
+    failed = torch.zeros(1, dtype=torch.int32, device=rate.device)
+    arguments = (center, rate, offset, factor, failed, len(rate), shift, max(1, 2**shift >> 17))
+    launch(_byte_grid_kernel, triton.cdiv(len(rate), 16), *arguments, BLOCK=16)
+    return None if failed.item() else ByteGrid(offset, factor, shift)
