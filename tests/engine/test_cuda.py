@@ -116,26 +116,30 @@ def test_streamed_sums_have_the_bits_of_the_cpu(dtype, order, room, monkeypatch)
     np.testing.assert_array_equal(found, on_cpu.part(2, 5).weighted_sums(grid, weights[2::5]))
 
 
-def test_every_byte_has_its_level_in_whole_numbers():
-    d = 100 if DEVICE == "cpu" else 100_000
-    scale = np.concatenate([RNG.uniform(0.1, 50, d - 4), [20, 40, 50, 100]])
-    center = np.concatenate([RNG.normal(size=d - 4), [0, 0, 0.5, 3]])
+@pytest.mark.parametrize("order", "CF")
+def test_every_byte_has_its_level(order):
+    d = 200 if DEVICE == "cpu" else 100_000
+    scale = np.concatenate([RNG.uniform(0.1, 50, d - 6), [20, 40, 50, 100, 127, 254]])
+    center = np.concatenate([RNG.normal(size=d - 6), [0, 0, 0.5, 3, 0, 0]])
     X = torch.arange(-128, 128).to(torch.int8)[:, None].expand(256, d).contiguous()
     grid, weights = FeatureGrid(0.4, center, scale), weight_levels(RNG.normal(size=256), 1.0)
-    rows = card_rows(X, np.zeros(256))
-    assert rows.prepared(grid)._public.of_bytes is not None
+    prepared = card_rows(X, np.zeros(256), order).prepared(grid)
+    # The last two have many ties.
+    odd = prepared._public.of_bytes.odd.tolist()
+    assert set(odd) >= {d - 2, d - 1}
+    assert len(odd) < 2 + d / 1_000
     expected = rows_of(as_numpy(X), np.zeros(256)).weighted_sums(grid, weights)
-    np.testing.assert_array_equal(rows.prepared(grid).weighted_sums(weights), expected)
+    np.testing.assert_array_equal(prepared.weighted_sums(weights), expected)
 
 
-@pytest.mark.parametrize("scale", [127.0, 1e-9])
-def test_bytes_fall_back_on_floats_where_ties_are_many_or_scales_far(scale):
+@pytest.mark.parametrize("scale", [127.0, np.array([1.0, 1e-9]), np.array([127.0, 254.0])], ids=str)
+def test_bytes_are_read_as_floats_where_most_are_odd_or_scales_far_apart(scale):
     X = torch.arange(-128, 128).to(torch.int8)[:, None].expand(256, 2).contiguous()
-    grid, weights = FeatureGrid(0.4, 0.0, np.array([1.0, scale])), weight_levels(RNG.normal(size=256), 1.0)
-    rows = card_rows(X, np.zeros(256))
-    assert rows.prepared(grid)._public.of_bytes is None
+    grid, weights = FeatureGrid(0.4, 0.0, scale), weight_levels(RNG.normal(size=256), 1.0)
+    prepared = card_rows(X, np.zeros(256)).prepared(grid)
+    assert prepared._public.of_bytes is None
     expected = rows_of(as_numpy(X), np.zeros(256)).weighted_sums(grid, weights)
-    np.testing.assert_array_equal(rows.prepared(grid).weighted_sums(weights), expected)
+    np.testing.assert_array_equal(prepared.weighted_sums(weights), expected)
 
 
 def test_the_largest_terms_do_not_overflow():

@@ -205,8 +205,12 @@ def add_sums(X, public, weights, sums, not_finite=None):
     shape = _shape(LEVEL_SUMS if public is None else SUMS, X)
     arithmetic, shift = tl.int8 if public is None else _arithmetic(X), 0
     if X.dtype == torch.int8 and public is not None and public.of_bytes is not None:
-        arithmetic, (*numbers, shift) = tl.int32, public.of_bytes
-        public = Public(*numbers, False)
+        offset, factor, shift, odd = public.of_bytes
+        if len(odd):
+            its_sums = sums[odd]
+            add_sums(X[:, odd], public.of(odd), weights, its_sums)
+            sums[odd] = its_sums
+        arithmetic, public = tl.int32, Public(offset, factor, False)
     # By rows a thread holds all of its columns' rows in a tile, by columns those of a 16-byte load.
     in_thread = shape.rows if X.stride(1) <= X.stride(0) else min(shape.rows, 16 // X.element_size())
     _launch(

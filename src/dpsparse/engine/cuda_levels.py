@@ -4,8 +4,8 @@ A feature's level is that of `FeatureGrid.levels` bit for bit: subtract, multipl
 multiplication is fused with an addition), then round half to even. The last is done by adding 1.5 * 2^23 (float64:
 1.5 * 2^52): the sum's unit is 1, so the adder rounds, and its low bits hold the level.
 
-A byte has 256 values, so for int8 all this may be a multiplication and a shift of whole numbers wherever these are
-shown to give the same levels for all of them: `byte_grid`.
+A byte has 256 values, so for int8 all this may be a multiplication and a shift of whole numbers for each feature where
+these are shown to give the same levels for all of them: `byte_grid`.
 """
 
 import math
@@ -16,6 +16,9 @@ import triton
 import triton.language as tl
 
 from dpsparse.engine.cuda_launch import launch
+
+# The most features that may need floats while the others go by whole numbers.
+MOST_ODD = 256
 
 # Cut to 0..254: one instruction of sm_90.
 _CUT = tl.constexpr("min.relu.s32 $0, $1, 254;")
@@ -59,8 +62,11 @@ def _away(k):
 
 
 @triton.jit(do_not_specialize=["shift", "step"])
-def _byte_grid_kernel(center, rate, offsets, factors, failed, d, shift, step, BLOCK: tl.constexpr):
-    """Try neighbours of each feature's offset and factor until all 256 bytes have their levels."""
+def _byte_grid_kernel(center, rate, offsets, factors, odd, d, shift, step, BLOCK: tl.constexpr):
+    """Try neighbours of each feature's offset and factor until all 256 bytes have their levels.
+
+    A feature that has none is odd, and has level 0.
+    """
     features = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside, byte = features < d, tl.arange(0, 256)[None, :] - 128
     its_center = tl.load(center + features, mask=inside, other=0.0)[:, None]
@@ -74,17 +80,27 @@ def _byte_grid_kernel(center, rate, offsets, factors, failed, d, shift, step, BL
         found = byte_levels(byte, found_offset[:, None], found_factor[:, None], shift, False)
         left = tl.where(inside, tl.max((found != level).to(tl.int32), axis=1), 0)
         tries += 1
-    tl.store(offsets + features, found_offset, mask=inside)
-    tl.store(factors + features, found_factor, mask=inside)
-    tl.atomic_or(failed, tl.max(left, axis=0))
+    tl.store(offsets + features, tl.where(left == 1, 127 << shift, found_offset), mask=inside)
+    tl.store(factors + features, tl.where(left == 1, 0, found_factor), mask=inside)
+    tl.store(odd + features, left, mask=inside)
 
 
 class ByteGrid(NamedTuple):
-    """A grid of bytes in whole numbers: (byte * factor + offset) >> shift is the level plus 127, before it is cut."""
+    """A grid of bytes in whole numbers: (byte * factor + offset) >> shift is the level plus 127, before it is cut.
+
+    Odd features come out as 0.
+    """
 
     offset: torch.Tensor
     factor: torch.Tensor
     shift: int
+    odd: torch.Tensor
+
+    def of(self, columns):
+        """That of some features, a slice."""
+        start, stop, _ = columns.indices(len(self.factor))
+        odd = self.odd[(self.odd >= start) & (self.odd < stop)] - start
+        return ByteGrid(self.offset[columns], self.factor[columns], self.shift, odd)
 
 
 class Public(NamedTuple):
@@ -103,14 +119,13 @@ class Public(NamedTuple):
         """Those of some features."""
         if len(self.rate) == 1:
             return self
-        center, of_bytes = None if self.center is None else self.center[columns], self.of_bytes
-        if of_bytes is not None:
-            of_bytes = ByteGrid(of_bytes.offset[columns], of_bytes.factor[columns], of_bytes.shift)
+        center = None if self.center is None else self.center[columns]
+        of_bytes = self.of_bytes.of(columns) if self.of_bytes and isinstance(columns, slice) else None
         return Public(center, self.rate[columns], self.total, of_bytes)
 
 
 def byte_grid(center, rate, largest):
-    """The grid in whole numbers, or None where a feature has none: all 256 bytes are tried, for each feature.
+    """The grid in whole numbers: all 256 bytes are tried, for each feature; None where many have none.
 
     Floats round a product to a tie now and then, and ties to even, where a shift rounds up. Neighbours of the exact
     numbers, by up to 2^-16 of a level, then serve, unless ties are many. `largest` bounds |byte - center| * rate.
@@ -122,7 +137,8 @@ def byte_grid(center, rate, largest):
     exact = rate.double()
     offset = ((127.5 - center.double() * exact) * 2.0**shift).round().to(torch.int32)
     factor = (exact * 2.0**shift).round().to(torch.int32)
-    failed = torch.zeros(1, dtype=torch.int32, device=rate.device)
-    arguments = (center, rate, offset, factor, failed, len(rate), shift, max(1, 2**shift >> 17))
+    is_odd = torch.empty_like(factor)
+    arguments = (center, rate, offset, factor, is_odd, len(rate), shift, max(1, 2**shift >> 17))
     launch(_byte_grid_kernel, triton.cdiv(len(rate), 16), *arguments, BLOCK=16)
-    return None if failed.item() else ByteGrid(offset, factor, shift)
+    odd = is_odd.nonzero()[:, 0]
+    return ByteGrid(offset, factor, shift, odd) if len(odd) <= min(MOST_ODD, len(rate) // 2) else None
