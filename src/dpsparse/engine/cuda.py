@@ -332,8 +332,5 @@ def _on_card(grid, table):
         numbers = [np.array(np.broadcast_to(each, table.shape[1])) for each in numbers]
     ordinary = all(np.isfinite(each).all() for each in numbers) and (numbers[1] != 0).all()
     center, rate = (torch.from_numpy(each).to(table.device) for each in numbers)
-    center, of_bytes = center if numbers[0].any() else None, None
-    if table.stored == torch.int8 and ordinary:
-        largest = float(((128 + abs(numbers[0].astype(np.float64))) * abs(numbers[1].astype(np.float64))).max())
-        of_bytes = byte_grid(center, rate, largest)
-    return Public(center, rate, not ordinary, of_bytes)
+    of_bytes = byte_grid(center, rate) if table.stored == torch.int8 and ordinary else None
+    return Public(center if numbers[0].any() else None, rate, not ordinary, of_bytes)

@@ -124,17 +124,17 @@ class Public(NamedTuple):
         return Public(center, self.rate[columns], self.total, of_bytes)
 
 
-def byte_grid(center, rate, largest):
+def byte_grid(center, rate):
     """The grid in whole numbers: all 256 bytes are tried, for each feature; None where many have none.
 
     Floats round a product to a tie now and then, and ties to even, where a shift rounds up. Neighbours of the exact
-    numbers, by up to 2^-16 of a level, then serve, unless ties are many. `largest` bounds |byte - center| * rate.
+    numbers, by up to 2^-16 of a level, then serve, unless ties are many.
     """
+    exact = rate.double()
+    largest = ((128 + center.double().abs()) * exact.abs()).max().item()
     shift = 30 - math.ceil(math.log2(largest + 255))
     if shift < 1:
         return None
-    center = torch.zeros_like(rate) if center is None else center
-    exact = rate.double()
     offset = ((127.5 - center.double() * exact) * 2.0**shift).round().to(torch.int32)
     factor = (exact * 2.0**shift).round().to(torch.int32)
     is_odd = torch.empty_like(factor)
