@@ -37,7 +37,7 @@ GRIDS = {
 def small_tiles(monkeypatch):
     """Tiles so small that a table has many, and programs of several tiles."""
     if DEVICE == "cpu":
-        for name in ("SUMS", "LEVEL_SUMS"):
+        for name in ("SUMS", "LEVEL_SUMS", "LEVELS"):
             shapes = {key: cuda_kernels.Shape(*((32, 4) if key[0] else (4, 16)), 8, 4, 2) for key in cuda_kernels.SUMS}
             monkeypatch.setattr(cuda_kernels, name, shapes)
 

@@ -300,15 +300,18 @@ class CudaLevels:
         kept, pieces, sums = [], self._pieces, self._zeros(torch.int64, 1)
         if weights is None and self._table.looked:
             pieces = pieces[: self._fit]
-        weights = self._zeros(torch.int32, 0) if weights is None else weights
-        look = None if self._table.looked else self._table.found
+        weights_or_zeros = self._zeros(torch.int32, 0) if weights is None else weights
         for (rows, columns), cells in self._table.read(pieces):
             public = self._public.of(columns)
             if len(kept) < self._fit:
-                kept.append(((rows, columns), torch.empty_like(cells, dtype=torch.int8)))
-                kernels.add_sums(cells, public, weights[rows], sums[columns], look, kept[-1][1])
+                levels = torch.empty_like(cells, dtype=torch.int8)
+                kernels.write_levels(cells, public, levels, self._table.found)
+                if weights is not None:
+                    kernels.add_sums(levels, None, weights[rows], sums[columns])
+                kept.append(((rows, columns), levels))
             else:
-                kernels.add_sums(cells, public, weights[rows], sums[columns], look)
+                look = None if self._table.looked else self._table.found
+                kernels.add_sums(cells, public, weights_or_zeros[rows], sums[columns], look)
         self._table.looked = True
         self._table.require_finite()
         self._kept = kept

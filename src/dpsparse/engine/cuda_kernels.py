@@ -37,6 +37,16 @@ SUMS = {
     (True, 8): Shape(512, 4, 512, 8, 4),
 }
 LEVEL_SUMS = {(False, 1): Shape(16, 1024, 64, 2, 4), (True, 1): Shape(1024, 16, 64, 2, 3)}
+LEVELS = {
+    (False, 1): Shape(4, 2048, 64, 4, 1),
+    (False, 2): Shape(8, 1024, 64, 4, 2),
+    (False, 4): Shape(8, 512, 64, 4, 1),
+    (False, 8): Shape(4, 256, 64, 4, 1),
+    (True, 1): Shape(2048, 1, 512, 4, 3),
+    (True, 2): Shape(1024, 1, 512, 4, 3),
+    (True, 4): Shape(1024, 1, 512, 8, 3),
+    (True, 8): Shape(512, 1, 512, 8, 3),
+}
 
 # Converters are few: a byte b becomes the float 2^23 + b when it is put below the right exponent.
 _BYTES_TO_FLOATS = tl.constexpr("""
@@ -89,12 +99,22 @@ def _size_bits(x):
 
 
 @triton.jit
-def _sums_of(bits, weight, IN_THREAD: tl.constexpr, OFFSET: tl.constexpr):
-    """A tile's sums of levels, which come as bits with an offset."""
-    groups: tl.constexpr = [bits.shape[0] // IN_THREAD, IN_THREAD, bits.shape[1]]
+def _tile_sums(
+    x, weight, center, rate, shift,
+    IN_THREAD: tl.constexpr, CENTERED: tl.constexpr, TOTAL: tl.constexpr, RELU: tl.constexpr,
+):  # fmt: skip
+    """A tile's sums: of levels as they are in int8, otherwise of level bits, which the sum of weights mends."""
+    groups: tl.constexpr = [x.shape[0] // IN_THREAD, IN_THREAD, x.shape[1]]
+    if x.dtype == tl.int8:
+        bits = x.to(tl.int32)
+    elif x.dtype == tl.int32:
+        bits = byte_levels(x, center, rate, shift, RELU)
+    else:
+        bits = level_bits(x, center, rate, CENTERED, TOTAL)
     sums = tl.sum(tl.reshape(weight[:, None] * bits, groups), axis=1)
-    if OFFSET:
-        sums -= (tl.sum(tl.reshape(weight, groups[:2]), axis=1) * OFFSET)[:, None]
+    if x.dtype != tl.int8 and x.dtype != tl.float64:
+        offset: tl.constexpr = 127 if x.dtype == tl.int32 else 0x4B400000
+        sums -= (tl.sum(tl.reshape(weight, groups[:2]), axis=1) * offset)[:, None]
     return sums.to(tl.int64)
 
 
@@ -104,15 +124,14 @@ def _larger(largest, x, IN_THREAD: tl.constexpr):
     return tl.maximum(largest, tl.max(tl.reshape(_size_bits(x), groups), axis=1))
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["shift"])
 def _sums_kernel(
-    X, center, rate, weights, sums, not_finite, levels, shift, n_units, d_units, row_units, column_units,
+    X, center, rate, weights, sums, not_finite, shift, n_units, d_units, row_units, column_units,
     N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, STAGES: tl.constexpr,
     IN: tl.constexpr, PTX: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
-    IN_THREAD: tl.constexpr, LOOK: tl.constexpr, RELU: tl.constexpr, KEEP: tl.constexpr,
+    IN_THREAD: tl.constexpr, LOOK: tl.constexpr, RELU: tl.constexpr,
 ):  # fmt: skip
-    """Sums, and with LOOK whether a feature is not finite; with KEEP the levels, by rows (1) or by columns (2)."""
     n, d = n_units * N_UNIT, d_units * D_UNIT
     row_stride, column_stride = row_units * ROW_UNIT, column_units * COLUMN_UNIT
     columns = tl.program_id(0) % tl.cdiv(d, COLUMNS) * COLUMNS + tl.arange(0, COLUMNS)
@@ -128,28 +147,21 @@ def _sums_kernel(
         if CENTERED:
             its_center = _public(center, columns, d, VECTOR)
     groups: tl.constexpr = ROWS // IN_THREAD
-    size_bits: tl.constexpr = tl.int64 if tl.float64 == IN else tl.int32
-    offset: tl.constexpr = 0x4B400000 if tl.float32 == IN else 127 if tl.int32 == IN else 0
-    total, largest = tl.zeros([groups, COLUMNS], tl.int64), tl.zeros([groups, COLUMNS], size_bits)
+    bits: tl.constexpr = tl.int64 if tl.float64 == IN else tl.int32
+    total, largest = tl.zeros([groups, COLUMNS], tl.int64), tl.zeros([groups, COLUMNS], bits)
     for row in tl.range(first, whole, ROWS, num_stages=STAGES):
         weight = tl.load(weights + row + rows)
         x = _tile(X, row + rows, columns, inside, row_stride, column_stride, IN, PTX)
-        bits = _bits(x, its_center, its_rate, shift, CENTERED, TOTAL, RELU)
-        total += _sums_of(bits, weight, IN_THREAD, offset)
+        total += _tile_sums(x, weight, its_center, its_rate, shift, IN_THREAD, CENTERED, TOTAL, RELU)
         if LOOK:
             largest = _larger(largest, x, IN_THREAD)
-        if KEEP:
-            _keep(levels, bits, row + rows, columns, n, d, inside, KEEP)
     if whole < end:
         weight = tl.load(weights + whole + rows, mask=whole + rows < n, other=0)
         here = inside & (whole + rows < n)[:, None]
         x = _tile(X, whole + rows, columns, here, row_stride, column_stride, IN, PTX)
-        bits = _bits(x, its_center, its_rate, shift, CENTERED, TOTAL, RELU)
-        total += _sums_of(bits, weight, IN_THREAD, offset)
+        total += _tile_sums(x, weight, its_center, its_rate, shift, IN_THREAD, CENTERED, TOTAL, RELU)
         if LOOK:
             largest = _larger(largest, x, IN_THREAD)
-        if KEEP:
-            _keep(levels, bits, whole + rows, columns, n, d, here, KEEP)
     tl.atomic_add(sums + columns, tl.sum(total, axis=0), mask=columns < d)
     if LOOK:
         infinite: tl.constexpr = 0x7FF0000000000000 if tl.float64 == IN else 0x7F800000
@@ -158,31 +170,41 @@ def _sums_kernel(
 
 
 @triton.jit
-def _bits(x, center, rate, shift, CENTERED: tl.constexpr, TOTAL: tl.constexpr, RELU: tl.constexpr):
-    """Levels with an offset; as they are in int8."""
-    if x.dtype == tl.int8:
-        return x.to(tl.int32)
-    elif x.dtype == tl.int32:
-        return byte_levels(x, center, rate, shift, RELU)
-    else:
-        return level_bits(x, center, rate, CENTERED, TOTAL)
+def _levels_kernel(
+    X, center, rate, levels, not_finite, n_units, d_units, row_units, column_units,
+    N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, STAGES: tl.constexpr,
+    IN: tl.constexpr, PTX: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
+    BY_ROWS: tl.constexpr,
+):  # fmt: skip
+    n, d = n_units * N_UNIT, d_units * D_UNIT
+    row_stride, column_stride = row_units * ROW_UNIT, column_units * COLUMN_UNIT
+    columns = tl.program_id(0) % tl.cdiv(d, COLUMNS) * COLUMNS + tl.arange(0, COLUMNS)
+    first = tl.program_id(0) // tl.cdiv(d, COLUMNS) * (ROWS * TILES)
+    rows = tl.arange(0, ROWS)
+    its_center, its_rate = 0.0, _public(rate, columns, d, VECTOR)
+    if CENTERED:
+        its_center = _public(center, columns, d, VECTOR)
+    largest = tl.zeros([ROWS, COLUMNS], IN)
+    for row in tl.range(first, tl.minimum(n, first + ROWS * TILES), ROWS, num_stages=STAGES):
+        inside = (row + rows < n)[:, None] & (columns < d)[None, :]
+        x = _tile(X, row + rows, columns, inside, row_stride, column_stride, IN, PTX)
+        largest = tl.maximum(largest, tl.abs(x), propagate_nan=tl.PropagateNan.ALL)
+        down, across = (row + rows).to(tl.int64)[:, None], columns.to(tl.int64)[None, :]
+        where = down * d + across if BY_ROWS else down + across * n
+        tl.store(levels + where, level_bits(x, its_center, its_rate, CENTERED, TOTAL).to(tl.int8), mask=inside)
+    found = (largest < float("inf")).to(tl.int32) ^ 1
+    tl.atomic_or(not_finite, tl.max(tl.max(found, axis=0), axis=0))
 
 
-@triton.jit
-def _keep(levels, bits, rows, columns, n, d, inside, KEEP: tl.constexpr):
-    down, across = rows.to(tl.int64)[:, None], columns.to(tl.int64)[None, :]
-    where = down * d + across if KEEP == 1 else down + across * n
-    tl.store(levels + where, bits.to(tl.int8), mask=inside)
-
-
-def add_sums(X, public, weights, sums, not_finite=None, levels=None):
+def add_sums(X, public, weights, sums, not_finite=None):
     """Add the sums over rows of weight times level to `sums`; without `public`, X holds levels.
 
-    Sets `not_finite`, where given, to 1 if a feature is. Writes the levels, where there is room for them.
+    Sets `not_finite`, where given, to 1 if a feature is.
     """
     shape = _shape(LEVEL_SUMS if public is None else SUMS, X)
     arithmetic, shift = tl.int8 if public is None else _arithmetic(X), 0
-    if X.dtype == torch.int8 and public is not None and public.of_bytes is not None and levels is None:
+    if X.dtype == torch.int8 and public is not None and public.of_bytes is not None:
         offset, factor, shift, odd = public.of_bytes
         if len(odd):
             its_sums = sums[odd]
@@ -191,12 +213,16 @@ def add_sums(X, public, weights, sums, not_finite=None, levels=None):
         arithmetic, public = tl.int32, Public(offset, factor, False)
     # By rows a thread holds all of its columns' rows in a tile, by columns those of a 16-byte load.
     in_thread = shape.rows if X.stride(1) <= X.stride(0) else min(shape.rows, 16 // X.element_size())
-    out = (sums, sums if not_finite is None else not_finite, sums if levels is None else levels)
     _launch(
-        _sums_kernel, X, public, (weights, *out, shift), shape, IN=arithmetic, IN_THREAD=in_thread,
-        LOOK=not_finite is not None, RELU=arithmetic == tl.int32 and _has_relu(X),
-        KEEP=0 if levels is None else 1 if levels.stride(1) == 1 else 2,
+        _sums_kernel, X, public, (weights, sums, sums if not_finite is None else not_finite, shift), shape,
+        IN=arithmetic, IN_THREAD=in_thread, LOOK=not_finite is not None, RELU=arithmetic == tl.int32 and _has_relu(X),
     )  # fmt: skip
+
+
+def write_levels(X, public, levels, not_finite):
+    """Write the levels of X in its memory order, and set `not_finite` to 1 if a feature is."""
+    arguments, by_rows = (levels, not_finite), levels.stride(1) == 1
+    _launch(_levels_kernel, X, public, arguments, _shape(LEVELS, X), IN=_arithmetic(X), BY_ROWS=by_rows)
 
 
 def _has_relu(X):
