@@ -3,7 +3,7 @@
 from unittest import mock
 
 import numpy as np
-from speed_harness import AnonymousMemory, exponent, fresh, in_floors, in_turn, read, record
+from speed_harness import AnonymousMemory, exponent, fresh, in_floors, in_turn, in_turn_after_one, read, record
 from speed_tables import features, fit, response, sparse_features, warm_up
 
 from dpsparse import DPIHTH
@@ -117,13 +117,8 @@ def _table_at(line, n, d):
 
 
 def _times(calls):
-    """Median times, the calls taken in turns, each made twice and its second time taken.
-
-    What a call frees the system may take back, and give out again at several times the price, where a call that needs
-    less memory comes in between: only the largest table would pay for that.
-    """
-    twice = [call for call in calls for _ in range(2)]
-    return np.median(in_turn(*twice, repeats=7)[1::2], axis=1)
+    """Median times, the calls taken in turns."""
+    return np.median(in_turn_after_one(*calls, repeats=7), axis=1)
 
 
 def scaling_section(scale=1):

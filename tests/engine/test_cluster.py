@@ -16,10 +16,11 @@ N, D = 500, 7
 GRID = FeatureGrid(1.2, np.linspace(-0.1, 0.1, D), np.linspace(0.5, 2, D))
 
 
-def table(chunks=((3, 200, 1, 296), D), n=N, dtype=np.float64):
+def table(chunks=((3, 200, 1, 296), D), n=N, dtype=np.float64, persisted=False):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((n, D)).astype(dtype), rng.standard_t(2, n)
-    lazy = DaskTable(da.from_array(X, chunks=chunks), dtype)
+    lazy = da.from_array(X, chunks=chunks)
+    lazy = DaskTable(lazy.persist() if persisted else lazy, dtype)
     return DenseRows(X, y), rows_of(lazy, lazy.responses(y))
 
 
@@ -103,18 +104,52 @@ def test_keys_of_tasks_do_not_depend_on_the_data():
     def keys():
         reading = table()[1].reading(GRID)
         kept.append(reading)
-        return {key for shelf in reading._shelves for key in dask.base.get_collection_names(shelf)}
+        reading.add(2)
+        return {
+            key for piece in (*reading._pieces, *reading._added[0][1]) for key in dask.base.get_collection_names(piece)
+        }
 
     assert not keys() & keys()
 
 
 class TestOnACluster:
-    def test_a_question_takes_one_task_for_each_thread(self, dask_client):
-        in_memory, lazy = table((20, D))
+    @pytest.mark.parametrize("persisted", [True, False])
+    def test_a_clerk_for_each_worker_answers(self, persisted, dask_client):
+        in_memory, lazy = table((20, D), persisted=persisted)
         reading = lazy.reading(GRID)
-        assert 1 <= len(reading._shelves) <= 2
-        assert sorted(k for place in reading._places for k in place) == list(range(25))
+        assert 1 <= len(reading._clerks) == len(reading._places) <= 2
+        assert sorted(k for place in reading._places for k in place.pieces) == list(range(25))
+        assert [place.threads for place in reading._places] == [1] * len(reading._places)
+        reading.add(3)
+        assert bool(reading._clerks) == persisted
         assert_same(answers(lazy), answers(in_memory))
+
+    def test_clerks_forget_what_they_read(self, dask_client):
+        reading = table((100, D), persisted=True)[1].reading(GRID)
+        clerks = reading._clerks
+        reading.close()
+        for clerk in clerks:
+            with pytest.raises(TypeError):
+                clerk.answer(len).result()
+
+    @pytest.mark.parametrize("lost", ["before a feature is added", "afterwards"])
+    def test_clerks_hired_anew_know_what_was_added(self, lost, dask_client, monkeypatch):
+        in_memory, lazy = table((100, D), persisted=True)
+        reading, same = lazy.reading(GRID, constant=True), in_memory.reading(GRID, constant=True)
+        for each in (reading, same):
+            each.add(4)
+        if lost == "before a feature is added":
+            reading.close()
+        for each in (reading, same):
+            each.add(1)
+        if lost == "afterwards":
+            reading.close()
+        question = (questions.gram_sums, np.arange(3), 2.0, 3.0)
+        np.testing.assert_array_equal(reading.ask(*question), same.ask(*question))
+        assert reading._clerks
+        # Where nobody can be hired tasks answer.
+        monkeypatch.setattr(cluster, "ATTEMPTS", 0)
+        np.testing.assert_array_equal(reading.ask(*question), same.ask(*question))
 
     def test_nothing_but_integers_comes_back_and_no_more_of_them_for_more_records(self, dask_client, monkeypatch):
         came = []

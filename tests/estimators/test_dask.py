@@ -13,7 +13,7 @@ import pytest
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, AdaHuber, PrivacyLedger, PrivateSparseRegressor, tune
 from dpsparse.algorithms import iht
-from dpsparse.engine import questions
+from dpsparse.engine import cluster, questions
 from dpsparse.engine.rows import NOT_FINITE
 
 N, D = 3_000, 12
@@ -87,7 +87,8 @@ def fatal_once(question, path):
 
 
 @pytest.mark.parametrize(
-    ("model", "module", "name"), [(MODELS[0], questions, "gradient_sums"), (MODELS[1], iht, "loss_sums")]
+    ("model", "module", "name"),
+    [(MODELS[0], questions, "gradient_sums"), (MODELS[0], cluster, "pick_sums"), (MODELS[1], iht, "loss_sums")],
 )
 @pytest.mark.parametrize("persisted", [True, False])
 def test_a_worker_killed_in_mid_pass_changes_no_bit(model, module, name, persisted, dask_client, tmp_path, monkeypatch):

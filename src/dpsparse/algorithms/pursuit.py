@@ -6,6 +6,7 @@ integer vectors (gradients, Gram rows) and of their outer products (the Gram mat
 (`schedule`). Everything else (`least_squares`, scales, standard errors) is computed from releases.
 """
 
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -129,12 +130,13 @@ class Pursuit:
         PursuitResult
             Effects, standard errors, intercept.
         """
-        self.settle_response()
-        for _ in self.schedule.picks:
-            self.grow()
-        with self._steps.next():
-            self.refine()
-            return self.finish()
+        with closing(self.reading):
+            self.settle_response()
+            for _ in self.schedule.picks:
+                self.grow()
+            with self._steps.next():
+                self.refine()
+                return self.finish()
 
     def settle_response(self):
         """Centre and scale of the response, public or released."""

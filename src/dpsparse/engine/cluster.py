@@ -9,7 +9,7 @@ Tasks run where dask runs them: on the cluster of the current `distributed.Clien
 """
 
 from collections import defaultdict
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -19,7 +19,7 @@ from dpsparse.engine.fixed_point import check_exact
 from dpsparse.engine.questions import blocks_not_finite, pick_sums
 from dpsparse.engine.reading import Column, Records, total
 from dpsparse.engine.rows import NOT_FINITE, DenseRows
-from dpsparse.engine.threads import threads
+from dpsparse.engine.threads import in_threads, threads
 
 try:
     import dask
@@ -28,6 +28,9 @@ try:
     from distributed import futures_of, wait
 except ImportError:
     raise ImportError("dask arrays and data frames need dask: pip install 'dpsparse[dask]'") from None
+
+# How often clerks are hired for a question before tasks have to answer it.
+ATTEMPTS = 2
 
 NOT_AS_DECLARED = "a piece of X has not the shape or the numbers that X declares; persist X, or repair its metadata"
 
@@ -49,7 +52,8 @@ class DaskTable:
         if hasattr(X, "rechunk"):
             X = X.rechunk({1: -1})
             lengths = X.chunks[0]
-        self.persisted = {future.key for future in futures_of(X)}.issuperset(flatten(X.__dask_keys__()))
+        self.futures = _by_key(X)
+        self.persisted = self.futures.keys() >= set(flatten(X.__dask_keys__()))
         pieces = np.ravel(X.to_delayed())
         if np.isnan(lengths).any():
             lengths = dask.compute(*[dask.delayed(len, pure=False)(piece) for piece in pieces])
@@ -60,7 +64,8 @@ class DaskTable:
 
     def responses(self, y):
         """Responses, an array or a dask array, in float64 and in the pieces of the features; they are computed once."""
-        y = da.from_array(y, chunks=(self.lengths,), name=False) if isinstance(y, np.ndarray) else y
+        if isinstance(y, np.ndarray):
+            return da.from_array(_floats(y), chunks=(self.lengths,), name=False).persist()
         return y.map_blocks(_floats, dtype=np.float64).rechunk((self.lengths,)).persist()
 
     def rows_with(self, y):
@@ -116,34 +121,43 @@ class DaskRows:
 
     def reading(self, grid, *, constant=False, look=True, tell=None):
         """The rows as a pursuit reads them; see `Rows.reading`."""
-        return DaskReading(self._pieces, self._table, grid, constant, look)
+        return DaskReading(self._pieces, self._table, self._y, grid, constant, look)
 
 
 class DaskReading:
     """One pursuit's reading of rows; the protocol is that of `Reading`.
 
-    What was read of each piece stays where it was read, on shelves: one for each thread of a worker, so that a question
-    takes as many tasks as there are threads, however many pieces there are.
+    What is read of each piece stays where it is read. For each worker of a cluster a clerk answers, however many pieces
+    it has. Clerks read features that workers hold; others must not all be there at the same time, so that a task reads
+    each piece of them.
     """
 
-    def __init__(self, pieces, table, grid, constant, look):
+    def __init__(self, pieces, table, y, grid, constant, look):
         self._table, self._grid = table, grid
+        self._opening = (table.form, grid, constant)
         self._features = [(X, rows) for X, _, rows in pieces]
-        pieces = dask.persist(*_tasks(_open, pieces, (table.form, grid, constant)))
-        self._places, self._workers = _places(pieces)
-        self._shelves, self._clerks = self._shelved(_shelf, pieces), None
+        self._added, self._clerks = [], None
+        if table.persisted:
+            self._pieces, self._futures = pieces, table.futures | _by_key(y)
+            self._places = _places([X for X, _, _ in pieces], self._futures)
+        else:
+            self._pieces = dask.persist(*_tasks(_open, pieces, self._opening))
+            self._futures = _by_key(self._pieces)
+            self._places = _places(self._pieces, self._futures)
         if look and sum(self._answers(_count_hurt)):
             raise ValueError(NOT_FINITE)
 
     def add(self, feature, tell=None):
         """Read one more feature."""
         shared = (self._table.form, self._grid.of(feature), feature)
-        # Features that workers hold already need no task each; others must not all be there at the same time.
-        columns = [X for X, _ in self._features]
-        if not self._table.persisted:
-            columns = _tasks(_column, self._features, shared)
-        self._shelves = self._shelved(_add, columns, self._shelves, [shared] * len(self._places))
-        self._clerks = None
+        if self._table.persisted:
+            self._added.append((shared, None))
+            self._tell_clerks("add", shared)
+        else:
+            columns = dask.persist(*_tasks(_column, self._features, shared))
+            self._added.append((shared, columns))
+            self._futures |= _by_key(columns)
+            self._clerks = None
 
     def ask(self, question, *public):
         """The sum over records that a question asks for, given public numbers."""
@@ -153,48 +167,77 @@ class DaskReading:
         """Sizes of the sums that `questions.pick_sums` asks for; see `Reading.scores`."""
         return abs(self.ask(pick_sums, center, effects, bound))
 
+    def close(self):
+        """Have the workers forget what they read, and wait until they have: the next reading may need the memory."""
+        self._tell_clerks("forget")
+        self._clerks = None
+
     def _answers(self, function, *public):
-        """Answers of the shelves: of quick clerks on a cluster; of tasks elsewhere, and where a clerk is lost."""
-        if futures_of(self._shelves):
-            try:
-                self._clerks = self._clerks or self._hired()
-                asked = [clerk.answer(function, *public) for clerk in self._clerks]
-                return [answer.result() for answer in asked]
-            except Exception:
-                # With a worker its shelves are lost too, and dask makes them anew. Any other trouble comes again below.
-                self._clerks = None
-        task = dask.delayed(function, pure=False)
-        return dask.compute(*[task(shelf, *public) for shelf in self._shelves], optimize_graph=False)
+        """Answers for all pieces: of quick clerks on a cluster; of tasks elsewhere, and where clerks are lost again."""
+        for _ in range(ATTEMPTS if self._futures else 0):
+            self._clerks = self._clerks or self._hired()
+            answers = self._tell_clerks("answer", function, *public)
+            if answers:
+                return answers
+        task = dask.delayed(_answer_once, pure=False)
+        tasks = [task(function, public, *self._post(place, lambda value: value)) for place in self._places]
+        return dask.compute(*tasks, optimize_graph=False)
 
     def _hired(self):
-        futures = futures_of(self._shelves)
-        client = futures[0].client
+        """A clerk for each worker, or none where that fails: whatever the trouble is, it comes again in a task."""
+        client = next(iter(self._futures.values())).client
         hire = partial(client.submit, _Clerk, actor=True, pure=False, allow_other_workers=True)
-        return client.gather([hire(shelf, workers=[at]) for shelf, at in zip(futures, self._workers, strict=True)])
+        clerks = [
+            hire(*self._post(place, lambda value: self._futures[value.key]), place.threads, workers=[place.worker])
+            for place in self._places
+        ]
+        with suppress(Exception):
+            return client.gather(clerks)
 
-    def _shelved(self, function, pieces, *shelves):
-        task = dask.delayed(function, pure=False)
-        places = zip(self._places, *shelves, strict=True)
-        return dask.persist(*[task(*shelf, *[pieces[k] for k in place]) for place, *shelf in places])
+    def _tell_clerks(self, what, *arguments):
+        """What the clerks answer, all told before the first is waited for; None where one is lost.
+
+        With a worker its pieces are lost too, and dask makes them anew. Those hired then are told what was added.
+        """
+        try:
+            return [told.result() for told in [getattr(clerk, what)(*arguments) for clerk in self._clerks or ()]]
+        except Exception:
+            self._clerks = None
+
+    def _post(self, place, given):
+        """What the clerk of a place is given: how to open pieces, the pieces, and what was added."""
+        if self._table.persisted:
+            pieces = [(given(X), given(y), rows) for X, y, rows in (self._pieces[k] for k in place.pieces)]
+        else:
+            pieces = [given(self._pieces[k]) for k in place.pieces]
+        added = [(shared, columns and [given(columns[k]) for k in place.pieces]) for shared, columns in self._added]
+        return self._opening, pieces, added
 
 
-def _places(pieces):
-    """Which pieces stand on each shelf, those that a worker has, divided among its threads; and the workers."""
-    futures = futures_of(pieces)
+@dataclass(frozen=True)
+class _Place:
+    """Where some pieces are: a worker and the number of its threads."""
+
+    pieces: list
+    worker: str | None = None
+    threads: int = 1
+
+
+def _places(pieces, futures):
+    """Which pieces each worker has; where there are no workers, each piece has its place."""
     if not futures:
-        return [[k] for k in range(len(pieces))], [None] * len(pieces)
-    wait(futures)
-    client = futures[0].client
-    holders, threads_of = client.who_has(futures), client.nthreads()
-    held = defaultdict(list)
+        return [_Place([k]) for k in range(len(pieces))]
+    held = [futures[piece.key] for piece in pieces]
+    wait(held)
+    holders, threads_of = held[0].client.who_has(held), held[0].client.nthreads()
+    places = defaultdict(list)
     for k, piece in enumerate(pieces):
-        held[next(iter(holders.get(piece.key, ())), None)].append(k)
-    shelves = [
-        (places[first :: threads_of.get(worker, 1)], worker)
-        for worker, places in held.items()
-        for first in range(threads_of.get(worker, 1))
-    ]
-    return tuple(zip(*[shelf for shelf in shelves if shelf[0]], strict=True))
+        places[next(iter(holders.get(piece.key, ())), None)].append(k)
+    return [_Place(numbers, worker, threads_of.get(worker, 1)) for worker, numbers in places.items()]
+
+
+def _by_key(collections):
+    return {future.key: future for future in futures_of(collections)}
 
 
 def _tasks(function, pieces, shared):
@@ -274,32 +317,58 @@ def _open(X, y, rows, shared):
 
 
 class _Clerk:
-    """Answers for a shelf without the scheduler's help: a task takes several times as long to come about."""
+    """Answers for some pieces without the scheduler's help: a task takes several times as long to come about.
 
-    def __init__(self, shelf):
-        self._shelf = shelf
+    Parameters
+    ----------
+    opening : tuple
+        How to open pieces; see `_open`.
+    pieces : list
+        Of _Piece, or where the features are held anyway of what `_open` makes one of.
+    added : list of tuple
+        The features that were added: what tells which, and their columns or None.
+    threads : int
+        How many to use.
+    """
+
+    def __init__(self, opening, pieces, added, threads=1):
+        self._threads, self._features, self._pieces = threads, None, pieces
+        if not isinstance(pieces[0], _Piece):
+            self._features = [X for X, _, _ in pieces]
+            self._pieces = self._each(lambda *piece: _open(*piece, opening), *zip(*pieces, strict=True))
+        for shared, columns in added:
+            self.add(shared, columns)
+
+    def _each(self, function, *values):
+        with threads(self._threads):
+            return list(in_threads(lambda each: function(*each), list(zip(*values, strict=True))))
+
+    def add(self, shared, columns=None):
+        """Add one feature to what was read of each piece."""
+        self._pieces = self._each(partial(_with_column, shared), self._pieces, columns or self._features)
 
     def answer(self, function, *public):
-        """What the function makes of the shelf."""
-        return function(self._shelf, *public)
+        """What the function makes of the pieces."""
+        with threads(self._threads):
+            return function(self._pieces, *public)
+
+    def forget(self):
+        """Let go of all pieces."""
+        self._pieces = self._features = None
 
 
-def _shelf(*pieces):
-    return pieces
+def _answer_once(function, public, *post):
+    return _Clerk(*post).answer(function, *public)
 
 
-def _count_hurt(shelf):
-    return sum(piece.hurt for piece in shelf)
+def _count_hurt(pieces):
+    return sum(piece.hurt for piece in pieces)
 
 
 def _column(X, rows, shared):
     form, grid, feature = shared
     with _alone():
         return Column.of(grid.units(_rows(X, form).take(rows).column(feature)))
-
-
-def _add(shelf, shared, *columns):
-    return tuple(map(partial(_with_column, shared), shelf, columns))
 
 
 def _with_column(shared, piece, column):
@@ -310,10 +379,10 @@ def _with_column(shared, piece, column):
     return replace(piece, records=replace(piece.records, columns=(*piece.records.columns, column)))
 
 
-def _answer(shelf, question, *public):
-    with _alone():
-        return total(
-            question(piece.records.take(slice(start, start + BLOCK_RECORDS)), *public)
-            for piece in shelf
-            for start in range(0, len(piece.records.y), BLOCK_RECORDS)
-        )
+def _answer(pieces, question, *public):
+    blocks = [
+        (piece.records, slice(start, start + BLOCK_RECORDS))
+        for piece in pieces
+        for start in range(0, len(piece.records.y), BLOCK_RECORDS)
+    ]
+    return total(in_threads(lambda block: question(block[0].take(block[1]), *public), blocks))

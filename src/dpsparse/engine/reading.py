@@ -93,6 +93,9 @@ class Reading:
             raise ValueError("a column and the responses are not as many: X changed while it was read")
         self._records = Records(before.y, before.levels, (*before.columns, Column.of(column)))
 
+    def close(self):
+        """Nothing more is asked: what others keep for this reading may go."""
+
     def ask(self, question, *public):
         """The sum over records that a question asks for, given public numbers."""
         return total(self._answers(question, *public))
