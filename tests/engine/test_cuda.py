@@ -35,7 +35,8 @@ GRIDS = {
 
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
-    """Tiles so small that a table has many, and programs of several tiles."""
+    """Tiles so small that a table has many, and programs of several tiles; levels in rows of 16 bytes."""
+    monkeypatch.setattr(cuda, "LONG_ROW", 1)
     if DEVICE == "cpu":
         for name in ("SUMS", "LEVEL_SUMS", "LEVELS"):
             shapes = {key: cuda_kernels.Shape(*((32, 4) if key[0] else (4, 16)), 8, 4, 2) for key in cuda_kernels.SUMS}

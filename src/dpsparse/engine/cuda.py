@@ -26,6 +26,8 @@ except ImportError:
 
 # Beside features that are on the card a fit takes at most 2 GB: levels, and some columns for each record's terms.
 LEVEL_BYTES, BYTES_OF_A_RECORD = 1_950_000_000, 500
+# From here on a few bytes more for a row of levels do not matter.
+LONG_ROW = 1_000
 # One of the two buffers through which features are streamed.
 BUFFER_BYTES = 2**28
 _COPYING_THREADS = 8
@@ -293,7 +295,7 @@ class CudaLevels:
             kernels.add_sums(levels, None, weights[rows], sums[columns])
         for (rows, columns), cells in self._table.read(self._pieces[self._fit :]):
             kernels.add_sums(cells, self._public.of(columns), weights[rows], sums[columns])
-        return sums
+        return sums[: self._table.shape[1]]
 
     def _first_pass(self, weights=None):
         """Make the levels, look, and give the sums, where there are weights."""
@@ -304,7 +306,7 @@ class CudaLevels:
         for (rows, columns), cells in self._table.read(pieces):
             public = self._public.of(columns)
             if len(kept) < self._fit:
-                levels = torch.empty_like(cells, dtype=torch.int8)
+                levels = _room_for_levels(cells)
                 kernels.write_levels(cells, public, levels, self._table.found)
                 if weights is not None:
                     kernels.add_sums(levels, None, weights[rows], sums[columns])
@@ -315,10 +317,22 @@ class CudaLevels:
         self._table.looked = True
         self._table.require_finite()
         self._kept = kept
-        return sums
+        return sums[: self._table.shape[1]]
 
     def _zeros(self, dtype, axis):
-        return torch.zeros(self._table.shape[axis], dtype=dtype, device=self._table.device)
+        return torch.zeros(_in_sixteens(self._table.shape[axis]), dtype=dtype, device=self._table.device)
+
+
+def _in_sixteens(count):
+    return -(-count // 16) * 16
+
+
+def _room_for_levels(cells):
+    """Bytes in the order of the cells; long rows start at multiples of 16, so that they can be read 16 at a time."""
+    n, d = cells.shape
+    if cells.stride(1) == 1 and d >= LONG_ROW:
+        return torch.empty((n, _in_sixteens(d)), dtype=torch.int8, device=cells.device)
+    return torch.empty_like(cells, dtype=torch.int8)
 
 
 def _to_host(sums):

@@ -171,7 +171,7 @@ def _sums_kernel(
 
 @triton.jit
 def _levels_kernel(
-    X, center, rate, levels, not_finite, n_units, d_units, row_units, column_units,
+    X, center, rate, levels, not_finite, stride, n_units, d_units, row_units, column_units,
     N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, STAGES: tl.constexpr,
     IN: tl.constexpr, PTX: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
@@ -191,7 +191,7 @@ def _levels_kernel(
         x = _tile(X, row + rows, columns, inside, row_stride, column_stride, IN, PTX)
         largest = tl.maximum(largest, tl.abs(x), propagate_nan=tl.PropagateNan.ALL)
         down, across = (row + rows).to(tl.int64)[:, None], columns.to(tl.int64)[None, :]
-        where = down * d + across if BY_ROWS else down + across * n
+        where = down * stride + across if BY_ROWS else down + across * stride
         tl.store(levels + where, level_bits(x, its_center, its_rate, CENTERED, TOTAL).to(tl.int8), mask=inside)
     found = (largest < float("inf")).to(tl.int32) ^ 1
     tl.atomic_or(not_finite, tl.max(tl.max(found, axis=0), axis=0))
@@ -220,8 +220,9 @@ def add_sums(X, public, weights, sums, not_finite=None):
 
 
 def write_levels(X, public, levels, not_finite):
-    """Write the levels of X in its memory order, and set `not_finite` to 1 if a feature is."""
-    arguments, by_rows = (levels, not_finite), levels.stride(1) == 1
+    """Write the levels of X, and set `not_finite` to 1 if a feature is."""
+    by_rows = levels.stride(1) == 1
+    arguments = (levels, not_finite, levels.stride(0 if by_rows else 1))
     _launch(_levels_kernel, X, public, arguments, _shape(LEVELS, X), IN=_arithmetic(X), BY_ROWS=by_rows)
 
 

@@ -150,11 +150,7 @@ class Terms:
         self.units = self._room[:0]
 
     def _have_room(self, columns):
-        self._room, self._zeros = self.y.new_empty((columns, len(self.y))), self._rows_of_zeros(columns + 2)
-
-    def _rows_of_zeros(self, size):
-        while True:
-            yield from torch.zeros((_ANSWERS_AHEAD, size), dtype=torch.int64, device=self.y.device).unbind()
+        self._room, self._zeros = self.y.new_empty((columns, len(self.y))), _rows_of_zeros(columns + 2, self.y.device)
 
     def add(self, column, center, scale):
         """One more column, of raw values, with its public centre and scale."""
@@ -225,6 +221,11 @@ class Terms:
         vectors = self.y.new_empty((len(positions), len(self.y)))
         self._vectors(vectors, positions, np.sqrt(first * second), [first, second], GRAM_LEVELS)
         return np.rint(host(vectors @ vectors.T)).astype(np.int64)
+
+
+def _rows_of_zeros(size, device):
+    while True:
+        yield from torch.zeros((_ANSWERS_AHEAD, size), dtype=torch.int64, device=device).unbind()
 
 
 _ANSWERS = {
