@@ -51,7 +51,7 @@ def _fits(axes, rows):
             width = row["parts_ms_when_each_is_waited_for"].get(name, 0.0)
             axes.barh(k, width, left=at, color=shade, label=name if k == 0 else None)
             at += width
-        axes.text(at + 2, k, f"fit {row['fit_ms']:.0f} ms", va="center", fontsize=8)
+        axes.text(max(at, row["allowed_ms"]) + 2, k, f"fit {row['fit_ms']:.0f} ms", va="center", fontsize=8)
         axes.plot(2 * [row["allowed_ms"]], [k - 0.4, k + 0.4], color="black", lw=1.5)
     axes.set_yticks(range(len(rows)), [_label(row) for row in rows], fontsize=8)
     axes.invert_yaxis()

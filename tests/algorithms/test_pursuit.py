@@ -20,12 +20,17 @@ from dpsparse.privacy.noise import SecureSource, SeededSource, ZeroSource
 PROMISE = Promise(1.0, 1e-5)
 
 
+def pursued(X, y, meter, sparsity):
+    """What a pursuit finds."""
+    return Pursuit(rows_of(X, y), meter, schedule_for(PROMISE, *X.shape, sparsity), sparsity=sparsity).run()
+
+
 @pytest.mark.parametrize("sparsity", [1, 2, 7])
 @pytest.mark.parametrize("size", [(50, 9), (2_000, 30)])
 def test_the_account_is_right_by_an_independent_accountant(sparsity, size):
     X, y, _ = make_heavy_tailed(*size, sparsity, random_state=0)
     meter = Meter(PROMISE, len(y), SecureSource())
-    Pursuit(rows_of(X, y), meter, sparsity=sparsity).run()
+    pursued(X, y, meter, sparsity)
     record = meter.record()
     accountant = RdpAccountant(1 + np.geomspace(1, 1e3, 20_001))
     for release in record.releases:
@@ -57,7 +62,7 @@ def test_schedules_spend_all_and_no_more(center_known, scale_known, fit_intercep
 
 def test_without_noise_it_recovers_the_truth():
     X, y, coef = make_heavy_tailed(20_000, 40, 4, df=3, random_state=2)
-    found = Pursuit(rows_of(X, y + 3.0), Meter(PROMISE, len(y), ZeroSource()), sparsity=4).run()
+    found = pursued(X, y + 3.0, Meter(PROMISE, len(y), ZeroSource()), 4)
     estimate = np.zeros(40)
     estimate[found.support] = found.effects
     np.testing.assert_allclose(estimate, coef, atol=0.05)
@@ -66,5 +71,5 @@ def test_without_noise_it_recovers_the_truth():
 
 def test_features_are_picked_once():
     X, y, _ = make_heavy_tailed(300, 6, 2, random_state=0)
-    found = Pursuit(rows_of(X, y), Meter(PROMISE, 300, SeededSource(0)), sparsity=6).run()
+    found = pursued(X, y, Meter(PROMISE, 300, SeededSource(0)), 6)
     assert sorted(found.support) == list(range(6))

@@ -35,12 +35,12 @@ GRIDS = {
 
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
-    """Tiles so small that a table has many, programs of several tiles, and accumulators that are spilled."""
+    """Tiles so small that a table has many, and programs of several tiles; levels in rows of 16 bytes."""
+    monkeypatch.setattr(cuda, "LONG_ROW", 1)
     if DEVICE == "cpu":
         for name in ("SUMS", "LEVEL_SUMS", "LEVELS"):
             shapes = {key: cuda_kernels.Shape(*((32, 4) if key[0] else (4, 16)), 8, 4, 2) for key in cuda_kernels.SUMS}
             monkeypatch.setattr(cuda_kernels, name, shapes)
-        monkeypatch.setattr(cuda_kernels, "_TERMS_IN_32_BITS", 8)
 
 
 def features(dtype, grid=None, n=N):
@@ -115,6 +115,32 @@ def test_streamed_sums_have_the_bits_of_the_cpu(dtype, order, room, monkeypatch)
         np.testing.assert_array_equal(prepared.weighted_sums(weights), on_cpu.weighted_sums(grid, weights))
     found = rows.part(2, 5).weighted_sums(grid, weights[2::5])
     np.testing.assert_array_equal(found, on_cpu.part(2, 5).weighted_sums(grid, weights[2::5]))
+
+
+@pytest.mark.parametrize("order", "CF")
+def test_every_byte_has_its_level(order):
+    d = 200 if DEVICE == "cpu" else 100_000
+    scale = np.concatenate([RNG.uniform(0.1, 50, d - 6), [20, 40, 50, 100, 127, 254]])
+    center = np.concatenate([RNG.normal(size=d - 6), [0, 0, 0.5, 3, 0, 0]])
+    X = torch.arange(-128, 128).to(torch.int8)[:, None].expand(256, d).contiguous()
+    grid, weights = FeatureGrid(0.4, center, scale), weight_levels(RNG.normal(size=256), 1.0)
+    prepared = card_rows(X, np.zeros(256), order).prepared(grid)
+    # The last two have many ties.
+    odd = prepared._public.of_bytes.odd.tolist()
+    assert set(odd) >= {d - 2, d - 1}
+    assert len(odd) < 10 + d / 1_000
+    expected = rows_of(as_numpy(X), np.zeros(256)).weighted_sums(grid, weights)
+    np.testing.assert_array_equal(prepared.weighted_sums(weights), expected)
+
+
+@pytest.mark.parametrize("scale", [127.0, np.array([1.0, 1e-9]), np.array([127.0, 254.0])], ids=str)
+def test_bytes_are_read_as_floats_where_most_are_odd_or_scales_far_apart(scale):
+    X = torch.arange(-128, 128).to(torch.int8)[:, None].expand(256, 2).contiguous()
+    grid, weights = FeatureGrid(0.4, 0.0, scale), weight_levels(RNG.normal(size=256), 1.0)
+    prepared = card_rows(X, np.zeros(256)).prepared(grid)
+    assert prepared._public.of_bytes is None
+    expected = rows_of(as_numpy(X), np.zeros(256)).weighted_sums(grid, weights)
+    np.testing.assert_array_equal(prepared.weighted_sums(weights), expected)
 
 
 def test_the_largest_terms_do_not_overflow():

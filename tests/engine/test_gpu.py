@@ -25,7 +25,7 @@ class OnCard:
 
 
 def kernel_bits(x, center, rate):
-    """`_level_bits` of `cuda_kernels`, one NumPy operation for each of its own."""
+    """`level_bits` of `cuda_levels`, one NumPy operation for each of its own."""
     scaled = (x - center) * rate
     clipped = np.minimum(np.maximum(scaled, np.float32(-127)), np.float32(127))
     return (clipped + np.float32(12582912)).view(np.int32)

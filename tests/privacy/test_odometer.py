@@ -22,7 +22,7 @@ ORDERS = [1 + 1e-3 * 1.15**k for k in range(110)]
 
 
 def pursuit(promise, n=10_000):
-    return schedule_for(promise, n, 100, 3).commitment()
+    return schedule_for(promise, n, 100, 3).commitment
 
 
 def peeling(promise):

@@ -252,3 +252,17 @@ def test_blocks_do_not_change_a_pick(rate, monkeypatch):
     for size in (1, 7, 20):
         monkeypatch.setattr(selection, "_BLOCK", size)
         assert [pick_index(scores, rate, SeededSource(seed)) for seed in range(300)] == whole
+
+
+@pytest.mark.parametrize("excluded", [[0], [59, 3], [8, 7, 6, 5], list(range(1, 60))])
+def test_a_pick_among_some_is_a_pick_of_a_table_without_the_others(excluded, monkeypatch):
+    scores = np.random.default_rng(5).integers(-100, 100, size=60)
+    scores[excluded[0]] = 10_000
+    left = np.delete(np.arange(60), excluded)
+    monkeypatch.setattr(selection, "_BLOCK", 7)
+    sources = [ZeroSource(), *(SeededSource(seed) for seed in range(100))]
+    same = [ZeroSource(), *(SeededSource(seed) for seed in range(100))]
+    for one, other in zip(sources, same, strict=True):
+        assert pick_index(scores, 0.03, one, excluded) == left[pick_index(scores[left], 0.03, other)]
+    two = np.array([9, 7, 99, 7])
+    assert pick_index(two, 1.0, ScriptedBits(2**63), [0, 2]) == 3  # on an edge, in decimals

@@ -6,7 +6,6 @@ integer vectors (gradients, Gram rows) and of their outer products (the Gram mat
 (`schedule`). Everything else (`least_squares`, scales, standard errors) is computed from releases.
 """
 
-import itertools
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -14,7 +13,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from dpsparse.algorithms.least_squares import Gradient, clean_gram, combine, row_clip
-from dpsparse.algorithms.schedule import FINAL_GRADIENTS, INTERCEPTS, POSITIONS, SIZES, median_is_safe, schedule_for
+from dpsparse.algorithms.schedule import FINAL_GRADIENTS, INTERCEPTS, POSITIONS, SIZES, median_is_safe
 from dpsparse.algorithms.steps import Steps
 from dpsparse.engine import questions
 from dpsparse.engine.fixed_point import FEATURE_LEVELS, WEIGHT_LEVELS, FeatureGrid
@@ -73,6 +72,8 @@ class Pursuit:
         The data.
     meter : Meter
         The budget and the noise.
+    schedule : Schedule
+        The price of every release.
     sparsity : int
         Features to pick.
     center, scale : float or ndarray
@@ -91,6 +92,7 @@ class Pursuit:
         self,
         rows,
         meter,
+        schedule,
         *,
         sparsity,
         center=0.0,
@@ -101,18 +103,9 @@ class Pursuit:
         look=True,
         progress=None,
     ):
-        self.meter, self.sparsity = meter, sparsity
+        self.meter, self.schedule, self.sparsity = meter, schedule, sparsity
         self.n, self.adjacency = rows.n_records, meter.promise.adjacency
-        self.schedule = schedule_for(
-            meter.promise,
-            self.n,
-            rows.n_features,
-            sparsity,
-            center_known=response_center is not None,
-            scale_known=response_scale is not None,
-            fit_intercept=fit_intercept,
-        )
-        meter.commit(self.schedule.commitment())
+        meter.commit(schedule.commitment)
         self.center, self.first_scale = response_center, response_scale
         self.constants = int(fit_intercept)
         grid = FeatureGrid(self.schedule.clip_bound, center, scale)
@@ -179,20 +172,19 @@ class Pursuit:
     def _pick(self, k):
         bound = PICK_TAU * self.residual_scale
         with self._steps.next() as tell:
-            sums = self.reading.scores(self.center, self.effects, bound, tell)
+            scores = self.reading.scores(self.center, self.effects, bound, tell)
         change = sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, self.adjacency)
-        picked_before = sorted(self.features)
-        others = np.empty(len(sums) - len(picked_before), dtype=np.int64)
-        for i, (start, end) in enumerate(itertools.pairwise([-1, *picked_before, len(sums)])):
-            np.abs(sums[start + 1 : end], out=others[start + 1 - i : end - i])
         picked = exponential_pick(
-            self.meter, others, sensitivity=change, rho=self.schedule.picks[k], name=f"pick {k + 1}"
+            self.meter,
+            scores,
+            sensitivity=change,
+            rho=self.schedule.picks[k],
+            name=f"pick {k + 1}",
+            excluded=self.features,
         )
-        for feature in picked_before:
-            picked += picked >= feature
-        self.features.append(int(picked))
+        self.features.append(picked)
         with self._steps.next() as tell:
-            self.reading.add(int(picked), tell)
+            self.reading.add(picked, tell)
         self.effects = np.append(self.effects, 0.0)
 
     def _gram_row(self, name):
@@ -261,8 +253,9 @@ class Pursuit:
         A large effect of a rare 0/1 feature leaves most residuals small: their median would shrink, and clip the few
         that carry the effect, long before it is learned.
         """
-        widest = np.nan_to_num(STILL_MOVING * np.max(self._moves()[positions], initial=0.0), nan=0.0)
-        self.residual_scale = max(self.residual_scale, min(float(widest), SCALE_RANGE[1] * self.first_scale))
+        widest = float(STILL_MOVING * np.max(self._moves()[positions], initial=0.0))
+        # In this order, min and max pass over NaN.
+        self.residual_scale = max(self.residual_scale, min(widest, SCALE_RANGE[1] * self.first_scale))
 
     def refine(self):
         """The joint Gram matrix, then the final gradients; the spare pick is dropped once the first has judged it."""

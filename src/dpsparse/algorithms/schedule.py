@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -77,6 +78,7 @@ class Schedule:
         if self.intercept:
             yield "pick", self.intercept
 
+    @cached_property
     def commitment(self):
         """The same releases as a commitment, with a bound on what their noise's discreteness can matter."""
         # No released vector has fewer levels than this, nor a Gram matrix more numbers.
@@ -115,7 +117,7 @@ def schedule_for(promise, n, d, sparsity, **known):
     at_zcdp = make_schedule(n, d, sparsity, rho, **known)
     factor = largest_factor(list(at_zcdp.prices()), promise.mu_per_record)
     stretched = make_schedule(n, d, sparsity, rho, factor=factor, **known)
-    return stretched if excess_fits(stretched.commitment().excess, promise.epsilon, promise.delta) else at_zcdp
+    return stretched if excess_fits(stretched.commitment.excess, promise.epsilon, promise.delta) else at_zcdp
 
 
 def make_schedule(n, d, sparsity, rho, *, factor=1.0, center_known=False, scale_known=False, fit_intercept=True):

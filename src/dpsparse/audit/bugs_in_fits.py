@@ -172,6 +172,6 @@ FITS = (
     Mutation(
         "a coordinate picked twice",
         PURSUITS,
-        {pursuit.Pursuit._pick: [("picked_before = sorted(self.features)", "picked_before = []")]},
+        {pursuit.Pursuit._pick: [("excluded=self.features", "excluded=()")]},
     ),
 )

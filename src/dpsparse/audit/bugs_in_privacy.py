@@ -153,7 +153,7 @@ ACCOUNTS = (
     Mutation(
         "other releases than those committed to",
         "accounts",
-        {meter.Meter.__dict__["_is_committed"].__func__: [("(made.kind, made.rho, made.part) ==", "() !=")]},
+        {meter.Meter._is_committed: [("(made.kind, made.rho, made.part) ==", "() !=")]},
     ),
     Mutation(
         "coarse noise on the tight account",

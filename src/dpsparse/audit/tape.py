@@ -108,8 +108,9 @@ class Tape:
             charge(meter, *releases)
             self.events.extend(releases)
 
-        def picked(scores, rate, source):
-            return self._answer("pick", scores, rate, lambda: pick(scores, rate, self._source))
+        def picked(scores, rate, source, excluded):
+            left = np.delete(np.arange(len(scores)), np.asarray(excluded, dtype=int))
+            return int(left[self._answer("pick", scores[left], rate, lambda: pick(scores[left], rate, self._source))])
 
         with contextlib.ExitStack() as stack:
             stack.enter_context(replaced(Meter, charge=charged))

@@ -171,8 +171,8 @@ class DaskReading:
         return total(self._answers(answer, question, *public))
 
     def scores(self, center, effects, bound, tell=None):
-        """The answer to `questions.pick_sums`; see `Reading.scores`."""
-        return self.ask(pick_sums, center, effects, bound)
+        """Sizes of the sums that `questions.pick_sums` asks for; see `Reading.scores`."""
+        return abs(self.ask(pick_sums, center, effects, bound))
 
     def close(self):
         """Have the workers forget what they read, and wait until they have: the next reading may need the memory."""

@@ -19,12 +19,15 @@ try:
     import torch
 
     from dpsparse.engine import cuda_kernels as kernels
+    from dpsparse.engine.cuda_levels import Public, byte_grid
     from dpsparse.engine.cuda_terms import Terms
 except ImportError:
     raise ImportError("features on a GPU need torch and triton: pip install 'dpsparse[cuda]'") from None
 
 # Beside features that are on the card a fit takes at most 2 GB: levels, and some columns for each record's terms.
 LEVEL_BYTES, BYTES_OF_A_RECORD = 1_950_000_000, 500
+# From here on a few bytes more for a row of levels do not matter.
+LONG_ROW = 1_000
 # One of the two buffers through which features are streamed.
 BUFFER_BYTES = 2**28
 _COPYING_THREADS = 8
@@ -245,7 +248,7 @@ class CudaReading(Reading):
     """A pursuit's reading of rows on a GPU: each question is a kernel of its own."""
 
     def _open(self, y):
-        self._terms = Terms(y, self._levels)
+        self._terms = Terms(y)
 
     def add(self, feature, tell=None):
         """Read one more feature."""
@@ -259,8 +262,8 @@ class CudaReading(Reading):
         return self._terms.answer(question, *public)
 
     def scores(self, center, effects, bound, tell=None):
-        """The answer to `questions.pick_sums`."""
-        return self._terms.pick_sums(center, effects, bound)
+        """Sizes of the sums that `questions.pick_sums` asks for."""
+        return _to_host(self._levels.sums(self._terms.pick_weights(center, effects, bound)).abs_())
 
 
 class CudaLevels:
@@ -277,36 +280,59 @@ class CudaLevels:
 
     def prepare(self):
         """Make the levels, and look."""
-        self.weighted_sums(torch.zeros(self._table.shape[0], dtype=torch.int32, device=self._table.device))
+        self._first_pass()
 
     def weighted_sums(self, weights):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
-        weights = torch.as_tensor(weights, device=self._table.device).to(torch.int32)
-        sums = torch.zeros(self._table.shape[1], dtype=torch.int64, device=self._table.device)
-        if self._kept is None:
-            self._first_pass(weights, sums)
-        else:
-            for (rows, columns), levels in self._kept:
-                kernels.add_sums(levels, None, weights[rows], sums[columns])
-            for (rows, columns), cells in self._table.read(self._pieces[self._fit :]):
-                kernels.add_sums(cells, self._public.of(columns), weights[rows], sums[columns])
-        return _to_host(sums)
+        return _to_host(self.sums(torch.as_tensor(weights, device=self._table.device).to(torch.int32)))
 
-    def _first_pass(self, weights, sums):
-        kept, found = [], self._table.found
-        for (rows, columns), cells in self._table.read(self._pieces):
+    def sums(self, weights):
+        """The same on the card, where the weights are."""
+        if self._kept is None:
+            return self._first_pass(weights)
+        sums = self._zeros(torch.int64, 1)
+        for (rows, columns), levels in self._kept:
+            kernels.add_sums(levels, None, weights[rows], sums[columns])
+        for (rows, columns), cells in self._table.read(self._pieces[self._fit :]):
+            kernels.add_sums(cells, self._public.of(columns), weights[rows], sums[columns])
+        return sums[: self._table.shape[1]]
+
+    def _first_pass(self, weights=None):
+        """Make the levels, look, and give the sums, where there are weights."""
+        kept, pieces, sums = [], self._pieces, self._zeros(torch.int64, 1)
+        if weights is None and self._table.looked:
+            pieces = pieces[: self._fit]
+        weights_or_zeros = self._zeros(torch.int32, 0) if weights is None else weights
+        for (rows, columns), cells in self._table.read(pieces):
             public = self._public.of(columns)
             if len(kept) < self._fit:
-                levels = torch.empty_like(cells, dtype=torch.int8)
-                kernels.write_levels(cells, public, levels, found)
-                kernels.add_sums(levels, None, weights[rows], sums[columns])
+                levels = _room_for_levels(cells)
+                kernels.write_levels(cells, public, levels, self._table.found)
+                if weights is not None:
+                    kernels.add_sums(levels, None, weights[rows], sums[columns])
                 kept.append(((rows, columns), levels))
             else:
-                look = None if self._table.looked else found
-                kernels.add_sums(cells, public, weights[rows], sums[columns], look)
+                look = None if self._table.looked else self._table.found
+                kernels.add_sums(cells, public, weights_or_zeros[rows], sums[columns], look)
         self._table.looked = True
         self._table.require_finite()
         self._kept = kept
+        return sums[: self._table.shape[1]]
+
+    def _zeros(self, dtype, axis):
+        return torch.zeros(_in_sixteens(self._table.shape[axis]), dtype=dtype, device=self._table.device)
+
+
+def _in_sixteens(count):
+    return -(-count // 16) * 16
+
+
+def _room_for_levels(cells):
+    """Bytes in the order of the cells; long rows start at multiples of 16, so that they can be read 16 at a time."""
+    n, d = cells.shape
+    if cells.stride(1) == 1 and d >= LONG_ROW:
+        return torch.empty((n, _in_sixteens(d)), dtype=torch.int8, device=cells.device)
+    return torch.empty_like(cells, dtype=torch.int8)
 
 
 def _to_host(sums):
@@ -320,8 +346,8 @@ def _to_host(sums):
 def _on_card(grid, table):
     numbers = [np.atleast_1d(each) for each in grid.center_and_rate(table.dtype)]
     if len(numbers[0]) != len(numbers[1]):
-        numbers = [np.ascontiguousarray(np.broadcast_to(each, table.shape[1])) for each in numbers]
+        numbers = [np.array(np.broadcast_to(each, table.shape[1])) for each in numbers]
     ordinary = all(np.isfinite(each).all() for each in numbers) and (numbers[1] != 0).all()
     center, rate = (torch.from_numpy(each).to(table.device) for each in numbers)
-    small = ordinary and ((128 + abs(numbers[0])) * abs(numbers[1]) < 2**21).all()
-    return kernels.Public(center if numbers[0].any() else None, rate, not ordinary, bool(small))
+    of_bytes = byte_grid(center, rate) if table.stored == torch.int8 and ordinary else None
+    return Public(center if numbers[0].any() else None, rate, not ordinary, of_bytes)

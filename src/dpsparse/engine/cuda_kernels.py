@@ -1,12 +1,7 @@
 """Triton kernels of the fixed-point pass: features to levels, levels times weights, exact sums.
 
-A feature's level is that of `FeatureGrid.levels` bit for bit: subtract, multiply, clip, each rounded by itself (no
-multiplication is fused with an addition), then round half to even. The last is done by adding 1.5 * 2^23 (float64:
-1.5 * 2^52): the sum's unit is 1, so the adder rounds, and its low bits hold the level.
-
-Rows of a tile that a thread holds are added up there at once (IN_THREAD of them), so accumulators are few. One takes
-at most 128 terms of at most 127 * 2^16 in int32 before it is spilled to int64. Integers add in any order, so tiles,
-programs and cards cannot change a bit of a sum.
+Rows of a tile that a thread holds (IN_THREAD of them) are added up there in int32, which holds 128 terms of at most
+127 * 2^16, and then in int64. Integers add in any order, so tiles, programs and cards cannot change a bit of a sum.
 """
 
 import math
@@ -16,7 +11,8 @@ import torch
 import triton
 import triton.language as tl
 
-_TERMS_IN_32_BITS = 128
+from dpsparse.engine.cuda_launch import launch
+from dpsparse.engine.cuda_levels import Public, byte_levels, level_bits
 
 
 class Shape(NamedTuple):
@@ -31,16 +27,16 @@ class Shape(NamedTuple):
 
 # Found by measurement on an H200, for X by rows (False) or by columns (True) and the bytes of a cell.
 SUMS = {
-    (False, 1): Shape(16, 1024, 128, 2, 3),
+    (False, 1): Shape(16, 1024, 256, 2, 3),
     (False, 2): Shape(16, 512, 64, 2, 2),
     (False, 4): Shape(8, 512, 256, 4, 3),
     (False, 8): Shape(16, 128, 128, 2, 3),
-    (True, 1): Shape(1024, 16, 256, 2, 2),
+    (True, 1): Shape(1024, 16, 256, 2, 3),
     (True, 2): Shape(1024, 8, 256, 4, 3),
-    (True, 4): Shape(512, 8, 512, 4, 3),
+    (True, 4): Shape(1024, 8, 128, 4, 4),
     (True, 8): Shape(512, 4, 512, 8, 4),
 }
-LEVEL_SUMS = {(False, 1): Shape(16, 1024, 128, 2, 3), (True, 1): Shape(1024, 16, 256, 2, 2)}
+LEVEL_SUMS = {(False, 1): Shape(16, 1024, 64, 2, 4), (True, 1): Shape(1024, 16, 64, 2, 3)}
 LEVELS = {
     (False, 1): Shape(4, 2048, 64, 4, 1),
     (False, 2): Shape(8, 1024, 64, 4, 2),
@@ -63,45 +59,19 @@ _BYTES_TO_FLOATS = tl.constexpr("""
 """)
 
 
-# Cut bits of 1.5 * 2^23 + level to levels -127..127, less the offset that makes them 0..254: one instruction of sm_90.
-_CUT = tl.constexpr("{ .reg .s32 t; add.s32 t, $1, -1262485377; min.relu.s32 $0, t, 254; }")
-
-
-@triton.jit
-def _scaled(x, center, rate, CENTERED: tl.constexpr, TOTAL: tl.constexpr):
-    if CENTERED:
-        x = x - center
-    scaled = x * rate
-    if TOTAL:
-        scaled = tl.where(scaled == scaled, scaled, 0.0)
-    return tl.minimum(tl.maximum(scaled, -127.0), 127.0)
-
-
-@triton.jit
-def _level_bits(x, center, rate, CENTERED: tl.constexpr, TOTAL: tl.constexpr):
-    """The level plus a constant, `_OFFSET` in float32 and 0 in float64, modulo 2^32."""
-    scaled = _scaled(x, center, rate, CENTERED, TOTAL)
-    if x.dtype == tl.float64:
-        bits = (scaled + 6755399441055744.0).to(tl.int64, bitcast=True).to(tl.int32)
-    else:
-        bits = (scaled + 12582912.0).to(tl.int32, bitcast=True)
-    return bits
-
-
-@triton.jit
-def _few_level_bits(x, center, rate, CENTERED: tl.constexpr):
-    """The level plus 127, where |scaled| stays below 2^21: then the cut may follow the rounding."""
-    if CENTERED:
-        x = x - center
-    return tl.inline_asm_elementwise(
-        _CUT, "=r,r", [(x * rate + 12582912.0).to(tl.int32, bitcast=True)], tl.int32, is_pure=True, pack=1
-    )
+# Bytes as whole numbers, two by each of two units: the one that permutes bytes has enough to do.
+_BYTES_TO_INTEGERS = tl.constexpr("""
+  prmt.b32 $0, $4, 0, 0x8880;
+  prmt.b32 $1, $4, 0, 0x9991;
+  dp4a.s32.s32 $2, $4, 0x00010000, 0;
+  dp4a.s32.s32 $3, $4, 0x01000000, 0;
+""")
 
 
 @triton.jit
 def _public(numbers, columns, d, VECTOR: tl.constexpr):
     if VECTOR:
-        return tl.load(numbers + columns, mask=columns < d, other=1.0)[None, :]
+        return tl.load(numbers + columns, mask=columns < d, other=1)[None, :]
     else:
         return tl.load(numbers)
 
@@ -110,7 +80,9 @@ def _public(numbers, columns, d, VECTOR: tl.constexpr):
 def _tile(X, rows, columns, inside, row_stride, column_stride, IN: tl.constexpr, PTX: tl.constexpr):
     where = rows.to(tl.int64)[:, None] * row_stride + columns.to(tl.int64)[None, :] * column_stride
     x = tl.load(X + where, mask=inside, other=0)
-    if PTX and x.dtype == tl.int8 and tl.float32 == IN:
+    if PTX and x.dtype == tl.int8 and tl.int32 == IN:
+        return tl.inline_asm_elementwise(_BYTES_TO_INTEGERS, "=r,=r,=r,=r,r", [x], tl.int32, is_pure=True, pack=4)
+    elif PTX and x.dtype == tl.int8 and tl.float32 == IN:
         raised = tl.inline_asm_elementwise(_BYTES_TO_FLOATS, "=r,=r,=r,=r,r", [x], tl.float32, is_pure=True, pack=4)
         return raised - 8388736.0
     else:
@@ -127,39 +99,38 @@ def _size_bits(x):
 
 
 @triton.jit
-def _add_tile(
-    block, weight_sum, largest, x, weight, center, rate,
-    IN_THREAD: tl.constexpr, CENTERED: tl.constexpr, TOTAL: tl.constexpr, LOOK: tl.constexpr, CUT: tl.constexpr,
+def _tile_sums(
+    x, weight, center, rate, shift,
+    IN_THREAD: tl.constexpr, CENTERED: tl.constexpr, TOTAL: tl.constexpr, RELU: tl.constexpr,
 ):  # fmt: skip
-    """Add a tile's terms: of levels as they are in int8, otherwise of level bits, which the sum of weights mends."""
-    groups: tl.constexpr = [block.shape[0], IN_THREAD, block.shape[1]]
+    """A tile's sums: of levels as they are in int8, otherwise of level bits, which the sum of weights mends."""
+    groups: tl.constexpr = [x.shape[0] // IN_THREAD, IN_THREAD, x.shape[1]]
     if x.dtype == tl.int8:
         bits = x.to(tl.int32)
+    elif x.dtype == tl.int32:
+        bits = byte_levels(x, center, rate, shift, RELU)
     else:
-        if CUT:  # noqa: SIM108 (Triton compiles the one branch only)
-            bits = _few_level_bits(x, center, rate, CENTERED)
-        else:
-            bits = _level_bits(x, center, rate, CENTERED, TOTAL)
-        weight_sum += tl.sum(tl.reshape(weight, groups[:2]), axis=1)
-        if LOOK:
-            largest = tl.maximum(largest, tl.max(tl.reshape(_size_bits(x), groups), axis=1))
-    return block + tl.sum(tl.reshape(weight[:, None] * bits, groups), axis=1), weight_sum, largest
+        bits = level_bits(x, center, rate, CENTERED, TOTAL)
+    sums = tl.sum(tl.reshape(weight[:, None] * bits, groups), axis=1)
+    if x.dtype != tl.int8 and x.dtype != tl.float64:
+        offset: tl.constexpr = 127 if x.dtype == tl.int32 else 0x4B400000
+        sums -= (tl.sum(tl.reshape(weight, groups[:2]), axis=1) * offset)[:, None]
+    return sums.to(tl.int64)
 
 
 @triton.jit
-def _spilled(block, weight_sum, IN: tl.constexpr, CUT: tl.constexpr):
-    if tl.float32 == IN:
-        block -= (weight_sum * (127 if CUT else 0x4B400000))[:, None]
-    return block.to(tl.int64)
+def _larger(largest, x, IN_THREAD: tl.constexpr):
+    groups: tl.constexpr = [x.shape[0] // IN_THREAD, IN_THREAD, x.shape[1]]
+    return tl.maximum(largest, tl.max(tl.reshape(_size_bits(x), groups), axis=1))
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["shift"])
 def _sums_kernel(
-    X, center, rate, weights, sums, not_finite, n_units, d_units, row_units, column_units,
+    X, center, rate, weights, sums, not_finite, shift, n_units, d_units, row_units, column_units,
     N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
-    ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, SPILL: tl.constexpr, STAGES: tl.constexpr,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, STAGES: tl.constexpr,
     IN: tl.constexpr, PTX: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
-    IN_THREAD: tl.constexpr, LOOK: tl.constexpr, CUT: tl.constexpr,
+    IN_THREAD: tl.constexpr, LOOK: tl.constexpr, RELU: tl.constexpr,
 ):  # fmt: skip
     n, d = n_units * N_UNIT, d_units * D_UNIT
     row_stride, column_stride = row_units * ROW_UNIT, column_units * COLUMN_UNIT
@@ -178,24 +149,19 @@ def _sums_kernel(
     groups: tl.constexpr = ROWS // IN_THREAD
     bits: tl.constexpr = tl.int64 if tl.float64 == IN else tl.int32
     total, largest = tl.zeros([groups, COLUMNS], tl.int64), tl.zeros([groups, COLUMNS], bits)
-    for start in range(first, whole, ROWS * SPILL):
-        block, weight_sum = tl.zeros([groups, COLUMNS], tl.int32), tl.zeros([groups], tl.int32)
-        for row in tl.range(start, tl.minimum(whole, start + ROWS * SPILL), ROWS, num_stages=STAGES):
-            weight = tl.load(weights + row + rows)
-            x = _tile(X, row + rows, columns, inside, row_stride, column_stride, IN, PTX)
-            block, weight_sum, largest = _add_tile(
-                block, weight_sum, largest, x, weight, its_center, its_rate, IN_THREAD, CENTERED, TOTAL, LOOK, CUT
-            )
-        total += _spilled(block, weight_sum, IN, CUT)
+    for row in tl.range(first, whole, ROWS, num_stages=STAGES):
+        weight = tl.load(weights + row + rows)
+        x = _tile(X, row + rows, columns, inside, row_stride, column_stride, IN, PTX)
+        total += _tile_sums(x, weight, its_center, its_rate, shift, IN_THREAD, CENTERED, TOTAL, RELU)
+        if LOOK:
+            largest = _larger(largest, x, IN_THREAD)
     if whole < end:
         weight = tl.load(weights + whole + rows, mask=whole + rows < n, other=0)
         here = inside & (whole + rows < n)[:, None]
         x = _tile(X, whole + rows, columns, here, row_stride, column_stride, IN, PTX)
-        block, weight_sum = tl.zeros([groups, COLUMNS], tl.int32), tl.zeros([groups], tl.int32)
-        block, weight_sum, largest = _add_tile(
-            block, weight_sum, largest, x, weight, its_center, its_rate, IN_THREAD, CENTERED, TOTAL, LOOK, CUT
-        )
-        total += _spilled(block, weight_sum, IN, CUT)
+        total += _tile_sums(x, weight, its_center, its_rate, shift, IN_THREAD, CENTERED, TOTAL, RELU)
+        if LOOK:
+            largest = _larger(largest, x, IN_THREAD)
     tl.atomic_add(sums + columns, tl.sum(total, axis=0), mask=columns < d)
     if LOOK:
         infinite: tl.constexpr = 0x7FF0000000000000 if tl.float64 == IN else 0x7F800000
@@ -205,7 +171,7 @@ def _sums_kernel(
 
 @triton.jit
 def _levels_kernel(
-    X, center, rate, levels, not_finite, n_units, d_units, row_units, column_units,
+    X, center, rate, levels, not_finite, stride, n_units, d_units, row_units, column_units,
     N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, STAGES: tl.constexpr,
     IN: tl.constexpr, PTX: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
@@ -225,30 +191,10 @@ def _levels_kernel(
         x = _tile(X, row + rows, columns, inside, row_stride, column_stride, IN, PTX)
         largest = tl.maximum(largest, tl.abs(x), propagate_nan=tl.PropagateNan.ALL)
         down, across = (row + rows).to(tl.int64)[:, None], columns.to(tl.int64)[None, :]
-        where = down * d + across if BY_ROWS else down + across * n
-        tl.store(levels + where, _level_bits(x, its_center, its_rate, CENTERED, TOTAL).to(tl.int8), mask=inside)
+        where = down * stride + across if BY_ROWS else down + across * stride
+        tl.store(levels + where, level_bits(x, its_center, its_rate, CENTERED, TOTAL).to(tl.int8), mask=inside)
     found = (largest < float("inf")).to(tl.int32) ^ 1
     tl.atomic_or(not_finite, tl.max(tl.max(found, axis=0), axis=0))
-
-
-class Public(NamedTuple):
-    """A grid's public numbers on the card, one for all features or one each.
-
-    No centre stands for 0, which a subtraction would not change. `total`: finite features may give NaN. `small`: a byte
-    on the grid stays below 2^21 before it is cut.
-    """
-
-    center: torch.Tensor | None
-    rate: torch.Tensor
-    total: bool
-    small: bool = False
-
-    def of(self, columns):
-        """Those of some features."""
-        if len(self.rate) == 1:
-            return self
-        center = None if self.center is None else self.center[columns]
-        return self._replace(center=center, rate=self.rate[columns])
 
 
 def add_sums(X, public, weights, sums, not_finite=None):
@@ -257,23 +203,30 @@ def add_sums(X, public, weights, sums, not_finite=None):
     Sets `not_finite`, where given, to 1 if a feature is.
     """
     shape = _shape(LEVEL_SUMS if public is None else SUMS, X)
+    arithmetic, shift = tl.int8 if public is None else _arithmetic(X), 0
+    if X.dtype == torch.int8 and public is not None and public.of_bytes is not None:
+        offset, factor, shift, odd = public.of_bytes
+        if len(odd):
+            its_sums = sums[odd]
+            add_sums(X[:, odd], public.of(odd), weights, its_sums)
+            sums[odd] = its_sums
+        arithmetic, public = tl.int32, Public(offset, factor, False)
     # By rows a thread holds all of its columns' rows in a tile, by columns those of a 16-byte load.
-    cut = X.dtype == torch.int8 and public is not None and public.small and _has_cut(X)
     in_thread = shape.rows if X.stride(1) <= X.stride(0) else min(shape.rows, 16 // X.element_size())
     _launch(
-        _sums_kernel, X, public, (weights, sums, sums if not_finite is None else not_finite), shape,
-        SPILL=max(1, min(shape.tiles, _TERMS_IN_32_BITS // in_thread)),
-        IN=tl.int8 if public is None else _arithmetic(X), IN_THREAD=in_thread, LOOK=not_finite is not None, CUT=cut,
+        _sums_kernel, X, public, (weights, sums, sums if not_finite is None else not_finite, shift), shape,
+        IN=arithmetic, IN_THREAD=in_thread, LOOK=not_finite is not None, RELU=arithmetic == tl.int32 and _has_relu(X),
     )  # fmt: skip
 
 
 def write_levels(X, public, levels, not_finite):
-    """Write the levels of X in its memory order, and set `not_finite` to 1 if a feature is."""
-    arguments, by_rows = (levels, not_finite), levels.stride(1) == 1
+    """Write the levels of X, and set `not_finite` to 1 if a feature is."""
+    by_rows = levels.stride(1) == 1
+    arguments = (levels, not_finite, levels.stride(0 if by_rows else 1))
     _launch(_levels_kernel, X, public, arguments, _shape(LEVELS, X), IN=_arithmetic(X), BY_ROWS=by_rows)
 
 
-def _has_cut(X):
+def _has_relu(X):
     return X.is_cuda and torch.version.hip is None and torch.cuda.get_device_capability(X.device) >= (9, 0)
 
 
@@ -296,14 +249,13 @@ def _launch(kernel, X, public, arguments, shape, **options):
     by_rows = column <= row
     n_unit, d_unit = (1, math.gcd(d, 16)) if by_rows else (math.gcd(n, 16), 1)
     row_unit, column_unit = (math.gcd(row, 16), 1) if by_rows else (1, math.gcd(column, 16))
-    center, rate, total, _ = (None, X, False, False) if public is None else public
+    center, rate, total, _ = (None, X, False, None) if public is None else public
     programs = triton.cdiv(d, shape.columns) * triton.cdiv(n, shape.rows * shape.tiles)
-    with torch.cuda.device_of(X):
-        kernel[(programs,)](
-            X, rate if center is None else center, rate, *arguments,
-            n // n_unit, d // d_unit, row // row_unit, column // column_unit,
-            N_UNIT=n_unit, D_UNIT=d_unit, ROW_UNIT=row_unit, COLUMN_UNIT=column_unit,
-            ROWS=shape.rows, COLUMNS=shape.columns, TILES=shape.tiles, STAGES=shape.stages, num_warps=shape.warps,
-            PTX=X.is_cuda and torch.version.hip is None, CENTERED=center is not None,
-            VECTOR=public is not None and len(rate) > 1, TOTAL=total, enable_fp_fusion=False, **options,
-        )  # fmt: skip
+    launch(
+        kernel, programs, X, rate if center is None else center, rate, *arguments,
+        n // n_unit, d // d_unit, row // row_unit, column // column_unit,
+        N_UNIT=n_unit, D_UNIT=d_unit, ROW_UNIT=row_unit, COLUMN_UNIT=column_unit,
+        ROWS=shape.rows, COLUMNS=shape.columns, TILES=shape.tiles, STAGES=shape.stages, num_warps=shape.warps,
+        PTX=X.is_cuda and torch.version.hip is None, CENTERED=center is not None,
+        VECTOR=public is not None and len(rate) > 1, TOTAL=total, **options,
+    )  # fmt: skip

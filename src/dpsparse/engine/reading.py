@@ -107,6 +107,9 @@ class Reading:
         return in_threads(lambda block: question(self._records.take(block), *public), blocks)
 
     def scores(self, center, effects, bound, tell=None):
-        """The answer to `questions.pick_sums`: weights of records, then a pass over levels in their own order."""
+        """Sizes of the sums that `questions.pick_sums` asks for.
+
+        Weights of records first, then a pass over levels in their own order.
+        """
         weights = np.concatenate(list(self._answers(pick_weights, center, effects, bound)))
-        return self._levels.weighted_sums(weights, tell)
+        return abs(self._levels.weighted_sums(weights, tell))

@@ -72,18 +72,19 @@ def finite_or_none(value):
 def effects_of(estimator, names):
     """The effects of a fitted private estimator, in order of picking, by the names of its features."""
     unknown = np.full(len(names), np.nan)
-    estimates, errors = getattr(estimator, "_effects", unknown), getattr(estimator, "coef_se_", unknown)
+    estimates = getattr(estimator, "_effects", unknown[: len(estimator.support_)])
+    errors = getattr(estimator, "coef_se_", unknown)
     clear, off_centre = getattr(estimator, "clear_", unknown == 0), getattr(estimator, "_off_centre", ())
     return tuple(
         Effect(
             feature=names[j],
             coef=float(estimator.coef_[j]),
-            estimate=finite_or_none(estimates[j]),
+            estimate=finite_or_none(estimate),
             standard_error=finite_or_none(errors[j]),
             clear=bool(clear[j]),
             centred=j not in off_centre,
         )
-        for j in estimator.support_.tolist()
+        for j, estimate in zip(estimator.support_.tolist(), estimates, strict=True)
     )
 
 

@@ -2,6 +2,7 @@
 
 import textwrap
 import warnings
+from functools import cache
 
 import numpy as np
 from scipy import stats
@@ -153,7 +154,8 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         n, d = self._public_shape(X, y)
         sparsity = self._picks(d)
         meter = self._open_meter(n)
-        with self._reserved(meter, lambda promise: self._commitment(promise, n, d)):
+        schedule = cache(lambda promise: self._schedule(promise, n, d))
+        with self._reserved(meter, lambda promise: schedule(promise).commitment):
             X, y = self._validated(X, y, (n, d))
             columns = getattr(self, "feature_names_in_", range(d))
             center, scale = public_units(self.feature_center, self.feature_scale, columns)
@@ -163,6 +165,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             pursuit = Pursuit(
                 rows_of(X, y),
                 meter,
+                schedule(meter.promise),
                 sparsity=sparsity,
                 center=center,
                 scale=scale,
@@ -185,14 +188,14 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
     def _picks(self, d):
         return int(min(getattr(self, self._asked), d))
 
-    def _commitment(self, promise, n, d):
-        """What a fit on n records of d features will release under a promise."""
+    def _schedule(self, promise, n, d):
+        """What a fit on n records of d features will release under a promise, and for how much."""
         known = {
             "center_known": self.response_center is not None,
             "scale_known": self.response_scale is not None,
             "fit_intercept": bool(self.fit_intercept),
         }
-        return schedule_for(promise, n, d, self._picks(d), **known).commitment()
+        return schedule_for(promise, n, d, self._picks(d), **known)
 
     @np.errstate(all="ignore")
     def _publish(self, found, dtype, center, scale, auto):
@@ -202,14 +205,13 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         height = stats.norm.isf(0.025 / d)
         clear = (np.abs(found.effects) > height * found.standard_errors) & found.centred & found.scale_known
         kept = clear if auto else np.ones_like(clear)
-        coef, effects, errors = np.zeros(d, dtype), np.full(d, np.nan), np.full(d, np.nan)
+        coef, errors = np.zeros(d, dtype), np.full(d, np.nan)
         chosen, shrunk = found.support[kept], (found.shrunk_effects / scale)[kept]
         coef[chosen] = as_dtype(shrunk, dtype)
-        effects[chosen] = (found.effects / scale)[kept]
         errors[chosen] = (found.standard_errors / scale)[kept]
         self.coef_ = coef
         self.coef_se_ = errors
-        self._effects = effects
+        self._effects = (found.effects / scale)[kept]
         self._off_centre = set(found.support[~found.centred].tolist())
         self._scale_known = found.scale_known
         self.clear_ = np.zeros(d, dtype=bool)
@@ -237,7 +239,9 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         if not 0 < level < 1:
             raise ValueError(f"level={level!r} must lie strictly between 0 and 1; 0.9 is common")
         reach = stats.norm.ppf((1 + level) / 2) * self.coef_se_
-        return np.column_stack([self._effects - reach, self._effects + reach])
+        effects = np.full_like(reach, np.nan)
+        effects[self.support_] = self._effects
+        return np.column_stack([effects - reach, effects + reach])
 
     def summary(self):
         """The promise and the effects as text."""

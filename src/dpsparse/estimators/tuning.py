@@ -178,7 +178,7 @@ def _plan(promise, models, n, d):
     share = replace(promise, delta=promise.delta / count)
     for spent in ({"rho": math.inf, "mu": mu / math.sqrt(count)}, {"rho": rho / count * (1 - 1e-9)}):
         share = replace(share, epsilon=share.epsilon_spent(**spent))
-        fits = [model._commitment(share, n - n_held_out, d) for model in models]
+        fits = [model._schedule(share, n - n_held_out, d).commitment for model in models]
         training = tuple(price for fit in fits for price in in_part(fit, TRAINING))
         commitment = Commitment((*training, *picks), math.fsum(fit.excess for fit in fits))
         if commitment.is_within(promise):

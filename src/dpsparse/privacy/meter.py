@@ -61,7 +61,7 @@ class Meter:
     def charge(self, *releases: Release) -> None:
         """Pay for releases about to be made, all or none."""
         after = (*self._releases, *releases)
-        if not (self._is_committed(after, self.commitment) if self.commitment else self._is_within(after)):
+        if not (self._is_committed(releases, self.commitment) if self.commitment else self._is_within(after)):
             raise BudgetExceeded(
                 f"'{releases[0].name}' needs rho {total(releases, 'rho'):.4g} beside the "
                 f"{total(self._releases, 'rho'):.4g} spent, more than the promise's "
@@ -71,16 +71,17 @@ class Meter:
             self._reservation.charge()
         self._releases = after
 
-    @staticmethod
-    def _is_committed(releases: tuple[Release, ...], commitment: Commitment) -> bool:
+    def _is_committed(self, releases: tuple[Release, ...], commitment: Commitment) -> bool:
+        """Whether these are the next of the commitment's; those before were found to be its first."""
+        planned = commitment.prices[len(self._releases) :]
         return (
-            len(releases) <= len(commitment.prices)
+            len(releases) <= len(planned)
             and all(
                 (made.kind, made.rho, made.part) == (price.kind, price.rho, price.part)
                 and made.pure_epsilon <= price.pure_epsilon
-                for made, price in zip(releases, commitment.prices, strict=False)
+                for made, price in zip(releases, planned, strict=False)
             )
-            and excess_of(releases) <= commitment.excess
+            and excess_of((*self._releases, *releases)) <= commitment.excess
         )
 
     def _is_within(self, releases: tuple[Release, ...]) -> bool:

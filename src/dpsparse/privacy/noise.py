@@ -131,9 +131,9 @@ class SeededSource:
 
 
 def _add_saturating(values: Integers, noise: npt.NDArray[np.float64]) -> Integers:
-    bounded = np.clip(noise, -float(_LARGEST // 2), float(_LARGEST // 2)).astype(np.int64)
-    noisy = np.clip(np.asarray(values, dtype=np.int64), -_LARGEST, _LARGEST) + bounded
-    return np.asarray(np.clip(noisy, -_LARGEST, _LARGEST))
+    bounded = np.minimum(np.maximum(noise, -_LARGEST // 2), _LARGEST // 2).astype(np.int64)
+    noisy = np.minimum(np.maximum(np.asarray(values, dtype=np.int64), -_LARGEST), _LARGEST) + bounded
+    return np.asarray(np.minimum(np.maximum(noisy, -_LARGEST), _LARGEST))
 
 
 class ZeroSource:

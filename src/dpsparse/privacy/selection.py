@@ -2,7 +2,9 @@
 
 import decimal
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +15,7 @@ from dpsparse.privacy.noise import Integers, NoiseSource
 from dpsparse.privacy.record import Release
 
 # Scores weighed at a time: few enough for a cache.
-_BLOCK = 2**14
+_BLOCK = 2**13
 
 
 @dataclass(frozen=True)
@@ -117,12 +119,15 @@ def peel(
     return Peeled(np.asarray(support, dtype=np.int64), values)
 
 
-def exponential_pick(meter: Meter, scores: Integers, *, sensitivity: int, rho: float, name: str) -> int:
+def exponential_pick(
+    meter: Meter, scores: Integers, *, sensitivity: int, rho: float, name: str, excluded: Sequence[int] = ()
+) -> int:
     """Pick an index with probability proportional to exp(epsilon0 score / (2 sensitivity)), exactly.
 
     epsilon0 = sqrt(8 rho). Proof. Between neighbours every score moves by at most the sensitivity, so the
     log-probability of each index moves within a window of width epsilon0: the pick is epsilon0-bounded-range,
-    hence epsilon0^2/8-zCDP (Cesar and Rogers 2021, Lemma 3.4) and epsilon0-DP.
+    hence epsilon0^2/8-zCDP (Cesar and Rogers 2021, Lemma 3.4) and epsilon0-DP. Which indices are excluded is public,
+    so this is a pick among the others.
 
     Parameters
     ----------
@@ -136,6 +141,8 @@ def exponential_pick(meter: Meter, scores: Integers, *, sensitivity: int, rho: f
         What the pick may cost.
     name : str
         What the record calls it.
+    excluded : sequence of int
+        Indices that are not candidates, from public numbers and earlier releases alone.
 
     Returns
     -------
@@ -145,11 +152,13 @@ def exponential_pick(meter: Meter, scores: Integers, *, sensitivity: int, rho: f
     epsilon0 = math.sqrt(8 * rho) * (1 - 1e-15)
     rate = math.nextafter(epsilon0 / (2 * sensitivity), 0.0)
     meter.charge(Release(name, "pick", "exponential-mechanism pick", sensitivity, 1 / rate, rho, epsilon0))
-    return pick_index(scores, rate, meter.source)
+    return pick_index(scores, rate, meter.source, excluded)
 
 
-def pick_index(scores: Integers, rate: float, source: NoiseSource) -> int:
+def pick_index(scores: Integers, rate: float, source: NoiseSource, excluded: Sequence[int] = ()) -> int:
     """Draw j with probability exp(rate s_j) / sum_k exp(rate s_k), exactly, with one random number.
+
+    Neither j nor k is an excluded index.
 
     The inverse of the cumulative distribution at a uniform u. In floating point first: a weight
     exp(-rate (max - s)) carries a relative error of at most 1502 units of 2^-53 (its argument, at most 745
@@ -169,23 +178,44 @@ def pick_index(scores: Integers, rate: float, source: NoiseSource) -> int:
     1
     """
     scores = np.asarray(scores, dtype=np.int64)
+    blocks = _blocks(len(scores), excluded)
+    most = _most(scores, blocks)
+    largest = int(most.max())
     if source.noiseless:
-        return int(np.argmax(scores))
-    largest = int(scores.max())
-    least = largest - int(min(45.0 / rate + 1, 2.0**62))
-    blocks = [scores[start : start + _BLOCK] for start in range(0, len(scores), _BLOCK)]
-    sums = [float(_weights(block, largest, rate).sum()) if block.max() >= least else 0.0 for block in blocks]
+        highest = blocks[int(np.argmax(most))]
+        return int(highest.start + np.argmax(scores[highest]))
+    sums = np.zeros(len(blocks))
+    for k in np.flatnonzero(most >= largest - int(min(45.0 / rate + 1, 2.0**62))):
+        sums[k] = _weights(scores[blocks[k]], largest, rate).sum()
     ends = np.cumsum(sums)
     total = float(ends[-1])
     slack = total * (len(scores) * (1 + 2.0**-10) + 2048) * 2.0**-52
     drawn = source.bits(64)
     low, high = total * drawn * 2.0**-64 - slack, total * (drawn + 1) * 2.0**-64 + slack
     where = int(np.searchsorted(ends, low, side="right"))
-    edges = ends[where] - sums[where] + np.cumsum(_weights(blocks[where], largest, rate))
+    edges = ends[where] - sums[where] + np.cumsum(_weights(scores[blocks[where]], largest, rate))
     first, last = (int(np.searchsorted(edges, *end)) for end in ((low, "right"), (high, "left")))
     if first == last < len(edges) and high < ends[where]:
-        return where * _BLOCK + first
-    return _pick_in_decimals(largest - scores, rate, source, drawn)
+        return int(blocks[where].start + first)
+    candidates = np.delete(np.arange(len(scores)), np.asarray(excluded, dtype=np.int64))
+    return int(candidates[_pick_in_decimals(largest - scores[candidates], rate, source, drawn)])
+
+
+def _blocks(count: int, excluded: Sequence[int]) -> list[slice]:
+    """Where the candidates lie, in blocks."""
+    return [
+        slice(start, min(start + _BLOCK, end))
+        for before, end in pairwise([-1, *sorted(excluded), count])
+        for start in range(before + 1, end, _BLOCK)
+    ]
+
+
+def _most(scores: Integers, blocks: list[slice]) -> Integers:
+    """The largest score of each block."""
+    ends = np.array([(block.start, block.stop) for block in blocks]).ravel()
+    # Every second range lies between blocks; the last one may be empty.
+    most: Integers = np.maximum.reduceat(scores, ends[:-1] if ends[-1] == len(scores) else ends)[::2]
+    return most
 
 
 def _weights(scores: Integers, largest: int, rate: float) -> npt.NDArray[np.float64]:
