@@ -194,10 +194,13 @@ def test_compiled_residuals_have_the_bits_of_one_operation_after_another(X, cent
     for j, effect in zip(columns, effects, strict=True):
         by_hand = by_hand - np.clip((X[:, j].astype(np.float64) - center) / scale, -2.5, 2.5) * effect
     public = (np.full(2, center), np.full(2, scale), effects, 2.5)
+    wide = np.zeros((3 * len(X), 2 * X.shape[1]), dtype=dtype)
+    wide[::3, ::2] = X
     for module in (loops, plain):
-        residuals = y.copy()
-        module.subtract_columns(*kernels.in_line(X), columns, *public, residuals)
-        np.testing.assert_array_equal(residuals, by_hand)
+        for stored in (X, np.asfortranarray(X), wide[::3, ::2], X[::-1].copy()[::-1]):
+            residuals = y.copy()
+            module.subtract_columns(*kernels.in_steps(stored), columns, *public, residuals)
+            np.testing.assert_array_equal(residuals, by_hand)
 
 
 def test_a_loop_that_does_not_compile_is_replaced_by_numpy(monkeypatch):

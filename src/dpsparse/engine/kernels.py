@@ -53,3 +53,15 @@ def in_line(table):
     step = across // size if len(table) > 1 else table.shape[1]
     length = (len(table) - 1) * step + table.shape[1]
     return as_strided(table, (length,), (size,), writeable=table.flags.writeable), step
+
+
+def in_steps(table):
+    """A table as the line of memory it lies on, the step from row to row and that from column to column.
+
+    A copy where steps are no whole cells, or go back.
+    """
+    if not table.flags.aligned or any(stride < 0 or stride % table.itemsize for stride in table.strides):
+        table = np.ascontiguousarray(table)
+    steps = [stride // table.itemsize for stride in table.strides]
+    length = 1 + sum((count - 1) * step for count, step in zip(table.shape, steps, strict=True))
+    return as_strided(table, (length,), (table.itemsize,), writeable=False), *steps

@@ -270,14 +270,14 @@ def add_columns(line, step, weights, center, rate, sums):
 
 
 @_kernel
-def subtract_columns(line, step, columns, center, scale, effects, bound, residuals):
+def subtract_columns(line, row_step, column_step, columns, center, scale, effects, bound, residuals):
     """Subtract from each residual some cells of its row, in public units and clipped, times their effects, in order."""
     for start in range(0, len(residuals), ROWS_TAKEN):
         stop = min(len(residuals), start + ROWS_TAKEN)
         for k in range(len(columns)):
-            at, c, s, effect = columns[k], center[k], scale[k], effects[k]
+            at, c, s, effect = columns[k] * column_step, center[k], scale[k], effects[k]
             for i in range(start, stop):
-                value = (np.float64(line[np.uintp(i * step + at)]) - c) / s
+                value = (np.float64(line[np.uintp(i * row_step + at)]) - c) / s
                 value = -bound if value < -bound else value
                 value = bound if value > bound else value
                 residuals[i] -= value * effect

@@ -10,7 +10,9 @@ from dpsparse.engine.sources import ALL, slices
 from dpsparse.engine.threads import in_threads, n_threads
 
 # What a thread reads at a time, so that one that is held up is overtaken; an eighth of it is worth a thread.
-BLOCK_BYTES = 2**25
+BLOCK_BYTES = 2**26
+# Rows that loops add up before they spill their sums, and rows that they read at a time.
+UNITS = (256, 16)
 
 
 def not_finite(X):
@@ -29,36 +31,37 @@ def blocks_of(table):
 
 
 def block_size(count, size):
-    """How many of `count` rows or columns of a size make a block."""
+    """How many of `count` rows or columns of a size make a block: whole units, if it has some."""
     share = -(-count // n_threads())
-    return min(max(share, BLOCK_BYTES // 8 // size), max(1, BLOCK_BYTES // size))
+    most = min(max(share, BLOCK_BYTES // 8 // size), max(1, BLOCK_BYTES // size))
+    return next((most - most % unit for unit in UNITS if unit <= most < count), most)
 
 
 def feature_sums(X, grid, weights):
     """Sums over the rows of an array of weight level times feature level, as int64."""
     weights = _one_each(weights, X)
     by_columns = kernels.by_columns(X)
+    public = (public_numbers if by_columns else few_public_numbers)(grid, X.dtype, X.shape[1])
 
     def add(block):
         rows, columns = block
-        cells, part = X[block], grid.of(columns)
+        cells = X[block]
         sums = np.zeros(cells.shape[1], dtype=np.int64)
         if by_columns:
-            public = public_numbers(part, X.dtype, len(sums))
-            kernels.run("add_columns", *kernels.in_line(cells.T), weights[rows], *public, sums)
+            numbers = [each[columns] for each in public]
+            kernels.run("add_columns", *kernels.in_line(cells.T), weights[rows], *numbers, sums)
         else:
-            public = few_public_numbers(part, X.dtype, len(sums))
             kernels.run("add_rows", *kernels.in_line(cells), weights[rows], *public, sums)
         return sums
 
     return _sums_of_blocks(add, X)
 
 
-def subtract_features(residuals, X, effects, grid, columns=(0,)):
-    """Subtract some columns of an array that runs along rows times their effects; the grid, which clips, is theirs."""
+def subtract_features(residuals, X, columns, effects, grid):
+    """Subtract some columns of an array times their effects; the grid, which clips, is that of these columns."""
     public = [np.broadcast_to(each, len(columns)) for each in (*grid.center_and_scale(), effects)]
     columns = np.asarray(columns, dtype=np.int64)
-    kernels.run("subtract_columns", *kernels.in_line(X), columns, *public, float(grid.clip_bound), residuals)
+    kernels.run("subtract_columns", *kernels.in_steps(X), columns, *public, float(grid.clip_bound), residuals)
 
 
 def _one_each(weights, table):

@@ -72,11 +72,11 @@ def add_columns(line, step, weights, center, rate, sums):
         sums[columns] += (levels @ weights.astype(np.float64)).astype(np.int64)
 
 
-def subtract_columns(line, step, columns, center, scale, effects, bound, residuals):
+def subtract_columns(line, row_step, column_step, columns, center, scale, effects, bound, residuals):
     """See `loops.subtract_columns`."""
-    cells = _table(line, step, len(residuals), int(columns.max(initial=-1)) + 1)
     for k, column in enumerate(columns):
-        values = (cells[:, column].astype(np.float64) - center[k]) / scale[k]
+        cells = _table(line[column * column_step :], row_step, len(residuals), 1)[:, 0]
+        values = (cells.astype(np.float64) - center[k]) / scale[k]
         residuals -= values.clip(-bound, bound) * effects[k]
 
 

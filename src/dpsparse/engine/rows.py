@@ -120,7 +120,7 @@ class Rows:
         """
         residuals = self.y.copy()
         for j in support:
-            subtract_features(residuals, self.column(j)[:, None], coef[[j]], grid.of([j]))
+            subtract_features(residuals, self.column(j)[:, None], [0], coef[[j]], grid.of([j]))
         return residuals
 
 
@@ -140,11 +140,9 @@ class DenseRows(Rows):
         return self.X[:, j]
 
     def residuals(self, coef, support, grid):
-        """Responses minus predictions; of an array that runs along rows all features are read together."""
-        if kernels.by_columns(self.X):
-            return super().residuals(coef, support, grid)
+        """Responses minus predictions; all features are read together, so that each page is visited once."""
         residuals, support = self.y.copy(), np.asarray(support, dtype=np.int64)
-        subtract_features(residuals, self.X, coef[support], grid.of(support), support)
+        subtract_features(residuals, self.X, support, coef[support], grid.of(support))
         return residuals
 
     def ask(self, question, *public):
