@@ -7,7 +7,7 @@ import numpy as np
 
 from dpsparse.engine import kernels
 from dpsparse.engine.sources import ALL, slices
-from dpsparse.engine.threads import in_threads, n_threads
+from dpsparse.engine.threads import in_threads, share
 
 # What a thread reads at a time, so that one that is held up is overtaken; an eighth of it is worth a thread.
 BLOCK_BYTES = 2**26
@@ -32,9 +32,9 @@ def blocks_of(table):
 
 def block_size(count, size):
     """How many of `count` rows or columns of a size make a block: whole units, if it has some."""
-    share = -(-count // n_threads())
-    most = min(max(share, BLOCK_BYTES // 8 // size), max(1, BLOCK_BYTES // size))
-    return next((most - most % unit for unit in UNITS if unit <= most < count), most)
+    block = share(count, max(1, BLOCK_BYTES // 8 // size), max(1, BLOCK_BYTES // size))
+    unit = next((unit for unit in UNITS if 2 * unit <= block), 1)
+    return -(-block // unit) * unit
 
 
 def feature_sums(X, grid, weights):

@@ -26,7 +26,7 @@ from dpsparse.engine.passes import (
 from dpsparse.engine.questions import blocks_not_finite
 from dpsparse.engine.reading import Reading, total
 from dpsparse.engine.sources import slices
-from dpsparse.engine.threads import in_threads, n_threads
+from dpsparse.engine.threads import in_threads, n_threads, share
 
 NOT_FINITE = "Input contains NaN or infinity; the data must be finite: drop such records or fill in public constants"
 
@@ -71,8 +71,7 @@ class Rows:
 
     def blocks(self):
         """Slices that divide the records among threads, for what is computed of a few columns."""
-        share = -(-self.n_records // n_threads())
-        return slices(self.n_records, min(MOST_RECORDS, max(LEAST_RECORDS, share)))
+        return slices(self.n_records, share(self.n_records, LEAST_RECORDS, MOST_RECORDS))
 
     def ask(self, question, *public):
         """The sum over records that a question asks for, given public numbers."""

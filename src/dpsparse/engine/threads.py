@@ -36,6 +36,12 @@ def threads(count):
         _limit.reset(token)
 
 
+def share(count, least, most):
+    """How many of `count` a thread takes at a time: at least and at most so many, and all threads equally often."""
+    rounds = -(-count // (n_threads() * most)) or 1
+    return max(least, -(-count // (n_threads() * rounds)))
+
+
 def in_threads(function, pieces):
     """Results of a function for each piece, in their order, as they come; floating-point errors are not told of."""
     count = min(n_threads(), len(pieces))
