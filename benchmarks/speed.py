@@ -6,9 +6,10 @@ benchmarks/results/speed.json and docs/img/speed.png; sections that are not run 
 
 The floor is a plain read of the same table in the same run: a thread for each core, compiled, eight rows at a time.
 Times are medians of at least seven (peers that take minutes: fewer, as told), taken in turns with the floor, so that a
-busy machine is busy for both; a ratio is the median over turns. Fits are private: their noise is from the secure
-source. Fits from files start with nothing of the file in memory, and are compared with plain reads of the file, as
-many as the fit read, counted by the system.
+busy machine is busy for both; a ratio is the median over turns. Whole fits, scaling and Dask are timed behind a fit of
+the same table, which leaves them its memory. Fits are private: their noise is from the secure source. Fits from files
+start with nothing of the file in memory, and are compared with plain reads of the file, as many as the fit read,
+counted by the system.
 
 ``--quick --compare`` prints the section quick beside the committed ratios, and fails at more than twice those.
 ``--small`` divides the rows of all tables by 16, to try the script, and writes nothing.
