@@ -19,12 +19,21 @@ def draw(found, path):
     passes = [each for each in records.get("kernels", []) if each["at_most"]]
     _bars(axes[0, 0], passes, "One pass: residuals, clip, round, multiply, add", "in plain reads of X (black: target)")
     large = [*records.get("fits", []), *records.get("formats", []), *records.get("dask", [])]
-    large = [each for each in large if each["at_most"] and each["value"] is not None and each["unit"] != "GB"]
+    large = [_whole(each) for each in large if each["at_most"] and each["value"] is not None and each["unit"] != "GB"]
     _bars(axes[0, 1], large, "A whole private fit, five features", "in what each bar names (black: target)", units=True)
     _scaling(axes[1, 0], [each for each in records.get("scaling", []) if "sizes" in each])
     _peers(axes[1, 1], records.get("peers", []))
     figure.savefig(path, dpi=100)
     plt.close(figure)
+
+
+def _whole(row):
+    """A fit with the seconds that its target leaves out, in the target too: a quick one has less than those."""
+    if "seconds_over_floor" not in row:
+        return row
+    left_out = row["seconds_over_floor"] - row["value"]
+    name = row["name"].replace(" less 0.1 s", "")
+    return row | {"name": name, "value": row["seconds_over_floor"], "at_most": row["at_most"] + left_out}
 
 
 def _bars(axes, rows, title, label, units=False):
