@@ -119,6 +119,12 @@ def test_residuals_are_one_record_at_a_time(make):
     np.testing.assert_array_equal(residuals, one_by_one)
 
 
+@pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix])
+def test_no_rows_have_no_residuals(make, passes):
+    X, y = sample()
+    assert not len(rows_of(make(X), y).part(60, 61).residuals(np.ones(7), [5, 2], FeatureGrid(2.0)))
+
+
 def test_levels_are_total():
     nasty = np.array([np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, -0.0])
     for dtype in (np.float32, np.float64):

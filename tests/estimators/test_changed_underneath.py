@@ -12,6 +12,7 @@ from dpsparse import DPIHTH, PrivateSparseRegressor, tune
 from dpsparse.engine import disk, rows, sources
 from dpsparse.engine.fixed_point import FEATURE_LEVELS, WEIGHT_LEVELS, FeatureGrid
 from dpsparse.engine.passes import DenseLevels, feature_sums
+from dpsparse.engine.rows import DenseRows
 
 RNG = np.random.default_rng(0)
 
@@ -55,13 +56,16 @@ def test_a_file_that_shrinks_is_refused(rows_left, kept, tmp_path, monkeypatch):
     assert not hasattr(model, "coef_")
 
 
-def test_loops_are_given_a_weight_for_each_row():
+def test_loops_are_given_a_row_for_each_record():
     for order in "CF":
         X = np.zeros((3, 2), order=order)
-        with pytest.raises(ValueError, match="weights and rows are not as many"):
-            feature_sums(X, FeatureGrid(1.0), np.ones(1_000))
-        with pytest.raises(ValueError, match="weights and rows are not as many"):
-            DenseLevels(X.astype(np.int8)).weighted_sums(np.ones(1_000))
+        for read in (
+            lambda X: feature_sums(X, FeatureGrid(1.0), np.ones(1_000)),
+            lambda X: DenseLevels(X.astype(np.int8)).weighted_sums(np.ones(1_000)),
+            lambda X: DenseRows(X, np.zeros(1_000)).residuals(np.ones(2), [1, 0], FeatureGrid(1.0)),
+        ):
+            with pytest.raises(ValueError, match="records and rows are not as many"):
+                read(X)
 
 
 @pytest.mark.parametrize("make", [PrivateSparseRegressor, DPIHTH])

@@ -63,5 +63,5 @@ def in_steps(table):
     if not table.flags.aligned or any(stride < 0 or stride % table.itemsize for stride in table.strides):
         table = np.ascontiguousarray(table)
     steps = [stride // table.itemsize for stride in table.strides]
-    length = 1 + sum((count - 1) * step for count, step in zip(table.shape, steps, strict=True))
+    length = 1 + sum((count - 1) * step for count, step in zip(table.shape, steps, strict=True)) if table.size else 0
     return as_strided(table, (length,), (table.itemsize,), writeable=False), *steps

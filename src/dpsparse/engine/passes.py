@@ -59,16 +59,21 @@ def feature_sums(X, grid, weights):
 
 def subtract_features(residuals, X, columns, effects, grid):
     """Subtract some columns of an array times their effects; the grid, which clips, is that of these columns."""
+    _require_as_many(residuals, X)
     public = [np.broadcast_to(each, len(columns)) for each in (*grid.center_and_scale(), effects)]
     columns = np.asarray(columns, dtype=np.int64)
     kernels.run("subtract_columns", *kernels.in_steps(X), columns, *public, float(grid.clip_bound), residuals)
 
 
 def _one_each(weights, table):
-    # Compiled loops read as many rows as there are weights.
-    if len(weights) != len(table):
-        raise ValueError("weights and rows are not as many: X changed while it was read")
+    _require_as_many(weights, table)
     return np.ascontiguousarray(weights, dtype=np.int32)
+
+
+def _require_as_many(values, table):
+    # Compiled loops read as many rows as there are weights or residuals.
+    if len(values) != len(table):
+        raise ValueError("records and rows are not as many: X changed while it was read")
 
 
 def _sums_of_blocks(add, table):
