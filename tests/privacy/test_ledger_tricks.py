@@ -8,8 +8,13 @@ import sqlite3
 import numpy as np
 import pytest
 
-from dpsparse import DPIHTH, BudgetExceeded, LedgerError, PrivacyLedger
+from dpsparse import DPIHTH, BudgetExceeded, LedgerError, PrivacyLedger, PrivateSparseRegressor
+from dpsparse.privacy.budget import Promise
+from dpsparse.privacy.meter import Meter
+from dpsparse.privacy.noise import SecureSource
 from dpsparse.privacy.odometer import Cost
+from dpsparse.privacy.record import Release
+from dpsparse.privacy.sharing import MeterShare
 
 HALF = Cost(0.5, 0.0)
 RNG = np.random.default_rng(0)
@@ -88,17 +93,94 @@ def test_an_sqlite_url_names_a_file_and_nothing_else(tmp_path):
         PrivacyLedger(f"sqlite:///{tmp_path}/b.db?cache=shared&uri=true")
 
 
-def test_a_forked_reservation_cannot_be_charged_twice(ledger):
-    reservation = ledger.reserve("d", HALF, adjacency="replace-one")
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+may_have_threads = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+
+
+def in_child(work):
+    """What a forked child says: the message of the RuntimeError that work raises, or nothing."""
+    read, write = os.pipe()
     child = os.fork()
     if child == 0:
         try:
-            reservation.charge()
-        except LedgerError:
-            os._exit(7)
-        os._exit(0)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+            work()
+        except RuntimeError as error:
+            os.write(write, f"{type(error).__name__}: {error}".encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    with open(read, "rb") as pipe:
+        told = pipe.read().decode()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    return told
+
+
+@forks
+@may_have_threads
+def test_a_forked_reservation_cannot_be_charged_twice(ledger):
+    reservation = ledger.reserve("d", HALF, adjacency="replace-one")
+    refused = "LedgerError: a reservation is settled only by the process that made it; reserve again in the other one"
+    assert in_child(reservation.charge) == refused
     reservation.charge()
+    assert in_child(reservation.charge) == refused
+    reservation.charge()
+
+
+@forks
+@may_have_threads
+@pytest.mark.parametrize("with_ledger", [True, False])
+@pytest.mark.parametrize("estimator", [DPIHTH, PrivateSparseRegressor])
+def test_a_fit_forked_after_its_first_charge_goes_on_in_one_process(ledger, with_ledger, estimator):
+    """The child would have other noise for the same charge."""
+    spent = {"ledger": ledger, "dataset": "d"} if with_ledger else {}
+    model, began, child, here = estimator(sparsity=1, epsilon=0.5, delta=1e-6, **spent), os.getpid(), [], os.pipe()
+
+    def fork_once(done, total):
+        if done >= 1 and not child:
+            child.append(os.fork())
+
+    try:
+        model.fit(X, Y, progress=fork_once)
+        told = "fitted"
+    except Exception as error:
+        told = f"{type(error).__name__}: {error}"
+    finally:
+        if os.getpid() != began:
+            os.write(here[1], told.encode())
+            os._exit(0)
+    os.close(here[1])
+    with open(here[0], "rb") as pipe:
+        assert pipe.read().decode().startswith("RuntimeError: a fit is charged only in the process that began it")
+    assert os.waitstatus_to_exitcode(os.waitpid(child[0], 0)[1]) == 0
+    assert told == "fitted"
+    assert len(model.coef_) == X.shape[1]
+    if with_ledger:
+        assert [event.kind for event in ledger.history()] == ["grant", "reserve", "charge"]
+
+
+@forks
+@may_have_threads
+def test_meters_and_their_shares_are_charged_where_they_were_opened():
+    whole = Meter(Promise(1.0, 1e-5), 100, SecureSource())
+    share = MeterShare(whole, Promise(0.5, 1e-6), 80, part=0, name="first")
+    release = Release("r", "gaussian", "", 1.0, 1e9, 0.001)
+    share.charge(release)
+
+    def opened_there():
+        MeterShare(whole, Promise(0.5, 1e-6), 80, part=0, name="second").charge(release)
+
+    for charge in (lambda: whole.charge(release), lambda: share.charge(release), opened_there):
+        assert in_child(charge).startswith("RuntimeError: a fit is charged only in the process that began it")
+    share.charge(release)
+    assert len(whole.record().releases) == 2
+
+
+@forks
+@may_have_threads
+def test_a_grandchild_with_the_number_of_the_process_is_another(monkeypatch):
+    monkeypatch.setattr(os, "getpid", lambda: 1)
+    meter = Meter(Promise(1.0, 1e-5), 100, SecureSource())
+    assert "only in the process that began it" in in_child(lambda: meter.charge(Release("r", "pick", "", 1, 1, 0.001)))
 
 
 def test_deltas_too_small_to_divide_are_refused(ledger):

@@ -9,8 +9,9 @@ by sum rho (Feldman and Zrnic 2021) and plain promises by their sums (Rogers, Ro
 for a dataset, fixed before anything is released. (2) Every admission is decided by that rule on *all* events and
 appended in the same transaction, one at a time (`ledger_store`). (3) A fit's cost is that of its `Commitment`, known
 before the data are read; the `Meter` charges nothing else, and charges the reservation, durably, before the first
-release. (4) A reservation counts until it is refunded, and only one that was never charged can be. So whatever was
-released was admitted, wherever a process died: a crash can waste budget, never leak it. QED.
+release, in the process that opened both: on the other side of a fork nothing is released. (4) A reservation counts
+until it is refunded, and only one that was never charged can be. So whatever was released was admitted, wherever a
+process died: a crash can waste budget, never leak it. QED.
 
 What it rests on: fits given another ledger, or none, are not counted; a person's records under two dataset names are
 two datasets; the database keeps what it has committed. SQLite needs a local disk: over a network use PostgreSQL.
@@ -30,9 +31,11 @@ from dpsparse.privacy.ledger_events import Book, Event, LedgerError, cost_detail
 from dpsparse.privacy.ledger_store import LedgerStore
 from dpsparse.privacy.meter import BudgetExceeded
 from dpsparse.privacy.odometer import Cost, Odometer, round_down
+from dpsparse.privacy.process import OpenedHere
 
 # A thousandth of it is still a number.
 _LEAST_DELTA = 1e-100
+_FORKED = "a reservation is settled only by the process that made it; reserve again in the other one"
 
 
 class PrivacyLedger:
@@ -238,11 +241,13 @@ class Reservation:
     def __init__(self, store: LedgerStore, dataset: str, fit: str) -> None:
         self.fit = fit
         self._store, self._dataset = store, dataset
-        self._process = os.getpid()
+        self._opened = OpenedHere(LedgerError, _FORKED)
         self._charged = False
 
     def charge(self) -> None:
-        """Make the cost final; when this returns, it is on disk."""
+        """Make the cost final; when this returns, it is on disk, and was charged by this process."""
+        # Each time: a copy forked after the charge would find it made, and release on it once more.
+        self._opened.require()
         if not self._charged:
             self._settle("charge", "charged")
             self._charged = True
@@ -253,8 +258,7 @@ class Reservation:
 
     def _settle(self, kind: str, state: str) -> None:
         # What is already settled is taken for one's own lost commit: a forked copy must not pass for it.
-        if os.getpid() != self._process:
-            raise LedgerError("a reservation can be settled only by the process that made it")
+        self._opened.require()
 
         def decide(events: list[Event]) -> Event | None:
             book = Book(events)

@@ -5,7 +5,11 @@ from typing import Protocol
 from dpsparse.privacy.budget import Promise
 from dpsparse.privacy.commitment import Commitment, total
 from dpsparse.privacy.noise import NoiseSource
+from dpsparse.privacy.process import OpenedHere
 from dpsparse.privacy.record import PrivacyRecord, Release, excess_of
+
+# Also without a ledger: the two sides of a fork would have different noise, and two models, for one promise.
+_FORKED = "a fit is charged only in the process that began it; after a fork, call fit anew in the child"
 
 
 class BudgetExceeded(RuntimeError):
@@ -16,7 +20,7 @@ class Reservation(Protocol):
     """Room in a ledger, held for one fit."""
 
     def charge(self) -> None:
-        """Make the cost final and durable; a second call does nothing."""
+        """Make the cost final and durable; a second call does nothing, and is refused in another process."""
         ...
 
 
@@ -40,6 +44,7 @@ class Meter:
         self.commitment: Commitment | None = None
         self._releases: tuple[Release, ...] = ()
         self._reservation: Reservation | None = None
+        self._opened = OpenedHere(RuntimeError, _FORKED)
 
     def commit(self, commitment: Commitment) -> None:
         """Commit to a whole sequence of releases; nothing else can be charged from here on."""
@@ -59,7 +64,8 @@ class Meter:
         self._reservation = reservation
 
     def charge(self, *releases: Release) -> None:
-        """Pay for releases about to be made, all or none."""
+        """Pay for releases about to be made, all or none, and only in the process that opened the meter."""
+        self._opened.require()
         after = (*self._releases, *releases)
         if not (self._is_committed(releases, self.commitment) if self.commitment else self._is_within(after)):
             raise BudgetExceeded(

@@ -39,7 +39,7 @@ class MeterShare(Meter):
         self._whole, self._part, self._name = whole, part, name
 
     def charge(self, *releases: Release) -> None:
-        """Pay from the whole meter for releases about to be made, all or none."""
+        """Pay from the whole meter for releases about to be made, all or none; it refuses another process."""
         self._whole.charge(
             *(replace(release, name=f"{self._name}: {release.name}", part=self._part) for release in releases)
         )

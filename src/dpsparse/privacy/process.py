@@ -1,0 +1,41 @@
+"""Which process may spend: what was opened before a fork is spent on one side of it alone."""
+
+import os
+
+_forks = 0
+
+
+def _count_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+# Numbers of processes come again: a grandchild may have that of a parent that has ended. The count of forks does not.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_fork)
+
+
+class OpenedHere:
+    """The process in which it was made.
+
+    Parameters
+    ----------
+    error : type of RuntimeError
+        What another process gets.
+    message : str
+        One line with the remedy.
+
+    Examples
+    --------
+    >>> from dpsparse.privacy.process import OpenedHere
+    >>> OpenedHere(RuntimeError, "charge where you opened").require()
+    """
+
+    def __init__(self, error: type[RuntimeError], message: str) -> None:
+        self._error, self._message = error, message
+        self._process = os.getpid(), _forks
+
+    def require(self) -> None:
+        """Refuse to go on in any other process."""
+        if (os.getpid(), _forks) != self._process:
+            raise self._error(self._message)
