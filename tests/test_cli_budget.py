@@ -1,9 +1,10 @@
 import json
 import sqlite3
+import traceback
 
 import pytest
 
-from dpsparse import DPIHTH
+from dpsparse import DPIHTH, LedgerError, PrivateSparseRegressor
 from dpsparse.cli import main
 from dpsparse.datasets import make_heavy_tailed
 
@@ -114,3 +115,73 @@ def test_the_command_fit_spends_from_the_ledger(ledger, tmp_path, capsys):
         main([*command, "--epsilon", "2", "--delta", "1e-6", "--out", str(model)])
     assert "would fit" in capsys.readouterr().err
     assert not model.exists()
+
+
+URL = "postgresql://me:hunter two@127.0.0.1:1/db"
+
+
+def table_of(folder):
+    table = folder / "t.csv"
+    table.write_text("a,b,y\n" + "1.0,2.0,3.0\n" * 20)
+    return str(table)
+
+
+@pytest.mark.parametrize("verbose", [[], ["-v"]])
+@pytest.mark.parametrize("url", [URL, URL.replace("postgresql", "postgresql+psycopg"), "b.db"])
+def test_ctrl_c_in_a_fit_names_the_ledger_without_its_password(tmp_path, capsys, monkeypatch, verbose, url):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(PrivateSparseRegressor, "fit", interrupted)
+    options = ["--target", "y", "--epsilon", "1", "--ledger", url, "--dataset", "trial-7"]
+    with pytest.raises(SystemExit) as stopped:
+        main([*verbose, "fit", table_of(tmp_path), *options])
+    assert stopped.value.code == 130
+    told = capsys.readouterr()
+    place = tmp_path / "b.db" if url == "b.db" else "postgresql+psycopg://me:***@127.0.0.1:1/db"
+    assert told.err.split("\n") == [
+        f"dpsparse: what was charged stays spent; see: dpsparse budget history {place}",
+        "",  # click ends the line of the ^C
+        "dpsparse: interrupted",
+        "",
+    ]
+    assert told.out == ""
+
+
+@pytest.mark.parametrize("verbose", [[], ["-v"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["budget", URL, "show"],
+        [URL],
+        ["budget", "show", "b.db", "trial-7", URL],
+        ["budget", "show", "b.db", "--jsn", URL],
+        ["budget", "show", "b.db", f"--{URL}"],
+        ["budget", "show", "b.db", URL],
+        ["budget", "grant", "b.db", URL, "--epsilon", "1", "--delta", "1e-6"],
+        ["budget", "grant", "b.db", "a", "--epsilon", URL, "--delta", "1e-6"],
+        ["budget", "grant", URL, "a", "--epsilon", "1", "--delta", "1e-6"],
+        *(["budget", "verify", URL.replace("hunter", f"a@hunter{more}")] for more in ("", "/", "?", ":", "?b=")),
+        ["budget", "verify", URL.replace("me", "me@corp"), "b"],
+        ["budget", "history", URL.replace("127.0.0.1:1", "host:port")],
+        ["budget", "show", "postgresql://host/db?user=me&password=hunter%20two"],
+        ["fit", URL, "--target", "y", "--epsilon", "1"],
+        ["fit", "t.csv", "--target", "y", "--epsilon", "1", "--ledger", URL, "--dataset", "a"],
+        ["fit", "t.csv", "--target", "y", "--epsilon", "1", "--ledger", "b.db", "--dataset", URL],
+        ["fit", "t.csv", "--target", "y", "--epsilon", "1", "--out", URL],
+        ["inspect", f"{URL}?sslpassword=two"],
+    ],
+)
+def test_no_message_has_a_password(tmp_path, capsys, monkeypatch, verbose, arguments):
+    monkeypatch.chdir(tmp_path)
+    table_of(tmp_path)
+    with pytest.raises((SystemExit, ValueError, LedgerError)) as stopped:
+        main([*verbose, *arguments])
+    told = "".join(capsys.readouterr())
+    if not isinstance(stopped.value, SystemExit):
+        # With -v Python prints it.
+        told += "".join(traceback.format_exception(stopped.value))
+    assert told
+    assert "hunter" not in told
+    assert "two" not in told

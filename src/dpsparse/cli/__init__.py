@@ -1,6 +1,8 @@
 """The command line. Commands import what they need when they run, so that help answers at once."""
 
+import io
 import sys
+import traceback
 
 import click
 
@@ -11,6 +13,7 @@ from dpsparse.cli.compare import compare
 from dpsparse.cli.convert import check, convert
 from dpsparse.cli.demo import demo
 from dpsparse.cli.files import bounds, fit, inspect, predict, report
+from dpsparse.cli.messages import without_passwords
 from dpsparse.cli.plan import plan
 from dpsparse.cli.reproduce import reproduce
 
@@ -36,14 +39,21 @@ def main(arguments=None):
     except click.exceptions.NoArgsIsHelpError as help_text:
         click.echo(help_text.format_message())
     except click.ClickException as error:
-        error.show()
+        told = io.StringIO()
+        error.show(told)
+        click.echo(without_passwords(told.getvalue()), err=True, nl=False)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         click.echo("dpsparse: interrupted", err=True)
         sys.exit(130)
     except Exception as error:
         if "-v" in arguments or "--verbose" in arguments:
-            raise
-        told = " ".join(str(error).split()) or type(error).__name__
+            whole = "".join(traceback.format_exception(error))
+            if without_passwords(whole) == whole:
+                raise
+            # Python itself would print it as it is.
+            click.echo(without_passwords(whole), err=True, nl=False)
+            sys.exit(1)
+        told = without_passwords(" ".join(str(error).split())) or type(error).__name__
         click.echo(f"dpsparse: {told} (add -v before the command for a traceback)", err=True)
         sys.exit(1)

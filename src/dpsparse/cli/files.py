@@ -47,6 +47,7 @@ def _explained(data, ledger, not_finite):
         raise ValueError(f"{data}: {error}; {text}") from None
     except KeyboardInterrupt:
         if ledger is not None:
+            # A PrivacyLedger, which shows no password.
             click.echo(f"dpsparse: what was charged stays spent; see: dpsparse budget history {ledger}", err=True)
         raise
 
@@ -84,6 +85,10 @@ def fit(data, target, epsilon, sparsity, delta, bounds, records_per_person, ledg
 
     if target is None and not is_store(existing_path(data)):
         raise click.MissingParameter(param_hint="'--target'", param_type="option")
+    if ledger is not None:
+        from dpsparse.privacy.ledger import PrivacyLedger
+
+        ledger = PrivacyLedger(ledger)
     given = open_input(data, target, bounds)
     notes = list(given.notes)
     inputs = [data] if bounds is None else [data, bounds]

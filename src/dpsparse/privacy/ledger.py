@@ -221,6 +221,9 @@ class PrivacyLedger:
     def __repr__(self) -> str:
         return f"PrivacyLedger({self._store.shown!r})"
 
+    def __str__(self) -> str:
+        return str(self._store.shown)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PrivacyLedger) and self._url == other._url
 
@@ -284,6 +287,9 @@ def _url_of(location: object) -> URL:
     except (ArgumentError, ValueError):
         # SQLAlchemy would quote the URL, and with it a password.
         raise ValueError("ledger: the URL could not be read; write postgresql://user@host/database") from None
+    if url.password is not None and text.partition("://")[2].partition(":")[2].count("@") > 1:
+        # SQLAlchemy ends a password at its first @: the rest of it would be shown as the host.
+        raise ValueError("ledger: the URL has an @ too many; write %40 for one in a password, or use ~/.pgpass")
     if any("pass" in key.lower() for key in url.query):
         raise ValueError("ledger: no password in the URL's query; write user:password@host, or use ~/.pgpass")
     if backend == "sqlite":
@@ -298,6 +304,9 @@ def _url_of(location: object) -> URL:
 def _check_name(dataset: object) -> None:
     if not isinstance(dataset, str) or not 0 < len(dataset) <= 200 or not dataset.isprintable():
         raise ValueError("dataset must be a name of 1 to 200 printable characters")
+    if "://" in dataset and "@" in dataset:
+        # Names are shown and kept for good, and a URL may hold a password.
+        raise ValueError("dataset must be a name, not a database URL; were ledger and dataset swapped?")
 
 
 def _now() -> str:

@@ -1,0 +1,30 @@
+"""What the command line says in error, without the password of a ledger's URL that was written where it is quoted."""
+
+import re
+
+# A path made of a URL keeps one of its slashes; what is not percent-encoded may hold a space or an @. Too much
+# may be hidden, never too little.
+_IN_URL = re.compile(r"(:/+[^/\s:]*):[^@\n]*@(?:\S*@)?")
+_IN_QUERY = re.compile(r"([?&]\w*pass\w*=)[^&\s'\"]*", re.IGNORECASE)
+
+
+def without_passwords(text):
+    """The text, with *** for the passwords of the URLs in it.
+
+    Parameters
+    ----------
+    text : str
+        A message.
+
+    Returns
+    -------
+    str
+        The message to be shown.
+
+    Examples
+    --------
+    >>> from dpsparse.cli.messages import without_passwords
+    >>> without_passwords("No such command 'postgresql://me:secret@host/db'.")
+    "No such command 'postgresql://me:***@host/db'."
+    """
+    return _IN_QUERY.sub(r"\1***", _IN_URL.sub(r"\1:***@", text))
