@@ -168,6 +168,61 @@ def test_a_lost_tail_or_a_rewritten_chain_shows_by_a_head_kept_elsewhere(ledger)
         ledger.verify(head)
 
 
+@pytest.mark.skipif(os.name != "posix", reason="there are no POSIX permissions here")
+@pytest.mark.parametrize("use", ["balance", "reserve", "grant", "verify"])
+@pytest.mark.parametrize(("mode", "closed"), [(0o666, 0o600), (0o640, 0o600), (0o604, 0o600), (0o700, 0o700)])
+def test_a_file_open_to_others_is_closed_by_its_owner(ledger, use, mode, closed):
+    path = ledger._url.database
+    os.chmod(path, mode)
+    uses = {
+        "balance": lambda: ledger.balance("trial-7"),
+        "reserve": lambda: ledger.reserve("trial-7", Cost(0.5, 0.0), adjacency="replace-one"),
+        "grant": lambda: ledger.grant("other", epsilon=1, delta=1e-6),
+        "verify": ledger.verify,
+    }
+    uses[use]()
+    assert stat.S_IMODE(os.stat(path).st_mode) == closed
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no POSIX permissions here")
+def test_a_file_of_another_that_is_open_to_others_is_refused(ledger, monkeypatch):
+    os.chmod(ledger._url.database, 0o666)
+
+    def not_yours(*_):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "chmod", not_yours)
+    with pytest.raises(LedgerError, match="is open to others, who could forge it; its owner must run chmod 600 on it"):
+        ledger.balance("trial-7")
+    with pytest.raises(LedgerError, match="chmod 600"):
+        ledger.reserve("trial-7", Cost(0.5, 0.0), adjacency="replace-one")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no POSIX permissions here")
+@pytest.mark.parametrize("kind", ["text", "database"])
+def test_a_file_that_is_no_ledger_keeps_its_permissions(tmp_path, kind):
+    path = tmp_path / "other"
+    path.write_text("a,b\n1,2\n" if kind == "text" else "")
+    if kind == "database":
+        with sqlite3.connect(path) as connection:
+            connection.execute("CREATE TABLE t (a)")
+        connection.close()
+    path.chmod(0o644)
+    for use in (lambda: PrivacyLedger(path).verify(), lambda: PrivacyLedger(path).grant("d", epsilon=1, delta=1e-6)):
+        with pytest.raises(LedgerError):
+            use()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no POSIX permissions here")
+def test_an_empty_file_that_becomes_a_ledger_is_closed(tmp_path):
+    path = tmp_path / "empty.db"
+    path.touch()
+    path.chmod(0o666)
+    PrivacyLedger(path).grant("d", epsilon=1, delta=1e-6)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
 def test_the_file_is_its_owners_and_durable(ledger):
     path = ledger._url.database
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600

@@ -23,7 +23,8 @@ def convert(data, store, target, bounds, dtype, as_json):
 
     Rows are read in pieces, so that DATA may be larger than memory; public centres and scales are applied, and every
     file has a checksum. Stopped, the same command goes on where it was. Nothing is released and no budget is spent: a
-    store holds the records, so guard it like them.
+    store holds the records, so guard it like them. You alone may read what is written; an empty folder that others may
+    enter is refused.
     """
     from dpsparse.cli import show
     from dpsparse.cli.progress import step_bar

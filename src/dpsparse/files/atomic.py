@@ -9,7 +9,7 @@ from dpsparse.strict import FileError
 
 
 @contextmanager
-def atomic_file(path, inputs=(), replace=True):
+def atomic_file(path, inputs=(), replace=True, private=False):
     """A binary stream that becomes the file `path` once the block ends well, and vanishes if it does not.
 
     The stream is opened at once, so that a path that cannot be written is refused before any work is done.
@@ -22,6 +22,8 @@ def atomic_file(path, inputs=(), replace=True):
         Files that must not be overwritten: what the command reads, or writes elsewhere.
     replace : bool
         Whether a file that is there may be replaced. A database, which may be a ledger, never is.
+    private : bool
+        Whether the file is its owner's alone, whatever the umask says: it holds records.
 
     Examples
     --------
@@ -40,7 +42,7 @@ def atomic_file(path, inputs=(), replace=True):
     # In the same folder and longer than the name itself, so that the last step, a rename, succeeds if this does.
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
-        with _opened(temporary, path) as stream:
+        with _opened(temporary, path, private) as stream:
             if target.exists() and not (target.is_file() and os.access(target, os.W_OK)):
                 raise FileError(f"cannot write {path}: it is a folder, a device or read-only; choose another name")
             if target.exists() and not replace:
@@ -61,14 +63,22 @@ def _is_database(path):
         return file.read(16) == b"SQLite format 3\0"
 
 
-def write_file(path, content):
+def write_file(path, content, private=False):
     """Write text or bytes as a whole file or not at all."""
-    with atomic_file(path) as stream:
+    with atomic_file(path, private=private) as stream:
         stream.write(content.encode() if isinstance(content, str) else content)
 
 
-def _opened(temporary, path):
+def _opened(temporary, path, private):
     try:
-        return open(temporary, "xb")
+        return open(temporary, "xb", opener=_for_its_owner if private else None)
     except OSError as error:
         raise FileError(f"cannot write {path}: {error.strerror}") from None
+
+
+def _for_its_owner(path, flags):
+    """An opener of new files. Others have no moment to look in, and a strict umask does not keep the owner out."""
+    file = os.open(path, flags, 0o600)
+    if hasattr(os, "fchmod"):
+        os.fchmod(file, 0o600)
+    return file

@@ -1,6 +1,6 @@
 """Write a table once as a store: features in public units, in pieces, checksummed, resumable.
 
-Nothing is released: a store holds the records and is to be guarded like them.
+Nothing is released: a store holds the records and is to be guarded like them. Folder and files are their owner's alone.
 """
 
 import hashlib
@@ -29,6 +29,7 @@ from dpsparse.estimators._public_units import public_units
 from dpsparse.files.atomic import atomic_file, write_file
 from dpsparse.files.features import feature_blocks
 from dpsparse.files.origin import other_options, read_origin
+from dpsparse.permissions import close_to_others, is_open_to_others
 from dpsparse.strict import LARGEST, FileError, listed
 
 # The features of a chunk: large enough for a disk, small enough for a few to lie in memory.
@@ -55,7 +56,8 @@ def convert(table, origin, folder, dtype="float32", progress=None):
     origin : Origin
         What to write.
     folder : str or path
-        The store: made if it is not there.
+        The store: made, for its owner alone, if it is not there. An empty folder that others may enter is refused; a
+        store begun earlier is closed to them.
     dtype : {"float32", "float64"}
         Of the features.
     progress : callable or None
@@ -121,6 +123,8 @@ def _begun(folder, origin, dtype, tell):
     if not is_store(folder):
         if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
             raise FileError(f"{folder} is there and is neither empty nor a store of dpsparse; choose another folder")
+        if folder.exists():
+            _require_closed(folder)
         return [], False
     manifest = read_manifest(folder)
     begun = read_origin(manifest, folder)
@@ -129,6 +133,7 @@ def _begun(folder, origin, dtype, tell):
         if begun.source == origin.source:
             what = f"with other options ({other_options(begun, origin, manifest.dtype, dtype)})"
         raise FileError(f"{folder} was made {what}; choose another folder, or remove it first")
+    _close(folder, manifest)
     for left in folder.glob(".*.tmp"):
         left.unlink()
     whole = []
@@ -143,9 +148,35 @@ def _begun(folder, origin, dtype, tell):
 def _make(folder):
     try:
         # A store holds the records: it is for whoever made it.
-        folder.mkdir(mode=0o700, exist_ok=True)
+        folder.mkdir(mode=0o700)
+        # Whatever the umask took away from its owner.
+        folder.chmod(0o700)
+    except FileExistsError:
+        # Looked at again: another may have made it since.
+        _require_closed(folder)
     except OSError as error:
         raise FileError(f"cannot write {folder}: {error.strerror}") from None
+
+
+def _require_closed(folder):
+    """Refuse a folder that others may enter. It is not ours, so that its permissions are left to its owner."""
+    if is_open_to_others(folder):
+        raise FileError(
+            f"others may enter {folder}, and a store holds the records; run chmod 700 on it first, or name a new folder"
+        )
+
+
+def _close(folder, manifest):
+    """Close a store to others: one written by an earlier version, or opened to them since."""
+    names = [MANIFEST, *(name for chunk in manifest.chunks for name in chunk.files)]
+    try:
+        for path in (folder, *(folder / name for name in names)):
+            if path.exists():
+                close_to_others(path)
+    except OSError:
+        raise FileError(
+            f"others may read {folder}, and it is not yours to close; its owner must run chmod -R go= on it"
+        ) from None
 
 
 def _damaged(folder, chunk):
@@ -223,7 +254,7 @@ def in_public_units(X, center, scale, dtype):
 
 def _saved(path, array):
     """Write an .npy file; its size and checksum."""
-    with atomic_file(path) as stream:
+    with atomic_file(path, private=True) as stream:
         np.save(stream, array)
     return os.path.getsize(path), _digest(path)
 
@@ -253,4 +284,4 @@ def _write_manifest(folder, origin, dtype, chunks, complete):
     text = json.dumps(content | {"seal": seal(content)}, indent=1, allow_nan=False) + "\n"
     if len(text) > LARGEST:
         raise FileError(f"{folder}: a store cannot list so many features, {len(origin.features):,}; drop some")
-    write_file(folder / MANIFEST, text)
+    write_file(folder / MANIFEST, text, private=True)

@@ -21,6 +21,7 @@ from typing import Any
 import sqlalchemy as sql
 from sqlalchemy.engine import URL, Connection, Engine
 
+from dpsparse.permissions import close_to_others
 from dpsparse.privacy.ledger_events import Event, LedgerError
 
 SCHEMA_VERSION = 1
@@ -121,6 +122,8 @@ class LedgerStore:
             raise LedgerError(
                 f"the ledger {self.shown} has format {found}, this version knows {SCHEMA_VERSION}; upgrade dpsparse"
             )
+        if self._is_sqlite:
+            self._close_file()
 
     @staticmethod
     def _reads(connection: Connection) -> bool:
@@ -163,6 +166,15 @@ class LedgerStore:
             return
         # Its owner's alone: who can write to a ledger can forge it.
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+
+    def _close_file(self) -> None:
+        """Make a file that is known for a ledger, and no other file named by mistake, its owner's alone."""
+        try:
+            close_to_others(str(self.url.database))
+        except OSError:
+            raise LedgerError(
+                f"the ledger {self.shown} is open to others, who could forge it; its owner must run chmod 600 on it"
+            ) from None
 
     @contextmanager
     def _plain_errors(self, done: str) -> Iterator[None]:
