@@ -15,7 +15,7 @@ import numpy as np
 from tasks import TASKS
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, AdaHuber, PrivateSparseRegressor, plan
-from dpsparse.algorithms.hard_thresholding import huber_iht
+from dpsparse.algorithms.iht.hard_thresholding import huber_iht
 
 OURS = "PrivateSparseRegressor"
 PAPER = {"DPIHTH": DPIHTH, "DPIHTL": DPIHTL, "DPSLR": DPSLR}
@@ -23,10 +23,10 @@ PAPER = {"DPIHTH": DPIHTH, "DPIHTL": DPIHTL, "DPSLR": DPSLR}
 
 def private_coefficients(task, X, y, noise_seed):
     """Coefficients of our method and of the paper's (these on a centred response of unit scale: a head start)."""
-    promise = {"sparsity": task.sparsity, "epsilon": task.epsilon, "delta": task.delta, "random_state": noise_seed}
-    yield OURS, PrivateSparseRegressor(**promise).fit(X, y).coef_
+    guarantee = {"sparsity": task.sparsity, "epsilon": task.epsilon, "delta": task.delta, "random_state": noise_seed}
+    yield OURS, PrivateSparseRegressor(**guarantee).fit(X, y).coef_
     for name, method in PAPER.items():
-        yield name, method(**promise).fit(X, (y - task.shift) / task.scale).coef_ * task.scale
+        yield name, method(**guarantee).fit(X, (y - task.shift) / task.scale).coef_ * task.scale
 
 
 def run_task(task, seeds, draws, progress):

@@ -26,9 +26,11 @@ import triton.language as tl
 from gpu_picture import draw
 
 from dpsparse import NotPrivateWarning, PrivateSparseRegressor, Streamed
-from dpsparse.algorithms import pursuit
-from dpsparse.engine import cuda, cuda_kernels, cuda_terms
-from dpsparse.engine.fixed_point import FeatureGrid
+from dpsparse.algorithms.pursuit import pursuit
+from dpsparse.engine.cuda import kernels as cuda_kernels
+from dpsparse.engine.cuda import rows as cuda
+from dpsparse.engine.cuda import terms as cuda_terms
+from dpsparse.engine.quantize import Quantizer
 from dpsparse.estimators import _private, sparse_regressor
 
 ROOT = Path(__file__).parent.parent
@@ -110,8 +112,8 @@ def measure_pass(dtype, n, d, order):
     weights = torch.randint(-(2**16), 2**16 + 1, (n,), dtype=torch.int32, device="cuda")
     sums = torch.zeros(d, dtype=torch.int64, device="cuda")
     bound, table = 63.5 if dtype == torch.int8 else 1.5, cuda.CardTable(X)
-    public = cuda._on_card(FeatureGrid(bound), table)
-    each = cuda._on_card(FeatureGrid(bound, np.linspace(-0.5, 0.5, d), np.linspace(0.5, 2.0, d)), table)
+    public = cuda._on_card(Quantizer(bound), table)
+    each = cuda._on_card(Quantizer(bound, np.linspace(-0.5, 0.5, d), np.linspace(0.5, 2.0, d)), table)
     floor = floor_ms(X)
     time_ms = median_ms(lambda: cuda_kernels.add_sums(X, public, weights, sums))
     each_ms = median_ms(lambda: cuda_kernels.add_sums(X, each, weights, sums))
@@ -181,9 +183,9 @@ def clocked(spent):
 @contextmanager
 def looked_at_first():
     """Fits that look at X before their first release, as those with a ledger do."""
-    cuda.CardTable.look_first = property(lambda table: True, lambda table, value: None)
+    cuda.CardTable.check_before_release = property(lambda table: True, lambda table, value: None)
     yield
-    del cuda.CardTable.look_first
+    del cuda.CardTable.check_before_release
 
 
 def measure_fit(dtype, n, d, order):

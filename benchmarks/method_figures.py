@@ -9,10 +9,10 @@ import matplotlib
 import numpy as np
 from tasks import TASKS
 
-from dpsparse.algorithms.schedule import FINAL_GRADIENTS, schedule_for
-from dpsparse.engine.fixed_point import FEATURE_LEVELS, WEIGHT_LEVELS, FeatureGrid, weight_levels
-from dpsparse.engine.rows import rows_of
-from dpsparse.privacy.budget import Promise
+from dpsparse.algorithms.pursuit.schedule import FINAL_GRADIENTS, schedule_for
+from dpsparse.engine.cpu.rows import rows_of
+from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer, weight_levels
+from dpsparse.privacy.guarantee import Guarantee
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -26,7 +26,7 @@ def draw_budget():
     greys = plt.cm.Blues(np.linspace(0.15, 0.95, len(names)))
     figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
     for place, task in enumerate(TASKS.values()):
-        plan = schedule_for(Promise(task.epsilon, task.delta), task.n, task.d, task.sparsity)
+        plan = schedule_for(Guarantee(task.epsilon, task.delta), task.n, task.d, task.sparsity)
         picks = len(plan.picks)
         parts = np.array([
             plan.center + plan.scale + plan.intercept, sum(plan.picks), sum(plan.early_gradients),
@@ -51,10 +51,10 @@ def draw_picks():
     """Scores of a first pick against the noise that protects it."""
     task = TASKS["B"]
     X, y, coef = task.make(0)
-    plan = schedule_for(Promise(task.epsilon, task.delta), task.n, task.d, task.sparsity)
+    plan = schedule_for(Guarantee(task.epsilon, task.delta), task.n, task.d, task.sparsity)
     rows = rows_of(X, y)
     weights = weight_levels(y - np.median(y), 0.7 * np.median(np.abs(y - np.median(y))))
-    scores = np.abs(rows.weighted_sums(FeatureGrid(plan.clip_bound), weights)) / (FEATURE_LEVELS * WEIGHT_LEVELS)
+    scores = np.abs(rows.weighted_sums(Quantizer(plan.clip_bound), weights)) / (FEATURE_LEVELS * WEIGHT_LEVELS)
     figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
     axes.hist(scores[coef == 0], bins=np.geomspace(1, 300, 40), color="0.75", label="995 features without effect")
     for k, j in enumerate(np.flatnonzero(coef)[np.argsort(scores[coef != 0])]):

@@ -7,12 +7,13 @@ from speed_harness import AnonymousMemory, exponent, fresh, in_floors, in_turn, 
 from speed_tables import features, fit, response, sparse_features, warm_up
 
 from dpsparse import DPIHTH
-from dpsparse.algorithms.theory import default_clip_bound
-from dpsparse.engine import kernels, questions
-from dpsparse.engine.fixed_point import FeatureGrid
-from dpsparse.engine.rows import rows_of
+from dpsparse.algorithms.iht.theory import default_clip_bound
+from dpsparse.algorithms.losses import Huber
+from dpsparse.engine import queries
+from dpsparse.engine.cpu import dispatch
+from dpsparse.engine.cpu.rows import rows_of
+from dpsparse.engine.quantize import Quantizer
 from dpsparse.engine.threads import threads
-from dpsparse.losses import Huber
 
 TALL, WIDE = (20_000, 5_000), (2_000, 25_000)
 KINDS = [(dtype, order) for dtype in ("float64", "float32") for order in "CF"]
@@ -31,8 +32,8 @@ def gradient_pass(X, sparsity):
     rows, support = rows_of(X, response(X)), range(sparsity)
     coef = np.zeros(X.shape[1])
     coef[:sparsity] = 0.1
-    grid, loss = FeatureGrid(default_clip_bound(X.shape[1])), Huber(1.0)
-    return lambda: rows.ask(questions.loss_sums, grid, loss, coef, support, True)
+    grid, loss = Quantizer(default_clip_bound(X.shape[1])), Huber(1.0)
+    return lambda: rows.evaluate(queries.loss_sums, grid, loss, coef, support, True)
 
 
 def kernel_section(scale=1):
@@ -44,15 +45,15 @@ def kernel_section(scale=1):
                 floors, times = in_turn(lambda: read(X), gradient_pass(X, sparsity))  # noqa: B023
                 yield in_floors(f"gradient pass, {_name(X, order)}, s = {sparsity}", floors, times, at_most=PASS_TARGET)
             yield from _levels(X, order)
-            with mock.patch.object(kernels, "compiled", return_value=None):
+            with mock.patch.object(dispatch, "compiled", return_value=None):
                 floors, times = in_turn(lambda: read(X), gradient_pass(X, 5))  # noqa: B023
             yield in_floors(f"gradient pass without numba, {_name(X, order)}, s = 5", floors, times)
     X = sparse_features(TALL[0] // scale, 50 * TALL[1], 2_000)
     rows = rows_of(X, response(X))
-    reading = rows.reading(FeatureGrid(4.0))
+    reading = rows.reading(Quantizer(4.0))
     works = {
         "gradient pass, s = 5": gradient_pass(X, 5),
-        "levels": lambda: rows.prepared(FeatureGrid(4.0)),
+        "levels": lambda: rows.prepared(Quantizer(4.0)),
         "sweep of levels": lambda: reading.scores(0.0, [], 1.0),
     }
     for work, call in works.items():
@@ -61,7 +62,7 @@ def kernel_section(scale=1):
 
 
 def _levels(X, order):
-    grid, y = FeatureGrid(4.0), response(X)
+    grid, y = Quantizer(4.0), response(X)
     rows = rows_of(X, y)
     floors, times = in_turn(lambda: read(X), lambda: rows.prepared(grid))
     yield in_floors(f"levels in int8, {_name(X, order)}", floors, times)

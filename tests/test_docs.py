@@ -15,7 +15,7 @@ from sqlalchemy import NullPool, create_engine, make_url
 
 import dpsparse
 from dpsparse.cli import cli, main
-from dpsparse.files.bounds import read_bounds
+from dpsparse.io.bounds import read_bounds
 
 ROOT = Path(__file__).parents[1]
 PAGES = {

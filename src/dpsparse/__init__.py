@@ -8,35 +8,35 @@ from importlib import import_module
 
 __version__ = "0.1.0"
 
-_HOME = {
+_LAZY = {
     "AdaHuber": "estimators.ada_huber",
     "AdaHuberCV": "estimators.ada_huber",
-    "BudgetExceeded": "privacy.meter",
+    "BudgetExceeded": "privacy.accounting.meter",
     "DPIHTH": "estimators.iht",
     "DPIHTL": "estimators.iht",
     "DPSLR": "estimators.iht",
-    "LedgerError": "privacy.ledger_events",
+    "LedgerError": "privacy.ledger.events",
     "NotPrivateWarning": "privacy.noise",
-    "OnDisk": "engine.on_disk",
-    "PrivacyLedger": "privacy.ledger",
-    "PrivacyRecord": "privacy.record",
+    "OnDisk": "data.on_disk",
+    "PrivacyLedger": "privacy.ledger.ledger",
+    "PrivacyRecord": "privacy.accounting.record",
     "PrivateSparseRegressor": "estimators.sparse_regressor",
-    "Streamed": "engine.gpu",
-    "load_model": "files.model_file",
+    "Streamed": "data.streamed",
+    "load_model": "model.json_file",
     "plan": "planning",
-    "save_model": "files.model_file",
-    "scale_from_bounds": "estimators._public_units",
-    "theory_parameters": "algorithms.theory",
+    "save_model": "model.json_file",
+    "scale_from_bounds": "data.units",
+    "theory_parameters": "algorithms.iht.theory",
     "tune": "estimators.tuning",
 }
 
-__all__ = [*sorted(_HOME), "__version__"]
+__all__ = [*sorted(_LAZY), "__version__"]
 
 
 def __getattr__(name):
-    if name not in _HOME:
+    if name not in _LAZY:
         raise AttributeError(f"module 'dpsparse' has no attribute '{name}'")
-    value = getattr(import_module(f"dpsparse.{_HOME[name]}"), name)
+    value = getattr(import_module(f"dpsparse.{_LAZY[name]}"), name)
     globals()[name] = value
     return value
 

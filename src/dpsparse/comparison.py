@@ -46,7 +46,7 @@ class Comparison:
         return {
             "forecast_error": self.forecast.expected_error,
             "forecast_smallest_effect": self.forecast.smallest_effect,
-            "delta": self.forecast.promise.delta,
+            "delta": self.forecast.guarantee.delta,
             "zero_errors": self.zero_errors,
             "methods": [asdict(outcome) for outcome in self.outcomes],
         }
@@ -87,7 +87,7 @@ def compare(n, d, sparsity, epsilon, delta=None, *, df=3.0, correlation=0.0, rep
     # 1.48 times the median size of the noise, as `plan` takes it.
     noise = float(stats.t(df).ppf(0.75) / stats.norm.ppf(0.75)) if df > 0 else 1.0
     forecast = plan(n, d, sparsity, epsilon, delta, noise_scale=noise, correlation=correlation)
-    forecast.promise  # noqa: B018  a promise that cannot be made is refused before any work
+    forecast.guarantee  # noqa: B018  a promise that cannot be made is refused before any work
     if repeats < 1:
         raise ValueError(f"repeats={repeats!r} must be at least 1")
     if n * d > MOST_CELLS:

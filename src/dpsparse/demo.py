@@ -8,8 +8,8 @@ from rich.table import Table
 
 from dpsparse import AdaHuber, PrivateSparseRegressor, plan
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.files.pictures import save_picture
-from dpsparse.privacy.budget import check_epsilon
+from dpsparse.io.figures import save_picture
+from dpsparse.privacy.guarantee import check_epsilon
 
 N, D, SPARSITY = 10_000, 1_000, 5
 

@@ -17,9 +17,9 @@ import numbers
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from dpsparse.algorithms.theory import default_clip_bound, default_n_iter
-from dpsparse.privacy.budget import Promise
-from dpsparse.privacy.selection import paper_peeling_scale, tight_peeling_scale
+from dpsparse.algorithms.iht.theory import default_clip_bound, default_n_iter
+from dpsparse.privacy.guarantee import Guarantee
+from dpsparse.privacy.mechanisms.selection import paper_peeling_scale, tight_peeling_scale
 
 # Fitted by benchmarks/calibrate_plan.py.
 _EFFECT = {"privacy": 6.30, "sampling": 1.41}
@@ -99,14 +99,14 @@ class Plan:
     records_per_person: int
 
     @cached_property
-    def promise(self):
+    def guarantee(self):
         """The promise forecast for."""
         delta = float(self.n) ** -1.1 if self.delta is None else self.delta
-        return Promise(float(self.epsilon), delta, records_per_person=self.records_per_person)
+        return Guarantee(float(self.epsilon), delta, records_per_person=self.records_per_person)
 
     def _terms(self):
         """Log d, 1 / n, 1 / (n^2 rho), and the inflation of variances by correlated neighbours."""
-        rho = self.promise.rho_per_record
+        rho = self.guarantee.rho_per_record
         return math.log(max(self.d, 3)), 1 / self.n, 1 / (self.n**2 * rho), 1 / (1 - self.correlation**2)
 
     @property
@@ -276,10 +276,10 @@ def peeling_limits(n, d, sparsity, epsilon, delta=None, *, tau=1.0, adjacency="r
     >>> limits.pick_probability < 0.003
     True
     """
-    promise = Promise(float(epsilon), float(n) ** -1.1 if delta is None else delta, adjacency)
+    guarantee = Guarantee(float(epsilon), float(n) ** -1.1 if delta is None else delta, adjacency)
     steps, clip = default_n_iter(n), default_clip_bound(d)
     signal, spread = tau * clip, {"replace-one": 2, "zero-out-one": 1}[adjacency] * tau * clip / (n // steps)
-    scale = {"tight": tight_peeling_scale, "paper": paper_peeling_scale}[calibration](promise, sparsity, spread)
+    scale = {"tight": tight_peeling_scale, "paper": paper_peeling_scale}[calibration](guarantee, sparsity, spread)
     by_lot = math.fsum(1 / (d - k) for k in range(sparsity))
 
     def probability(largest):

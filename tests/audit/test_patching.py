@@ -4,8 +4,8 @@ import pytest
 
 from dpsparse.audit.patching import replaced, rewritten
 from dpsparse.privacy import sensitivity
-from dpsparse.privacy.budget import Promise
-from dpsparse.privacy.gaussian_account import is_certified
+from dpsparse.privacy.accounting.gdp import is_certified
+from dpsparse.privacy.guarantee import Guarantee
 
 
 def test_an_edit_is_seen_by_every_name_and_undone():
@@ -31,11 +31,11 @@ def test_caches_are_emptied_and_cached_properties_reached():
     with rewritten(is_certified, ("return False", "return True")):
         assert is_certified(9.0, 1.0, 1.1)
     assert not is_certified(9.0, 1.0, 1.1)
-    prop = Promise.__dict__["mu_per_record"]
+    prop = Guarantee.__dict__["mu_per_record"]
     assert isinstance(prop, functools.cached_property)
     with rewritten(prop, ("return largest_mu", "return 2 * largest_mu")):
-        doubled = Promise(1.0, 1e-5).mu_per_record
-    assert Promise(1.0, 1e-5).mu_per_record == doubled / 2
+        doubled = Guarantee(1.0, 1e-5).mu_per_record
+    assert Guarantee(1.0, 1e-5).mu_per_record == doubled / 2
 
 
 def test_static_methods_stay_static():

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dpsparse.engine.fixed_point import WEIGHT_LEVELS
+from dpsparse.engine.cpu.rows import rows_of
+from dpsparse.engine.quantize import WEIGHT_LEVELS
 from dpsparse.engine.regrets import absolute_errors, regret_sums, regrets
-from dpsparse.engine.rows import rows_of
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(60, 5)), RNG.standard_t(2, 60)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from dpsparse.engine.threads import THREADS, in_threads, n_threads, one_blas_thread, share, threads
+from dpsparse.engine.threads import THREADS, n_threads, one_blas_thread, parallel_map, share, threads
 
 
 def test_the_environment_sets_the_number(monkeypatch):
@@ -28,7 +28,7 @@ def test_results_come_in_order_from_several_threads():
         return k, threading.get_ident()
 
     with threads(2):
-        found = list(in_threads(work, range(6)))
+        found = list(parallel_map(work, range(6)))
     assert [k for k, _ in found] == list(range(6))
     assert len({thread for _, thread in found}) == 2
 
@@ -39,7 +39,7 @@ def test_a_thread_uses_no_threads_and_warns_of_nothing():
 
     with threads(2), warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert list(in_threads(overflow, range(3))) == [(1, np.inf)] * 3
+        assert list(parallel_map(overflow, range(3))) == [(1, np.inf)] * 3
 
 
 def test_an_error_comes_through():
@@ -47,17 +47,17 @@ def test_an_error_comes_through():
         raise ValueError(f"piece {k}")
 
     with threads(2), pytest.raises(ValueError, match="piece 0"):
-        list(in_threads(fail, range(4)))
+        list(parallel_map(fail, range(4)))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_forked_child_has_threads_of_its_own():
     with threads(2):
-        assert list(in_threads(abs, [-1, -2])) == [1, 2]
+        assert list(parallel_map(abs, [-1, -2])) == [1, 2]
         child = os.fork()
         if child == 0:
-            os._exit(0 if list(in_threads(abs, [-3, -4])) == [3, 4] else 1)
+            os._exit(0 if list(parallel_map(abs, [-3, -4])) == [3, 4] else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 

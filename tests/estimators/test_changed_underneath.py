@@ -9,10 +9,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from dpsparse import DPIHTH, PrivateSparseRegressor, tune
-from dpsparse.engine import disk, rows, sources
-from dpsparse.engine.fixed_point import FEATURE_LEVELS, WEIGHT_LEVELS, FeatureGrid
-from dpsparse.engine.passes import DenseLevels, feature_sums
-from dpsparse.engine.rows import DenseRows
+from dpsparse.engine.cpu import rows
+from dpsparse.engine.cpu.passes import DenseLevels, feature_sums
+from dpsparse.engine.cpu.rows import DenseRows
+from dpsparse.engine.disk import rows as disk
+from dpsparse.engine.disk import sources
+from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer
 
 RNG = np.random.default_rng(0)
 
@@ -60,9 +62,9 @@ def test_loops_are_given_a_row_for_each_record():
     for order in "CF":
         X = np.zeros((3, 2), order=order)
         for read in (
-            lambda X: feature_sums(X, FeatureGrid(1.0), np.ones(1_000)),
+            lambda X: feature_sums(X, Quantizer(1.0), np.ones(1_000)),
             lambda X: DenseLevels(X.astype(np.int8)).weighted_sums(np.ones(1_000)),
-            lambda X: DenseRows(X, np.zeros(1_000)).residuals(np.ones(2), [1, 0], FeatureGrid(1.0)),
+            lambda X: DenseRows(X, np.zeros(1_000)).residuals(np.ones(2), [1, 0], Quantizer(1.0)),
         ):
             with pytest.raises(ValueError, match="records and rows are not as many"):
                 read(X)

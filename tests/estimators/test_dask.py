@@ -12,9 +12,10 @@ import pandas as pd
 import pytest
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, AdaHuber, PrivacyLedger, PrivateSparseRegressor, tune
-from dpsparse.algorithms import iht
-from dpsparse.engine import cluster, questions
-from dpsparse.engine.rows import NOT_FINITE
+from dpsparse.algorithms.iht import iht
+from dpsparse.engine import queries
+from dpsparse.engine.cpu.rows import NOT_FINITE
+from dpsparse.engine.dask import cluster
 
 N, D = 3_000, 12
 MODELS = [
@@ -73,22 +74,22 @@ class TestEveryEstimator:
         assert ledger.balance("people").epsilon_spent == 0
 
 
-def fatal_once(question, path):
+def fatal_once(query, path):
     """The question, except that the first worker that is asked it is killed instead."""
 
-    def ask(*arguments):
+    def evaluate(*arguments):
         try:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL))
         except FileExistsError:
-            return question(*arguments)
+            return query(*arguments)
         os.kill(os.getpid(), signal.SIGKILL)
 
-    return ask
+    return evaluate
 
 
 @pytest.mark.parametrize(
     ("model", "module", "name"),
-    [(MODELS[0], questions, "gradient_sums"), (MODELS[0], cluster, "pick_sums"), (MODELS[1], iht, "loss_sums")],
+    [(MODELS[0], queries, "gradient_sums"), (MODELS[0], cluster, "pick_sums"), (MODELS[1], iht, "loss_sums")],
 )
 @pytest.mark.parametrize("persisted", [True, False])
 def test_a_worker_killed_in_mid_pass_changes_no_bit(model, module, name, persisted, dask_client, tmp_path, monkeypatch):

@@ -63,7 +63,7 @@ def test_cupy_arrays_and_responses_on_the_card(table):
 
 
 def test_a_memmap_larger_than_its_buffers(tmp_path, monkeypatch):
-    from dpsparse.engine import cuda
+    from dpsparse.engine.cuda import rows as cuda
 
     monkeypatch.setattr(cuda, "BUFFER_BYTES", 2**24)
     X = np.lib.format.open_memmap(tmp_path / "X.npy", mode="w+", dtype=np.float32, shape=(N, D))

@@ -20,8 +20,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, NotPrivateWarning
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.privacy.budget import Promise
-from dpsparse.privacy.selection import paper_scale_is_sound
+from dpsparse.privacy.guarantee import Guarantee
+from dpsparse.privacy.mechanisms.selection import paper_scale_is_sound
 
 PRIVATE = [DPIHTH, DPIHTL, DPSLR]
 X, Y, COEF = make_heavy_tailed(300, 12, 3, random_state=0)
@@ -70,7 +70,8 @@ def test_no_fit_spends_more_than_asked_by_an_independent_accountant(
     )
     # Where the paper's scale is unsound the fit is refused; another test sees to that.
     assume(
-        calibration == "tight" or paper_scale_is_sound(Promise(epsilon, delta, adjacency, records_per_person), sparsity)
+        calibration == "tight"
+        or paper_scale_is_sound(Guarantee(epsilon, delta, adjacency, records_per_person), sparsity)
     )
     record = model.fit(X[:200], Y[:200]).privacy_
     assert record.epsilon <= epsilon

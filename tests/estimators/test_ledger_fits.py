@@ -18,7 +18,7 @@ from dpsparse import (
     PrivateSparseRegressor,
 )
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.privacy.ledger import Reservation
+from dpsparse.privacy.ledger.ledger import Reservation
 from dpsparse.privacy.noise import SecureSource
 
 X, Y, _ = make_heavy_tailed(1_000, 8, 2, random_state=0)

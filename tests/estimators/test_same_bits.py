@@ -8,8 +8,10 @@ from scipy import sparse
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, OnDisk, PrivateSparseRegressor
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.engine import disk, kernels, passes, rows, sources
-from dpsparse.engine.memory import available_bytes
+from dpsparse.engine.cpu import dispatch, passes, rows
+from dpsparse.engine.disk import rows as disk
+from dpsparse.engine.disk import sources
+from dpsparse.engine.disk.memory import available_bytes
 from dpsparse.engine.threads import threads
 
 N, D = 1_501, 37
@@ -43,7 +45,7 @@ def expected(request):
     """Coefficients of the plainest fit there is: NumPy, one thread, one block."""
     X, y = table(request.param[1])
     with pytest.MonkeyPatch.context() as patch, threads(1):
-        patch.setattr(kernels, "compiled", lambda: None)
+        patch.setattr(dispatch, "compiled", lambda: None)
         patch.setattr(rows, "LEAST_RECORDS", 2**15)
         patch.setattr(passes, "BLOCK_BYTES", 2**30)
         return MODELS[request.param[0]]().fit(X, y).coef_, *request.param
@@ -68,7 +70,7 @@ def same(expected, X):
 @pytest.mark.parametrize("store", [np.ascontiguousarray, np.asfortranarray, sparse.csr_matrix])
 def test_arrays_and_threads(expected, count, compiled, store, monkeypatch):
     if not compiled:
-        monkeypatch.setattr(kernels, "compiled", lambda: None)
+        monkeypatch.setattr(dispatch, "compiled", lambda: None)
     with threads(count):
         same(expected, store(table(expected[2])[0]))
 

@@ -59,7 +59,7 @@ def test_shares_of_any_number_of_candidates_fill_the_promise(count):
 def test_strong_and_weak_promises(epsilon, delta):
     record = tune(candidates(epsilon=epsilon, delta=delta), X[:200], Y[:200]).privacy
     assert record.epsilon <= epsilon
-    assert record.rho > 0.5 * record.promise.rho_per_record
+    assert record.rho > 0.5 * record.guarantee.rho_per_record
 
 
 def test_a_weak_promise_warns():

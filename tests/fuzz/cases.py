@@ -15,10 +15,10 @@ import pandas as pd
 from mutations import mutate
 
 from dpsparse.cli import main
-from dpsparse.files.convert import check_store
-from dpsparse.files.model_file import load_model
-from dpsparse.files.tables import open_table
-from dpsparse.privacy.meter import Meter
+from dpsparse.io.convert import check_store
+from dpsparse.io.tables.open_table import open_table
+from dpsparse.model.json_file import load_model
+from dpsparse.privacy.accounting.meter import Meter
 
 # In every value of the data, and in nothing else: no message may show it.
 SECRETS = ("7391", "qzx")

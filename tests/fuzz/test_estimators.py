@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from dpsparse import DPIHTH, NotPrivateWarning, PrivateSparseRegressor
-from dpsparse.privacy.meter import Meter
+from dpsparse.privacy.accounting.meter import Meter
 
 # More for a long run: DPSPARSE_FUZZ_EXAMPLES=20000 pytest tests/fuzz/test_estimators.py
 EXAMPLES = int(os.environ.get("DPSPARSE_FUZZ_EXAMPLES", "250"))

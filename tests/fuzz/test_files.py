@@ -79,7 +79,7 @@ def test_the_fuzzer_notices_a_parser_that_lets_its_message_through(fuzzer, monke
     """Readers quote values; without the cover over them cases fail within a few hundred."""
     import cases
 
-    from dpsparse.files.tables import Table
+    from dpsparse.io.tables.open_table import Table
 
     monkeypatch.setattr(cases, "FAMILIES", [cases.fit])
     monkeypatch.setattr(Table, "_readable", lambda table: contextlib.nullcontext())

@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from dpsparse.engine.fixed_point import FEATURE_LEVELS, WEIGHT_LEVELS, FeatureGrid, weight_levels
-from dpsparse.engine.rows import rows_of
-from dpsparse.losses import Absolute, Huber, Squared
+from dpsparse.algorithms.losses import Absolute, Huber, Squared
+from dpsparse.engine.cpu.rows import rows_of
+from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer, weight_levels
 from dpsparse.privacy import sensitivity
-from dpsparse.privacy.budget import ADJACENCIES
+from dpsparse.privacy.guarantee import ADJACENCIES
 
 CLIP = 1.7
 EDGE = [CLIP, np.nextafter(CLIP, 9), np.nextafter(CLIP, 0), CLIP / 127, CLIP / 254, 0.0]
@@ -45,7 +45,7 @@ def statistic(table, loss, coef, dtype, storage):
     with np.errstate(over="ignore"):
         X = table[:, 1:].astype(dtype)
     rows = rows_of(sparse.csr_matrix(X) if storage == "csr" else np.asarray(X, order=storage), table[:, 0])
-    grid = FeatureGrid(CLIP)
+    grid = Quantizer(CLIP)
     with np.errstate(all="ignore"):
         psi = loss.psi(rows.residuals(coef, np.flatnonzero(coef), grid))
     return rows.weighted_sums(grid, weight_levels(psi, loss.bound))

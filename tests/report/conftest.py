@@ -9,9 +9,9 @@ import pytest
 
 from dpsparse import PrivateSparseRegressor
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.estimators._effects import Effect
-from dpsparse.files.features import Feature
-from dpsparse.files.model import LinearModel
+from dpsparse.io.features import Feature
+from dpsparse.model.effect import Effect
+from dpsparse.model.released import LinearModel
 
 sys.path.insert(0, str(Path(__file__).parent))
 

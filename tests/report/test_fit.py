@@ -8,9 +8,9 @@ import pytest
 import dpsparse
 from dpsparse import DPIHTH, PrivateSparseRegressor, load_model, plan, save_model
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.estimators._effects import Effect
-from dpsparse.files.model import linear_model
-from dpsparse.privacy.budget import Promise
+from dpsparse.model.effect import Effect
+from dpsparse.model.released import linear_model
+from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.report.fit import fit_page
 
 X, Y, _ = make_heavy_tailed(500, 6, 2, random_state=0)
@@ -109,7 +109,7 @@ def test_odd_models_are_told_of_too(model, change, sentence):
 
 
 @pytest.mark.parametrize("n_records", [1, 2**53 - 1])
-@pytest.mark.parametrize("promise", [(1e-10, 5e-324, "replace-one", 2**53 - 1), (1e10, 0.999, "replace-one", 1)])
-def test_absurd_promises_have_a_report(model, promise, n_records):
-    record = replace(model.privacy, promise=Promise(*promise), n_records=n_records)
+@pytest.mark.parametrize("guarantee", [(1e-10, 5e-324, "replace-one", 2**53 - 1), (1e10, 0.999, "replace-one", 1)])
+def test_absurd_promises_have_a_report(model, guarantee, n_records):
+    record = replace(model.privacy, guarantee=Guarantee(*guarantee), n_records=n_records)
     assert "(this fit)" in words(fit_page(replace(model, privacy=record)))

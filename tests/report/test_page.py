@@ -1,6 +1,6 @@
 from html.parser import HTMLParser
 
-from dpsparse.markup import Html, table, tag
+from dpsparse.html import Html, table, tag
 from dpsparse.report.page import Page, figure
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpsparse import PrivateSparseRegressor
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.privacy.budget import Promise
+from dpsparse.privacy.guarantee import Guarantee
 
 # %%
 # A mean that never settles
@@ -43,7 +43,7 @@ plt.show()
 #
 # The error of a mean of 10,000 such values, clipped at tau, has three parts:
 
-rho = Promise(epsilon=0.5, delta=1e-5).rho_per_record
+rho = Guarantee(epsilon=0.5, delta=1e-5).rho_per_record
 taus = np.geomspace(0.3, 300, 40)
 values = rng.standard_t(1.5, 2_000_000) + 1  # the true mean is 1
 clipped = [np.clip(values, -tau, tau) for tau in taus]

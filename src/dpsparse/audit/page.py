@@ -1,7 +1,7 @@
 """The audit as a web page."""
 
 from dpsparse import __version__
-from dpsparse.markup import table, tag
+from dpsparse.html import table, tag
 from dpsparse.report.page import Page
 
 # What each check does, in a line for those who read the page alone.

@@ -14,12 +14,13 @@ import sklearn
 
 from dpsparse.audit.neighbours import STORAGES
 from dpsparse.audit.patching import replaced
-from dpsparse.engine import passes, reading, regrets, rows, support
+from dpsparse.engine import regrets, session, vector_sums
+from dpsparse.engine.cpu import passes, rows
 from dpsparse.estimators._private import PrivateLinearRegressor
-from dpsparse.privacy import selection
-from dpsparse.privacy.meter import Meter
+from dpsparse.privacy.accounting.meter import Meter
+from dpsparse.privacy.accounting.record import Release
+from dpsparse.privacy.mechanisms import selection
 from dpsparse.privacy.noise import SeededSource
-from dpsparse.privacy.record import Release
 
 
 class Diverged(Exception):
@@ -136,7 +137,7 @@ _SUMS = (
     (passes.DenseLevels, ["weighted_sums"]),
     (rows.SparseRows, ["weighted_sums"]),
     (rows.SparseLevels, ["weighted_sums"]),
-    (support, ["vector_sums", "gram_sums", "counts_at_most"]),
+    (vector_sums, ["vector_sums", "gram_sums", "counts_at_most"]),
     (regrets, ["regret_sums"]),
 )
 
@@ -169,14 +170,14 @@ def run(model, table, storage="C order", script=None, source=None):
 @contextlib.contextmanager
 def null_record(position):
     """Make the record at `position`, of NaN throughout, null: without the constant 1 of an intercept."""
-    ones = reading.Reading._ones
+    ones = session.Reading._ones
 
     def without(opened):
         column = ones(opened)
         column[position] = 0.0
         return column
 
-    with replaced(reading.Reading, _ones=without):
+    with replaced(session.Reading, _ones=without):
         yield
 
 

@@ -25,7 +25,7 @@ def budget():
 @_as_json
 def grant(ledger, dataset, epsilon, delta, adjacency, records_per_person, as_json):
     """Grant DATASET its budget, once; the same grant again changes nothing."""
-    from dpsparse.privacy.ledger import PrivacyLedger
+    from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
     books = PrivacyLedger(ledger)
     books.grant(dataset, epsilon=epsilon, delta=delta, adjacency=adjacency, records_per_person=records_per_person)
@@ -38,7 +38,7 @@ def grant(ledger, dataset, epsilon, delta, adjacency, records_per_person, as_jso
 @_as_json
 def show(ledger, dataset, as_json):
     """What was granted, spent and is left, and the head of the chain."""
-    from dpsparse.privacy.ledger import PrivacyLedger
+    from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
     books = PrivacyLedger(ledger)
     if dataset is not None:
@@ -53,7 +53,7 @@ def show(ledger, dataset, as_json):
 @_as_json
 def history(ledger, dataset, as_json):
     """Every event, oldest first."""
-    from dpsparse.privacy.ledger import PrivacyLedger
+    from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
     events = PrivacyLedger(ledger).history(dataset)
     if as_json:
@@ -62,8 +62,8 @@ def history(ledger, dataset, as_json):
     table = _table("number", "when", "dataset", "event", "epsilon", "delta", "fit", "estimator")
     for event in events:
         details = event.details
-        promise = [f"{details[name]:.4g}" if name in details else "" for name in ("epsilon", "delta")]
-        row = [str(event.number), details["at"], event.dataset, event.kind, *promise]
+        guarantee = [f"{details[name]:.4g}" if name in details else "" for name in ("epsilon", "delta")]
+        row = [str(event.number), details["at"], event.dataset, event.kind, *guarantee]
         table.add_row(*_plain(*row, (event.fit or "")[:8], details.get("estimator", "")))
     _print(table)
 
@@ -77,7 +77,7 @@ def verify(ledger, head, as_json):
 
     Without --head nothing can tell that the newest events were dropped: keep the head that `show` prints elsewhere.
     """
-    from dpsparse.privacy.ledger import PrivacyLedger
+    from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
     books = PrivacyLedger(ledger)
     found, count = books.verify(head), len(books.history())
@@ -108,7 +108,7 @@ def _show(book, datasets, as_json):
 
 
 def _as_dict(name, balance):
-    from dpsparse.privacy.odometer import round_down
+    from dpsparse.privacy.accounting.filter import round_down
 
     return {
         "dataset": name,

@@ -65,7 +65,7 @@ def _draw(found, out):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    from dpsparse.files.pictures import save_picture
+    from dpsparse.io.figures import save_picture
 
     figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
     for place, outcome in enumerate(found.outcomes):

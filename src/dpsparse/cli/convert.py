@@ -28,9 +28,9 @@ def convert(data, store, target, bounds, dtype, as_json):
     """
     from dpsparse.cli import show
     from dpsparse.cli.progress import step_bar
-    from dpsparse.files.convert import convert as convert_table
-    from dpsparse.files.convert import count_chunks, fit_refuses
-    from dpsparse.files.inputs import TableInput
+    from dpsparse.estimators.inputs import TableInput
+    from dpsparse.io.convert import convert as convert_table
+    from dpsparse.io.convert import count_chunks, fit_refuses
 
     given = TableInput(data, target, bounds)
     try:
@@ -55,13 +55,13 @@ def check(store, as_json):
     """Compare every file of STORE with the checksum that `dpsparse convert` noted. Status 1 where any differs."""
     from dpsparse.cli import show
     from dpsparse.cli.progress import step_bar
-    from dpsparse.engine.store import NotIntact, read_complete
-    from dpsparse.files.convert import check_store, fit_refuses
+    from dpsparse.io.convert import check_store, fit_refuses
+    from dpsparse.io.store import StoreCorrupted, read_complete
 
     try:
         with step_bar(len(read_complete(store).chunks)) as progress:
             found = check_store(store, progress)
-    except NotIntact as error:
+    except StoreCorrupted as error:
         if as_json:
             show.as_json({"intact": False, "damaged": error.files})
         raise

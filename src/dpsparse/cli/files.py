@@ -14,7 +14,7 @@ def _out(text, **default):
 
 def _writing(out, *inputs, replace=True):
     """The stream of `--out`, opened at once; None where there is no `--out`."""
-    from dpsparse.files.atomic import atomic_file
+    from dpsparse.io.atomic import atomic_file
 
     return nullcontext() if out is None else atomic_file(out, inputs, replace)
 
@@ -76,17 +76,17 @@ def fit(data, target, epsilon, sparsity, delta, bounds, records_per_person, ledg
     from dpsparse import PrivateSparseRegressor
     from dpsparse.cli import show
     from dpsparse.cli.progress import share_bar
-    from dpsparse.engine.store import is_store
-    from dpsparse.estimators._validation import NOT_FINITE
-    from dpsparse.files.inputs import open_input
-    from dpsparse.files.model_file import as_dict, write_model
+    from dpsparse.data.validation import NOT_FINITE
+    from dpsparse.estimators.inputs import open_input
+    from dpsparse.io.store import is_store
+    from dpsparse.model.json_file import as_dict, write_model
     from dpsparse.report.fit import fit_page
-    from dpsparse.strict import existing_path
+    from dpsparse.schema import existing_path
 
     if target is None and not is_store(existing_path(data)):
         raise click.MissingParameter(param_hint="'--target'", param_type="option")
     if ledger is not None:
-        from dpsparse.privacy.ledger import PrivacyLedger
+        from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
         ledger = PrivacyLedger(ledger)
     given = open_input(data, target, bounds)
@@ -141,8 +141,8 @@ def init(data, target, out, as_json):
     Only names and kinds of the columns are read: bounds taken from the data would leak what is to be protected.
     """
     from dpsparse.cli import show
-    from dpsparse.files.bounds import template
-    from dpsparse.files.tables import open_table
+    from dpsparse.io.bounds import template
+    from dpsparse.io.tables.open_table import open_table
 
     with _writing(out, data, replace=False) as stream:
         table = open_table(data)
@@ -168,8 +168,8 @@ def init(data, target, out, as_json):
 def predict(model, data, out, as_json):
     """Predict the target for the records of DATA (.csv, .parquet, .npy, a folder of Parquet files) with a MODEL."""
     from dpsparse.cli import show
-    from dpsparse.files.model_file import load_model
-    from dpsparse.files.tables import open_table
+    from dpsparse.io.tables.open_table import open_table
+    from dpsparse.model.json_file import load_model
 
     with _writing(out, model, data) as stream:
         found = load_model(model).predict_table(open_table(data)).tolist()
@@ -190,7 +190,7 @@ def predict(model, data, out, as_json):
 def inspect(model, as_json):
     """Tell what MODEL promises, in plain words and in full, and what it found."""
     from dpsparse.cli import show
-    from dpsparse.files.model_file import as_dict, load_model
+    from dpsparse.model.json_file import as_dict, load_model
 
     found = load_model(model)
     if as_json:
@@ -209,7 +209,7 @@ def report(model, out, as_json):
     One page that opens offline. The model is all it reads.
     """
     from dpsparse.cli import show
-    from dpsparse.files.model_file import load_model
+    from dpsparse.model.json_file import load_model
     from dpsparse.report.fit import fit_page
 
     with _writing(out, model) as stream:

@@ -28,7 +28,7 @@ def plan(n, d, sparsity, epsilon, delta, out, as_json):
     rows = [
         {
             "epsilon": at.epsilon,
-            "delta": at.promise.delta,
+            "delta": at.guarantee.delta,
             "expected_error": at.expected_error,
             "smallest_effect": at.smallest_effect,
             "interval_width": at.interval_width,
@@ -53,7 +53,7 @@ def _or_none(count):
 def _draw(plans, out):
     import matplotlib
 
-    from dpsparse.files.pictures import save_picture
+    from dpsparse.io.figures import save_picture
 
     matplotlib.use("Agg")
     axes = plans[0].plot()

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dpsparse.markup import number
+from dpsparse.html import number
 
 
 def as_json(content):

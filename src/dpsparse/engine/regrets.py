@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from dpsparse.engine.fixed_point import WEIGHT_LEVELS, FeatureGrid, weight_levels
+from dpsparse.engine.quantize import WEIGHT_LEVELS, Quantizer, weight_levels
 
 
 @np.errstate(all="ignore")
 def absolute_errors(rows, coefs, intercepts):
     """Absolute errors, a row for each model and a column for each record; elementwise, in one fixed order."""
     errors = [
-        np.abs(rows.residuals(coef, np.flatnonzero(coef), FeatureGrid(np.inf)) - intercept)
+        np.abs(rows.residuals(coef, np.flatnonzero(coef), Quantizer(np.inf)) - intercept)
         for coef, intercept in zip(coefs, intercepts, strict=True)
     ]
     return np.array(errors)

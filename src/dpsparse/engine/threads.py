@@ -42,7 +42,7 @@ def share(count, least, most):
     return max(least, -(-count // (n_threads() * rounds)))
 
 
-def in_threads(function, pieces):
+def parallel_map(function, pieces):
     """Results of a function for each piece, in their order, as they come; floating-point errors are not told of."""
     count = min(n_threads(), len(pieces))
     if count < 2:

@@ -1,12 +1,12 @@
 """What the paper's three private methods share: parameters, their description, one fit."""
 
-from dpsparse.algorithms.iht import PEELING_SCALES, iht_commitment, private_iht, step_units
-from dpsparse.algorithms.theory import default_clip_bound, default_n_iter, step_sizes
-from dpsparse.engine.rows import rows_of
-from dpsparse.estimators._dask_input import opened
+from dpsparse.algorithms.iht.iht import PEELING_SCALES, iht_commitment, private_iht, step_units
+from dpsparse.algorithms.iht.theory import default_clip_bound, default_n_iter, step_sizes
+from dpsparse.data.dask_input import opened
+from dpsparse.data.validation import cap_sparsity, check_choice, check_count, check_number
+from dpsparse.engine.cpu.rows import rows_of
 from dpsparse.estimators._private import PrivateLinearRegressor, as_dtype
-from dpsparse.estimators._validation import cap_sparsity, check_choice, check_count, check_number
-from dpsparse.privacy.selection import paper_scale_is_sound
+from dpsparse.privacy.mechanisms.selection import paper_scale_is_sound
 
 _COMMON = """
     Parameters
@@ -138,23 +138,23 @@ class PaperMethod(PrivateLinearRegressor):
             raise ValueError(f"n_iter={n_iter} is more than the {n} rows of X; each step needs rows of its own")
         clip_bound = default_clip_bound(d) if self.clip_bound is None else float(self.clip_bound)
         meter = self._open_meter(n)
-        if self.calibration == "paper" and not paper_scale_is_sound(meter.promise, sparsity):
+        if self.calibration == "paper" and not paper_scale_is_sound(meter.guarantee, sparsity):
             raise ValueError(
-                f"calibration='paper' does not keep epsilon={self.epsilon!r} at delta={meter.promise.delta:.3g} with "
+                f"calibration='paper' does not keep epsilon={self.epsilon!r} at delta={meter.guarantee.delta:.3g} with "
                 f"sparsity={sparsity}; use calibration='tight'"
             )
         radius = self._radius(sparsity)
-        loss = self._loss(n, d, sparsity, meter.promise, clip_bound, radius)
+        loss = self._loss(n, d, sparsity, meter.guarantee, clip_bound, radius)
         steps = step_sizes(self._step(sparsity), n_iter)
         step_units(n, steps, clip_bound, loss)
-        with self._reserved(meter, lambda promise: iht_commitment(promise, sparsity, n_iter, self.calibration)):
+        with self._reserved(meter, lambda guarantee: iht_commitment(guarantee, sparsity, n_iter, self.calibration)):
             X, y = self._validated(X, y, (n, d))
             cap_sparsity(self.sparsity, d)
             self._warn_if_weak(meter)
             rows = rows_of(X, self._response(y))
             if self._must_look():
                 rows.require_finite()
-        self._forget()
+        self._reset()
         result = private_iht(
             rows,
             meter,
@@ -175,7 +175,7 @@ class PaperMethod(PrivateLinearRegressor):
         return self
 
     def _check_parameters(self):
-        self._check_promise()
+        self._check_guarantee()
         check_count("sparsity", self.sparsity, remedy="it is the number of features to pick")
         if self.n_iter is not None:
             check_count("n_iter", self.n_iter, remedy="use None for log n")

@@ -10,13 +10,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from dpsparse.estimators._dask_input import predict_lazily
-from dpsparse.estimators._effects import notebook_html
-from dpsparse.estimators._input import is_elsewhere, predict_elsewhere, validate_anywhere
+from dpsparse.data.dask_input import predict_lazily
+from dpsparse.data.elsewhere import is_elsewhere, predict_elsewhere, validate_anywhere
+from dpsparse.data.validation import check_count, is_dask, table_shape
 from dpsparse.estimators._spending import reserved
-from dpsparse.estimators._validation import check_count, is_dask, table_shape
-from dpsparse.privacy.budget import Promise, check_adjacency, check_delta, check_epsilon
-from dpsparse.privacy.meter import Meter
+from dpsparse.model.effect import notebook_html
+from dpsparse.privacy.accounting.meter import Meter
+from dpsparse.privacy.guarantee import Guarantee, check_adjacency, check_delta, check_epsilon
 from dpsparse.privacy.noise import NotPrivateWarning, SecureSource, SeededSource
 
 MIN_ROWS = 2
@@ -33,7 +33,7 @@ class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
     """Base of the private linear models. Parameters of the promise are checked before any data are read."""
 
     # Set by `tune` for the length of a fit: several fits are then accounted for as one.
-    _lent_meter = None
+    _shared_meter = None
 
     @property
     def ledger(self):
@@ -43,12 +43,12 @@ class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
     @ledger.setter
     def ledger(self, location):
         if isinstance(location, str) and "://" in location:
-            from dpsparse.privacy.ledger import PrivacyLedger
+            from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
             location = PrivacyLedger(location)
         self.__dict__["ledger"] = location
 
-    def _check_promise(self):
+    def _check_guarantee(self):
         check_epsilon(self.epsilon)
         if self.delta is not None:
             check_delta(self.delta)
@@ -77,7 +77,7 @@ class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
         """Whether features that are not finite are to be refused."""
         return not get_config()["assume_finite"]
 
-    def _forget(self):
+    def _reset(self):
         """Drop the results of an earlier fit: a fit that is interrupted leaves none."""
         for name in [name for name in vars(self) if name.endswith("_") and name not in _OF_THE_INPUT]:
             delattr(self, name)
@@ -86,12 +86,12 @@ class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
     def _reserved(self, meter, commitment_for):
         """Commit and reserve; the block under it validates the data and warns, and its failure alone is refunded."""
         about = {"estimator": type(self).__name__, "n_records": meter.n_records}
-        ledger = self.ledger if self._lent_meter is None else None
-        with self._unless_refused(), reserved(ledger, self.dataset, meter, commitment_for, **about):
+        ledger = self.ledger if self._shared_meter is None else None
+        with self._restore_names_on_error(), reserved(ledger, self.dataset, meter, commitment_for, **about):
             yield
 
     @contextmanager
-    def _unless_refused(self):
+    def _restore_names_on_error(self):
         """Where the data are refused, an earlier fit keeps the names that its coefficients belong to."""
         before = {name: vars(self)[name] for name in _OF_THE_INPUT if name in vars(self)}
         try:
@@ -107,15 +107,15 @@ class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
 
     def _open_meter(self, n_records):
         """The meter of one fit; warns where a seed voids its promise."""
-        if self._lent_meter is not None:
-            return self._lent_meter
+        if self._shared_meter is not None:
+            return self._shared_meter
         delta = float(n_records) ** -1.1 if self.delta is None else float(self.delta)
-        promise = Promise(float(self.epsilon), delta, self.adjacency, int(self.records_per_person))
-        return Meter(promise, n_records, self._noise_source())
+        guarantee = Guarantee(float(self.epsilon), delta, self.adjacency, int(self.records_per_person))
+        return Meter(guarantee, n_records, self._noise_source())
 
     def _warn_if_weak(self, meter):
         """Warn, from public numbers, where a promise is weak."""
-        delta, n = meter.promise.delta, meter.n_records
+        delta, n = meter.guarantee.delta, meter.n_records
         if delta > 1 / n:
             warnings.warn(
                 f"delta={delta:.3g} is above 1/n={1 / n:.3g}: a promise that weak allows publishing a whole "

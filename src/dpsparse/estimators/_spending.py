@@ -3,8 +3,8 @@
 from contextlib import contextmanager
 from dataclasses import replace
 
-from dpsparse.privacy.meter import BudgetExceeded
-from dpsparse.privacy.odometer import round_down
+from dpsparse.privacy.accounting.filter import round_down
+from dpsparse.privacy.accounting.meter import BudgetExceeded
 
 
 @contextmanager
@@ -24,23 +24,23 @@ def reserved(ledger, dataset, meter, commitment_for, **about):
     **about
         Public facts for the ledger's history.
     """
-    commitment = commitment_for(meter.promise)
+    commitment = commitment_for(meter.guarantee)
     meter.commit(commitment)
     if ledger is None:
         yield
         return
-    from dpsparse.privacy.ledger import LedgerError, PrivacyLedger
+    from dpsparse.privacy.ledger.ledger import LedgerError, PrivacyLedger
 
     ledger = PrivacyLedger(ledger)
-    promise = meter.promise
+    guarantee = meter.guarantee
     try:
-        about |= {"adjacency": promise.adjacency, "records_per_person": promise.records_per_person}
-        reservation = ledger.reserve(dataset, commitment.cost(promise), **about)
+        about |= {"adjacency": guarantee.adjacency, "records_per_person": guarantee.records_per_person}
+        reservation = ledger.reserve(dataset, commitment.cost(guarantee), **about)
     except BudgetExceeded as refusal:
-        fits = _largest_epsilon(ledger.balance(dataset), promise, commitment_for)
+        fits = _largest_epsilon(ledger.balance(dataset), guarantee, commitment_for)
         remedy = f"epsilon={fits:g} would fit" if fits else "at this delta no useful epsilon would fit"
         granted = ledger.balance(dataset).grant.delta
-        remedy += f", more at delta={granted:g}, the grant's" if promise.delta > granted else ""
+        remedy += f", more at delta={granted:g}, the grant's" if guarantee.delta > granted else ""
         raise BudgetExceeded(f"{refusal}; {remedy}") from None
     meter.hold(reservation)
     try:
@@ -53,15 +53,15 @@ def reserved(ledger, dataset, meter, commitment_for, **about):
         raise
 
 
-def _largest_epsilon(balance, promise, commitment_for):
+def _largest_epsilon(balance, guarantee, commitment_for):
     """The largest epsilon, to three digits, at which this fit would be admitted; 0 if none of use is."""
 
     def fits(epsilon):
-        smaller = replace(promise, epsilon=epsilon)
+        smaller = replace(guarantee, epsilon=epsilon)
         commitment = commitment_for(smaller)
         return commitment.is_within(smaller) and balance.admits(commitment.cost(smaller))
 
-    low, high = promise.epsilon / 1000, promise.epsilon
+    low, high = guarantee.epsilon / 1000, guarantee.epsilon
     if not fits(low):
         return 0.0
     while high > 1.001 * low:

@@ -16,7 +16,7 @@ from dpsparse.algorithms.adaptive_huber import (
     lambda_grid,
     largest_coefficients,
 )
-from dpsparse.estimators._validation import (
+from dpsparse.data.validation import (
     cap_sparsity,
     check_choice,
     check_count,

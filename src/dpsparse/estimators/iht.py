@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from dpsparse.algorithms.theory import theory_parameters, two_phase_step
+from dpsparse.algorithms.iht.theory import theory_parameters, two_phase_step
+from dpsparse.algorithms.losses import Absolute, Huber, Squared
+from dpsparse.data.validation import check_number
 from dpsparse.estimators._paper import PaperMethod, documented
-from dpsparse.estimators._validation import check_number
-from dpsparse.losses import Absolute, Huber, Squared
 
 
 @documented(
@@ -79,10 +79,10 @@ class DPIHTH(PaperMethod):
         if self.tau is not None:
             check_number("tau", self.tau, above=0, remedy="use None to take it from zeta by theory")
 
-    def _loss(self, n, d, sparsity, promise, clip_bound, radius):
+    def _loss(self, n, d, sparsity, guarantee, clip_bound, radius):
         if self.tau is not None:
             return Huber(float(self.tau))
-        return Huber(theory_parameters(n, d, sparsity, self.zeta, promise.epsilon, promise.delta).tau)
+        return Huber(theory_parameters(n, d, sparsity, self.zeta, guarantee.epsilon, guarantee.delta).tau)
 
 
 @documented(
@@ -114,7 +114,7 @@ class DPIHTL(PaperMethod):
             raise ValueError(f"step={self.step!r} must be a number above 0, 'two-phase' or None")
         return self.step
 
-    def _loss(self, n, d, sparsity, promise, clip_bound, radius):
+    def _loss(self, n, d, sparsity, guarantee, clip_bound, radius):
         return Absolute()
 
 
@@ -193,5 +193,5 @@ class DPSLR(PaperMethod):
         bound = self._bound(len(y))
         return np.clip(y, -bound, bound)
 
-    def _loss(self, n, d, sparsity, promise, clip_bound, radius):
+    def _loss(self, n, d, sparsity, guarantee, clip_bound, radius):
         return Squared(self._bound(n) + clip_bound * math.sqrt(sparsity) * radius)

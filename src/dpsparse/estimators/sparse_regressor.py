@@ -8,13 +8,13 @@ import numpy as np
 from scipy import stats
 from sklearn.utils.validation import check_is_fitted
 
-from dpsparse.algorithms.pursuit import Pursuit
-from dpsparse.algorithms.schedule import schedule_for
-from dpsparse.engine.rows import rows_of
-from dpsparse.estimators._dask_input import opened
+from dpsparse.algorithms.pursuit.pursuit import Pursuit
+from dpsparse.algorithms.pursuit.schedule import schedule_for
+from dpsparse.data.dask_input import opened
+from dpsparse.data.units import public_units
+from dpsparse.data.validation import cap_sparsity, check_count, check_number
+from dpsparse.engine.cpu.rows import rows_of
 from dpsparse.estimators._private import PrivateLinearRegressor, as_dtype
-from dpsparse.estimators._public_units import public_units
-from dpsparse.estimators._validation import cap_sparsity, check_count, check_number
 from dpsparse.planning import plan
 
 
@@ -154,18 +154,18 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         n, d = self._public_shape(X, y)
         sparsity = self._picks(d)
         meter = self._open_meter(n)
-        schedule = cache(lambda promise: self._schedule(promise, n, d))
-        with self._reserved(meter, lambda promise: schedule(promise).commitment):
+        schedule = cache(lambda guarantee: self._schedule(guarantee, n, d))
+        with self._reserved(meter, lambda guarantee: schedule(guarantee).commitment):
             X, y = self._validated(X, y, (n, d))
             columns = getattr(self, "feature_names_in_", range(d))
             center, scale = public_units(self.feature_center, self.feature_scale, columns)
-            cap_sparsity(getattr(self, self._asked), d, self._asked)
+            cap_sparsity(getattr(self, self._sparsity_parameter), d, self._sparsity_parameter)
             self._warn_if_weak(meter)
-            _warn_if_hopeless(n, d, sparsity, meter.promise)
+            _warn_if_hopeless(n, d, sparsity, meter.guarantee)
             pursuit = Pursuit(
                 rows_of(X, y),
                 meter,
-                schedule(meter.promise),
+                schedule(meter.guarantee),
                 sparsity=sparsity,
                 center=center,
                 scale=scale,
@@ -175,27 +175,27 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
                 look=self._must_look(),
                 progress=progress,
             )
-        self._forget()
+        self._reset()
         found = pursuit.run()
         self._publish(found, X.dtype, center, scale, self.sparsity == "auto")
         self.privacy_ = meter.record()
         return self
 
     @property
-    def _asked(self):
+    def _sparsity_parameter(self):
         return "max_sparsity" if self.sparsity == "auto" else "sparsity"
 
     def _picks(self, d):
-        return int(min(getattr(self, self._asked), d))
+        return int(min(getattr(self, self._sparsity_parameter), d))
 
-    def _schedule(self, promise, n, d):
+    def _schedule(self, guarantee, n, d):
         """What a fit on n records of d features will release under a promise, and for how much."""
         known = {
             "center_known": self.response_center is not None,
             "scale_known": self.response_scale is not None,
             "fit_intercept": bool(self.fit_intercept),
         }
-        return schedule_for(promise, n, d, self._picks(d), **known)
+        return schedule_for(guarantee, n, d, self._picks(d), **known)
 
     @np.errstate(all="ignore")
     def _publish(self, found, dtype, center, scale, auto):
@@ -212,7 +212,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         self.coef_ = coef
         self.coef_se_ = errors
         self._effects = (found.effects / scale)[kept]
-        self._off_centre = set(found.support[~found.centred].tolist())
+        self._off_center = set(found.support[~found.centred].tolist())
         self._scale_known = found.scale_known
         self.clear_ = np.zeros(d, dtype=bool)
         self.clear_[found.support[clear]] = True
@@ -264,17 +264,17 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             lines.append("No effect stands clear of the noise.")
         elif not self.clear_[self.support_].all():
             lines.append("* within the noise: the largest of so many features without effect would look like this.")
-        if self._off_centre:
+        if self._off_center:
             lines.append("** public centre off by more than the feature's spread: give a better feature_center.")
         if not self._scale_known:
             lines.append("The response's scale could not be learned: give response_center and response_scale.")
         return "\n".join(lines)
 
     def _mark(self, j):
-        return " **" if j in self._off_centre else "" if self.clear_[j] else " *"
+        return " **" if j in self._off_center else "" if self.clear_[j] else " *"
 
     def _check_parameters(self):
-        self._check_promise()
+        self._check_guarantee()
         if self.sparsity == "auto":
             check_count("max_sparsity", self.max_sparsity, remedy="it is the most features to pick")
         elif isinstance(self.sparsity, str):
@@ -287,14 +287,14 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             check_number("response_scale", self.response_scale, above=0, remedy="use None to release it privately")
 
 
-def _warn_if_hopeless(n, d, sparsity, promise):
+def _warn_if_hopeless(n, d, sparsity, guarantee):
     """From public numbers: would even an effect as large as the noise's typical size be missed?"""
-    forecast = plan(n, d, sparsity, promise.epsilon, promise.delta, records_per_person=promise.records_per_person)
+    forecast = plan(n, d, sparsity, guarantee.epsilon, guarantee.delta, records_per_person=guarantee.records_per_person)
     if forecast.smallest_effect > 1.5:
         epsilon = forecast.epsilon_for_effect(0.5)
         or_epsilon = f" or epsilon={epsilon:.2g}" if epsilon <= 10 else ""
         warnings.warn(
-            f"With n={n} and epsilon={promise.epsilon:g} only effects above {forecast.smallest_effect:.2g} times the "
+            f"With n={n} and epsilon={guarantee.epsilon:g} only effects above {forecast.smallest_effect:.2g} times the "
             "noise can be found; the picks will be close to random. About "
             f"n={forecast.n_for_effect(0.5):,}{or_epsilon} would find effects of half the noise",
             UserWarning,

@@ -34,21 +34,21 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from dpsparse.algorithms.schedule import SIZES, median_share
-from dpsparse.engine import regrets, support
-from dpsparse.engine.fixed_point import WEIGHT_LEVELS
-from dpsparse.engine.rows import rows_of
-from dpsparse.estimators._input import is_elsewhere
-from dpsparse.estimators._public_units import public_units
+from dpsparse.algorithms.pursuit.schedule import SIZES, median_share
+from dpsparse.data.elsewhere import is_elsewhere
+from dpsparse.data.units import public_units
+from dpsparse.engine import regrets, vector_sums
+from dpsparse.engine.cpu.rows import rows_of
+from dpsparse.engine.quantize import WEIGHT_LEVELS
 from dpsparse.estimators._spending import reserved
 from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
 from dpsparse.privacy import sensitivity
-from dpsparse.privacy.budget import split
-from dpsparse.privacy.commitment import Commitment, Price
-from dpsparse.privacy.gaussian_account import mu_of_sequence
-from dpsparse.privacy.release import release_quantile
-from dpsparse.privacy.selection import exponential_pick
-from dpsparse.privacy.sharing import MeterShare, in_part
+from dpsparse.privacy.accounting.commitment import Commitment, Price
+from dpsparse.privacy.accounting.gdp import mu_of_sequence
+from dpsparse.privacy.accounting.sharing import MeterShare, in_part
+from dpsparse.privacy.guarantee import split
+from dpsparse.privacy.mechanisms.gaussian import release_quantile
+from dpsparse.privacy.mechanisms.selection import exponential_pick
 
 # One row in so many is held out.
 HELD_OUT_EVERY = 5
@@ -125,8 +125,8 @@ def tune(candidates, X, y):
         raise ValueError(f"X has {n} rows; tune needs at least {2 * HELD_OUT_EVERY}, to fit and to choose")
     meter = lead._open_meter(n)
     about = {"estimator": "tune", "n_records": n, "candidates": len(models)}
-    planned = lru_cache(lambda promise: _plan(promise, models, n, d))
-    with reserved(lead.ledger, lead.dataset, meter, lambda promise: planned(promise).commitment, **about):
+    planned = lru_cache(lambda guarantee: _plan(guarantee, models, n, d))
+    with reserved(lead.ledger, lead.dataset, meter, lambda guarantee: planned(guarantee).commitment, **about):
         table, response = lead._validated(X, y, (n, d))
         for model in models:
             public_units(model.feature_center, model.feature_scale, getattr(lead, "feature_names_in_", range(d)))
@@ -134,7 +134,7 @@ def tune(candidates, X, y):
         rows = rows_of(table, response)
         if lead._must_look():
             rows.require_finite()
-    plan = planned(meter.promise)
+    plan = planned(meter.guarantee)
     training = np.flatnonzero(np.arange(n) % HELD_OUT_EVERY != HELD_OUT_EVERY - 1)
     # A data frame keeps its names, which candidates may need.
     X = _safe_indexing(X, training) if hasattr(lead, "feature_names_in_") else table[training]
@@ -142,7 +142,7 @@ def tune(candidates, X, y):
         share = MeterShare(meter, plan.share, len(training), part=TRAINING, name=f"candidate {k}")
         _fit_within(model, share, X, response[training])
     held_out = rows.part(HELD_OUT_EVERY - 1, HELD_OUT_EVERY)
-    share = MeterShare(meter, meter.promise, held_out.n_records, part=HELD_OUT, name="held out")
+    share = MeterShare(meter, meter.guarantee, held_out.n_records, part=HELD_OUT, name="held out")
     index = _choose(held_out, models, share, plan)
     for model in models:
         model.privacy_ = meter.record()
@@ -161,11 +161,11 @@ def _checked(candidates):
     return candidates
 
 
-def _plan(promise, models, n, d):
+def _plan(guarantee, models, n, d):
     """Even shares of mu^2 for the fits, or of rho where the tight account fails; the two picks get what is held."""
     n_held_out = len(range(HELD_OUT_EVERY - 1, n, HELD_OUT_EVERY))
-    mu = promise.mu_per_record * (1 - 1e-9)
-    rho = promise.rho_per_record
+    mu = guarantee.mu_per_record * (1 - 1e-9)
+    rho = guarantee.rho_per_record
     # A quartile is as near to the end of its grid as a median of half the records.
     bound = median_share(n_held_out / 2, rho, SIZES, 0.1, 0.5)
     prices = split(rho, {"bound": bound, "choice": 1 - bound})
@@ -175,31 +175,31 @@ def _plan(promise, models, n, d):
     picks = tuple(Price("pick", price, math.sqrt(8 * price), HELD_OUT) for price in (bound_price, choice_price))
     # A k-th of delta, at which any share of a promise still has an epsilon above 0.
     count = len(models)
-    share = replace(promise, delta=promise.delta / count)
+    share = replace(guarantee, delta=guarantee.delta / count)
     for spent in ({"rho": math.inf, "mu": mu / math.sqrt(count)}, {"rho": rho / count * (1 - 1e-9)}):
         share = replace(share, epsilon=share.epsilon_spent(**spent))
         fits = [model._schedule(share, n - n_held_out, d).commitment for model in models]
         training = tuple(price for fit in fits for price in in_part(fit, TRAINING))
         commitment = Commitment((*training, *picks), math.fsum(fit.excess for fit in fits))
-        if commitment.is_within(promise):
+        if commitment.is_within(guarantee):
             break
     return _Plan(share, bound_price, choice_price, commitment)
 
 
 def _fit_within(model, meter, X, y):
-    model._lent_meter = meter
+    model._shared_meter = meter
     try:
         model.fit(X, y)
     finally:
-        del model._lent_meter
+        del model._shared_meter
 
 
 def _choose(rows, models, meter, plan):
     coefs, intercepts = [model.coef_ for model in models], [model.intercept_ for model in models]
     errors = regrets.absolute_errors(rows, coefs, intercepts)
-    counts = support.counts_at_most(regrets.regrets(errors).max(axis=0), SIZES)
+    counts = vector_sums.counts_at_most(regrets.regrets(errors).max(axis=0), SIZES)
     target = 3 * rows.n_records // 4
     bound = release_quantile(meter, counts, SIZES, target=target, rho=plan.bound_price, name="size of regrets")
     scores = -regrets.regret_sums(errors, bound)
-    unit = sensitivity.regret(WEIGHT_LEVELS, meter.promise.adjacency)
+    unit = sensitivity.regret(WEIGHT_LEVELS, meter.guarantee.adjacency)
     return exponential_pick(meter, scores, sensitivity=unit, rho=plan.choice_price, name="choice")

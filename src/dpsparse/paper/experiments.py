@@ -21,11 +21,11 @@ TEST_SHARE = 0.2
 
 def private_models(sparsity, epsilon, seed_of, **known):
     """Every private method in every setting, unfitted: (setting, method, model); `known` is told to ours alone."""
-    promise = {"sparsity": sparsity, "epsilon": epsilon}
+    guarantee = {"sparsity": sparsity, "epsilon": epsilon}
     for setting, options in SETTINGS.items():
         for name, method in METHODS.items():
-            yield setting, name, method(**promise, **options, random_state=seed_of(setting, name))
-    yield OURS, OURS, PrivateSparseRegressor(**promise, **known, random_state=seed_of(OURS, OURS))
+            yield setting, name, method(**guarantee, **options, random_state=seed_of(setting, name))
+    yield OURS, OURS, PrivateSparseRegressor(**guarantee, **known, random_state=seed_of(OURS, OURS))
 
 
 def noise_seed(*key):

@@ -2,8 +2,8 @@
 
 import math
 
-from dpsparse.algorithms.theory import default_clip_bound
-from dpsparse.markup import table, tag
+from dpsparse.algorithms.iht.theory import default_clip_bound
+from dpsparse.html import table, tag
 from dpsparse.paper.designs import (
     AXIS_LABELS,
     DEGREES_OF_FREEDOM,
@@ -135,13 +135,13 @@ def _departure(results, regime, setting, method):
 def _noise_alone(regime, setting, method):
     """The n from which the noise of one peeling lets a unit signal through, rounded up to two digits."""
     base, options = regime.base, SETTINGS[setting]
-    promise = {key: options[key] for key in ("adjacency", "calibration") if key in options}
+    guarantee = {key: options[key] for key in ("adjacency", "calibration") if key in options}
     n = 100.0
     while True:
         # DP-SLR's bound on a residual: response clip, feature clip and radius together.
         clip = default_clip_bound(base.d)
         tau = 1.0 if method != "DP-SLR" else math.sqrt(2 * math.log(n)) + clip * base.sparsity
-        if peeling_limits(int(n), base.d, base.sparsity, EPSILON, tau=tau, **promise).largest_noise < 0.5:
+        if peeling_limits(int(n), base.d, base.sparsity, EPSILON, tau=tau, **guarantee).largest_noise < 0.5:
             digits = 10 ** (len(str(int(n))) - 2)
             return math.ceil(n / digits) * digits
         n *= 1.05
@@ -199,8 +199,8 @@ def _limits():
     rows = []
     for title, n, d, epsilon in LIMITS:
         for setting, options in SETTINGS.items():
-            promise = {key: options[key] for key in ("adjacency", "calibration") if key in options}
-            limits = peeling_limits(n, d, PICKS, epsilon, **promise)
+            guarantee = {key: options[key] for key in ("adjacency", "calibration") if key in options}
+            limits = peeling_limits(n, d, PICKS, epsilon, **guarantee)
             rows.append([
                 title, setting, f"{n:,}", f"{d:,}", f"{limits.noise_scale:.3g}", f"{limits.largest_noise:.3g}",
                 f"{limits.largest_signal:.3g}", f"{limits.standardised_signal:.3g}",

@@ -17,11 +17,11 @@ from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from pathlib import Path
 
 import dpsparse
-from dpsparse.files.atomic import write_file
+from dpsparse.io.atomic import write_file
 from dpsparse.paper import experiments
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "opendp")
-_DECIDE_NUMBERS = ("algorithms", "datasets", "engine", "estimators", "privacy", "losses.py", "paper/designs.py",
+_DECIDE_NUMBERS = ("algorithms", "datasets", "engine", "estimators", "privacy", "data", "paper/designs.py",
                    "paper/experiments.py")  # fmt: skip
 
 

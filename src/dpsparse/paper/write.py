@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import dpsparse
-from dpsparse.files.atomic import write_file
+from dpsparse.io.atomic import write_file
 from dpsparse.paper import figures
 from dpsparse.paper.claims import CLAIMS
 from dpsparse.paper.designs import FIRST_SEED, SETTINGS

@@ -10,7 +10,7 @@ each proof below bounds that difference and nothing else.
 
 import math
 
-from dpsparse.privacy.budget import Adjacency, check_adjacency
+from dpsparse.privacy.guarantee import Adjacency, check_adjacency
 
 
 def _replaced(adjacency: Adjacency) -> bool:

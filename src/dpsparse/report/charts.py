@@ -6,7 +6,7 @@ Places along the width are percentages, so that a picture fits a phone and a des
 import math
 from dataclasses import dataclass
 
-from dpsparse.markup import Html, number, tag
+from dpsparse.html import Html, number, tag
 
 # Beyond these sizes (of numbers that no fit in sensible units has) places would overflow or vanish.
 _SMALLEST, _LARGEST = 1e-280, 1e280

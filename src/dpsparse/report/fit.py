@@ -5,9 +5,9 @@ clock, no setting of the machine. So it can tell nothing that the model does not
 bytes.
 """
 
-from dpsparse.algorithms.schedule import SPARE_PICKS
-from dpsparse.estimators._effects import effects_table, interval_text
-from dpsparse.markup import number, table, tag
+from dpsparse.algorithms.pursuit.schedule import SPARE_PICKS
+from dpsparse.html import number, table, tag
+from dpsparse.model.effect import effects_table, interval_text
 from dpsparse.report.charts import Row, forest
 from dpsparse.report.forecast import forecast_section
 from dpsparse.report.page import Page
@@ -168,7 +168,7 @@ def _told(effect, target):
 
 
 def _budget(record):
-    asked = record.promise
+    asked = record.guarantee
     yield (
         f"Asked: epsilon {asked.epsilon:g} and delta {asked.delta:.3g} for a person with "
         f"{'one record' if asked.records_per_person == 1 else f'up to {asked.records_per_person} records'}. Spent: "

@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from dpsparse.markup import table, tag
+from dpsparse.html import table, tag
 from dpsparse.planning import EPSILONS, plan
 from dpsparse.report.charts import curves
 
 
 def forecast_section(model, sparsity):
     """Picture and table of what each epsilon buys, with the model's own marked."""
-    asked = model.privacy.promise
+    asked = model.privacy.guarantee
     here = plan(
         model.privacy.n_records,
         len(model.features),
@@ -54,7 +54,7 @@ def _caveat(model):
     words = "A forecast is a rough guide: nine in ten lie within a factor of 2."
     if model.estimator != "PrivateSparseRegressor":
         words += f" This one is of PrivateSparseRegressor; {model.estimator}, which made the model, does worse."
-    relation = model.privacy.promise.adjacency
+    relation = model.privacy.guarantee.adjacency
     if relation != "replace-one":
         words += f" It is for neighbours by replace-one; {relation} promises less and does a little better."
     return words

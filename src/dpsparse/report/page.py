@@ -3,7 +3,7 @@
 import base64
 import html
 
-from dpsparse.markup import Html, tag
+from dpsparse.html import Html, tag
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --soft: #5b6470; --line: #d4d9df; --band: #f4f6f8;
@@ -59,7 +59,7 @@ class Page:
 
     Examples
     --------
-    >>> from dpsparse.markup import table
+    >>> from dpsparse.html import table
     >>> from dpsparse.report.page import Page
     >>> page = Page("Fruit", "What is in the basket.")
     >>> page.section("Count", table("By kind", ["kind", "number"], [["apples & pears", 3]], numbers=[1]))

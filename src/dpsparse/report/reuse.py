@@ -3,7 +3,7 @@
 import shlex
 
 from dpsparse import __version__
-from dpsparse.markup import tag
+from dpsparse.html import tag
 
 # The paper's data are those of docs/paper-errata.md.
 _BIBTEX = f"""@software{{dpsparse,
@@ -25,7 +25,7 @@ _BIBTEX = f"""@software{{dpsparse,
 
 def rerun_section(model, sparsity):
     """The command, or the line of Python, that makes such a fit."""
-    asked = model.privacy.promise
+    asked = model.privacy.guarantee
     chosen = sparsity if len(model.effects) == sparsity else "auto"
     if model.estimator == "PrivateSparseRegressor" and asked.adjacency == "replace-one" and model.privacy.private:
         options = {"target": model.target, "epsilon": asked.epsilon, "sparsity": chosen}

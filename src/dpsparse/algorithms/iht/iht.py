@@ -1,0 +1,117 @@
+"""The paper's loop: private iterative hard thresholding. DP-IHT-H, DP-IHT-L and DP-SLR differ in their loss.
+
+Symbols of the paper: beta (coef), eta (step), tau or 1 or the residual bound (loss.bound), K (clip_bound), T
+(number of steps), s (sparsity), L (radius), lambda (sensitivity, here in integers).
+
+Privacy. Step t reads part t of the rows alone. Its vector is the public coefficients on an integer grid plus
+a `clipped_sum`, so its sup-norm sensitivity is that sum's, and `peel` releases it. Projection and the next
+step's grid are functions of releases. A record lies in one part, so the fit costs what one peeling costs.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpsparse.algorithms.progress import Steps
+from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer
+from dpsparse.engine.queries import loss_sums
+from dpsparse.engine.threads import one_blas_thread
+from dpsparse.privacy import sensitivity
+from dpsparse.privacy.accounting.commitment import Commitment, Price
+from dpsparse.privacy.mechanisms.selection import paper_peeling_scale, peel, peeling_cost, tight_peeling_scale
+
+PEELING_SCALES = {"tight": tight_peeling_scale, "paper": paper_peeling_scale}
+
+
+@dataclass(frozen=True)
+class IHTResult:
+    """The final coefficients and where they are not zero."""
+
+    coef: np.ndarray
+    support: np.ndarray
+
+
+def _change(adjacency):
+    return sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, adjacency)
+
+
+def iht_commitment(guarantee, sparsity, n_steps, calibration):
+    """What a fit of `n_steps` steps releases: one peeling of each part of the rows."""
+    change = _change(guarantee.adjacency)
+    cost = peeling_cost(sparsity, change, PEELING_SCALES[calibration](guarantee, sparsity, change))
+    return Commitment(tuple(Price("laplace", *cost, part) for part in range(n_steps)))
+
+
+@np.errstate(all="ignore")
+def step_units(n_records, steps, clip_bound, loss):
+    """What one integer of each step's vector is worth; from public numbers."""
+    units = [
+        step * Quantizer(clip_bound).step * (loss.bound / WEIGHT_LEVELS) / len(range(part, n_records, len(steps)))
+        for part, step in enumerate(steps)
+    ]
+    if not all(0 < unit < np.inf for unit in units):
+        raise ValueError("step, clip_bound and the loss's bound are too extreme together: bring them nearer to 1")
+    return units
+
+
+@one_blas_thread()
+@np.errstate(all="ignore")
+def private_iht(
+    rows, meter, *, loss, steps, sparsity, clip_bound, radius, calibration, clip_predictions=True, progress=None
+):
+    """Run one step on each of ``len(steps)`` disjoint parts of the rows.
+
+    Parameters
+    ----------
+    rows : Rows
+        The data.
+    meter : Meter
+        The budget and the noise.
+    loss : Huber, Absolute or Squared
+        Its psi and bound.
+    steps : list of float
+        The step size of each iteration.
+    sparsity : int
+        Coordinates kept.
+    clip_bound : float
+        Clip of the features.
+    radius : float or None
+        Coefficients are projected on the ball of this radius.
+    calibration : {"tight", "paper"}
+        How the peeling scale is found.
+    clip_predictions : bool
+        Whether residuals use clipped features (Algorithm 1) or raw ones (Algorithm 3).
+    progress : callable or None
+        Is given how many steps are done, and how many there are.
+
+    Returns
+    -------
+    IHTResult
+        The last step's release.
+    """
+    grid = Quantizer(clip_bound)
+    meter.commit(iht_commitment(meter.guarantee, sparsity, len(steps), calibration))
+    change = _change(meter.guarantee.adjacency)
+    scale = PEELING_SCALES[calibration](meter.guarantee, sparsity, change)
+    coef, support = np.zeros(rows.n_features), np.empty(0, dtype=np.int64)
+    told = Steps(progress, len(steps))
+    for t, unit in enumerate(step_units(rows.n_records, steps, clip_bound, loss)):
+        with told.next():
+            vector = rows.part(t, len(steps)).evaluate(loss_sums, grid, loss, coef, support, clip_predictions)
+        vector[support] += _whole(coef[support] / unit)
+        peeled = peel(meter, vector, sparsity=sparsity, sensitivity=change, scale=scale, name=f"step {t + 1}", part=t)
+        coef, support = np.zeros(rows.n_features), peeled.support
+        coef[support] = peeled.values * unit
+        coef = _project(coef, radius)
+    return IHTResult(coef, support)
+
+
+def _whole(values):
+    # Public numbers: what exceeds the integers' range may be cut without harm to privacy. A NaN must not reach the
+    # cast: it would become the smallest integer, wrap round in the sum above, and void the sensitivity.
+    return np.rint(np.clip(np.nan_to_num(values, nan=0.0), -(2.0**61), 2.0**61)).astype(np.int64)
+
+
+def _project(coef, radius):
+    norm = np.linalg.norm(coef)
+    return coef if radius is None or norm <= radius else coef * (radius / norm)

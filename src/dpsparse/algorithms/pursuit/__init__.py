@@ -1,0 +1,1 @@
+"""Private robust pursuit: schedule, loop, generalised least squares."""

@@ -1,0 +1,185 @@
+"""Bugs to plant where rows are read: in the engines, the algorithms and the estimators."""
+
+from dpsparse.algorithms.iht import iht
+from dpsparse.algorithms.pursuit import pursuit
+from dpsparse.audit.bugs.mutation import Mutation
+from dpsparse.data import validation as _validation
+from dpsparse.engine import quantize, session, vector_sums
+from dpsparse.engine.cpu import passes, rows
+from dpsparse.engine.disk import sources
+
+PURSUITS, LOOPS = "replay of pursuits", "replay of loops"
+
+TERMS = (
+    Mutation(
+        "entrywise Gram rounding",
+        PURSUITS,
+        {
+            vector_sums.gram_sums: [
+                (
+                    "integer_vectors(columns, row_scale, norm_bound, GRAM_LEVELS)",
+                    "columns * (row_scale * (GRAM_LEVELS / norm_bound))",
+                ),
+                ("np.rint(host(vectors @ vectors.T))", "np.rint(vectors[:, None] * vectors[None]).sum(axis=2)"),
+            ]
+        },
+    ),
+    Mutation(
+        "rounding before the clip",
+        "terms",
+        {
+            vector_sums.integer_vectors: [
+                (
+                    "xp.trunc((columns * factor).clip(-levels, levels))",
+                    "(xp.trunc(columns) * factor).clip(-levels, levels)",
+                )
+            ]
+        },
+    ),
+    Mutation(
+        "nearest rounding after a norm clip",
+        "terms",
+        {
+            vector_sums.integer_vectors: [
+                ("xp.trunc(", "xp.round("),
+                ("fits & (vectors == vectors)", "vectors == vectors"),
+            ]
+        },
+    ),
+    Mutation("NaN unmapped", "terms", {quantize.rounded: [("levels[np.isnan(levels)] = 0", "pass")]}),
+    Mutation(
+        "weights unclipped",
+        "terms",
+        {quantize.weight_levels: [("levels.clip(-WEIGHT_LEVELS, WEIGHT_LEVELS)", "levels")]},
+    ),
+    Mutation(
+        "integer overflow at large n",
+        "terms",
+        {passes.feature_sums: [("dtype=np.int64", "dtype=np.int32")]},
+    ),
+    Mutation(
+        "threads that add up the same rows",
+        "terms",
+        {sources.slices: [("min(first + step, start + size)", "min(first + step + 1, start + size)")]},
+    ),
+    Mutation(
+        "sums beyond 2^53 accepted",
+        "terms",
+        {quantize.check_exact: [(">= EXACT_BELOW", ">= 2 * EXACT_BELOW")]},
+    ),
+    Mutation(
+        "CSR data clipped before duplicates are summed",
+        PURSUITS,
+        {_validation._canonical: [("fresh.sum_duplicates()", "pass")]},
+    ),
+    Mutation(
+        "clipping before centring",
+        "terms",
+        {
+            quantize.rounded: [
+                ("values - center", "np.clip(values, -FEATURE_LEVELS / rate, FEATURE_LEVELS / rate) - center"),
+                ("np.clip(levels, -FEATURE_LEVELS, FEATURE_LEVELS, out=levels)", "pass"),
+            ],
+        },
+    ),
+    Mutation(
+        "a BLAS residual",
+        "terms",
+        {
+            session.Records.residuals: [
+                ("for column, effect in zip(self.columns, effects, strict=True):", "if self.columns:"),
+                (
+                    "column.units * float(effect)",
+                    "np.array([column.units for column in self.columns]).T @ np.asarray(effects)",
+                ),
+            ]
+        },
+    ),
+    Mutation(
+        "scaling by a block's maximum",
+        "terms",
+        {quantize.weight_levels: [("/ bound)", "/ min(bound, np.nanmax(np.abs(weights), initial=1e-9)))")]},
+    ),
+    Mutation(
+        "a part of the data reused between the paper's splits",
+        LOOPS,
+        {rows.Rows.part: [("slice(index, None, of)", "slice(index % max(1, of - 1), None, of)")]},
+    ),
+)
+
+FITS = (
+    Mutation(
+        "the fraction charged once and released often",
+        PURSUITS,
+        {
+            pursuit.Pursuit._gradient: [
+                (
+                    "counted = release_vector(",
+                    "Again = type('Again', (), {'values': small + 7})\n"
+                    "    counted = Again if self.gradients else release_vector(",
+                )
+            ]
+        },
+    ),
+    Mutation(
+        "a share computed from residuals",
+        PURSUITS,
+        {pursuit.Pursuit._gradient: [("rho=self.schedule.fraction", "rho=self.schedule.fraction * within / self.n")]},
+    ),
+    Mutation(
+        "a noise scale from residuals",
+        LOOPS,
+        {iht.private_iht: [("scale=scale, name", "scale=scale * (1 + float(np.mean(rows.y > 0))), name")]},
+    ),
+    Mutation(
+        "a scale from the raw data",
+        PURSUITS,
+        {
+            pursuit.Pursuit.estimate_response_scale: [
+                (
+                    "self.residual_scale = float(self.first_scale)",
+                    "self.residual_scale = float(np.median(np.abs(self.reading._records.y)))",
+                )
+            ]
+        },
+    ),
+    Mutation(
+        "standard errors from residuals",
+        PURSUITS,
+        {
+            pursuit.Pursuit.finish: [
+                (
+                    "self._settled_errors(picks)",
+                    "self._settled_errors(picks) * np.median(np.abs(self.reading._records.y))",
+                )
+            ]
+        },
+    ),
+    Mutation(
+        "n after dropping rows",
+        PURSUITS,
+        {pursuit.Pursuit.__init__: [("= rows.n_records,", "= int(np.count_nonzero(rows.y)),")]},
+    ),
+    Mutation(
+        "an error on constant columns",
+        PURSUITS,
+        {
+            rows.rows_of: [
+                (
+                    "return DenseRows(X, y)",
+                    "if (X.max(0) == X.min(0)).any(): raise ValueError('constant column')\n    return DenseRows(X, y)",
+                )
+            ]
+        },
+    ),
+    Mutation(
+        "a warning that tells of a value",
+        PURSUITS,
+        {quantize.weight_levels: [('np.errstate(all="ignore")', 'np.errstate(over="warn")')]},
+    ),
+    Mutation(
+        "a coordinate picked twice",
+        PURSUITS,
+        {pursuit.Pursuit._pick: [("excluded=self.features", "excluded=()")]},
+    ),
+)

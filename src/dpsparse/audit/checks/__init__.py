@@ -1,0 +1,1 @@
+"""The audit's checks, one family a file."""

@@ -1,0 +1,148 @@
+"""The ledger: real fits on a real file, watched where the noise is drawn."""
+
+import contextlib
+import math
+import sqlite3
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from scipy import stats
+
+from dpsparse import DPIHTH, BudgetExceeded, PrivacyLedger, PrivateSparseRegressor
+from dpsparse.audit.finding import Finding
+from dpsparse.audit.patching import replaced
+from dpsparse.datasets import make_heavy_tailed
+from dpsparse.privacy.accounting.filter import Cost, PrivacyFilter
+from dpsparse.privacy.guarantee import Guarantee
+from dpsparse.privacy.ledger.events import LedgerError
+from dpsparse.privacy.noise import SecureSource
+
+GRANT = Guarantee(1.0, 1e-5)
+EDITS = {
+    "an edited event": "UPDATE dpsparse_events SET payload = replace(payload, '0.4', '0.1') WHERE kind = 'reserve'",
+    "a deleted event": "DELETE FROM dpsparse_events WHERE kind = 'charge' AND number = 3",
+}
+MODELS = {
+    "DPIHTH": lambda **options: DPIHTH(sparsity=2, n_iter=2, **options),
+    "PrivateSparseRegressor": lambda **options: PrivateSparseRegressor(sparsity=2, **options),
+}
+
+
+def check_ledger():
+    """Charges before releases, crashes that keep their charge, totals within the grant, edits that show."""
+    yield from map(_charged_first, MODELS)
+    yield from map(_crash, MODELS)
+    yield from (_file(what, statement) for what, statement in EDITS.items())
+    yield _totals("Gaussian account", Cost(0.3, 1e-5, mu=0.05, rho=math.inf))
+    yield _totals("coarse noise", Cost(0.3, 1e-5, mu=1e-9, excess=1e-10))
+    yield _person()
+
+
+@contextlib.contextmanager
+def _ledger():
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "budget.db"
+        ledger = PrivacyLedger(path)
+        ledger.grant("people", epsilon=GRANT.epsilon, delta=GRANT.delta)
+        yield ledger, path
+
+
+def _fit(name, ledger):
+    X, y, _ = make_heavy_tailed(300, 6, 2, random_state=0)
+    MODELS[name](epsilon=0.4, delta=GRANT.delta, ledger=ledger, dataset="people").fit(X, y)
+
+
+def _kinds(ledger):
+    return [event.kind for event in ledger.history("people")]
+
+
+class _Stop(Exception):
+    """Ends a fit at a draw."""
+
+
+def _watched(look):
+    """The secure source, with `look` called before every draw."""
+
+    def before(draw):
+        def watched(*arguments):
+            look()
+            return draw(*arguments)
+
+        return watched
+
+    return replaced(
+        SecureSource, **{name: before(getattr(SecureSource, name)) for name in ("laplace", "gaussian", "bits")}
+    )
+
+
+def _charged_first(name):
+    seen = []
+    with _ledger() as (ledger, _), _watched(lambda: seen.append("charge" in _kinds(ledger)) if len(seen) < 3 else None):
+        _fit(name, ledger)
+    good = bool(seen) and all(seen)
+    return Finding(f"{name}, ledger", "charged before the first draw", "charged" if good else "not charged", good)
+
+
+def _crash(name):
+    """A fit that dies at its second draw keeps its charge, and the next one finds less left."""
+    draws = []
+
+    def stop():
+        draws.append(0)
+        if len(draws) == 2:
+            raise _Stop
+
+    with _ledger() as (ledger, _):
+        with _watched(stop), contextlib.suppress(_Stop, LedgerError):
+            _fit(name, ledger)
+        kinds, left = _kinds(ledger), ledger.balance("people").epsilon_left
+    good = kinds == ["grant", "reserve", "charge"] and left < GRANT.epsilon
+    return Finding(f"{name}, ledger, after a crash", "the charge stays", f"{', '.join(kinds)}; {left:.3g} left", good)
+
+
+def _file(what, statement):
+    with _ledger() as (ledger, path):
+        _fit("DPIHTH", ledger)
+        ledger.grant("others", epsilon=1.0, delta=1e-5)
+        with contextlib.closing(sqlite3.connect(path)) as raw:
+            raw.execute(statement)
+            raw.commit()
+        try:
+            ledger.verify()
+        except LedgerError:
+            found = True
+        else:
+            found = False
+    return Finding(f"ledger, {what}", "refused", "refused" if found else "not noticed", found)
+
+
+def _totals(what, cost):
+    """Admit as many equal fits as there is room for, and add them up without the odometer."""
+    odometer = PrivacyFilter(GRANT)
+    while odometer.admits(cost) and len(odometer.costs) < 5_000:
+        odometer = replace(odometer, costs=(*odometer.costs, cost), account=odometer.account_with(cost))
+    count, epsilon = len(odometer.costs), GRANT.epsilon
+    mu = math.sqrt(count) * cost.mu
+    delta = stats.norm.cdf(-epsilon / mu + mu / 2) - math.exp(epsilon) * stats.norm.cdf(-epsilon / mu - mu / 2)
+    delta += (1 + math.exp(epsilon)) * count * cost.excess
+    good = 1 < count < 5_000 and delta <= GRANT.delta
+    return Finding(f"ledger, {what}", f"delta {GRANT.delta:g} in all", f"{count} fits: {delta:.3g}", bool(good))
+
+
+def _person():
+    """Three records a person: a fit of the whole grant leaves no room for a second, however small its share looks."""
+    with _ledger() as (ledger, _):
+        X, y, _ = make_heavy_tailed(300, 6, 2, random_state=0)
+        model = DPIHTH(
+            sparsity=2, n_iter=2, epsilon=0.7, delta=GRANT.delta, records_per_person=3, ledger=ledger, dataset="people"
+        )
+        model.fit(X, y)
+        try:
+            model.fit(X, y)
+        except BudgetExceeded:
+            refused = True
+        else:
+            refused = False
+    found = "refused" if refused else "admitted"
+    return Finding("ledger, three records a person", "twice epsilon 0.7 is refused", found, refused)

@@ -1,0 +1,191 @@
+"""Record and replay: move one record, replay the noise, and see what else moves.
+
+For every pair of neighbours the fit runs four times with the same answers: two versions of a record, each among two
+sets of companions. Then
+
+- a statistic moves by no more than its declared sensitivity;
+- the record's own change is the same integers among all companions: no other record's term moves;
+- releases, prices, warnings and errors are the same in kind, number and order, and every draw is paid for in advance;
+- the fitted attributes are the same bits: whatever is not a release is not read;
+- of disjoint parts of the rows, one alone moves; no feature is picked twice.
+"""
+
+import contextlib
+import math
+from functools import lru_cache
+
+from dpsparse import DPIHTH, DPIHTL, DPSLR, PrivateSparseRegressor
+from dpsparse.audit.finding import Finding
+from dpsparse.audit.neighbours import CLIP, STORAGES, blanked, pairs
+from dpsparse.audit.patching import replaced
+from dpsparse.audit.prices import wrong_price
+from dpsparse.audit.tape import null_record, run, same
+from dpsparse.audit.tuned import TunedPursuit
+from dpsparse.estimators import sparse_regressor
+from dpsparse.privacy import guarantee
+from dpsparse.privacy.guarantee import ADJACENCIES
+
+# At this promise the tight account covers every pursuit below, which so commits to its releases in advance.
+PROMISE = {"epsilon": 2.0, "delta": 1e-2}
+LOOP = {"sparsity": 2, "n_iter": 3, "clip_bound": CLIP, **PROMISE}
+# Sums of squares are taken in integers; what is left is the rounding of the declared sensitivity itself.
+ROUNDING = 1e-12
+
+PURSUITS = {
+    "PrivateSparseRegressor, public response, no intercept": lambda **o: PrivateSparseRegressor(
+        sparsity=2, response_center=0.0, response_scale=1.0, fit_intercept=False, **PROMISE, **o
+    ),
+    "PrivateSparseRegressor": lambda **o: PrivateSparseRegressor(
+        sparsity=2, feature_center=0.3, feature_scale=2.0, **PROMISE, **o
+    ),
+    "PrivateSparseRegressor, all features": lambda **o: PrivateSparseRegressor(sparsity=4, **PROMISE, **o),
+    'PrivateSparseRegressor(sparsity="auto")': lambda **o: PrivateSparseRegressor(
+        sparsity="auto", max_sparsity=2, **PROMISE, **o
+    ),
+    # So weak a promise that the schedule affords a release of each row of the Gram matrix.
+    "PrivateSparseRegressor, Gram rows": lambda **o: PrivateSparseRegressor(
+        sparsity=2, **(PROMISE | {"epsilon": 100.0}), **o
+    ),
+}
+# Without an intercept, since `null_record` knows rows by their place in the whole table.
+TUNED = {"tune": lambda **o: TunedPursuit(sparsity=1, fit_intercept=False, **PROMISE, **o)}
+LOOPS = {
+    "DPIHTH": lambda **o: DPIHTH(**LOOP, **o),
+    "DPIHTH, largest step": lambda **o: DPIHTH(step=1e100, tau=1e100, radius=1.0, **LOOP, **o),
+    "DPIHTL": lambda **o: DPIHTL(**LOOP, **o),
+    # A small radius, since a residual reaches its bound only where predictions are small beside the response.
+    "DPSLR": lambda **o: DPSLR(radius=0.01, **LOOP, **o),
+}
+ESTIMATORS = PURSUITS | LOOPS | TUNED
+
+
+def check_pursuits():
+    """Replay the pursuit on every pair under both relations; a finding for each estimator and relation."""
+    return (check_estimator(name, adjacency) for adjacency in ADJACENCIES for name in PURSUITS)
+
+
+def check_loops():
+    """Replay the paper's loops in the same way."""
+    return (check_estimator(name, adjacency) for adjacency in ADJACENCIES for name in LOOPS)
+
+
+def check_tuning():
+    """Replay the choice among candidates in the same way."""
+    # Public functions of public numbers, and slow: remembering them changes no result.
+    with (
+        replaced(guarantee, rho_from_epsilon=lru_cache(guarantee.rho_from_epsilon)),
+        replaced(sparse_regressor, schedule_for=lru_cache(sparse_regressor.schedule_for)),
+    ):
+        yield from (check_estimator(name, adjacency) for adjacency in ADJACENCIES for name in TUNED)
+
+
+def check_estimator(name, adjacency):
+    """Replay one estimator on every pair, the storages taking turns."""
+    violation, shares = replay_all(name, adjacency)
+    if violation:
+        return _finding(name, adjacency, violation, False)
+    found = (
+        f"{len(pairs())} pairs: releases move by up to {min(shares.values()):.4f} to {max(shares.values()):.4f} of it"
+    )
+    # A bound that no pair comes near would mean that the pairs are too tame to test it.
+    return _finding(name, adjacency, found, max(shares.values()) > 0.99)
+
+
+def replay_all(name, adjacency):
+    """The first violation or None, and each release's largest change as a share of its sensitivity."""
+    storages = list(STORAGES)
+    shares = {}
+    offset = list(ESTIMATORS).index(name)
+    for k, pair in enumerate(pairs()):
+        storage = storages[(k + offset) % len(storages)]
+        violation, seen = replay_pair(ESTIMATORS[name](adjacency=adjacency), pair, storage, adjacency)
+        if violation:
+            return f"{violation} (pair: {pair.name}; {storage})", {}
+        for release, share in seen.items():
+            shares[release] = max(share, shares.get(release, 0.0))
+    return None, shares
+
+
+def _finding(name, adjacency, found, good):
+    return Finding(f"{name}, {adjacency}", "within the declared sensitivity", found, good)
+
+
+def replay_pair(model, pair, storage, adjacency):
+    """Four runs with the same answers: the first violation or None, and the changes as shares of their bounds."""
+    if adjacency == "zero-out-one":
+        pair = blanked(pair)
+    base = run(model, pair.table(0, 0), storage)
+    if base.error:
+        return f"raises {base.error}", {}
+    violation = _malformed(base)
+    if violation:
+        return violation, {}
+    script = base.tape.script
+    moved_companions = run(model, pair.table(1, 0), storage, script)
+    with null_record(pair.position) if pair.second is None else contextlib.nullcontext():
+        others = [run(model, pair.table(c, 1), storage, script) for c in (0, 1)]
+    for other in (moved_companions, *others):
+        violation = _different(base, other)
+        if violation:
+            return violation, {}
+    if _moves(base, others[0]) != _moves(moved_companions, others[1]):
+        return "another record's term moves", {}
+    return _changes(base, others[0])
+
+
+def _malformed(base):
+    """What is wrong with one run by itself."""
+    for release, draws in base.tape.releases():
+        if release is None:
+            return "a draw before any charge"
+        violation = wrong_price(release, draws)
+        if violation:
+            return f"{release.name}: {violation}"
+    record, support = base.fitted["privacy_"], base.fitted["support_"]
+    if record.epsilon > record.guarantee.epsilon:
+        return "the record exceeds the promise"
+    return "a feature is picked twice" if len(set(support.tolist())) < len(support) else None
+
+
+def _different(base, other):
+    """What differs between two runs that saw the same releases."""
+    if other.error:
+        return f"raises {other.error}"
+    if base.warnings != other.warnings:
+        return "the warnings differ"
+    if base.tape.flow != other.tape.flow or len(base.tape.sums) != len(other.tape.sums):
+        return "the releases differ in number, kind, price or order"
+    if base.fitted.keys() != other.fitted.keys():
+        return "the fitted attributes differ in number"
+    changed = [name for name in base.fitted if not same(base.fitted[name], other.fitted[name])]
+    return f"{changed[0]} depends on more than releases" if changed else None
+
+
+def _moves(first, second):
+    """The change of every sum over rows, in exact integers."""
+    return [
+        (b.astype(object) - a.astype(object)).tolist() for a, b in zip(first.tape.sums, second.tape.sums, strict=True)
+    ]
+
+
+def _changes(first, second):
+    """The first statistic that moves too far, or None; and every change as a share of its bound."""
+    shares, parts = {}, set()
+    for (release, draws), (_, others) in zip(first.tape.releases(), second.tape.releases(), strict=True):
+        changes = [b.statistic.astype(object) - a.statistic.astype(object) for a, b in zip(draws, others, strict=True)]
+        change = _size(release, changes)
+        if change > release.sensitivity * (1 + ROUNDING):
+            return f"{release.name} moves by {change:.10g}, declared {release.sensitivity:.10g}", {}
+        if change and release.part is not None:
+            parts.add(release.part)
+        shares[release.name] = float(change / release.sensitivity)
+    return ("a record is read in more than one part" if len(parts) > 1 else None), shares
+
+
+def _size(release, changes):
+    """The norm in which a release declares its sensitivity."""
+    if release.kind != "gaussian":
+        return max((abs(c) for change in changes for c in change), default=0)
+    squares = [sum(c * c for c in change) for change in changes]
+    # A Gram matrix is drawn as its upper triangle, then its diagonal: an entry off the diagonal counts twice.
+    return math.sqrt(2 * squares[0] + squares[1] if len(squares) == 2 else squares[0])

@@ -1,0 +1,149 @@
+"""Single records: a record's term depends on it alone, is an integer within its bound, and sums are exact.
+
+Every function of the engines that makes terms is run on a table and on each of its rows by itself; the results must
+agree to the last bit. Sums are compared with Python's unbounded integers, in every storage, blocking and order of rows.
+"""
+
+import itertools
+
+import numpy as np
+from scipy import sparse
+
+from dpsparse.audit.finding import Finding
+from dpsparse.audit.neighbours import CLIP, N_FEATURES, pairs
+from dpsparse.audit.patching import replaced
+from dpsparse.datasets import make_heavy_tailed
+from dpsparse.engine.cpu import dispatch, passes
+from dpsparse.engine.cpu import rows as engine
+from dpsparse.engine.cpu.rows import rows_of
+from dpsparse.engine.quantize import (
+    EXACT_BELOW,
+    FEATURE_LEVELS,
+    WEIGHT_LEVELS,
+    Quantizer,
+    check_exact,
+    weight_levels,
+)
+from dpsparse.engine.threads import threads
+from dpsparse.engine.vector_sums import GRAM_LEVELS, VECTOR_LEVELS, integer_vectors, norms
+
+COEF = np.array([0.7, -1.3, 0.11, 1 / 3])
+GRIDS = (Quantizer(CLIP), Quantizer(0.7, np.array([0.3, -1.0, 50.0, 0.0]), np.array([2.0, 0.1, 7.0, 1.0])))
+# Enough rows at the largest term to pass 2^31 in one sum and 2^24 in few.
+FULL_SCALE_ROWS = 3_001
+
+
+def check_terms():
+    """Terms of single records, then sums over them."""
+    return [_one_at_a_time(), _exact_sums(), _full_scale(), _too_many_records()]
+
+
+def _tables():
+    X, y, _ = make_heavy_tailed(301, N_FEATURES, 2, df=2.0, random_state=2)
+    hostile = [row for pair in pairs() for row in (pair.first, pair.second)]
+    return [np.column_stack([y, X]), np.array(hostile)]
+
+
+def _terms(table, storage):
+    """Every term the engines make of a table, as named arrays with one column a record."""
+    X = storage(table[:, 1:])
+    rows = rows_of(X, table[:, 0].copy())
+    for grid in GRIDS:
+        yield "levels", FEATURE_LEVELS, grid.levels(table[:, 1:].copy()).T
+        with np.errstate(all="ignore"):
+            residuals = rows.residuals(COEF, range(N_FEATURES), grid)
+        reading = rows.reading(grid, look=False)
+        for feature in range(N_FEATURES):
+            reading.add(feature)
+        chosen = reading._records
+        yield "residuals", None, np.array([residuals, chosen.residuals(0.0, COEF)])
+        yield "weights", WEIGHT_LEVELS, weight_levels(residuals, 0.7)[None]
+        columns = chosen.bounded(range(N_FEATURES))
+        with np.errstate(all="ignore"):
+            within = np.minimum(1.0, 1.2 / norms(columns))
+        yield "vectors", VECTOR_LEVELS, integer_vectors(columns, within, 1.2, VECTOR_LEVELS)
+        yield "Gram factors", GRAM_LEVELS, integer_vectors(columns, within, 1.2, GRAM_LEVELS)
+
+
+def _violation(table, storage):
+    alone = [list(_terms(row[None], storage)) for row in table]
+    for k, (name, bound, terms) in enumerate(_terms(table, storage)):
+        apart = np.concatenate([record[k][2] for record in alone], axis=1)
+        if terms.tobytes() != np.ascontiguousarray(apart).tobytes():
+            return f"a record's {name} depend on other records"
+        if bound is None:
+            continue
+        if not (terms == np.rint(terms)).all():
+            return f"{name} are not integers"
+        squares = (terms.astype(object) ** 2).sum(axis=0) if name in ("vectors", "Gram factors") else (terms**2).max(0)
+        if max(squares) > bound**2:
+            return f"{name} exceed their bound"
+    return None
+
+
+def _one_at_a_time():
+    storages = {"dense": np.ascontiguousarray, "Fortran": np.asfortranarray, "CSR": sparse.csr_matrix}
+    for table in _tables():
+        for name, storage in storages.items():
+            violation = _violation(table, storage)
+            if violation:
+                return _finding("records one at a time", f"{violation} ({name})", False)
+    return _finding("records one at a time", "the same bits as in a table, all integers within bounds", True)
+
+
+@np.errstate(all="ignore")
+def _exact_sums():
+    for table, grid in itertools.product(_tables(), GRIDS):
+        X = np.where(np.abs(table[:, 1:]) < 0.5, 0.0, table[:, 1:])
+        weights = weight_levels(table[:, 0], 1.0)
+        levels = grid.levels(X.copy()).astype(int).astype(object)
+        exact = (levels * weights.astype(int).astype(object)[:, None]).sum(axis=0).tolist()
+        orders = (slice(None), np.arange(len(X))[::-1])
+        for storage, order, records, compiled in itertools.product(
+            (np.ascontiguousarray, np.asfortranarray, sparse.csr_matrix), orders, (7, 37, 2**18), (True, False)
+        ):
+            found = _sums_in_blocks(storage(X[order]), weights[order].copy(), grid, records, compiled)
+            if any(sums.tolist() != exact for sums in found):
+                return _finding("sums over rows", "storage, blocks, order or compiled loops change a sum", False)
+    return _finding("sums over rows", "the same integers in every storage, blocking and order, compiled or not", True)
+
+
+def _sums_in_blocks(X, weights, grid, records, compiled):
+    """`_sums` over blocks of so many records in two threads, by compiled loops or by NumPy."""
+    loops = dispatch.compiled if compiled else lambda: None
+    sizes = {"LEAST_RECORDS": 1, "MOST_RECORDS": records}
+    blocks = replaced(engine, **sizes), replaced(passes, BLOCK_BYTES=64 * records)
+    with blocks[0], blocks[1], replaced(dispatch, compiled=loops), threads(2):
+        return _sums(rows_of(X, weights), grid)
+
+
+def _sums(rows, grid):
+    """Sums over blocks of rows whose responses are weight levels: of features, and of levels kept."""
+    of_levels = rows.reading(grid, look=False)._levels.weighted_sums(rows.y)
+    return [rows.evaluate(lambda block: block.weighted_sums(grid, block.y)), of_levels]
+
+
+def _full_scale():
+    X, weights = np.full((FULL_SCALE_ROWS, 2), 1e9), np.full(FULL_SCALE_ROWS, float(WEIGHT_LEVELS))
+    exact = [FULL_SCALE_ROWS * FEATURE_LEVELS * WEIGHT_LEVELS] * 2
+    for storage in (np.ascontiguousarray, sparse.csr_matrix):
+        rows = rows_of(storage(X), weights)
+        for sums in _sums(rows, GRIDS[0]):
+            if sums.tolist() != exact:
+                return _finding("sums at full scale", "an integer overflows", False)
+    return _finding("sums at full scale", f"{FULL_SCALE_ROWS:,} largest terms add up exactly", True)
+
+
+def _too_many_records():
+    most = (EXACT_BELOW - 1) // (FEATURE_LEVELS * WEIGHT_LEVELS)
+    try:
+        check_exact(most)
+        check_exact(most + 1)
+    except OverflowError as refused:
+        good = str(most + 1) in str(refused)
+        return _finding("more records than exact sums allow", f"refused beyond {most:,}", good)
+    return _finding("more records than exact sums allow", "accepted", False)
+
+
+def _finding(mechanism, found, good):
+    return Finding(mechanism, "exact integers, one record at a time", found, good)

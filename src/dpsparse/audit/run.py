@@ -1,0 +1,126 @@
+"""The audit: every check, and every planted bug against the checks."""
+
+import warnings
+from dataclasses import asdict, dataclass, field
+
+from dpsparse.audit.bugs.all import MUTATIONS
+from dpsparse.audit.checks.accounts import check_accounts
+from dpsparse.audit.checks.floating import check_floating
+from dpsparse.audit.checks.games import check_fits, check_mechanisms, check_secure
+from dpsparse.audit.checks.ledger import check_ledger
+from dpsparse.audit.checks.replay import check_loops, check_pursuits, check_tuning
+from dpsparse.audit.checks.sources import check_sources
+from dpsparse.audit.checks.terms import check_terms
+from dpsparse.audit.patching import StaleEdit
+from dpsparse.privacy.noise import NotPrivateWarning
+
+# Each gives findings one by one; the quick ones come first.
+CHECKS = {
+    "accounts": check_accounts,
+    "ledger": check_ledger,
+    "terms": check_terms,
+    "sources": check_sources,
+    "floating point": check_floating,
+    "replay of loops": check_loops,
+    "replay of pursuits": check_pursuits,
+    "replay of tuning": check_tuning,
+    "mechanism games": check_mechanisms,
+    "secure games": check_secure,
+    "fit games": check_fits,
+}
+BUGS = "planted bugs"
+# The games on whole fits take longest, and a bug they can see shows in the transcripts that replay compares.
+AGAINST_BUGS = tuple(name for name in CHECKS if name != "fit games")
+# Trials of the games in a long audit.
+LONG = {"mechanism games": 60_000, "secure games": 15_000, "fit games": 6_000}
+
+
+@dataclass(frozen=True)
+class Catch:
+    """Which check noticed a planted bug, and what it saw; None where it went unnoticed."""
+
+    bug: str
+    check: str | None
+    seen: str
+
+
+@dataclass
+class Audit:
+    """What an audit found: findings by check, and the fate of every planted bug."""
+
+    findings: dict = field(default_factory=dict)
+    catches: list = field(default_factory=list)
+
+    @property
+    def good(self):
+        """Whether every verdict is good and every planted bug was caught."""
+        found = [finding for findings in self.findings.values() for finding in findings]
+        return all(finding.good for finding in found) and all(catch.check for catch in self.catches)
+
+    def to_dict(self):
+        """The audit as plain strings and truth values."""
+        return {
+            "good": self.good,
+            "findings": [
+                {"check": check, **asdict(finding)} for check, findings in self.findings.items() for finding in findings
+            ],
+            "planted_bugs": [asdict(catch) for catch in self.catches],
+        }
+
+
+def run_check(name, *, long=False):
+    """Give the findings of one check, one by one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotPrivateWarning)
+        yield from CHECKS[name](LONG[name]) if long and name in LONG else CHECKS[name]()
+
+
+def hunt(mutation):
+    """Plant a bug and run the checks, the likeliest first, until one notices."""
+    try:
+        with mutation.planted():
+            for name in sorted(AGAINST_BUGS, key=lambda name: name != mutation.check):
+                for finding in run_check(name):
+                    if not finding.good:
+                        return Catch(mutation.name, name, f"{finding.mechanism}: {finding.found}")
+    except StaleEdit as stale:
+        return Catch(mutation.name, None, str(stale))
+    return Catch(mutation.name, None, "no check noticed")
+
+
+def run_audit(only=None, *, long=False, progress=lambda name: None):
+    """Run every check and hunt every planted bug.
+
+    Parameters
+    ----------
+    only : str or None
+        A name in `CHECKS`, or "planted bugs"; None for all.
+    long : bool
+        Play the games ten times longer.
+    progress : callable
+        Told the name of what comes next.
+
+    Returns
+    -------
+    Audit
+        All findings.
+
+    Examples
+    --------
+    >>> from dpsparse.audit.run import run_audit
+    >>> run_audit("accounts").good
+    True
+    """
+    audit = Audit()
+    for name in CHECKS if only is None else {only} - {BUGS}:
+        progress(name)
+        audit.findings[name] = list(run_check(name, long=long))
+    for mutation in MUTATIONS if only in (None, BUGS) else ():
+        progress(mutation.name)
+        audit.catches.append(hunt(mutation))
+    return audit
+
+
+def steps(only=None):
+    """How many times `run_audit` reports progress."""
+    return (len(CHECKS) if only is None else only != BUGS) + (len(MUTATIONS) if only in (None, BUGS) else 0)

@@ -1,0 +1,221 @@
+"""Input checks whose messages come from public facts: shapes, dtypes, parameters, never from a value."""
+
+import numbers
+import warnings
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import assert_all_finite
+from sklearn.utils.validation import validate_data
+
+from dpsparse.data.on_disk import OnDisk
+from dpsparse.data.streamed import is_on_gpu
+from dpsparse.engine.cpu.rows import NOT_FINITE
+
+NOT_NUMBERS = "every entry, as float()'s argument must be a string or a real number; encode other objects first"
+NOT_NUMERIC = "Input could not be converted to numbers; encode text and categories as numbers first"
+BROKEN_SPARSE = "Input is a sparse matrix with inconsistent or out-of-range indices; rebuild it from its triplets"
+
+# Public numbers beyond this have squares and products that overflow.
+LARGEST = 1e100
+
+# scikit-learn's messages that speak of shapes, names and types only; any other might quote a value.
+_PUBLIC_MESSAGES = (
+    "Found array with",
+    "Found input variables with inconsistent numbers",
+    "Sparse data was passed",
+    "The feature names should match",
+    "X has",
+    "np.matrix is not supported",
+    "y should be a 1d array",
+    "y cannot be None",
+    "Only sparse matrices with",
+    "Unable to convert array of bytes/strings into decimal numbers",
+)
+
+
+def validate_table(estimator, X, y=None, *, reset, min_samples=1, look=True):
+    """X as float ndarray or canonical CSR, y as float64, both finite; only data frames, integers and CSC are copied.
+
+    Parameters
+    ----------
+    estimator : object
+        Gets `n_features_in_` and `feature_names_in_` when `reset`.
+    X, y : array-like
+        y is None at prediction.
+    reset : bool
+        True in `fit`.
+    min_samples : int
+        The fewest rows allowed.
+    look : bool
+        False to leave out the look at X's values.
+    """
+    if is_on_gpu(X):
+        raise TypeError(f"{type(estimator).__name__} reads X in host memory; pass X.cpu().numpy()")
+    if isinstance(X, OnDisk) or is_dask(X):
+        raise TypeError(f"{type(estimator).__name__} reads X in memory; pass an array, a data frame or a sparse matrix")
+    X = _check_shape(X)
+    options = {
+        "reset": reset,
+        "accept_sparse": "csr",
+        "dtype": [np.float64, np.float32],
+        "ensure_all_finite": False,
+        "ensure_min_samples": min_samples,
+    }
+    if reset:
+        options["y_numeric"] = True
+        if y is None:
+            name = type(estimator).__name__
+            raise ValueError(f"{name} requires y to be passed, but the target y is None")
+        _refuse_type(y)
+    try:
+        with np.errstate(all="ignore"):
+            checked = validate_data(estimator, X, *((y,) if reset else ()), **options)
+    except (ValueError, TypeError) as error:
+        if str(error).startswith("Input y contains"):
+            raise ValueError(NOT_FINITE) from None
+        if str(error).startswith(_PUBLIC_MESSAGES):
+            raise
+        if isinstance(error, TypeError):
+            raise TypeError(NOT_NUMBERS) from None
+        raise ValueError(NOT_NUMERIC) from None
+    except OverflowError:
+        raise ValueError(NOT_FINITE) from None
+    X, y = checked if reset else (checked, None)
+    X = _canonical(X) if sparse.issparse(X) else X
+    if look:
+        check_finite(X.data if sparse.issparse(X) else X)
+    if y is not None:
+        if y.dtype.kind not in "biuf":
+            raise ValueError(NOT_NUMERIC)
+        with np.errstate(all="ignore"):
+            y = np.asarray(y, dtype=np.float64)
+        check_finite(y)
+    return X, y
+
+
+def is_dask(values):
+    """Whether this is an array, a data frame or a series of dask's."""
+    return type(values).__module__.partition(".")[0] == "dask"
+
+
+def table_shape(X):
+    """Rows and columns as X states them, so that nothing is read before it is paid for; lists are counted."""
+    if isinstance(X, str | Path):
+        raise TypeError("X is a path; pass OnDisk(path), or read the file first")
+    shape = getattr(X, "shape", None)
+    if not isinstance(shape, tuple):
+        try:
+            shape = np.asarray(X).shape
+        except (ValueError, TypeError):
+            raise ValueError(NOT_NUMERIC) from None
+    if len(shape) != 2:
+        raise ValueError(
+            f"X must be a 2D array of shape (n_samples, n_features), got {len(shape)}D. Reshape your data: "
+            "X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one sample"
+        )
+    return shape
+
+
+def _check_shape(X):
+    if sparse.issparse(X):
+        return _checked_indices(X)
+    _refuse_type(X)
+    if hasattr(X, "shape") or isinstance(X, list | tuple):
+        table_shape(X)
+    return X
+
+
+def _refuse_type(values):
+    """Refuse complex numbers and dates by their types, before scikit-learn quotes or silently converts them."""
+    if isinstance(values, list | tuple):
+        try:
+            dtypes = [np.asarray(values).dtype]
+        except ValueError:
+            raise ValueError(NOT_NUMERIC) from None
+    else:
+        dtypes = np.ravel(getattr(values, "dtypes", [getattr(values, "dtype", None)]))
+    for dtype in dtypes:
+        if getattr(dtype, "kind", "") == "c":
+            raise ValueError("Complex data not supported: pass real numbers")
+        if getattr(dtype, "kind", "") in ("M", "m") or getattr(dtype, "is_temporal", bool)():
+            raise ValueError(NOT_NUMERIC)
+
+
+def _checked_indices(X):
+    """The matrix rebuilt from its arrays, if compiled code may follow its indices: they can be set at will."""
+    try:
+        if X.format == "coo":
+            return type(X)((X.data, (X.row, X.col)), shape=X.shape)
+        if X.format not in ("csr", "csc", "bsr"):
+            return X
+        fresh = type(X)((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
+        fresh.check_format(full_check=True)
+        # scipy's full check passes over a matrix without entries.
+        if (fresh.indptr[1:] < fresh.indptr[:-1]).any():
+            raise ValueError
+    except (ValueError, IndexError):
+        raise ValueError(BROKEN_SPARSE) from None
+    return fresh
+
+
+def _canonical(X):
+    """Duplicates summed, in a copy if there are any: the caller's matrix is never changed, nor its flags trusted.
+
+    Where cells lie is copied and then checked: loops follow it without a check, and a record's bound rests on it.
+    """
+    places = X.indices.copy(), X.indptr.copy()
+    fresh = _checked_indices(sparse.csr_matrix((X.data, *places), shape=X.shape, copy=False))
+    if not fresh.has_canonical_format:
+        fresh = fresh.copy()
+        with np.errstate(all="ignore"):
+            fresh.sum_duplicates()
+    return fresh
+
+
+def check_finite(values):
+    """Raise ValueError with a constant text unless all values are finite."""
+    try:
+        # The check adds values up; an overflow there must not become a warning that tells of them.
+        with np.errstate(all="ignore"):
+            assert_all_finite(values)
+    except ValueError:
+        raise ValueError(NOT_FINITE) from None
+
+
+def check_number(name, value, *, above=None, remedy):
+    """Raise ValueError unless `value` is a real number of ordinary size, above `above` if that is given."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, numbers.Real)
+        or not abs(value) <= LARGEST
+        or (above is not None and not value > above)
+        or (above == 0 and value < 1 / LARGEST)
+    ):
+        limit = f"within +-{LARGEST:g}" if above is None else f"above {above} and from {1 / LARGEST:g} to {LARGEST:g}"
+        raise ValueError(f"{name}={value!r} must be a finite number {limit}; {remedy}")
+
+
+def check_count(name, value, *, remedy):
+    """Raise ValueError unless `value` is a whole number of at least 1, and below 2^53 so that floats can hold it."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not 1 <= value < 2**53:
+        raise ValueError(f"{name}={value!r} must be a whole number of at least 1 and below 2**53; {remedy}")
+
+
+def check_choice(name, value, choices):
+    """Raise ValueError unless `value` is one of `choices`."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}")
+
+
+def cap_sparsity(sparsity, n_features, name="sparsity"):
+    """`sparsity`, or `n_features` with a warning if that is less."""
+    check_count(name, sparsity, remedy="it is the number of features to pick")
+    if sparsity > n_features:
+        warnings.warn(
+            f"{name}={sparsity} is more than the {n_features} features of X; all are used",
+            UserWarning,
+            stacklevel=4,
+        )
+    return int(min(sparsity, n_features))

@@ -1,0 +1,1 @@
+"""Rows in memory, dense or sparse, and the compiled passes over them."""

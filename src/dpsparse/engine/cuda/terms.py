@@ -1,0 +1,234 @@
+"""The answers to `questions` on a GPU, in one kernel each, with the bits of the CPU.
+
+A kernel makes the operations of the question's own text, in float64: each is rounded by itself, for multiplications are
+not fused with additions, and quotients and square roots are correctly rounded. What comes out is integers.
+"""
+
+import numpy as np
+import torch
+import triton
+import triton.language as tl
+
+from dpsparse.engine import queries
+from dpsparse.engine.arrays import host
+from dpsparse.engine.cuda.launch import launch
+from dpsparse.engine.quantize import WEIGHT_LEVELS
+from dpsparse.engine.vector_sums import GRAM_LEVELS, VECTOR_LEVELS, levels_per_unit
+
+_BLOCK = 512
+# Zeros for so many answers are made at once.
+_ANSWERS_AHEAD = 64
+
+
+@triton.jit
+def _residual(y, units, numbers, records, inside, n, k):
+    """Responses minus predictions of all columns; the numbers are the centre and the effects."""
+    residual = tl.load(y + records, mask=inside, other=0.0) - tl.load(numbers)
+    at = units + records
+    for j in range(k):
+        residual = residual - tl.load(at, mask=inside, other=0.0) * tl.load(numbers + 1 + j)
+        at += n
+    return residual
+
+
+@triton.jit(do_not_specialize=["k"])
+def _units_kernel(column, numbers, units, n, stride, k, BLOCK: tl.constexpr):
+    """A feature in public units, as column k; the numbers are its centre and its scale."""
+    records = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = records < n
+    x = tl.load(column + records.to(tl.int64) * stride, mask=inside, other=0).to(tl.float64)
+    to = units + k.to(tl.int64) * n + records
+    tl.store(to, (x - tl.load(numbers)) / tl.load(numbers + 1), mask=inside)
+
+
+@triton.jit(do_not_specialize=["k", "n_thresholds"])
+def _counts_kernel(y, units, numbers, counts, n, k, n_thresholds, BLOCK: tl.constexpr, SIZES: tl.constexpr):
+    """For each residual, or its size, the first threshold that is not below it; NaN is above all.
+
+    The numbers are those of the residuals, and the thresholds.
+    """
+    records = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = records < n
+    residual = _residual(y, units, numbers, records, inside, n, k)
+    if SIZES:
+        residual = tl.abs(residual)
+    low, left, thresholds = tl.zeros([BLOCK], tl.int32), n_thresholds, numbers + 1 + k
+    while left > 0:
+        half = left // 2
+        below = tl.load(thresholds + tl.minimum(low + half, n_thresholds - 1)) < residual
+        below = (below | (residual != residual)) & (low + half < n_thresholds)
+        low = tl.where(below, low + half + 1, low)
+        left = half
+    tl.atomic_add(counts + low, 1, mask=inside & (low < n_thresholds))
+
+
+@triton.jit(do_not_specialize=["k"])
+def _weights_kernel(y, units, numbers, levels, n, k, BLOCK: tl.constexpr, MOST: tl.constexpr):
+    """Levels of residuals, rounded half to even by adding 1.5 * 2^52; the numbers start with the level of 1."""
+    records = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = records < n
+    scaled = _residual(y, units, numbers + 1, records, inside, n, k) * tl.load(numbers)
+    clipped = tl.minimum(tl.maximum(scaled, -MOST), MOST)
+    level = tl.where(scaled == scaled, clipped, 0.0) + 6755399441055744.0
+    tl.store(levels + records, level.to(tl.int64, bitcast=True).to(tl.int32), mask=inside)
+
+
+@triton.jit
+def _bounded(x):
+    return tl.where(x == x, tl.minimum(tl.maximum(x, -1e150), 1e150), 0.0)
+
+
+@triton.jit
+def _entry(at, last, inside, PRODUCTS: tl.constexpr):
+    """A column's entries, or their products with the last column's."""
+    x = _bounded(tl.load(at, mask=inside, other=0.0))
+    if PRODUCTS:
+        x = _bounded(x * last)
+    return x
+
+
+@triton.jit
+def _level(x, factor, MOST: tl.constexpr):
+    return tl.minimum(tl.maximum(x * factor, -MOST), MOST).to(tl.int32).to(tl.int64)
+
+
+@triton.jit(do_not_specialize=["k_units", "k"])
+def _vectors_kernel(
+    y, units, numbers, columns, out, n, k_units, k,
+    BLOCK: tl.constexpr, MOST: tl.constexpr, PRODUCTS: tl.constexpr, RESIDUALS: tl.constexpr, GRAM: tl.constexpr,
+):  # fmt: skip
+    """`support.integer_vectors` of some columns; the numbers start with the level of 1, a norm, another or tau.
+
+    For a Gram matrix, with two norms, the vectors come out; otherwise their sums are added to what is there and, with
+    residuals, to one more number how many of these are within tau.
+    """
+    records = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = records < n
+    last = 1.0
+    if PRODUCTS:
+        last = _bounded(tl.load(columns + (k - 1).to(tl.int64) * n + records, mask=inside, other=0.0))
+    square, at = tl.zeros([BLOCK], tl.float64), columns + records
+    for _ in range(k):
+        x = _entry(at, last, inside, PRODUCTS)
+        square = square + x * x
+        at += n
+    norm = tl.sqrt(square)
+    scale = tl.minimum(tl.load(numbers + 1) / norm, 1.0)
+    if GRAM:
+        scale = tl.sqrt(scale * tl.minimum(tl.load(numbers + 2) / norm, 1.0))
+    if RESIDUALS:
+        residual, tau = _residual(y, units, numbers + 3, records, inside, n, k_units), tl.load(numbers + 2)
+        psi = residual / tau
+        scale = tl.where(psi == psi, tl.minimum(tl.maximum(psi, -1.0), 1.0), 0.0) * scale
+        tl.atomic_add(out + k, tl.sum((inside & (tl.abs(residual) <= tau)).to(tl.int64)))
+    factor = scale * tl.load(numbers)
+    factor = tl.where(tl.abs(factor) < float("inf"), factor, 0.0)
+    norm_of_levels, at = tl.zeros([BLOCK], tl.int64), columns + records
+    for _ in range(k):
+        level = _level(_entry(at, last, inside, PRODUCTS), factor, MOST)
+        norm_of_levels += level * level
+        at += n
+    factor = tl.where(norm_of_levels <= MOST * MOST, factor, 0.0)
+    at = columns + records
+    for _ in range(k):
+        level = _level(_entry(at, last, inside, PRODUCTS), factor, MOST)
+        if GRAM:
+            tl.store(out + records, level.to(tl.float64), mask=inside)
+            out += n
+        else:
+            tl.atomic_add(out, tl.sum(level))
+            out += 1
+        at += n
+
+
+class Terms:
+    """Records on a card: responses, and columns of the chosen features in public units."""
+
+    def __init__(self, y):
+        self.y = y
+        self._have_room(8)
+        self.units = self._room[:0]
+
+    def _have_room(self, columns):
+        self._room, self._zeros = self.y.new_empty((columns, len(self.y))), _rows_of_zeros(columns + 2, self.y.device)
+
+    def add(self, column, center, scale):
+        """One more column, of raw values, with its public centre and scale."""
+        k, before = len(self.units), self.units
+        if k == len(self._room):
+            self._have_room(2 * k)
+            self._room[:k] = before
+        self.units = self._room[: k + 1]
+        self._run(_units_kernel, column, self._on_card([center, scale]), self._room, len(self.y), column.stride(0), k)
+
+    def answer(self, query, *public):
+        """The sum over records that a question asks for, given public numbers."""
+        return _ANSWERS[query](self, *public)
+
+    def _on_card(self, *numbers):
+        """Lists of public numbers, sent as one."""
+        return torch.from_numpy(np.concatenate(numbers)).to(self.y.device, non_blocking=True)
+
+    def _run(self, kernel, *arguments, **options):
+        launch(kernel, triton.cdiv(len(self.y), _BLOCK), *arguments, BLOCK=_BLOCK, **options)
+
+    def _columns(self, positions):
+        first, last = int(positions[0]), int(positions[-1])
+        # Columns in a row need no copy.
+        adjoin = last - first == len(positions) - 1
+        return self.units[first : last + 1] if adjoin else self.units[torch.as_tensor(positions, device=self.y.device)]
+
+    def _vectors(self, out, positions, norm_bound, norms, levels, model=(), products=False):
+        columns = self._columns(positions)
+        numbers = self._on_card([levels_per_unit(levels, norm_bound), *norms], model)
+        self._run(
+            _vectors_kernel, self.y, self.units, numbers, columns, out, len(self.y), len(self.units), len(positions),
+            MOST=levels, PRODUCTS=products, RESIDUALS=len(model) > 0, GRAM=levels == GRAM_LEVELS,
+        )  # fmt: skip
+
+    def _vector_sums(self, positions, *arguments, **options):
+        sums = next(self._zeros)
+        self._vectors(sums, positions, *arguments, **options)
+        found = host(sums)
+        return found[: len(positions)], int(found[len(positions)])
+
+    def residual_counts(self, center, effects, thresholds, sizes=False):
+        """See `queries.residual_counts`."""
+        numbers = self._on_card([center, *effects], thresholds)
+        counts = torch.zeros(len(thresholds), dtype=torch.int64, device=self.y.device)
+        arguments = (self.y, self.units, numbers, counts, len(self.y), len(effects), len(thresholds))
+        self._run(_counts_kernel, *arguments, SIZES=sizes)
+        return np.cumsum(host(counts))
+
+    def pick_weights(self, center, effects, bound):
+        """See `queries.pick_weights`."""
+        levels = torch.empty_like(self.y, dtype=torch.int32)
+        numbers = self._on_card([WEIGHT_LEVELS / bound, center], effects)
+        arguments = (self.y, self.units, numbers, levels, len(self.y), len(effects))
+        self._run(_weights_kernel, *arguments, MOST=WEIGHT_LEVELS)
+        return levels
+
+    def product_sums(self, positions, bound):
+        """See `queries.product_sums`."""
+        return self._vector_sums(positions, bound, [bound], VECTOR_LEVELS, products=True)[0]
+
+    def gradient_sums(self, center, effects, tau, positions, bound):
+        """See `queries.gradient_sums`."""
+        return self._vector_sums(positions, bound, [bound, tau], VECTOR_LEVELS, model=(center, *effects))
+
+    def gram_sums(self, positions, first, second):
+        """See `queries.gram_sums`."""
+        vectors = self.y.new_empty((len(positions), len(self.y)))
+        self._vectors(vectors, positions, np.sqrt(first * second), [first, second], GRAM_LEVELS)
+        return np.rint(host(vectors @ vectors.T)).astype(np.int64)
+
+
+def _rows_of_zeros(size, device):
+    while True:
+        yield from torch.zeros((_ANSWERS_AHEAD, size), dtype=torch.int64, device=device).unbind()
+
+
+_ANSWERS = {
+    getattr(queries, name): getattr(Terms, name)
+    for name in ("residual_counts", "product_sums", "gradient_sums", "gram_sums")
+}

@@ -1,0 +1,1 @@
+"""Rows whose features stay on a disk."""

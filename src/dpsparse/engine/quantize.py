@@ -1,0 +1,113 @@
+"""The grid on which private sums are made of integers.
+
+A record's term is an integer, computed by itself in one fixed order of operations: centre, scale, clip, round, with
+NaN as 0 and a clip again in integers. Products of a feature level (at most 127) and a weight level (at most 2^16)
+over n records stay below 2^53, where float64 and int64 both add integers exactly in any order: blocking, threads
+and engines cannot change a bit of a sum.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpsparse.engine.arrays import as_float64, like, module_of, quotient
+
+FEATURE_LEVELS = 127
+WEIGHT_LEVELS = 2**16
+EXACT_BELOW = 2**53
+
+
+def check_exact(n_records):
+    """Raise OverflowError if a sum over n records could leave the range of exact integers."""
+    if FEATURE_LEVELS * WEIGHT_LEVELS * n_records >= EXACT_BELOW:
+        most = (EXACT_BELOW - 1) // (FEATURE_LEVELS * WEIGHT_LEVELS)
+        raise OverflowError(f"{n_records} records are more than exact sums allow ({most})")
+
+
+@dataclass(frozen=True)
+class Quantizer:
+    """Features as levels -127..127: (x - center) / scale, clipped at +-`clip_bound`, in steps of bound / 127.
+
+    Parameters
+    ----------
+    clip_bound : float
+        The clip, in units of `scale`.
+    center, scale : float or ndarray of shape (n_features,)
+        Public numbers; never computed from the data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse.engine.quantize import Quantizer
+    >>> Quantizer(2.0).levels(np.array([-1e300, -1.0, 0.0, 0.01, np.nan, 2.0]))
+    array([-127.,  -64.,    0.,    1.,    0.,  127.])
+    """
+
+    clip_bound: float
+    center: float | np.ndarray = 0.0
+    scale: float | np.ndarray = 1.0
+
+    @property
+    def step(self):
+        """What one level stands for, in units of `scale`."""
+        return self.clip_bound / FEATURE_LEVELS
+
+    def of(self, columns):
+        """The grid of some of the columns."""
+        return Quantizer(self.clip_bound, *self.center_and_scale(columns))
+
+    def levels(self, values, columns=slice(None)):
+        """Integer levels of an array, in its own float dtype. `columns` says which features its columns are."""
+        return rounded(values, *self.center_and_rate(values.dtype, columns))
+
+    def center_and_rate(self, dtype, columns=slice(None)):
+        """What `levels` subtracts and then multiplies by, in the dtype in which it does so."""
+        center, scale = self.center_and_scale(columns)
+        with np.errstate(all="ignore"):
+            return center.astype(dtype), np.asarray(1.0 / (self.step * scale), dtype=dtype)
+
+    def units(self, values, columns=slice(None)):
+        """Values in public units, (x - center) / scale, in float64 and off the grid."""
+        center, scale = self.center_and_scale(columns)
+        with np.errstate(all="ignore"):
+            return quotient(as_float64(values) - like(center, values), like(scale, values))
+
+    def clipped(self, values, columns=slice(None)):
+        """Values in public units, clipped."""
+        center, scale = self.center_and_scale(columns)
+        as_they_are = center.ndim == scale.ndim == 0 and center == 0 and scale == 1
+        units = as_float64(values) if as_they_are else self.units(values, columns)
+        return units.clip(-self.clip_bound, self.clip_bound)
+
+    def center_and_scale(self, columns=slice(None)):
+        """What `units` subtracts and then divides by."""
+        both = (np.asarray(self.center, dtype=np.float64), np.asarray(self.scale, dtype=np.float64))
+        return tuple(value if value.ndim == 0 else value[columns] for value in both)
+
+
+def rounded(values, center, rate):
+    """Levels of values: (x - center) * rate, clipped at +-127 and rounded to the nearest, with NaN as 0."""
+    # Overflow is clipped like any large value; a warning would tell of a record.
+    with np.errstate(all="ignore"):
+        levels = values - center
+        levels *= rate
+        np.clip(levels, -FEATURE_LEVELS, FEATURE_LEVELS, out=levels)
+        np.rint(levels, out=levels)
+        levels[np.isnan(levels)] = 0
+    return levels
+
+
+def weight_levels(weights, bound):
+    """Weights in [-bound, bound] as integer levels -2^16..2^16 in float64; NaN becomes 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse.engine.quantize import weight_levels
+    >>> weight_levels(np.array([-3.0, 0.5, np.nan]), 1.0)
+    array([-65536.,  32768.,      0.])
+    """
+    with np.errstate(all="ignore"):
+        levels = as_float64(weights) * (WEIGHT_LEVELS / bound)
+    levels = levels.clip(-WEIGHT_LEVELS, WEIGHT_LEVELS).round()
+    return module_of(levels).nan_to_num(levels, nan=0.0)

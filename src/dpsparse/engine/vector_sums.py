@@ -1,0 +1,110 @@
+"""Sums over records of vectors on a few chosen features: gradients and Gram matrices, as exact integers.
+
+A record's vector is held to an l2 norm. Its entries are scaled to integer levels and truncated toward zero, which only
+shrinks them, and the integers' norm is then checked: a record whose vector still exceeded the bound counts as zero.
+Norms and residuals are computed one feature after another, elementwise, so a record's terms depend on that record
+alone.
+"""
+
+import numpy as np
+
+from dpsparse.engine.arrays import host, like, module_of, quotient, square_root
+
+# Levels of a norm bound. Vectors: 2^20 n < 2^53 for n < 2^33. Gram: 2^22 n < 2^53 for n < 2^31, beyond `check_exact`.
+VECTOR_LEVELS = 2**20
+GRAM_LEVELS = 2**11
+
+# Columns beyond this are cut before they are squared, so that no norm overflows.
+_LARGEST = 1e150
+# Far more than the rounding of a norm and a quotient, far less than a level.
+_MARGIN = 1 - 2.0**-40
+
+
+def bounded(columns):
+    """Columns with NaN as 0 and values cut at +-1e150."""
+    return module_of(columns).nan_to_num(columns, nan=0.0).clip(-_LARGEST, _LARGEST)
+
+
+def norms(columns):
+    """The l2 norm of each row."""
+    return square_root(_squares(columns))
+
+
+def within(columns, bound):
+    """The factor that brings each row's norm within the bound."""
+    with np.errstate(all="ignore"):
+        return quotient(bound, norms(columns)).clip(None, 1.0)
+
+
+def clipped_psi(residuals, tau):
+    """Residuals in units of tau, clipped at 1; NaN as 0."""
+    with np.errstate(all="ignore"):
+        return module_of(residuals).nan_to_num(quotient(residuals, tau).clip(-1, 1), nan=0.0)
+
+
+def _squares(columns):
+    squares = columns * columns
+    total = squares[0]
+    for square in squares[1:]:
+        total = total + square
+    return total
+
+
+def levels_per_unit(levels, norm_bound):
+    """How many levels stand for 1 where `levels` stand for `norm_bound`, a little less."""
+    return float(levels / norm_bound * _MARGIN)
+
+
+def integer_vectors(columns, row_scale, norm_bound, levels):
+    """Each row times its scale as integers, of l2 norm at most `levels`, the level of `norm_bound`.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (k, n)
+        The features.
+    row_scale : ndarray
+        A factor for each row; meant to bring its norm within the bound.
+    norm_bound : float
+        What `levels` integer steps stand for.
+    levels : int
+        The bound in integers. A row that exceeds it becomes zero.
+
+    Returns
+    -------
+    ndarray of shape (k, n)
+        Integer-valued float64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse.engine.vector_sums import integer_vectors
+    >>> integer_vectors(np.array([[3.0, 30.0], [4.0, 40.0]]), np.ones(2), 10.0, 1000)
+    array([[299.,   0.],
+           [399.,   0.]])
+    """
+    xp = module_of(row_scale)
+    with np.errstate(all="ignore"):
+        factor = xp.nan_to_num(row_scale * levels_per_unit(levels, norm_bound), nan=0.0, posinf=0.0, neginf=0.0)
+        vectors = xp.trunc((columns * factor).clip(-levels, levels))
+    # Squares of at most 2^20 in at most 2^12 features: the integer norm is exact.
+    fits = _squares(vectors) <= levels**2
+    return xp.where(fits & (vectors == vectors), vectors, 0.0)
+
+
+def vector_sums(columns, row_scale, norm_bound):
+    """Sums over rows of `integer_vectors`, as int64; one step stands for norm_bound / 2^20."""
+    vectors = integer_vectors(columns, row_scale, norm_bound, VECTOR_LEVELS)
+    return host(vectors.sum(1)).astype(np.int64)
+
+
+def gram_sums(columns, row_scale, norm_bound):
+    """Sums over rows of z z', z one of `integer_vectors`, as int64; one step stands for (norm_bound / 2^11)^2."""
+    vectors = integer_vectors(columns, row_scale, norm_bound, GRAM_LEVELS)
+    return np.rint(host(vectors @ vectors.T)).astype(np.int64)
+
+
+def counts_at_most(values, thresholds):
+    """For each of some rising thresholds the number of values at or below it, as int64; NaN counts nowhere."""
+    xp = module_of(values)
+    passed = xp.searchsorted(like(thresholds, values), values)
+    return np.cumsum(host(xp.bincount(passed, minlength=len(thresholds) + 1))[:-1])

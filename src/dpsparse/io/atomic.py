@@ -1,0 +1,84 @@
+"""Files that appear whole or not at all."""
+
+import os
+import secrets
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from dpsparse.schema import FileError
+
+
+@contextmanager
+def atomic_file(path, inputs=(), replace=True, private=False):
+    """A binary stream that becomes the file `path` once the block ends well, and vanishes if it does not.
+
+    The stream is opened at once, so that a path that cannot be written is refused before any work is done.
+
+    Parameters
+    ----------
+    path : str or path
+        Where the file will be; one that is there is replaced.
+    inputs : iterable of str or path
+        Files that must not be overwritten: what the command reads, or writes elsewhere.
+    replace : bool
+        Whether a file that is there may be replaced. A database, which may be a ledger, never is.
+    private : bool
+        Whether the file is its owner's alone, whatever the umask says: it holds records.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from dpsparse.io.atomic import atomic_file
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with atomic_file(Path(folder) / "a.txt") as stream:
+    ...         _ = stream.write(b"whole")
+    ...     [(file.name, file.read_text()) for file in Path(folder).iterdir()]
+    [('a.txt', 'whole')]
+    """
+    target = Path(os.path.realpath(path))
+    if any(target == Path(os.path.realpath(source)) for source in inputs):
+        raise FileError(f"cannot write {path}: the command needs that file for something else; choose another name")
+    # In the same folder and longer than the name itself, so that the last step, a rename, succeeds if this does.
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with _opened(temporary, path, private) as stream:
+            if target.exists() and not (target.is_file() and os.access(target, os.W_OK)):
+                raise FileError(f"cannot write {path}: it is a folder, a device or read-only; choose another name")
+            if target.exists() and not replace:
+                raise FileError(f"cannot write {path}: it exists; choose another name, or move it away first")
+            if target.exists() and _is_database(target):
+                raise FileError(f"cannot write {path}: it is a database, maybe a ledger; choose another name")
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, target)
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def _is_database(path):
+    with open(path, "rb") as file:
+        return file.read(16) == b"SQLite format 3\0"
+
+
+def write_file(path, content, private=False):
+    """Write text or bytes as a whole file or not at all."""
+    with atomic_file(path, private=private) as stream:
+        stream.write(content.encode() if isinstance(content, str) else content)
+
+
+def _opened(temporary, path, private):
+    try:
+        return open(temporary, "xb", opener=_for_its_owner if private else None)
+    except OSError as error:
+        raise FileError(f"cannot write {path}: {error.strerror}") from None
+
+
+def _for_its_owner(path, flags):
+    """An opener of new files. Others have no moment to look in, and a strict umask does not keep the owner out."""
+    file = os.open(path, flags, 0o600)
+    if hasattr(os, "fchmod"):
+        os.fchmod(file, 0o600)
+    return file

@@ -1,0 +1,192 @@
+"""The bounds file: what is publicly known of each column, in TOML.
+
+    drop = ["id"]                          # columns to leave out
+
+    [default]                              # for every column without a section of its own
+    low = -2.0                             # the range in which about 95 % of people lie
+    high = 2.0
+
+    [columns.age]
+    center = 50.0                          # or a centre and a scale, near the mean and the standard deviation
+    scale = 15.0
+
+    [columns.region]
+    categories = ["north", "south"]        # text: the public categories, the baseline first
+
+    [response]                             # optional: learned privately otherwise
+    center = 1000.0                        # the median
+    scale = 300.0                          # the median distance from it
+
+The promise never depends on these numbers being right; it would if they were read off the data.
+"""
+
+import json
+import math
+from dataclasses import dataclass, field
+
+from dpsparse.data.units import scale_from_bounds
+from dpsparse.io.features import Feature, one_hot
+from dpsparse.schema import FileError, quoted, read_toml
+
+UNFILLED = "?"
+
+_ADVICE = """\
+# Public bounds for {name}: fill in each "?" by hand, from what is known without looking at these records.
+# Bounds read off the data (their minima, maxima, means) would leak what the promise is to protect.
+#
+# low, high: the range in which about 95 % of people lie; or give center and scale instead, near the mean and the
+# standard deviation. The promise holds even where they are wrong; accuracy suffers.
+# A column of text: categories = ["a", "b"] instead, the public ones, the baseline first; other text counts as it.
+# Delete the section of a column for which [default] is right, and of the column you pass as --target.
+
+# Columns to leave out, such as identifiers.
+drop = []
+
+[default]
+low = -2.0
+high = 2.0
+"""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What is publicly known of the columns.
+
+    Parameters
+    ----------
+    where : str
+        The file, for messages; empty where there is none.
+    default : tuple of float or None
+        Centre and scale of columns that are not named; None where they must all be named.
+    columns : dict
+        For each column its (centre, scale), or the list of its categories.
+    drop : tuple of str
+        Columns to leave out.
+    response_center, response_scale : float or None
+        None to have them learned privately.
+    """
+
+    where: str = ""
+    default: tuple[float, float] | None = (0.0, 1.0)
+    columns: dict = field(default_factory=dict)
+    drop: tuple[str, ...] = ()
+    response_center: float | None = None
+    response_scale: float | None = None
+
+    def features(self, names, target):
+        """The features of a table with these column names, in their order.
+
+        Examples
+        --------
+        >>> from dpsparse.io.bounds import Bounds
+        >>> bounds = Bounds(columns={"age": (50.0, 15.0), "sex": ["f", "m"]}, drop=("id",))
+        >>> [feature.name for feature in bounds.features(["id", "age", "sex", "cost"], target="cost")]
+        ['age', 'sex=m']
+        """
+        present, dropped = set(names), {target, *self.drop}
+        for name in (*self.columns, *self.drop):
+            if name not in present:
+                raise FileError(f"{self.where}: the data have no column {quoted(name)}")
+        if target in self.columns or target in self.drop:
+            raise FileError(
+                f"{self.where}: {quoted(target)} is the target; delete it there, or put its public centre and scale "
+                "under [response]"
+            )
+        features = []
+        for name in names:
+            if name in dropped:
+                continue
+            known = self.columns.get(name, self.default)
+            if known is None:
+                raise FileError(
+                    f"{self.where}: column {quoted(name)} has no bounds; add [columns.{json.dumps(name)}] or [default]"
+                )
+            features += one_hot(name, known) if isinstance(known, list) else [Feature(name, *known)]
+        if not features:
+            raise FileError(f"no column is left beside the target {quoted(target)}; the data need features")
+        if len({feature.name for feature in features}) < len(features):
+            raise FileError(f"{self.where}: a column and a category have the same name")
+        return features
+
+
+def read_bounds(path):
+    """The bounds in a TOML file.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    """
+    fields = read_toml(path)
+    default = fields.table("default", None)
+    columns = fields.table("columns", None)
+    response = fields.table("response", None)
+    bounds = Bounds(
+        where=str(path),
+        default=None if default is None else _spread(default),
+        columns={} if columns is None else {name: _column(columns.table(name)) for name in columns},
+        drop=tuple(fields.names("drop", [])),
+        response_center=None if response is None else response.number("center", None),
+        response_scale=None if response is None else response.number("scale", None, above=0),
+    )
+    fields.finish()
+    if response is not None:
+        response.finish()
+    return bounds
+
+
+def _column(fields):
+    if "categories" not in fields:
+        return _spread(fields)
+    categories = fields.names("categories")
+    fields.finish()
+    _refuse_unfilled(fields, categories)
+    if len(categories) < 2:
+        raise FileError(f"{fields.where}: 'categories' needs at least two; a column with one tells nothing: drop it")
+    return categories
+
+
+def _spread(fields):
+    """Centre and scale, from themselves or from low and high."""
+    first, second = ("low", "high") if "low" in fields or "high" in fields else ("center", "scale")
+    _refuse_unfilled(fields, [value for value in map(fields.peek, (first, second)) if isinstance(value, str)])
+    if first == "center":
+        center, scale = fields.number("center"), fields.number("scale", above=0)
+    else:
+        low, high = fields.number("low"), fields.number("high")
+        if not 0 < (high - low) / 4 < math.inf:
+            raise FileError(f"{fields.where}: 'low' must be below 'high', and the two not too far apart")
+        center, scale = scale_from_bounds(low, high)
+    fields.finish()
+    return center, scale
+
+
+def _refuse_unfilled(fields, texts):
+    if UNFILLED in texts:
+        raise FileError(
+            f'{fields.where} is not filled in yet: put what is publicly known in place of each "{UNFILLED}"'
+        )
+
+
+def template(table, target=None):
+    """A bounds file to be filled in by hand, from the names and kinds of the columns alone.
+
+    Parameters
+    ----------
+    table : Table
+        The data's file.
+    target : str or None
+        The column of responses, which needs no bounds.
+    """
+    if target is not None:
+        table.require([target])
+    text_columns = set(table.text_columns())
+    sections = [_ADVICE.format(name=json.dumps(table.path.name))]
+    for name in table.names:
+        if name != target:
+            asked = (
+                f'categories = ["{UNFILLED}"]' if name in text_columns else f'low = "{UNFILLED}"\nhigh = "{UNFILLED}"'
+            )
+            # Names are printable, and for such texts JSON's quotes are TOML's.
+            sections.append(f"[columns.{json.dumps(name, ensure_ascii=False)}]\n{asked}\n")
+    return "\n".join(sections)

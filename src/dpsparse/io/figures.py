@@ -1,0 +1,28 @@
+"""Pictures as files."""
+
+from pathlib import Path
+
+from dpsparse.io.atomic import atomic_file
+from dpsparse.schema import FileError
+
+_KINDS = (".png", ".pdf", ".svg")
+
+
+def save_picture(figure, path):
+    """Write a matplotlib figure as PNG, PDF or SVG, by the ending of the name, and close it.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        What to draw.
+    path : str or path
+        Where; the file appears whole or not at all.
+    """
+    import matplotlib.pyplot as plt
+
+    kind = Path(path).suffix.lower()
+    if kind not in _KINDS:
+        raise FileError(f"{path}: the picture's name must end in {', '.join(_KINDS)}")
+    with atomic_file(path) as stream:
+        figure.savefig(stream, format=kind[1:], dpi=150)
+    plt.close(figure)

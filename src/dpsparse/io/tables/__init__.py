@@ -1,0 +1,1 @@
+"""Tables in files: one reader a format."""

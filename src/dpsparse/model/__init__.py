@@ -1,0 +1,1 @@
+"""What a fit publishes: effects, intercept, units, guarantee, provenance."""

@@ -1,0 +1,119 @@
+"""The model file: JSON with a fixed schema, checked entry by entry when it is read; nothing in it is ever executed."""
+
+import json
+from dataclasses import asdict
+
+from dpsparse import __version__
+from dpsparse.io.atomic import atomic_file
+from dpsparse.io.features import read_feature
+from dpsparse.model.effect import Effect
+from dpsparse.model.privacy_json import read_record
+from dpsparse.model.released import LinearModel, linear_model
+from dpsparse.schema import FileError, read_json
+
+FORMAT, VERSION = "dpsparse-model", 1
+
+
+def as_dict(model):
+    """The content of a model file."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "made_by": f"dpsparse {__version__}",
+        "estimator": model.estimator,
+        "target": model.target,
+        "intercept": model.intercept,
+        "noise_floor": model.noise_floor,
+        "response_scale_known": model.response_scale_known,
+        "effects": [asdict(effect) for effect in model.effects],
+        "features": [asdict(feature) for feature in model.features],
+        "privacy": model.privacy.to_dict(),
+    }
+
+
+def save_model(model, path):
+    """Write a fitted private estimator, or a `LinearModel`, as a JSON file.
+
+    Parameters
+    ----------
+    model : estimator or LinearModel
+        What to write.
+    path : str or path
+        Where; the file appears whole or not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from dpsparse import PrivateSparseRegressor, load_model, save_model
+    >>> from dpsparse.datasets import make_heavy_tailed
+    >>> X, y, _ = make_heavy_tailed(5000, 20, 2, random_state=0)
+    >>> model = PrivateSparseRegressor(sparsity=2, epsilon=1.0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, f"{folder}/model.json")
+    ...     again = load_model(f"{folder}/model.json")
+    >>> bool((again.predict(X) == model.predict(X)).all())
+    True
+    """
+    with atomic_file(path) as stream:
+        write_model(model, stream)
+
+
+def write_model(model, stream):
+    """Write a model to an open binary stream."""
+    model = model if isinstance(model, LinearModel) else linear_model(model)
+    stream.write((json.dumps(as_dict(model), indent=1, allow_nan=False) + "\n").encode())
+
+
+def load_model(path):
+    """Read a model file, checking every entry.
+
+    Parameters
+    ----------
+    path : str or path
+        A file that `save_model` or `dpsparse fit` wrote.
+
+    Returns
+    -------
+    LinearModel
+        The released model, with `predict`.
+    """
+    fields = read_json(path)
+    if fields.take("format", None) != FORMAT:
+        raise FileError(f"{path} is not a model file of dpsparse")
+    if fields.count("version") != VERSION:
+        raise FileError(f"{path} has another version than {VERSION}; read it with a newer dpsparse")
+    fields.text("made_by")
+    features = tuple(read_feature(row) for row in fields.tables("features"))
+    names = {feature.name for feature in features}
+    effects = tuple(_effect(row, names) for row in fields.tables("effects"))
+    if not features or len(names) < len(features) or len({effect.feature for effect in effects}) < len(effects):
+        raise FileError(f"{path}: features and effects must be there, and each have a name of its own")
+    model = LinearModel(
+        estimator=fields.text("estimator"),
+        target=fields.text("target"),
+        features=features,
+        effects=effects,
+        intercept=fields.number("intercept"),
+        noise_floor=fields.number("noise_floor", None, least=0),
+        response_scale_known=fields.flag("response_scale_known"),
+        privacy=read_record(fields.table("privacy")),
+    )
+    fields.finish()
+    return model
+
+
+def _effect(fields, names):
+    found = Effect(
+        feature=fields.text("feature"),
+        coef=fields.number("coef"),
+        estimate=fields.number("estimate", None),
+        standard_error=fields.number("standard_error", None, least=0),
+        clear=fields.flag("clear"),
+        centred=fields.flag("centred"),
+    )
+    fields.finish()
+    if found.feature not in names:
+        raise FileError(f"{fields.where}: 'feature' is none of the features listed")
+    if (found.estimate is None) != (found.standard_error is None):
+        raise FileError(f"{fields.where}: 'estimate' and 'standard_error' belong together")
+    return found

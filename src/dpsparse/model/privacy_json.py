@@ -1,0 +1,99 @@
+"""The privacy record of a model file, read back and checked: its total must follow from its releases."""
+
+import math
+
+import numpy as np
+
+from dpsparse.privacy.accounting.record import PrivacyRecord, Release
+from dpsparse.privacy.guarantee import ADJACENCIES, Guarantee
+from dpsparse.schema import FileError
+
+_KINDS = ("pick", "gaussian", "laplace")
+# Larger numbers belong to no fit, and their squares might overflow.
+_MOST = 1e30
+
+
+def read_record(fields):
+    """The record that `PrivacyRecord.to_dict` wrote.
+
+    Parameters
+    ----------
+    fields : Fields
+        The table of the file.
+
+    Returns
+    -------
+    PrivacyRecord
+        Equal to the one that was written.
+    """
+    stated = {name: fields.number(name, least=0) for name in ("epsilon", "delta", "rho")}
+    stated["mu"] = _or_infinite(fields, "mu")
+    record = PrivacyRecord(
+        guarantee=_promise(fields.table("asked")),
+        n_records=fields.count("n_records"),
+        releases=tuple(_release(release) for release in fields.tables("releases")),
+        noise=fields.text("noise"),
+        private=fields.flag("private"),
+    )
+    fields.finish()
+    if not _adds_up(record, stated):
+        raise FileError(f"{fields.where}: the promise does not follow from the releases listed; the file was changed")
+    return record
+
+
+def _promise(fields):
+    found = Guarantee(
+        epsilon=_bounded(fields, "epsilon", above=0),
+        delta=_bounded(fields, "delta", above=0),
+        adjacency=_choice(fields, "adjacency", ADJACENCIES),
+        records_per_person=fields.count("records_per_person"),
+    )
+    fields.finish()
+    return found
+
+
+def _release(fields):
+    found = Release(
+        name=fields.text("name"),
+        kind=_choice(fields, "kind", _KINDS),
+        mechanism=fields.text("mechanism"),
+        sensitivity=_bounded(fields, "sensitivity"),
+        scale=_bounded(fields, "scale"),
+        rho=_bounded(fields, "rho"),
+        pure_epsilon=_or_infinite(fields, "pure_epsilon"),
+        part=fields.count("part", None, least=0),
+        size=fields.count("size"),
+    )
+    fields.finish()
+    return found
+
+
+def _adds_up(record, stated):
+    try:
+        with np.errstate(all="ignore"):
+            found = {name: getattr(record, name) for name in stated}
+    except (ArithmeticError, ValueError):
+        return False
+    # Another machine's special functions may differ in the last digits.
+    return record.epsilon <= record.guarantee.epsilon * (1 + 1e-9) and all(
+        math.isclose(found[name], value, rel_tol=1e-6, abs_tol=1e-300) for name, value in stated.items()
+    )
+
+
+def _choice(fields, key, choices):
+    value = fields.text(key)
+    if value not in choices:
+        raise FileError(f"{fields.where}: '{key}' must be one of {', '.join(choices)}")
+    return value
+
+
+def _bounded(fields, key, **limits):
+    value = fields.number(key, least=0, **limits)
+    if value > _MOST:
+        raise FileError(f"{fields.where}: '{key}' is too large for any fit")
+    return value
+
+
+def _or_infinite(fields, key):
+    value = fields.number(key, None, least=0)
+    return math.inf if value is None else value

@@ -1,0 +1,1 @@
+"""What releases cost together: zCDP, Gaussian DP, commitments, meters, records, the privacy filter."""

@@ -1,0 +1,246 @@
+"""What was released, what it cost, under which promise.
+
+A `PrivacyRecord` is the immutable account that leaves a fit; a `Meter` makes it.
+"""
+
+import json
+import math
+import textwrap
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from dpsparse.html import Html, table, tag
+from dpsparse.privacy.accounting.commitment import Kind, releases_per_record, total
+from dpsparse.privacy.accounting.gdp import discrete_excess, excess_fits, mu_of_sequence
+from dpsparse.privacy.guarantee import Guarantee
+
+
+@dataclass(frozen=True)
+class Release:
+    """One thing a fit let out, and its price to a single record.
+
+    Parameters
+    ----------
+    name : str
+        What it is for, such as "step 3: support".
+    kind : {"pick", "gaussian", "laplace"}
+        The law of its noise, for the account.
+    mechanism : str
+        How it was made private, in words.
+    sensitivity : float
+        The largest change of the statistic between neighbours, in its own integer units.
+    scale : float
+        The scale of the noise, in the same units.
+    rho : float
+        Its zCDP.
+    pure_epsilon : float
+        Its pure differential privacy; infinite for Gaussian noise.
+    part : int or None
+        Which of the disjoint parts of the rows it reads; None for all rows.
+    size : int
+        How many numbers were drawn.
+    """
+
+    name: str
+    kind: Kind
+    mechanism: str
+    sensitivity: float
+    scale: float
+    rho: float
+    pure_epsilon: float = math.inf
+    part: int | None = None
+    size: int = 1
+
+
+def excess_of(releases: tuple[Release, ...]) -> float:
+    """The most by which discrete and rounded Gaussians differ."""
+    # Off-diagonal entries of a Gram matrix have 1/sqrt 2 of the scale: halving it covers them.
+    return sum(discrete_excess(r.scale / 2, r.size) for r in releases if r.kind == "gaussian")
+
+
+def _mu(releases: tuple[Release, ...], guarantee: Guarantee) -> float:
+    """The tight account of `gaussian_account`, for picks and fine Gaussian noise; infinite elsewhere."""
+    if any(release.kind == "laplace" for release in releases):
+        return math.inf
+    if not excess_fits(excess_of(releases), guarantee.epsilon, guarantee.delta):
+        return math.inf
+    return max(
+        mu_of_sequence([(release.kind, release.rho) for release in seen]) for seen in releases_per_record(releases)
+    )
+
+
+@dataclass(frozen=True)
+class PrivacyRecord:
+    """The account of a fit: every release, the total, the promise. It prints as plain language.
+
+    Parameters
+    ----------
+    promise : Promise
+        What was asked.
+    n_records : int
+        The public number of rows.
+    releases : tuple of Release
+        In the order they were made.
+    noise : str
+        The source of the noise.
+    private : bool
+        False when the noise came from a seed or was left out: such a fit protects nobody.
+
+    Examples
+    --------
+    >>> from dpsparse import DPIHTH
+    >>> from dpsparse.datasets import make_heavy_tailed
+    >>> X, y, _ = make_heavy_tailed(500, 20, 2, random_state=0)
+    >>> record = DPIHTH(sparsity=2, epsilon=1.0, delta=1e-5).fit(X, y).privacy_
+    >>> record.private, record.epsilon <= 1.0, record.delta
+    (True, True, 1e-05)
+    """
+
+    guarantee: Guarantee
+    n_records: int
+    releases: tuple[Release, ...]
+    noise: str
+    private: bool
+
+    @cached_property
+    def rho(self) -> float:
+        """The zCDP that a single record paid."""
+        return total(self.releases, "rho")
+
+    @cached_property
+    def mu(self) -> float:
+        """The mu of the tight Gaussian account; infinite where it does not apply."""
+        return _mu(self.releases, self.guarantee)
+
+    @cached_property
+    def epsilon(self) -> float:
+        """The epsilon a person is promised at `delta`: at most what was asked."""
+        return self.guarantee.epsilon_spent(self.rho, total(self.releases, "pure_epsilon"), self.mu)
+
+    @property
+    def delta(self) -> float:
+        """The delta of the promise."""
+        return self.guarantee.delta
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as plain numbers and strings."""
+        return {
+            "private": self.private,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "rho": self.rho,
+            "mu": None if self.mu == math.inf else self.mu,
+            "asked": asdict(self.guarantee),
+            "n_records": self.n_records,
+            "noise": self.noise,
+            "releases": [
+                {k: None if v == math.inf else v for k, v in asdict(release).items()} for release in self.releases
+            ],
+        }
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """The record as JSON; an infinite pure epsilon is null."""
+        return json.dumps(self.to_dict(), indent=indent)
+
+    def to_dp_event(self) -> Any:
+        """The releases as an event of Google's dp-accounting (extra ``accounting``), for its `RdpAccountant`.
+
+        Every release enters as what was proved of it, zCDP to a person. Of disjoint parts of the rows the dearest
+        stands for all: all curves are rho times the order, so it is dearest at every order. dp-accounting's epsilon is
+        an upper bound on the true one, about a tenth above `epsilon`, which may rest on the tighter Gaussian
+        account or on pure differential privacy. Give the accountant fine orders.
+
+        Returns
+        -------
+        dp_accounting.DpEvent
+            A composition; a `NonPrivateDpEvent` for a fit whose noise was seeded.
+
+        Examples
+        --------
+        >>> from dp_accounting.rdp import RdpAccountant
+        >>> from dpsparse import DPIHTH
+        >>> from dpsparse.datasets import make_heavy_tailed
+        >>> X, y, _ = make_heavy_tailed(500, 20, 2, random_state=0)
+        >>> record = DPIHTH(sparsity=2, epsilon=1.0, delta=1e-5).fit(X, y).privacy_
+        >>> accountant = RdpAccountant([1 + k / 4 for k in range(1, 400)]).compose(record.to_dp_event())
+        >>> bool(accountant.get_epsilon(record.delta) >= record.epsilon)
+        True
+        """
+        try:
+            import dp_accounting
+        except ImportError:
+            raise ImportError("to_dp_event needs dp-accounting; pip install 'dpsparse[accounting]'") from None
+        if not self.private:
+            return dp_accounting.NonPrivateDpEvent()
+        seen = max(
+            releases_per_record(self.releases), key=lambda releases: math.fsum(release.rho for release in releases)
+        )
+        m = self.guarantee.records_per_person
+        return dp_accounting.ComposedDpEvent([dp_accounting.ZCDpEvent(m**2 * release.rho) for release in seen])
+
+    def statement(self) -> str:
+        """The promise in a few sentences."""
+        if not self.private:
+            return (
+                f"NOT PRIVATE: the noise came from: {self.noise}. Use this fit for simulation only; "
+                "leave random_state unset for a private one."
+            )
+        change = {
+            "replace-one": "had one record held any other values",
+            "zero-out-one": "had one record been blanked (a null record that adds nothing to any sum)",
+        }[self.guarantee.adjacency]
+        m = self.guarantee.records_per_person
+        person = "one record a person" if m == 1 else f"at most {m} records a person"
+        return (
+            f"({self.epsilon:.6g}, {self.delta:.3g})-differentially private: {change}, the chance of any result "
+            f"would change by a factor of at most {math.exp(min(self.epsilon, 700)):.4g}, plus {self.delta:.3g}. "
+            f"Neighbours: {self.guarantee.adjacency}; {person}; the number of records, {self.n_records}, is public. "
+            f"Noise: {self.noise}."
+        )
+
+    def plain_words(self) -> str:
+        """What the promise means to one person."""
+        if not self.private:
+            return "Nothing is promised to anybody: this is a simulation."
+        # Bayes' rule on two versions of a record at odds of 1:1, the likelihood ratio at its bound.
+        sure = 100 / (1 + math.exp(-self.epsilon))
+        return (
+            "Somebody who knows everybody else's data, and is in doubt between two versions of one person's at even "
+            f"odds, is at most {sure:.3g} % sure after seeing this model, but for a chance of about {self.delta:.2g}. "
+            "The promise covers this fit alone: every further fit on the same people adds to it. It does not hide the "
+            "number of records, the names of the columns, or what is true of people in general."
+        )
+
+    def grouped(self) -> dict[str, tuple[Release, ...]]:
+        """The releases by name, numbers at its end left out."""
+        groups: dict[str, tuple[Release, ...]] = {}
+        for release in self.releases:
+            name = release.name.rstrip(" 0123456789")
+            groups[name] = (*groups.get(name, ()), release)
+        return groups
+
+    def price(self, releases: tuple[Release, ...]) -> tuple[str, str]:
+        """The share of releases in what this record cost, and their rho, as text."""
+        rho = total(releases, "rho")
+        return f"{rho / self.rho:.1%}" if self.rho else "-", f"{rho:.3g}"
+
+    def as_html(self) -> Html:
+        """The promise and what each kind of release cost, for notebooks."""
+        rows = [[name, len(made), *self.price(made)] for name, made in self.grouped().items()]
+        headings = ["release", "times", "share", "rho"]
+        releases = table("What was released, and its price", headings, rows, numbers=(1, 2, 3))
+        summary = tag("summary", f"{len(self.releases)} releases, rho {self.rho:.4g} for a record")
+        guarantee = [tag("p", tag("strong", self.statement())), tag("p", self.plain_words())]
+        return tag("div", [*guarantee, tag("details", [summary, releases])])
+
+    _repr_html_ = as_html
+
+    def __str__(self) -> str:
+        rows = [
+            f"  {r.name:<28} {r.mechanism:<38} {r.sensitivity:>11.5g} {r.scale:>11.5g} {r.rho:>10.4g}"
+            for r in self.releases
+        ]
+        heading = f"  {'release':<28} {'made private by':<38} {'sensitivity':>11} {'scale':>11} {'rho':>10}"
+        total = f"{len(rows)} releases, rho {self.rho:.4g} for a record; sensitivity and scale in integer steps:"
+        return "\n".join([textwrap.fill(self.statement(), 100), total, heading, *rows])

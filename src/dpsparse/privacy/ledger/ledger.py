@@ -1,0 +1,313 @@
+"""A durable record of what was spent on a dataset, across fits, processes and machines.
+
+Promise. If every fit on a dataset goes through its ledger, everything released from that dataset is together (E, D)-DP
+to a person, where (E, D) is what was granted before the first fit.
+
+Proof. (1) Composition: `odometer` proves that fits admitted by its rule keep (E, D), however later ones are chosen,
+also when they run at the same time. It composes the Gaussian account by sqrt(sum mu^2) (Smith and Thakurta 2022), zCDP
+by sum rho (Feldman and Zrnic 2021) and plain promises by their sums (Rogers, Roth, Ullman and Vadhan 2016), one account
+for a dataset, fixed before anything is released. (2) Every admission is decided by that rule on *all* events and
+appended in the same transaction, one at a time (`ledger_store`). (3) A fit's cost is that of its `Commitment`, known
+before the data are read; the `Meter` charges nothing else, and charges the reservation, durably, before the first
+release, in the process that opened both: on the other side of a fork nothing is released. (4) A reservation counts
+until it is refunded, and only one that was never charged can be. So whatever was released was admitted, wherever a
+process died: a crash can waste budget, never leak it. QED.
+
+What it rests on: fits given another ledger, or none, are not counted; a person's records under two dataset names are
+two datasets; the database keeps what it has committed. SQLite needs a local disk: over a network use PostgreSQL.
+"""
+
+import os
+import uuid
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import make_url
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+
+from dpsparse.privacy.accounting.filter import Cost, PrivacyFilter, round_down
+from dpsparse.privacy.accounting.meter import BudgetExceeded
+from dpsparse.privacy.guarantee import Adjacency, Guarantee
+from dpsparse.privacy.ledger.events import Event, LedgerError, LedgerState, cost_details
+from dpsparse.privacy.ledger.store import LedgerStore
+from dpsparse.privacy.process import OpenedHere
+
+# A thousandth of it is still a number.
+_LEAST_DELTA = 1e-100
+_FORKED = "a reservation is settled only by the process that made it; reserve again in the other one"
+
+
+class PrivacyLedger:
+    """Budgets of datasets in a SQLite file or a database, which fits reserve from and charge.
+
+    Parameters
+    ----------
+    location : str, path or PrivacyLedger
+        A file, made by the first `grant`, or an SQLAlchemy URL such as ``postgresql://user@host/database``. A
+        password is never shown and never pickled; PostgreSQL also finds it in ``~/.pgpass`` or ``PGPASSWORD``.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from dpsparse import DPIHTH, PrivacyLedger
+    >>> from dpsparse.datasets import make_heavy_tailed
+    >>> X, y, _ = make_heavy_tailed(500, 20, 2, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = PrivacyLedger(os.path.join(folder, "budget.db"))
+    ...     _ = ledger.grant("trial-7", epsilon=3, delta=1e-6)
+    ...     _ = DPIHTH(sparsity=2, epsilon=1.0, delta=1e-6, ledger=ledger, dataset="trial-7").fit(X, y)
+    ...     round(ledger.balance("trial-7").epsilon_spent, 2), len(ledger.history("trial-7"))
+    (1.0, 3)
+    """
+
+    def __init__(self, location: "str | os.PathLike[str] | PrivacyLedger") -> None:
+        self._url: URL = location._url if isinstance(location, PrivacyLedger) else _url_of(location)
+        self._store = LedgerStore(self._url)
+
+    @property
+    def url(self) -> str:
+        """The URL, its password hidden."""
+        return self._url.render_as_string(hide_password=True)
+
+    def grant(
+        self,
+        dataset: str,
+        *,
+        epsilon: float,
+        delta: float,
+        adjacency: Adjacency = "replace-one",
+        records_per_person: int = 1,
+    ) -> PrivacyFilter:
+        """Grant a dataset its budget, once.
+
+        The same grant again does nothing. Another is refused: a budget that is raised after results were
+        seen is no promise.
+
+        Parameters
+        ----------
+        dataset : str
+            A name for the records; never a hash of them, which would tell of them.
+        epsilon, delta : float
+            What a person is promised over all fits.
+        adjacency : {"replace-one", "zero-out-one"}
+            Which tables the promise covers; fits must ask for the same.
+        records_per_person : int, default=1
+            The most records one person has; fits must ask for as many or more.
+
+        Returns
+        -------
+        Odometer
+            The dataset's balance.
+        """
+        _check_name(dataset)
+        if not delta >= _LEAST_DELTA:
+            raise ValueError(f"delta={delta!r} must be at least {_LEAST_DELTA:g}; 1e-6 is common")
+        asked, people = Guarantee(float(epsilon), float(delta), adjacency), int(records_per_person)
+        if people < 1:
+            raise ValueError(f"records_per_person={records_per_person!r} must be a whole number of at least 1")
+
+        def decide(events: list[Event]) -> Event | None:
+            book = LedgerState(events)
+            if dataset not in book.odometers:
+                details = {"epsilon": asked.epsilon, "delta": asked.delta, "adjacency": adjacency}
+                return book.write(dataset, None, "grant", {**details, "records_per_person": people, "at": _now()})
+            given, given_people = book.odometers[dataset].grant, book.records_per_person[dataset]
+            if (given, given_people) != (asked, people):
+                raise ValueError(
+                    f"dataset {dataset!r} was granted epsilon={given.epsilon:g}, delta={given.delta:g}, "
+                    f"{given.adjacency}, {given_people} records a person; a budget changed later is no promise: "
+                    "use a new name for new records"
+                )
+            return None
+
+        self._store.append(decide, create=True)
+        return self.balance(dataset)
+
+    def balance(self, dataset: str) -> PrivacyFilter:
+        """What was granted to a dataset, and the fits that stand against it."""
+        return self._odometer(self.book(), dataset)
+
+    def book(self) -> LedgerState:
+        """All events, checked; LedgerError where the ledger was changed by hand."""
+        return LedgerState(self._store.read())
+
+    def history(self, dataset: str | None = None) -> list[Event]:
+        """The events of a dataset, or of all."""
+        book = self.book()
+        if dataset is not None:
+            self._odometer(book, dataset)
+        return [event for event in book.events if dataset in (None, event.dataset)]
+
+    def verify(self, head: str | None = None) -> str:
+        """Check the chain and repeat every decision.
+
+        Parameters
+        ----------
+        head : str or None
+            A digest noted earlier: the ledger must still contain it.
+
+        Returns
+        -------
+        str
+            The digest of the newest event. LedgerError where something was edited, deleted or reordered.
+        """
+        book = self.book()
+        if head is not None and head not in {event.digest for event in book.events}:
+            raise LedgerError("the ledger does not contain this head: events were removed or rewritten")
+        return book.head
+
+    def reserve(
+        self, dataset: str, cost: Cost, *, adjacency: str, records_per_person: int = 1, **about: Any
+    ) -> "Reservation":
+        """Hold room for one fit, durably, before it reads the data.
+
+        Parameters
+        ----------
+        dataset : str
+            Its name.
+        cost : Cost
+            What the fit costs a person.
+        adjacency : str
+            The neighbouring relation of that cost.
+        records_per_person : int, default=1
+            The most records of a person whom that cost is for.
+        **about
+            Public facts for the history.
+
+        Returns
+        -------
+        Reservation
+            To be charged before the first release, or refunded. BudgetExceeded where there is no room.
+        """
+        _check_name(dataset)
+        fit = str(uuid.uuid4())
+
+        def decide(events: list[Event]) -> Event | None:
+            book = LedgerState(events)
+            odometer = self._odometer(book, dataset)
+            if fit in book.fits:
+                return None
+            if adjacency != odometer.grant.adjacency:
+                raise ValueError(
+                    f"dataset {dataset!r} was granted for adjacency={odometer.grant.adjacency!r}, not {adjacency!r}"
+                )
+            most = book.records_per_person[dataset]
+            if records_per_person < most:
+                raise ValueError(
+                    f"dataset {dataset!r} was granted for people with up to {most} records; "
+                    f"records_per_person={records_per_person} promises them less"
+                )
+            if not odometer.admits(cost):
+                raise BudgetExceeded(
+                    f"dataset {dataset!r} has epsilon {round_down(odometer.epsilon_left):g} of "
+                    f"{odometer.grant.epsilon:g} left at delta={odometer.grant.delta:g} "
+                    f"({odometer.account_with(cost)} account); this fit of epsilon={cost.epsilon:g} at "
+                    f"delta={cost.delta:.3g} needs more"
+                )
+            details = {**about, **cost_details(cost), "records_per_person": int(records_per_person), "at": _now()}
+            details["account"] = odometer.account_with(cost)
+            return book.write(dataset, fit, "reserve", details)
+
+        self._store.append(decide)
+        return Reservation(self._store, dataset, fit)
+
+    def _odometer(self, book: LedgerState, dataset: str) -> PrivacyFilter:
+        if dataset not in book.odometers:
+            known = ", ".join(map(repr, sorted(book.odometers))) or "none"
+            raise ValueError(f"dataset={dataset!r} has no budget in {self._store.shown}; grant it one (known: {known})")
+        return book.odometers[dataset]
+
+    def __repr__(self) -> str:
+        return f"PrivacyLedger({self._store.shown!r})"
+
+    def __str__(self) -> str:
+        return str(self._store.shown)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PrivacyLedger) and self._url == other._url
+
+    def __hash__(self) -> int:
+        return hash(self._url)
+
+    def __deepcopy__(self, memo: Any) -> "PrivacyLedger":
+        return self  # immutable, and a copy by pickling would lose the password
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        bare = URL.create(**{**self._url._asdict(), "password": None})
+        return PrivacyLedger, (bare.render_as_string(hide_password=False),)
+
+
+class Reservation:
+    """Room held for one fit. It is charged once, or refunded once and never after a charge."""
+
+    def __init__(self, store: LedgerStore, dataset: str, fit: str) -> None:
+        self.fit = fit
+        self._store, self._dataset = store, dataset
+        self._opened = OpenedHere(LedgerError, _FORKED)
+        self._charged = False
+
+    def charge(self) -> None:
+        """Make the cost final; when this returns, it is on disk, and was charged by this process."""
+        # Each time: a copy forked after the charge would find it made, and release on it once more.
+        self._opened.require()
+        if not self._charged:
+            self._settle("charge", "charged")
+            self._charged = True
+
+    def refund(self) -> None:
+        """Give the room back: for a fit that failed before the data were used."""
+        self._settle("refund", "refunded")
+
+    def _settle(self, kind: str, state: str) -> None:
+        # What is already settled is taken for one's own lost commit: a forked copy must not pass for it.
+        self._opened.require()
+
+        def decide(events: list[Event]) -> Event | None:
+            book = LedgerState(events)
+            if self.fit in book.fits and book.fits[self.fit].state == state:
+                return None
+            return book.write(self._dataset, self.fit, kind, {"at": _now()})
+
+        self._store.append(decide)
+
+
+def _url_of(location: object) -> URL:
+    if not isinstance(location, str | os.PathLike) or not str(location):
+        raise ValueError("ledger must be a path, a database URL or a PrivacyLedger")
+    text = str(location)
+    if "://" not in text:
+        return URL.create("sqlite", database=os.path.abspath(text))
+    try:
+        url = make_url(text)
+        backend = url.get_backend_name()
+        url.get_dialect()
+    except NoSuchModuleError:
+        raise ValueError("ledger: the URL's database is not known; use sqlite:// or postgresql://") from None
+    except (ArgumentError, ValueError):
+        # SQLAlchemy would quote the URL, and with it a password.
+        raise ValueError("ledger: the URL could not be read; write postgresql://user@host/database") from None
+    if url.password is not None and text.partition("://")[2].partition(":")[2].count("@") > 1:
+        # SQLAlchemy ends a password at its first @: the rest of it would be shown as the host.
+        raise ValueError("ledger: the URL has an @ too many; write %40 for one in a password, or use ~/.pgpass")
+    if any("pass" in key.lower() for key in url.query):
+        raise ValueError("ledger: no password in the URL's query; write user:password@host, or use ~/.pgpass")
+    if backend == "sqlite":
+        if url.query:
+            raise ValueError("ledger: an SQLite URL takes no query; name the file, as in sqlite:///budget.db")
+        if url.database in (None, "", ":memory:"):
+            raise ValueError("ledger: a budget must outlive the process; name a file, as in sqlite:///budget.db")
+        return url.set(database=os.path.abspath(str(url.database)))
+    return url.set(drivername="postgresql+psycopg") if url.drivername == "postgresql" else url
+
+
+def _check_name(dataset: object) -> None:
+    if not isinstance(dataset, str) or not 0 < len(dataset) <= 200 or not dataset.isprintable():
+        raise ValueError("dataset must be a name of 1 to 200 printable characters")
+    if "://" in dataset and "@" in dataset:
+        # Names are shown and kept for good, and a URL may hold a password.
+        raise ValueError("dataset must be a name, not a database URL; were ledger and dataset swapped?")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,191 @@
+"""Where a ledger's events lie: SQLite for one machine, PostgreSQL for a team.
+
+What may never change: a decision and the event it leads to are one transaction, which nobody else's can overlap.
+SQLite takes its write lock first (BEGIN IMMEDIATE); elsewhere one row is locked for the transaction, at an isolation at
+which what is read next is what was committed last; and event numbers are a primary key, so that two writers who
+somehow read the same state cannot both append. A commit returns when it is on disk.
+
+SQLite keeps a rollback journal, not a write-ahead log: locks then lie on the file itself, whatever name it was opened
+by. A log lies beside the name, so that a hard link or a file mounted into a container would have a log, and a budget,
+of its own; and a copy of the file alone would lack what is still in the log.
+"""
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+import sqlalchemy as sql
+from sqlalchemy.engine import URL, Connection, Engine
+
+from dpsparse.permissions import close_to_others
+from dpsparse.privacy.ledger.events import Event, LedgerError
+
+SCHEMA_VERSION = 1
+_WAIT_SECONDS = 60
+_PAUSES = (0.05, 0.3, None)
+# A lost connection, a lock held too long, two who create the tables or append at once.
+TRANSIENT = (sql.exc.OperationalError, sql.exc.IntegrityError, sql.exc.ProgrammingError)
+
+_tables = sql.MetaData()
+_ledger = sql.Table(
+    "dpsparse_ledger", _tables, sql.Column("version", sql.Integer, primary_key=True, autoincrement=False)
+)
+_events = sql.Table(
+    "dpsparse_events",
+    _tables,
+    sql.Column("number", sql.Integer, primary_key=True, autoincrement=False),
+    sql.Column("dataset", sql.String(200), nullable=False),
+    sql.Column("fit", sql.String(36)),
+    sql.Column("kind", sql.String(16), nullable=False),
+    sql.Column("payload", sql.Text, nullable=False),
+    sql.Column("previous", sql.String(64), nullable=False),
+    sql.Column("digest", sql.String(64), nullable=False),
+    sql.UniqueConstraint("fit", "kind"),
+)
+
+# Given all events, the one to append, or None.
+Decision = Callable[[list[Event]], Event | None]
+
+
+class LedgerStore:
+    """The events behind a URL. It holds no connection between calls, so it may cross a fork.
+
+    Parameters
+    ----------
+    url : sqlalchemy.engine.URL
+        SQLite with an absolute path, or a server.
+    """
+
+    def __init__(self, url: URL) -> None:
+        self.url = url
+        self.shown = url.database if self._is_sqlite else url.render_as_string(hide_password=True)
+
+    @property
+    def _is_sqlite(self) -> bool:
+        return self.url.get_backend_name() == "sqlite"
+
+    def read(self) -> list[Event]:
+        """All events, in order."""
+        self._require_file()
+        with self._plain_errors("read"), self._engine.connect() as connection, connection.begin():
+            self._check_version(connection)
+            return self._load(connection)
+
+    def append(self, decide: Decision, *, create: bool = False) -> None:
+        """Decide on all events and append, in one transaction.
+
+        It is tried again where the database fails, maybe after it has committed: a decision finds its own event then.
+        """
+        with self._plain_errors("written"):
+            for pause in _PAUSES:
+                try:
+                    return self._append(decide, create)
+                except (*TRANSIENT, sqlite3.OperationalError):
+                    if pause is None:
+                        raise
+                    time.sleep(pause)
+
+    def _append(self, decide: Decision, create: bool) -> None:
+        if create and self._is_sqlite:
+            self._create_file()
+        self._require_file()
+        with self._engine.connect().execution_options(dpsparse_writes=True) as connection, connection.begin():
+            if create and not sql.inspect(connection).has_table(_ledger.name):
+                self._create_tables(connection)
+            self._check_version(connection)
+            if self.url.get_backend_name() == "postgresql":
+                connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
+            event = decide(self._load(connection))
+            if event is not None:
+                connection.execute(sql.insert(_events).values(**vars(event)))
+                digests = sql.select(_events.c.digest).where(_events.c.number == event.number)
+                if connection.execute(digests).scalars().all() != [event.digest]:
+                    raise LedgerError(f"the ledger {self.shown} did not take an event: it has triggers or rules")
+
+    def _create_tables(self, connection: Connection) -> None:
+        if self._is_sqlite and sql.inspect(connection).get_table_names():
+            raise LedgerError(f"{self.shown} is a database but not a ledger; name a new file")
+        _tables.create_all(connection)
+        connection.execute(sql.insert(_ledger).values(version=SCHEMA_VERSION))
+
+    def _check_version(self, connection: Connection) -> None:
+        """Check that this is a ledger of ours; a writer is alone with it from here to its commit."""
+        if not sql.inspect(connection).has_table(_ledger.name):
+            raise LedgerError(f"{self.shown} is no ledger; grant a budget there first")
+        version = sql.select(_ledger.c.version)
+        found = connection.execute(version if self._reads(connection) else version.with_for_update()).scalar()
+        if found != SCHEMA_VERSION:
+            raise LedgerError(
+                f"the ledger {self.shown} has format {found}, this version knows {SCHEMA_VERSION}; upgrade dpsparse"
+            )
+        if self._is_sqlite:
+            self._close_file()
+
+    @staticmethod
+    def _reads(connection: Connection) -> bool:
+        return not connection.get_execution_options().get("dpsparse_writes", False)
+
+    @staticmethod
+    def _load(connection: Connection) -> list[Event]:
+        rows = connection.execute(sql.select(_events).order_by(_events.c.number))
+        return [Event(*row) for row in rows]
+
+    @cached_property
+    def _engine(self) -> Engine:
+        if not self._is_sqlite:
+            return sql.create_engine(
+                self.url, poolclass=sql.NullPool, isolation_level="READ COMMITTED", hide_parameters=True
+            )
+        engine = sql.create_engine(self.url, poolclass=sql.NullPool, connect_args={"timeout": _WAIT_SECONDS})
+
+        @sql.event.listens_for(engine, "connect")
+        def prepare(connection: Any, _record: Any) -> None:
+            connection.isolation_level = None  # BEGIN is ours, below
+            for pragma in ("synchronous=EXTRA", "fullfsync=ON"):
+                connection.execute(f"PRAGMA {pragma}")
+            if connection.execute("PRAGMA journal_mode=DELETE").fetchone() != ("delete",):
+                raise LedgerError(f"the ledger {self.shown} is in use in another journal mode; close what holds it")
+
+        @sql.event.listens_for(engine, "begin")
+        def begin(connection: Connection) -> None:
+            connection.exec_driver_sql("BEGIN" if self._reads(connection) else "BEGIN IMMEDIATE")
+
+        return engine
+
+    def _require_file(self) -> None:
+        if self._is_sqlite and not os.path.exists(str(self.url.database)):
+            raise LedgerError(f"there is no ledger at {self.shown}; grant a budget there first")
+
+    def _create_file(self) -> None:
+        path = str(self.url.database)
+        if os.path.exists(path) and os.path.getsize(path):
+            return
+        # Its owner's alone: who can write to a ledger can forge it.
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+
+    def _close_file(self) -> None:
+        """Make a file that is known for a ledger, and no other file named by mistake, its owner's alone."""
+        try:
+            close_to_others(str(self.url.database))
+        except OSError:
+            raise LedgerError(
+                f"the ledger {self.shown} is open to others, who could forge it; its owner must run chmod 600 on it"
+            ) from None
+
+    @contextmanager
+    def _plain_errors(self, done: str) -> Iterator[None]:
+        """One line for whatever the database says, without its parameters."""
+        try:
+            yield
+        except (sql.exc.SQLAlchemyError, sqlite3.Error, OSError, ImportError) as error:
+            reason = (str(getattr(error, "orig", None) or error).splitlines() or [type(error).__name__])[0]
+            if "Could not decode" in reason:
+                # SQLite goes on to quote what it found.
+                reason = "text in it is damaged; restore it from a copy"
+            if isinstance(error, ImportError):
+                reason = "its driver is missing; pip install 'dpsparse[postgres]'"
+            raise LedgerError(f"the ledger {self.shown} could not be {done}: {reason}") from None

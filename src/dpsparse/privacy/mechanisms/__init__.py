@@ -1,0 +1,1 @@
+"""Mechanisms that release a value privately, each charged to a meter first."""

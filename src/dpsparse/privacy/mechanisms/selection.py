@@ -1,0 +1,245 @@
+"""Picking coordinates privately: the paper's Laplace peeling, and exponential-mechanism picks."""
+
+import decimal
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from dpsparse.privacy.accounting.meter import Meter
+from dpsparse.privacy.accounting.record import Release
+from dpsparse.privacy.guarantee import Guarantee
+from dpsparse.privacy.noise import Integers, NoiseSource
+
+# Scores weighed at a time: few enough for a cache.
+_BLOCK = 2**13
+
+
+@dataclass(frozen=True)
+class Peeling:
+    """The coordinates peeled off, in order of picking, and their noisy values."""
+
+    support: Integers
+    values: Integers
+
+
+def peeling_cost(sparsity: int, sensitivity: float, scale: float) -> tuple[float, float]:
+    """The zCDP and the pure epsilon of one peeling of `sparsity` coordinates.
+
+    Proof. (Pick.) Fix the noise of all coordinates but j. Coordinate j wins iff its noise is at least some
+    integer c. Between neighbours every score moves by at most the sensitivity D, so c moves by at most
+    2D, and P(noise >= c + 2D) >= exp(-2D/b) P(noise >= c) for discrete Laplace noise of scale b: a pick is
+    (2D/b)-DP. (Value.) A coordinate moves by at most D: a value is (D/b)-DP. Pure e-DP is e^2/2-zCDP (Bun and
+    Steinke 2016, Proposition 1.4), and both add up over s adaptive picks and s values:
+    rho = s ((2D/b)^2 + (D/b)^2) / 2 = 5 s (D/b)^2 / 2 and epsilon = 3 s D/b. A Laplace pick is not
+    2D/b-bounded-range, so the eighth that an exponential-mechanism pick enjoys does not apply.
+
+    Examples
+    --------
+    >>> from dpsparse.privacy.mechanisms.selection import peeling_cost
+    >>> peeling_cost(4, 1, 8.0)
+    (0.15625, 1.5)
+    """
+    ratio = sensitivity / scale
+    return 2.5 * sparsity * ratio**2, 3 * sparsity * ratio
+
+
+def tight_peeling_scale(guarantee: Guarantee, sparsity: int, sensitivity: float) -> float:
+    """The smallest scale at which one peeling keeps the promise, by zCDP or by pure composition.
+
+    Both costs of `peeling_cost` fall as the scale grows, so each is solved for the scale and the smaller taken.
+    """
+    by_zcdp = sensitivity * math.sqrt(2.5 * sparsity / guarantee.rho_per_record)
+    by_pure = 3 * sparsity * sensitivity / guarantee.pure_epsilon_per_record
+    return min(by_zcdp, by_pure) * (1 + 1e-12)
+
+
+def paper_peeling_scale(guarantee: Guarantee, sparsity: int, sensitivity: float) -> float:
+    """The paper's closed form, 2 lambda sqrt(3 s log(1/delta)) / epsilon, times the records of a person.
+
+    It is not sound for every epsilon: the meter refuses it where neither zCDP nor pure composition covers it.
+    """
+    spread = 2 * sensitivity * math.sqrt(-3 * sparsity * math.log(guarantee.delta))
+    return guarantee.records_per_person * spread / guarantee.epsilon
+
+
+def paper_scale_is_sound(guarantee: Guarantee, sparsity: int) -> bool:
+    """Whether the closed form keeps the promise, by zCDP or by pure composition; the sensitivity cancels."""
+    rho, pure_epsilon = peeling_cost(sparsity, 1.0, paper_peeling_scale(guarantee, sparsity, 1.0))
+    return rho <= guarantee.rho_per_record or pure_epsilon <= guarantee.pure_epsilon_per_record
+
+
+def peel(
+    meter: Meter,
+    vector: Integers,
+    *,
+    sparsity: int,
+    sensitivity: int,
+    scale: float,
+    name: str,
+    part: int | None,
+) -> Peeling:
+    """Algorithm 2 of the paper: pick the largest |v| + noise, `sparsity` times, then release noisy values.
+
+    Parameters
+    ----------
+    meter : Meter
+        Charged before anything is drawn.
+    vector : ndarray of int64
+        Its entries move by at most `sensitivity` each between neighbours.
+    sparsity : int
+        How many coordinates to pick.
+    sensitivity : int
+        The sup-norm sensitivity of the vector.
+    scale : float
+        The scale of all Laplace noise, in the vector's units.
+    name : str
+        What the record calls it.
+    part : int or None
+        The disjoint part of the rows behind the vector.
+
+    Returns
+    -------
+    Peeled
+        The picks and their noisy values.
+    """
+    rho, pure_epsilon = peeling_cost(sparsity, sensitivity, scale)
+    words = f"Laplace peeling of {sparsity}"
+    meter.charge(Release(name, "laplace", words, sensitivity, scale, rho, pure_epsilon, part, 2 * sparsity))
+    magnitude = np.abs(vector)
+    support: list[int] = []
+    for _ in range(sparsity):
+        noisy = meter.source.laplace(magnitude, scale)
+        noisy[support] = np.iinfo(np.int64).min
+        support.append(int(np.argmax(noisy)))
+    values = meter.source.laplace(vector[support], scale)
+    return Peeling(np.asarray(support, dtype=np.int64), values)
+
+
+def exponential_pick(
+    meter: Meter, scores: Integers, *, sensitivity: int, rho: float, name: str, excluded: Sequence[int] = ()
+) -> int:
+    """Pick an index with probability proportional to exp(epsilon0 score / (2 sensitivity)), exactly.
+
+    epsilon0 = sqrt(8 rho). Proof. Between neighbours every score moves by at most the sensitivity, so the
+    log-probability of each index moves within a window of width epsilon0: the pick is epsilon0-bounded-range,
+    hence epsilon0^2/8-zCDP (Cesar and Rogers 2021, Lemma 3.4) and epsilon0-DP. Which indices are excluded is public,
+    so this is a pick among the others.
+
+    Parameters
+    ----------
+    meter : Meter
+        Charged before anything is drawn.
+    scores : ndarray of int64
+        Each moves by at most `sensitivity` between neighbours.
+    sensitivity : int
+        The sup-norm sensitivity of the scores.
+    rho : float
+        What the pick may cost.
+    name : str
+        What the record calls it.
+    excluded : sequence of int
+        Indices that are not candidates, from public numbers and earlier releases alone.
+
+    Returns
+    -------
+    int
+        The index picked.
+    """
+    epsilon0 = math.sqrt(8 * rho) * (1 - 1e-15)
+    rate = math.nextafter(epsilon0 / (2 * sensitivity), 0.0)
+    meter.charge(Release(name, "pick", "exponential-mechanism pick", sensitivity, 1 / rate, rho, epsilon0))
+    return pick_index(scores, rate, meter.source, excluded)
+
+
+def pick_index(scores: Integers, rate: float, source: NoiseSource, excluded: Sequence[int] = ()) -> int:
+    """Draw j with probability exp(rate s_j) / sum_k exp(rate s_k), exactly, with one random number.
+
+    Neither j nor k is an excluded index.
+
+    The inverse of the cumulative distribution at a uniform u. In floating point first: a weight
+    exp(-rate (max - s)) carries a relative error of at most 1502 units of 2^-53 (its argument, at most 745
+    before the weight vanishes, is right to two units of relative error; the exponential to eight), the sum of d
+    positive numbers in any order at most d more, the total the same again, and u is known to 2^-64. Weights below
+    e^-45 < 2^-64 count as e^-46, or as 0 in blocks where all are: since the largest weight is 1, that moves an edge,
+    and the total, by at most d 2^-64 of the total. If u stays that far from every edge of the block in which it
+    falls, ends included, the float answer is the exact one; otherwise, rarely, the sums are done again in decimal
+    arithmetic with ever more digits, and with more random bits of the same u, until it does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse.privacy.noise import SeededSource
+    >>> from dpsparse.privacy.mechanisms.selection import pick_index
+    >>> pick_index(np.array([0, 1000, 3]), 1.0, SeededSource(0))
+    1
+    """
+    scores = np.asarray(scores, dtype=np.int64)
+    blocks = _blocks(len(scores), excluded)
+    most = _most(scores, blocks)
+    largest = int(most.max())
+    if source.noiseless:
+        highest = blocks[int(np.argmax(most))]
+        return int(highest.start + np.argmax(scores[highest]))
+    sums = np.zeros(len(blocks))
+    for k in np.flatnonzero(most >= largest - int(min(45.0 / rate + 1, 2.0**62))):
+        sums[k] = _weights(scores[blocks[k]], largest, rate).sum()
+    ends = np.cumsum(sums)
+    total = float(ends[-1])
+    slack = total * (len(scores) * (1 + 2.0**-10) + 2048) * 2.0**-52
+    drawn = source.bits(64)
+    low, high = total * drawn * 2.0**-64 - slack, total * (drawn + 1) * 2.0**-64 + slack
+    where = int(np.searchsorted(ends, low, side="right"))
+    edges = ends[where] - sums[where] + np.cumsum(_weights(scores[blocks[where]], largest, rate))
+    first, last = (int(np.searchsorted(edges, *end)) for end in ((low, "right"), (high, "left")))
+    if first == last < len(edges) and high < ends[where]:
+        return int(blocks[where].start + first)
+    candidates = np.delete(np.arange(len(scores)), np.asarray(excluded, dtype=np.int64))
+    return int(candidates[_pick_in_decimals(largest - scores[candidates], rate, source, drawn)])
+
+
+def _blocks(count: int, excluded: Sequence[int]) -> list[slice]:
+    """Where the candidates lie, in blocks."""
+    return [
+        slice(start, min(start + _BLOCK, end))
+        for before, end in pairwise([-1, *sorted(excluded), count])
+        for start in range(before + 1, end, _BLOCK)
+    ]
+
+
+def _most(scores: Integers, blocks: list[slice]) -> Integers:
+    """The largest score of each block."""
+    ends = np.array([(block.start, block.stop) for block in blocks]).ravel()
+    # Every second range lies between blocks; the last one may be empty.
+    most: Integers = np.maximum.reduceat(scores, ends[:-1] if ends[-1] == len(scores) else ends)[::2]
+    return most
+
+
+def _weights(scores: Integers, largest: int, rate: float) -> npt.NDArray[np.float64]:
+    weights: npt.NDArray[np.float64] = np.exp(np.maximum(rate * (scores - largest), -46.0))
+    return weights
+
+
+def _pick_in_decimals(gaps: Integers, rate: float, source: NoiseSource, drawn: int) -> int:
+    distinct, where = np.unique(gaps, return_inverse=True)
+    known_bits, digits = 64, 30
+    while True:
+        digits *= 2
+        drawn, known_bits = (drawn << 128) | source.bits(128), known_bits + 128
+        with decimal.localcontext(decimal.Context(prec=digits, Emin=-(10**15), Emax=10**15)):
+            exact_rate = -decimal.Decimal(rate)
+            weight = [(exact_rate * int(gap)).exp() for gap in distinct]
+            total = sum((weight[k] for k in where), decimal.Decimal(0))
+            # A weight whose argument has k digits before the point keeps `digits - k` digits; arguments here stay
+            # far below 10^20, and summing d weights loses fewer than 10 digits more.
+            slack = total * decimal.Decimal(10) ** (30 - digits)
+            low = total * drawn / 2**known_bits - slack
+            high = total * (drawn + 1) / 2**known_bits + slack
+            edge = decimal.Decimal(0)
+            for index, k in enumerate(where):
+                before, edge = edge, edge + weight[k]
+                if before <= low and high <= edge:
+                    return index

@@ -1,0 +1,196 @@
+"""Strict reading of the project's own small files: every key known, every value of its type, every number finite."""
+
+import json
+import math
+import tomllib
+from pathlib import Path
+
+# Far more than any bounds or model file needs; a parser of Python takes a second for it.
+LARGEST = 64 * 2**20
+_REQUIRED = object()
+
+
+class FileError(ValueError):
+    """A file that cannot be used; one line with the remedy, and none of the values in it."""
+
+
+def existing_path(path):
+    """The path, if something is there."""
+    path = Path(path)
+    try:
+        there = path.exists()
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror}") from None
+    if not there:
+        raise FileError(f"{path} does not exist")
+    return path
+
+
+def checked_path(path):
+    """The path, if a regular file that can be opened is there."""
+    path = existing_path(path)
+    try:
+        if not path.is_file():
+            raise FileError(f"{path} is not a file")
+        path.open("rb").close()
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror}") from None
+    return path
+
+
+def read_toml(path):
+    """The top table of a TOML file."""
+    return _read(path, "TOML", tomllib.loads)
+
+
+def read_json(path):
+    """The top object of a JSON file; NaN, infinity and repeated keys are refused."""
+    return _read(
+        path, "JSON", lambda text: json.loads(text, parse_constant=_refuse, object_pairs_hook=_without_repetition)
+    )
+
+
+def _read(path, language, parse):
+    path = checked_path(path)
+    if path.stat().st_size > LARGEST:
+        raise FileError(f"{path} is larger than {LARGEST >> 20} MiB; it is no file of ours")
+    try:
+        # Parsers quote what they stumble on, and a file given by mistake may hold data.
+        return Fields(parse(path.read_text(encoding="utf-8")), str(path))
+    except FileError:
+        raise
+    except (ValueError, RecursionError):
+        raise FileError(f"{path} is not valid {language}") from None
+
+
+def _refuse(_):
+    raise ValueError
+
+
+def _without_repetition(pairs):
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found
+
+
+class Fields:
+    """A table of such a file. What is taken is checked; `finish` refuses what was not taken.
+
+    Parameters
+    ----------
+    data : object
+        What a parser returned; anything but a dict is refused.
+    where : str
+        How messages name the place.
+
+    Examples
+    --------
+    >>> from dpsparse.schema import Fields
+    >>> fields = Fields({"low": 0, "high": 2.5}, "bounds.toml: columns.age")
+    >>> fields.number("low"), fields.number("high")
+    (0.0, 2.5)
+    >>> fields.finish()
+    """
+
+    def __init__(self, data, where):
+        if not isinstance(data, dict):
+            raise FileError(f"{where} must be a table of names and values")
+        self._data, self.where = dict(data), where
+
+    def __contains__(self, key):
+        return key in self._data
+
+    def peek(self, key):
+        """A value as it stands, left for a later check."""
+        return self._data.get(key)
+
+    def __iter__(self):
+        return iter(list(self._data))
+
+    def take(self, key, default=_REQUIRED):
+        """A value as it stands."""
+        value = self._data.pop(key, default)
+        if value is _REQUIRED:
+            raise FileError(f"{self.where} lacks '{key}'")
+        return value
+
+    def _checked(self, key, good, kind, default):
+        value = self.take(key, default)
+        if value is not default and not good(value):
+            raise FileError(f"{self.where}: '{key}' must be {kind}")
+        return value
+
+    def text(self, key, default=_REQUIRED):
+        """A printable, non-empty string."""
+        return self._checked(key, is_name, "a non-empty printable text", default)
+
+    def flag(self, key, default=_REQUIRED):
+        """True or false."""
+        return self._checked(key, lambda value: isinstance(value, bool), "true or false", default)
+
+    def count(self, key, default=_REQUIRED, least=1):
+        """A whole number of at least `least`, and below 2^53."""
+        kind = f"a whole number of at least {least}"
+        return self._checked(key, lambda value: _is_integer(value) and least <= value < 2**53, kind, default)
+
+    def number(self, key, default=_REQUIRED, *, least=-math.inf, above=-math.inf):
+        """A finite number, at least `least` and above `above`, as float."""
+        limit = f" above {above:g}" if above > -math.inf else f" of at least {least:g}" if least > -math.inf else ""
+
+        def good(value):
+            return (isinstance(value, float) or _is_integer(value)) and _is_finite(value) and least <= value > above
+
+        value = self._checked(key, good, f"a finite number{limit}", default)
+        return value if value is default else float(value)
+
+    def names(self, key, default=_REQUIRED):
+        """A list of different printable strings."""
+
+        def good(value):
+            return isinstance(value, list) and all(map(is_name, value)) and len(set(value)) == len(value)
+
+        return self._checked(key, good, "a list of different texts", default)
+
+    def table(self, key, default=_REQUIRED):
+        """A table within."""
+        value = self.take(key, default)
+        return value if value is default else Fields(value, f"{self.where}: {quoted(key)}")
+
+    def tables(self, key):
+        """A list of tables."""
+        rows = self._checked(key, lambda value: isinstance(value, list), "a list", _REQUIRED)
+        return [Fields(row, f"{self.where}: {key}[{place}]") for place, row in enumerate(rows)]
+
+    def finish(self):
+        """Refuse keys that were not taken."""
+        if self._data:
+            raise FileError(
+                f"{self.where} has an unknown entry {ascii(next(iter(self._data)))[:80]}; check its spelling"
+            )
+
+
+def quoted(name):
+    """A name as messages show it: in quotes, escaped, and cut where it is very long."""
+    return repr(name) if len(name) <= 100 else repr(name[:100]) + "..."
+
+
+def listed(names):
+    """Names as messages show them: the first twenty."""
+    return ", ".join(map(quoted, names[:20])) + (", ..." if len(names) > 20 else "")
+
+
+def is_name(value):
+    """Whether a value is a text fit to be printed."""
+    return isinstance(value, str) and value != "" and value.isprintable()
+
+
+def _is_integer(value):
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_finite(value):
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False

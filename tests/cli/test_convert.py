@@ -1,0 +1,251 @@
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pyarrow
+import pytest
+from pyarrow import csv, parquet
+
+from dpsparse import PrivateSparseRegressor, load_model
+from dpsparse.cli import main
+from dpsparse.estimators.inputs import open_input
+from dpsparse.io import convert as converting
+from dpsparse.privacy.accounting.meter import Meter
+
+RNG = np.random.default_rng(0)
+N = 2_000
+PEOPLE = pd.DataFrame({"id": np.arange(N), "age": RNG.normal(50, 15, N), "smoker": 1 * (RNG.random(N) < 0.2)})
+PEOPLE["region"] = RNG.choice(["north", "south", "east"], N)
+PEOPLE["cost"] = 100 * PEOPLE.age + 9_000 * PEOPLE.smoker + 4_000 * (PEOPLE.region == "east")
+PEOPLE["cost"] += 2_000 * RNG.standard_t(3, N)
+BOUNDS = """
+drop = ["id"]
+[columns.age]
+low = 20
+high = 80
+[columns.smoker]
+center = 0.2
+scale = 0.4
+[columns.region]
+categories = ["north", "south", "east"]
+"""
+OPTIONS = ["--target", "cost", "--bounds", "bounds.toml"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(converting, "CHUNK_BYTES", 500 * 4 * 4)
+    PEOPLE.to_csv("people.csv", index=False)
+    (tmp_path / "bounds.toml").write_text(BOUNDS)
+    return tmp_path
+
+
+def failed(capsys, *arguments, code=1):
+    """The one line of an error."""
+    with pytest.raises(SystemExit) as stopped:
+        main([str(argument) for argument in arguments])
+    told = capsys.readouterr()
+    assert stopped.value.code == code
+    assert told.out == ""
+    assert told.err.count("\n") == 1
+    return told.err
+
+
+def not_intact(capsys, store):
+    """The damaged files that `dpsparse check --json` lists."""
+    with pytest.raises(SystemExit) as stopped:
+        main(["check", store, "--json"])
+    assert stopped.value.code == 1
+    told = json.loads(capsys.readouterr().out)
+    assert told == {"intact": False, "damaged": told["damaged"]}
+    return told["damaged"]
+
+
+def test_convert_once_fit_and_predict_on_raw_rows(folder, capsys, monkeypatch):
+    with monkeypatch.context() as free:
+        free.setattr(Meter, "charge", lambda *_: pytest.fail("it was charged"))
+        main(["convert", "people.csv", "store", *OPTIONS])
+    told = capsys.readouterr()
+    assert "store: 2,000 records, 4 features in float32, 4 files of features" in told.out
+    assert "Use it with: dpsparse fit store --epsilon 1" in told.out
+    assert told.err == ""
+    main(["fit", "store", "--epsilon", "3", "--sparsity", "3", "--out", "model.json"])
+    assert "smoker" in capsys.readouterr().out
+    model = load_model("model.json")
+    assert model.target == "cost"
+    assert {effect.feature: effect for effect in model.effects}["smoker"].coef == pytest.approx(9_000, rel=0.1)
+    PEOPLE.drop(columns="cost").to_csv("new.csv", index=False)
+    main(["predict", "model.json", "new.csv", "--out", "predictions.csv"])
+    encoded = pd.get_dummies(PEOPLE, columns=["region"], prefix_sep="=")[model.feature_names].astype(float)
+    predictions = pd.read_csv("predictions.csv").prediction
+    np.testing.assert_allclose(predictions, model.predict(encoded), rtol=1e-12)
+    assert np.median(np.abs(predictions - PEOPLE.cost)) < 2_500
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_model_of_a_store_is_that_of_the_file(folder, dtype):
+    """With the same seed: picks, effects, errors and intercept in the units of the file."""
+    main(["convert", "people.csv", "store", *OPTIONS, "--dtype", dtype])
+    models = []
+    for given in (open_input("people.csv", "cost", "bounds.toml"), open_input("store")):
+        center, scale = given.units
+        fresh = PrivateSparseRegressor(
+            sparsity=3, epsilon=3.0, feature_center=center, feature_scale=scale, random_state=0
+        )
+        models.append(given.model(fresh.fit(*given.read())))
+    direct, stored = models
+    assert stored.features == direct.features
+    assert [effect.feature for effect in stored.effects] == [effect.feature for effect in direct.effects]
+    for name in ("coef", "estimate", "standard_error"):
+        found, expected = ([getattr(effect, name) for effect in model.effects] for model in models)
+        np.testing.assert_allclose(found, expected, rtol=1e-3)
+    assert stored.intercept == pytest.approx(direct.intercept, abs=1)
+    assert stored.noise_floor == pytest.approx(direct.noise_floor, rel=1e-3)
+
+
+def test_json_tells_shape_and_place(folder, capsys):
+    main(["convert", "people.csv", "store", "--target", "cost", "--bounds", "bounds.toml", "--json"])
+    told = json.loads(capsys.readouterr().out)
+    shape = {"n_records": 2_000, "n_features": 4, "dtype": "float32", "chunks": 4, "refused": []}
+    assert told == shape | {"target": "cost", "notes": [], "out": "store"}
+    main(["check", "store", "--json"])
+    assert json.loads(capsys.readouterr().out)["intact"]
+    main(["fit", "store", "--epsilon", "3", "--json"])
+    assert json.loads(capsys.readouterr().out)["target"] == "cost"
+    np.save("people.npy", PEOPLE[["age", "cost"]].to_numpy())
+    main(["convert", "people.npy", "other", "--target", "1", "--json"])
+    note = json.loads(capsys.readouterr().out)["notes"][0]
+    assert "publicly standardised" in note
+    assert note.endswith("dpsparse bounds init people.npy --target 1 --out bounds.toml")
+
+
+def test_check_finds_a_change_and_convert_mends_it(folder, capsys):
+    main(["convert", "people.csv", "store", *OPTIONS])
+    main(["check", "store"])
+    assert "Intact" in capsys.readouterr().out
+    path = folder / "store/features-00002.npy"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    os.truncate("store/response-00001.npy", 9)
+    os.unlink("store/features-00003.npy")
+    damaged = ["response-00001.npy", "features-00002.npy", "features-00003.npy"]
+    told = failed(capsys, "check", "store")
+    assert f"store is not as it was written: {', '.join(map(repr, damaged))}; run the same dpsparse convert" in told
+    assert not_intact(capsys, "store") == damaged
+    main(["convert", "people.csv", "store", *OPTIONS])
+    assert path.read_bytes() == whole
+    main(["check", "store"])
+
+
+def test_check_finds_a_store_json_that_was_changed_or_lost(folder, capsys):
+    main(["convert", "people.csv", "store", *OPTIONS])
+    capsys.readouterr()
+    path = folder / "store/store.json"
+    path.write_text(path.read_text().replace('"center": 50.0', '"center": 51.0'))
+    for command in (["check", "store"], ["fit", "store", "--epsilon", 1], ["convert", "people.csv", "store", *OPTIONS]):
+        assert "store.json was changed; remove the folder and convert again" in failed(capsys, *command)
+    assert not_intact(capsys, "store") == ["store.json"]
+    path.unlink()
+    for command in (["check", "store"], ["fit", "store", "--epsilon", 1], ["convert", "people.csv", "store", *OPTIONS]):
+        assert "store has lost its store.json; remove the folder and convert again" in failed(capsys, *command)
+    assert not_intact(capsys, "store") == ["store.json"]
+
+
+def test_what_does_not_exist_is_said_not_to(folder, capsys):
+    fit = ["fit", "nostore", "--epsilon", 1]
+    for command in (fit, [*fit, "--target", "cost"], ["check", "nostore"], ["convert", "nostore", "store", *OPTIONS]):
+        assert "dpsparse: nostore does not exist" in failed(capsys, *command)
+
+
+def test_ctrl_c_says_in_one_line_how_to_go_on(folder, capsys, monkeypatch):
+    saved = converting._saved
+
+    def interrupted(path, array):
+        if path.name == "features-00002.npy":
+            raise KeyboardInterrupt
+        return saved(path, array)
+
+    with monkeypatch.context() as once:
+        once.setattr(converting, "_saved", interrupted)
+        told = failed(capsys, "convert", "people.csv", "store", *OPTIONS, code=130)
+    assert told == "dpsparse: interrupted; the same command goes on where it stopped\n"
+    assert "the conversion was interrupted" in failed(capsys, "fit", "store", "--epsilon", 1)
+    assert "the conversion was interrupted" in failed(capsys, "check", "store")
+    assert not_intact(capsys, "store") == []
+    main(["convert", "people.csv", "store", *OPTIONS])
+    main(["fit", "store", "--epsilon", "3", "--sparsity", "1"])
+
+
+def test_a_store_knows_its_target_and_bounds(folder, capsys, monkeypatch):
+    main(["convert", "people.csv", "store", *OPTIONS])
+    capsys.readouterr()
+    main(["fit", "store", "--epsilon", "3", "--target", "cost", "--json"])
+    capsys.readouterr()
+    monkeypatch.setattr(Meter, "charge", lambda *_: pytest.fail("it was charged"))
+    assert "the target of this store is 'cost'" in failed(capsys, "fit", "store", "--epsilon", 1, "--target", "age")
+    fit_with_bounds = ["fit", "store", "--epsilon", 1, "--bounds", "bounds.toml"]
+    assert "a store has its bounds in it" in failed(capsys, *fit_with_bounds)
+    assert "with other options" in failed(capsys, "convert", "people.csv", "store", "--target", "cost")
+    with pytest.raises(SystemExit) as stopped:
+        main(["fit", "people.csv", "--epsilon", "1"])
+    assert stopped.value.code == 2
+    assert "Missing option '--target'" in capsys.readouterr().err
+
+
+def test_a_cell_that_is_no_number_is_refused_by_the_fit_with_the_constant_text(folder, capsys):
+    told = set()
+    for column, odd in (("age", "ninety"), ("smoker", "NA"), ("cost", "refused")):
+        neighbour = PEOPLE.astype({column: object})
+        neighbour.loc[1_700, column] = odd
+        neighbour.to_csv("people.csv", index=False)
+        main(["convert", "people.csv", f"store-{column}", *OPTIONS])
+        os.rename(f"store-{column}", "store")
+        note = f"a fit refuses columns with missing cells, text or infinite numbers, as in '{column}';"
+        main(["check", "store"])
+        out = capsys.readouterr().out
+        assert out.count(note) == 2
+        assert odd not in out
+        assert "Use it with" not in out
+        main(["check", "store", "--json"])
+        assert json.loads(capsys.readouterr().out)["refused"] == [column]
+        told.add(failed(capsys, "fit", "store", "--epsilon", 1))
+        os.rename("store", f"old-{column}")
+    assert len(told) == 1
+    assert "text where a number is due" in told.pop()
+
+
+PEAK = """
+import sys, tracemalloc
+import pyarrow
+from dpsparse.cli import main
+from dpsparse.io.tables import arrow as arrow_tables, base as table
+from dpsparse.io import convert
+from dpsparse.estimators import inputs
+
+convert.CHUNK_BYTES, arrow_tables.CSV_BLOCK, table.BLOCK_CELLS = 2**20, 2**16, 2**16
+pyarrow.set_cpu_count(2)
+tracemalloc.start()
+main(["convert", sys.argv[1], sys.argv[2], "--target", sys.argv[3], "--json"])
+print(tracemalloc.get_traced_memory()[1] + pyarrow.default_memory_pool().max_memory(), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "npy"])
+def test_memory_does_not_grow_with_the_table(tmp_path, kind):
+    """24 MB of numbers, those of Parquet in a single row group: of it a page of each column is in memory."""
+    array, path = RNG.random((150_000, 20)), tmp_path / f"big.{kind}"
+    if kind == "npy":
+        np.save(path, array)
+    else:
+        columns = pyarrow.table({f"x{j}": column for j, column in enumerate(array.T.copy())})
+        if kind == "csv":
+            csv.write_csv(columns, path)
+        else:
+            parquet.write_table(columns, path, row_group_size=len(array), use_dictionary=False, data_page_size=2**14)
+    command = [sys.executable, "-c", PEAK, str(path), str(tmp_path / "store"), "0" if kind == "npy" else "x0"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(done.stderr.split()[-1]) < array.nbytes / 2

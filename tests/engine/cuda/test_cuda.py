@@ -1,0 +1,246 @@
+"""The GPU engine's arithmetic: on a card where there is one, otherwise through Triton's interpreter on the CPU."""
+
+import os
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="the GPU engine needs torch: pip install 'dpsparse[cuda]'")
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+if DEVICE == "cpu":
+    os.environ["TRITON_INTERPRET"] = "1"
+pytest.importorskip("triton", reason="the GPU engine needs triton: pip install 'dpsparse[cuda]'")
+
+import dpsparse  # noqa: E402
+from dpsparse import DPIHTL, PrivateSparseRegressor, Streamed  # noqa: E402
+from dpsparse.engine import arrays, queries  # noqa: E402
+from dpsparse.engine.cpu.rows import NOT_FINITE, rows_of  # noqa: E402
+from dpsparse.engine.cuda import kernels as cuda_kernels  # noqa: E402
+from dpsparse.engine.cuda import rows as cuda  # noqa: E402
+from dpsparse.engine.quantize import WEIGHT_LEVELS, Quantizer, weight_levels  # noqa: E402
+
+# Triton's interpreter computes with NumPy, which warns where a card is silent.
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+RNG = np.random.default_rng(0)
+N, D = 100, 21
+GRIDS = {
+    "plain": Quantizer(2.5),
+    "vectors": Quantizer(0.7, RNG.normal(size=D), RNG.uniform(0.5, 3, size=D)),
+    "numbers": Quantizer(1.5, 0.3, 2.0),
+    "tiny": Quantizer(1.0, 0.0, 1e-39),
+    "infinite rate": Quantizer(1.0, 0.0, 1e-60),
+    "zero rate": Quantizer(1.0, 0.0, 1e60),
+    "infinite center": Quantizer(1.0, 1e60, 1.0),
+}
+
+
+@pytest.fixture(autouse=True)
+def small_tiles(monkeypatch):
+    """Tiles so small that a table has many, and programs of several tiles; levels in rows of 16 bytes."""
+    monkeypatch.setattr(cuda, "LONG_ROW", 1)
+    if DEVICE == "cpu":
+        for name in ("SUMS", "LEVEL_SUMS", "LEVELS"):
+            shapes = {key: cuda_kernels.Shape(*((32, 4) if key[0] else (4, 16)), 8, 4, 2) for key in cuda_kernels.SUMS}
+            monkeypatch.setattr(cuda_kernels, name, shapes)
+
+
+def features(dtype, grid=None, n=N):
+    """Heavy tails, huge and tiny values, and, for a grid, values at its rounding ties."""
+    X = RNG.standard_t(1, size=(n, D))
+    X[RNG.random(X.shape) < 0.05] = 1e38
+    X[RNG.random(X.shape) < 0.05] = 1e-40
+    X[RNG.random(X.shape) < 0.05] = -0.0
+    if grid is not None:
+        ties = (RNG.integers(-130, 130, X.shape) + 0.5) * grid.step * grid.scale + grid.center
+        X = np.where((RNG.random(X.shape) < 0.4) & (np.abs(ties) < 1e38), ties, X)
+    if dtype == torch.bfloat16 and DEVICE == "cpu":
+        X[np.abs(X) < 1e-37] = 0.0  # Triton's interpreter misreads its smallest numbers; a card does not
+    if dtype == torch.int8:
+        return torch.tensor(np.clip(np.rint(X), -128, 127)).to(torch.int8)
+    return torch.tensor(np.clip(X, -3e38, 3e38)).to(dtype)
+
+
+def as_numpy(X):
+    """The same values for the CPU engine; bfloat16 and int8 as float32."""
+    return (X if X.dtype == torch.float64 else X.float()).numpy()
+
+
+def card_rows(X, y, order="C"):
+    on_card = X.to(DEVICE)
+    return cuda.CudaRows(cuda.CardTable(on_card if order == "C" else on_card.T.contiguous().T), y)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int8], ids=str)
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)
+def test_sums_have_the_bits_of_the_cpu(dtype, order, grid, monkeypatch):
+    monkeypatch.setattr(cuda, "LEVEL_BYTES", 900 + N * cuda.BYTES_OF_A_RECORD)
+    X, y = features(dtype, grid), RNG.normal(size=N)
+    weights = weight_levels(y, 1.0)
+    expected = rows_of(as_numpy(X), y).weighted_sums(grid, weights)
+    prepared = card_rows(X, y, order).prepared(grid)
+    np.testing.assert_array_equal(prepared.weighted_sums(weights), expected)
+
+
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("room", [0, 1, 900, 10**6])
+def test_neither_what_is_kept_nor_parts_change_a_bit(order, room, monkeypatch):
+    monkeypatch.setattr(cuda, "LEVEL_BYTES", room + N * cuda.BYTES_OF_A_RECORD)
+    grid = GRIDS["vectors"]
+    X, y = features(torch.float32, grid), RNG.normal(size=N)
+    weights = weight_levels(y, 1.0)
+    rows, on_cpu = card_rows(X, y, order), rows_of(as_numpy(X), y)
+    np.testing.assert_array_equal(rows.prepared(grid).weighted_sums(weights), on_cpu.weighted_sums(grid, weights))
+    part, same = rows.part(1, 3), on_cpu.part(1, 3)
+    np.testing.assert_array_equal(part.weighted_sums(grid, weights[1::3]), same.weighted_sums(grid, weights[1::3]))
+    np.testing.assert_array_equal(arrays.host(part.column(5)), same.column(5))
+    coef = np.arange(D) / 3
+    found = part.residuals(coef, [7, 2], grid)
+    np.testing.assert_array_equal(found, same.residuals(coef, [7, 2], grid))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8])
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("room", [0, 900, 10**6])
+def test_streamed_sums_have_the_bits_of_the_cpu(dtype, order, room, monkeypatch):
+    monkeypatch.setattr(cuda, "BUFFER_BYTES", 2_000)
+    monkeypatch.setattr(cuda, "_free_bytes", lambda _: room + 4 * 2_000)
+    grid = GRIDS["vectors"]
+    X, y = np.asarray(RNG.normal(size=(N, D)) * 3, dtype=dtype, order=order), RNG.normal(size=N)
+    X.flags.writeable = False
+    weights = weight_levels(y, 1.0)
+    rows = rows_of(Streamed(X, DEVICE), y)
+    on_cpu = rows_of(X.astype(np.float32) if dtype == np.int8 else X, y)
+    prepared = rows.prepared(grid)
+    for _ in range(2):
+        np.testing.assert_array_equal(prepared.weighted_sums(weights), on_cpu.weighted_sums(grid, weights))
+    found = rows.part(2, 5).weighted_sums(grid, weights[2::5])
+    np.testing.assert_array_equal(found, on_cpu.part(2, 5).weighted_sums(grid, weights[2::5]))
+
+
+@pytest.mark.parametrize("order", "CF")
+def test_every_byte_has_its_level(order):
+    d = 200 if DEVICE == "cpu" else 100_000
+    scale = np.concatenate([RNG.uniform(0.1, 50, d - 6), [20, 40, 50, 100, 127, 254]])
+    center = np.concatenate([RNG.normal(size=d - 6), [0, 0, 0.5, 3, 0, 0]])
+    X = torch.arange(-128, 128).to(torch.int8)[:, None].expand(256, d).contiguous()
+    grid, weights = Quantizer(0.4, center, scale), weight_levels(RNG.normal(size=256), 1.0)
+    prepared = card_rows(X, np.zeros(256), order).prepared(grid)
+    # The last two have many ties.
+    odd = prepared._public.of_bytes.odd.tolist()
+    assert set(odd) >= {d - 2, d - 1}
+    assert len(odd) < 10 + d / 1_000
+    expected = rows_of(as_numpy(X), np.zeros(256)).weighted_sums(grid, weights)
+    np.testing.assert_array_equal(prepared.weighted_sums(weights), expected)
+
+
+@pytest.mark.parametrize("scale", [127.0, np.array([1.0, 1e-9]), np.array([127.0, 254.0])], ids=str)
+def test_bytes_are_read_as_floats_where_most_are_odd_or_scales_far_apart(scale):
+    X = torch.arange(-128, 128).to(torch.int8)[:, None].expand(256, 2).contiguous()
+    grid, weights = Quantizer(0.4, 0.0, scale), weight_levels(RNG.normal(size=256), 1.0)
+    prepared = card_rows(X, np.zeros(256)).prepared(grid)
+    assert prepared._public.of_bytes is None
+    expected = rows_of(as_numpy(X), np.zeros(256)).weighted_sums(grid, weights)
+    np.testing.assert_array_equal(prepared.weighted_sums(weights), expected)
+
+
+def test_the_largest_terms_do_not_overflow():
+    n = 1_000
+    weights = np.full(n, float(WEIGHT_LEVELS))
+    for order in "CF":
+        rows = card_rows(torch.full((n, 3), 1e9), weights, order)
+        assert rows.prepared(Quantizer(1.0)).weighted_sums(weights).tolist() == [n * 127 * 65536] * 3
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("room", [0, 900, 10**6])
+def test_what_is_not_finite_is_found_before_any_sum(bad, dtype, room, monkeypatch):
+    monkeypatch.setattr(cuda, "LEVEL_BYTES", room + N * cuda.BYTES_OF_A_RECORD)
+    for order in "CF":
+        X = torch.tensor(RNG.normal(size=(N, D))).to(dtype)
+        X[RNG.integers(N), RNG.integers(D)] = bad
+        rows = card_rows(X, np.zeros(N), order)
+        with pytest.raises(ValueError, match=NOT_FINITE):
+            rows.prepared(Quantizer(1.0))
+        later = card_rows(X, np.zeros(N), order)
+        later._table.check_before_release = False
+        levels = later.prepared(Quantizer(1.0))
+        with pytest.raises(ValueError, match=NOT_FINITE):
+            levels.weighted_sums(np.ones(N))
+        with pytest.raises(ValueError, match=NOT_FINITE):
+            rows.part(0, 2)
+
+
+EFFECTS = np.array([0.7, -1.1, 1e-9, 0.3, 5.0, 4.0, 1e-200])
+QUESTIONS = [
+    (queries.residual_counts, 0.4, EFFECTS, np.linspace(-3, 3, 50)),
+    (queries.residual_counts, 0.4, 0 * EFFECTS, np.arange(1.0, 9.0), True),
+    *((queries.pick_sums, 0.4, effects, bound) for effects in (EFFECTS, 0 * EFFECTS) for bound in (0.5, 1e3)),
+    (queries.product_sums, range(1, 5), 3.1),
+    (queries.product_sums, range(7), 1e3),
+    (queries.gradient_sums, 0.4, EFFECTS, 0.8, np.arange(7), 2.3),
+    (queries.gradient_sums, 0.4, EFFECTS, 1e6, np.array([0, 3, 5]), 1.1),
+    (queries.gram_sums, np.arange(1, 5), 2.0, 4.1),
+    (queries.gram_sums, np.array([0, 2, 6]), 1.0, 1e3),
+]
+
+
+@pytest.mark.parametrize("asked", QUESTIONS, ids=lambda asked: asked[0].__name__)
+def test_questions_have_the_bits_of_the_cpu(asked):
+    X = np.column_stack([RNG.standard_t(1, size=1_500) * 10.0**k for k in (-150, -3, 0, 0, 1, 200)])
+    X[::9, 2], X[::11, 4], X[::22, 3] = 0.0, 1e308, -1e308  # residuals that are infinite, and NaN
+    y, grid = RNG.standard_t(1, size=len(X)), Quantizer(1.5, 0.3, 2.0)
+    answers = []
+    for rows in (rows_of(X, y), card_rows(torch.tensor(X), y)):
+        reading = rows.reading(grid, constant=True)
+        for feature in range(X.shape[1]):
+            reading.add(feature)
+        query, *public = asked
+        answers.append(reading.scores(*public) if query is queries.pick_sums else reading.evaluate(query, *public))
+    on_cpu, on_card = (answer if isinstance(answer, tuple) else (answer,) for answer in answers)
+    assert len(on_cpu) == len(on_card)
+    for one, other in zip(on_cpu, on_card, strict=True):
+        np.testing.assert_array_equal(one, other)
+        assert np.any(one)
+
+
+@pytest.mark.parametrize("model", [PrivateSparseRegressor(random_state=0, sparsity=3), DPIHTL(random_state=0)])
+def test_fits_and_predictions_agree(model, monkeypatch):
+    X = RNG.normal(size=(400, 20)).astype(np.float32)
+    y = X[:, :3] @ [2.0, -1.0, 1.0] + RNG.standard_t(2, size=400)
+    expected = model.fit(X, y).coef_
+    here = Streamed(X, DEVICE)
+    model.fit(here, y)
+    assert model.coef_.dtype == np.float32
+    assert model.n_features_in_ == 20
+    np.testing.assert_array_equal(model.coef_, expected)
+    np.testing.assert_allclose(model.predict(here), model.predict(X), rtol=1e-5, atol=1e-5)
+    with pytest.raises(ValueError, match=r"X has 19 features, but .* is expecting 20"):
+        model.predict(Streamed(X[:, 1:], DEVICE))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.fit(here, y[1:])
+    with pytest.raises(ValueError, match="2D array"):
+        model.fit(Streamed(X[0], DEVICE), y)
+    with pytest.raises(ValueError, match="use float32, float64, bfloat16 or int8"):
+        model.fit(Streamed(X.astype(np.int64), DEVICE), y)
+    bad = X.copy()
+    bad[3, 4] = np.inf
+    with pytest.raises(ValueError, match=NOT_FINITE):
+        model.fit(Streamed(bad, DEVICE), y)
+
+
+def test_with_a_ledger_what_is_not_finite_is_refunded(tmp_path):
+    for name in ("opendp", "sqlalchemy"):
+        pytest.importorskip(name, reason=f"a ledger needs {name}")
+    ledger = dpsparse.PrivacyLedger(tmp_path / "budget.db")
+    ledger.grant("trial", epsilon=1, delta=1e-6)
+    model = PrivateSparseRegressor(sparsity=2, delta=1e-6, ledger=ledger, dataset="trial")
+    X, y = RNG.normal(size=(300, 4)), RNG.normal(size=300)
+    X[7, 2] = np.nan
+    with pytest.raises(ValueError, match=NOT_FINITE):
+        model.fit(Streamed(X, DEVICE), y)
+    assert [event.kind for event in ledger.history()][1:] == ["reserve", "refund"]
+    model.fit(Streamed(np.nan_to_num(X), DEVICE), y)
+    assert [event.kind for event in ledger.history()][-1] == "charge"

@@ -1,0 +1,241 @@
+import os
+import tracemalloc
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pyarrow
+import pytest
+import zarr
+from pyarrow import parquet
+from sklearn.model_selection import cross_val_score
+
+from dpsparse import DPIHTH, BudgetExceeded, OnDisk, PrivacyLedger, PrivateSparseRegressor, tune
+from dpsparse.datasets import make_heavy_tailed
+from dpsparse.engine.cpu.rows import NOT_FINITE
+from dpsparse.engine.disk import memory, sources
+from dpsparse.engine.disk import rows as disk
+from dpsparse.engine.threads import threads
+
+X, Y, _ = make_heavy_tailed(400, 6, 2, random_state=0)
+
+
+@pytest.fixture
+def claims(tmp_path):
+    """A Parquet file with a name, a float32 feature, integers, truth values and a response."""
+    frame = pd.DataFrame(
+        {
+            "who": [f"p{k}" for k in range(400)],
+            "dose": X[:, 0].astype(np.float32),
+            "age": np.arange(400) % 90,
+            "smoker": np.arange(400) % 3 == 0,
+            "cost": Y,
+        }
+    )
+    frame.to_parquet(tmp_path / "claims.parquet", row_group_size=150)
+    return tmp_path / "claims.parquet", frame
+
+
+def test_a_table_is_taken_apart_by_names(claims):
+    path, frame = claims
+    table = OnDisk(path)
+    assert table.columns == ["who", "dose", "age", "smoker", "cost"]
+    features = table.drop("who", "cost")
+    assert features.shape == (400, 3)
+    assert features.dtype == np.float64
+    assert table.drop("who", "cost", "age", "smoker").dtype == np.float32
+    np.testing.assert_array_equal(table["cost"], Y)
+    model = PrivateSparseRegressor(sparsity=2, random_state=0).fit(features, table["cost"])
+    assert model.feature_names_in_.tolist() == ["dose", "age", "smoker"]
+    in_memory = PrivateSparseRegressor(sparsity=2, random_state=0).fit(frame[["dose", "age", "smoker"]], Y)
+    np.testing.assert_array_equal(model.coef_, in_memory.coef_)
+    np.testing.assert_allclose(model.predict(features), in_memory.predict(frame[["dose", "age", "smoker"]]))
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(table.drop("who", "dose"))
+
+
+def test_public_units_go_by_name(claims):
+    features = OnDisk(claims[0]).drop("who", "cost")
+    center = {"smoker": 0.3, "age": 45.0, "dose": 0.0}
+    model = PrivateSparseRegressor(sparsity=2, feature_center=center, random_state=0).fit(features, Y)
+    by_place = PrivateSparseRegressor(sparsity=2, feature_center=[0.0, 45.0, 0.3], random_state=0)
+    np.testing.assert_array_equal(model.coef_, by_place.fit(features, Y).coef_)
+
+
+@pytest.mark.parametrize(
+    ("act", "message"),
+    [
+        (lambda path: OnDisk(path).drop("cots"), "there is no column 'cots'"),
+        (lambda path: OnDisk(path)["who"], "column 'who' holds .*string, no numbers: drop it"),
+        (lambda path: DPIHTH().fit(OnDisk(path), Y), "column 'who' holds .*string, no numbers: drop it"),
+        (lambda path: OnDisk(path)[:10], "OnDisk takes columns by name or number, one at a time, and no rows"),
+        (lambda path: cross_val_score(DPIHTH(), OnDisk(path).drop("who"), Y), "cross-validation needs X in memory"),
+        (lambda path: DPIHTH().fit(str(path), Y), "X is a path; pass OnDisk"),
+        (lambda path: OnDisk(path).drop(*OnDisk(path).columns), "keep at least one feature"),
+        (lambda path: OnDisk(path.with_name("nothing.parquet")), "does not exist"),
+        (lambda path: OnDisk(path.parent / ".."), "must be an .npy or .parquet file"),
+        (lambda path: DPIHTH().fit(OnDisk(path).drop("who"), Y[:-1]), "inconsistent numbers of samples"),
+    ],
+)
+def test_mistakes_get_one_line(claims, act, message):
+    with pytest.raises((ValueError, TypeError, FileNotFoundError), match=message) as caught:
+        act(claims[0])
+    assert "\n" not in str(caught.value)
+
+
+def test_arrays_of_other_shapes_and_kinds_are_refused(tmp_path):
+    for k, array in enumerate((np.zeros(3), np.zeros((0, 3)), np.array([["a"]]), np.zeros((2, 2, 2)))):
+        np.save(tmp_path / f"{k}.npy", array)
+        with pytest.raises(ValueError, match="one array of real numbers with two dimensions"):
+            OnDisk(tmp_path / f"{k}.npy")
+
+
+def test_broken_files_are_named(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    whole = (tmp_path / "x.npy").read_bytes()
+    (tmp_path / "x.npy").write_bytes(whole[:-100])
+    (tmp_path / "x.parquet").write_bytes(b"PAR1 and no more")
+    for name, kind in (("x.npy", "npy file of numbers"), ("x.parquet", "Parquet file")):
+        with pytest.raises(ValueError, match=f"{name} is no whole .*{kind}"):
+            OnDisk(tmp_path / name)
+
+
+def test_decimals_are_numbers(tmp_path):
+    money = pyarrow.array([Decimal("1.25"), Decimal("-3.50")], pyarrow.decimal128(9, 2))
+    parquet.write_table(pyarrow.table({"cost": money}), tmp_path / "x.parquet")
+    assert OnDisk(tmp_path / "x.parquet")["cost"].tolist() == [1.25, -3.5]
+
+
+def test_files_of_a_folder_must_agree(tmp_path):
+    pd.DataFrame({"a": [1.0]}).to_parquet(tmp_path / "1.parquet")
+    pd.DataFrame({"b": [1.0]}).to_parquet(tmp_path / "2.parquet")
+    with pytest.raises(ValueError, match=r"2\.parquet has other columns than 1\.parquet"):
+        OnDisk(tmp_path)
+
+
+def test_estimators_that_need_memory_say_so(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    with pytest.raises(TypeError, match="tune reads X in memory"):
+        tune([PrivateSparseRegressor()], OnDisk(tmp_path / "x.npy"), Y)
+    tuned = tune([PrivateSparseRegressor(random_state=0)], np.load(tmp_path / "x.npy", mmap_mode="r"), Y)
+    assert tuned.index == 0
+
+
+@pytest.mark.parametrize("kept", [0.5, 0.0])
+@pytest.mark.parametrize("make", [PrivateSparseRegressor, DPIHTH])
+def test_what_is_not_finite_costs_nothing(make, kept, tmp_path, monkeypatch):
+    monkeypatch.setattr(disk, "KEPT_SHARE", kept)
+    monkeypatch.setattr(sources, "PIECE_BYTES", 1_000)
+    ledger = PrivacyLedger(tmp_path / "budget.db")
+    ledger.grant("claims", epsilon=1.0, delta=1e-3)
+    broken = X.copy()
+    broken[399, 5] = np.nan
+    np.save(tmp_path / "x.npy", broken)
+    model = make(sparsity=2, epsilon=1.0, delta=1e-3, ledger=ledger, dataset="claims")
+    with pytest.raises(ValueError, match=NOT_FINITE):
+        model.fit(OnDisk(tmp_path / "x.npy"), Y)
+    model.fit(X, Y)
+    with pytest.raises(BudgetExceeded):
+        model.fit(X, Y)
+
+
+def test_missing_values_of_parquet_are_not_finite(tmp_path):
+    pd.DataFrame({"a": [1.0, None, 2.0], "b": [1.0, 2.0, 3.0]}).to_parquet(tmp_path / "x.parquet")
+    with pytest.raises(ValueError, match=NOT_FINITE):
+        PrivateSparseRegressor(sparsity=1, epsilon=10.0).fit(OnDisk(tmp_path / "x.parquet"), [1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("make", [PrivateSparseRegressor, DPIHTH])
+@pytest.mark.parametrize("stop", range(1, 12, 2))
+def test_a_fit_interrupted_anywhere_leaves_no_result_and_stays_charged(make, stop, tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "PIECE_BYTES", 4_000)
+    ledger = PrivacyLedger(tmp_path / "budget.db")
+    ledger.grant("claims", epsilon=2.5, delta=1e-3)
+    np.save(tmp_path / "x.npy", X)
+    model = make(sparsity=2, epsilon=1.0, delta=1e-4, ledger=ledger, dataset="claims").fit(X, Y)
+    before, spent = model.coef_, ledger.balance("claims").epsilon_spent
+
+    def interrupt(done, total):
+        if done >= stop * total / 12:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(OnDisk(tmp_path / "x.npy"), Y, progress=interrupt)
+    charged = ledger.balance("claims").epsilon_spent > spent
+    # Opening reads and releases nothing: interrupted there, the fit is refunded, and the last result stands.
+    assert charged != hasattr(model, "coef_")
+    if not charged:
+        assert model.coef_ is before
+    else:
+        assert not [name for name in vars(model) if name.endswith("_") and name != "n_features_in_"]
+
+
+def test_progress_rises_to_its_end_and_tells_nothing_of_the_data(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "PIECE_BYTES", 4_000)
+    tales = []
+    for k, values in enumerate((X, np.full_like(X, 1e9))):
+        np.save(tmp_path / f"{k}.npy", values)
+        tales.append([])
+        model = PrivateSparseRegressor(sparsity=2, random_state=k)
+        model.fit(OnDisk(tmp_path / f"{k}.npy"), Y * 10.0**k, progress=lambda *told: tales[-1].append(told))
+    assert tales[0] == tales[1]
+    assert tales[0] == sorted(tales[0])
+    assert tales[0][-1] == (8, 8)
+    assert len(tales[0]) > 30
+
+
+def test_pieces_cover_every_cell_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "PIECE_BYTES", 1_500)
+    chunks = [np.asfortranarray(X[:130]), X[130:131], X[131:].copy()]
+    array = zarr.create_array(tmp_path / "z.zarr", shape=X.shape, chunks=(37, 4), dtype=X.dtype)
+    array[:] = X
+    scattered = sources.ArraySource(chunks).only([0, 2, 5])
+    for source, whole in (
+        (sources.ArraySource(chunks), X),
+        (scattered, X[:, [0, 2, 5]]),
+        (scattered.only([0, 2]), X[:, [0, 5]]),
+        (sources.ZarrSource(array), X),
+        (sources.ZarrSource(array).only([1, 3]), X[:, [1, 3]]),
+    ):
+        for pieces in (source.pieces(), [(rows, sources.ALL) for rows in source.bands()]):
+            found = np.full(whole.shape, np.nan)
+            for piece in pieces:
+                assert np.isnan(found[piece]).all()
+                found[piece] = source.read(piece)
+                source.ahead(piece)
+            np.testing.assert_array_equal(found, whole)
+        np.testing.assert_array_equal(source.columns([1, 0]), whole[:, [1, 0]])
+
+
+def test_integers_are_never_copied_whole():
+    genotypes = np.ones((2_000, 20_000), dtype=np.int8)
+    model = PrivateSparseRegressor(sparsity=1, random_state=0)
+    y = np.zeros(2_000)
+    tracemalloc.start()
+    with threads(1):
+        model.fit(genotypes, y)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # Levels of a byte each, and a few pieces of floats; all of them would be 320 MB.
+    assert peak < genotypes.nbytes + 2 * sources.PIECE_BYTES < 300e6
+
+
+def test_long_rows_are_read_by_the_page(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "LONG_ROW", 16)
+    np.save(tmp_path / "x.npy", X)
+    np.testing.assert_array_equal(OnDisk(tmp_path / "x.npy")[3], X[:, 3])
+
+
+def test_memory_is_that_of_the_machine_or_of_its_group(tmp_path, monkeypatch):
+    physical = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    assert 0 < memory.available_bytes() <= physical
+    monkeypatch.setattr(memory, "_GROUP", tmp_path)
+    for name, text in (
+        ("memory.max", "1000000\n"),
+        ("memory.current", "700000\n"),
+        ("memory.stat", "anon 1\ninactive_file 50000\nactive_file 7\n"),
+    ):
+        (tmp_path / name).write_text(text)
+    assert memory.available_bytes() == 350_007
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory.available_bytes() > 350_007

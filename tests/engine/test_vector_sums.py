@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpsparse.engine import queries
+from dpsparse.engine.cpu.rows import rows_of
+from dpsparse.engine.quantize import Quantizer
+from dpsparse.engine.vector_sums import (
+    GRAM_LEVELS,
+    VECTOR_LEVELS,
+    bounded,
+    counts_at_most,
+    gram_sums,
+    integer_vectors,
+    norms,
+    vector_sums,
+)
+
+RNG = np.random.default_rng(0)
+hostile = st.one_of(
+    st.sampled_from([0.0, -0.0, 5e-324, 1e-300, 1.0, 3.0, 1e150, 1e300, -1e300, np.inf, -np.inf, np.nan]),
+    st.floats(allow_nan=True, allow_infinity=True),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(hostile, hostile, hostile), min_size=1, max_size=4), hostile, st.floats(1e-6, 1e6))
+def test_integer_vectors_never_exceed_their_norm(rows, scale, bound):
+    columns = np.array(rows).T
+    for prepared in (columns, bounded(columns)):
+        with np.errstate(all="ignore"):
+            row_scale = np.full(len(rows), scale) * np.minimum(1.0, bound / norms(prepared))
+        for levels in (GRAM_LEVELS, VECTOR_LEVELS, 3):
+            for factor in (row_scale, np.full(len(rows), scale)):
+                vectors = integer_vectors(prepared, factor, bound, levels)
+                assert all((vector == np.trunc(vector)).all() for vector in vectors)
+                squared = [sum(int(vector[i]) ** 2 for vector in vectors) for i in range(len(rows))]
+                assert max(squared) <= levels**2
+
+
+def test_sums_agree_with_floats():
+    columns = RNG.normal(size=(4, 2_000))
+    scale = np.minimum(1, 1.5 / norms(columns))
+    clipped = columns * scale
+    np.testing.assert_allclose(vector_sums(columns, scale, 1.5) * 1.5 / VECTOR_LEVELS, clipped.sum(axis=1), atol=4e-3)
+    gram = gram_sums(columns, scale, 1.5) * (1.5 / GRAM_LEVELS) ** 2
+    np.testing.assert_allclose(gram, clipped @ clipped.T, rtol=2e-3, atol=1.0)
+    assert (gram == gram.T).all()
+
+
+def test_gram_sums_are_sums_of_outer_products_of_integers():
+    columns = RNG.normal(size=(3, 50))
+    vectors = integer_vectors(columns, np.full(50, 0.3), 1.0, GRAM_LEVELS).astype(np.int64)
+    expected = sum(np.outer(z, z) for z in vectors.T)
+    np.testing.assert_array_equal(gram_sums(columns, np.full(50, 0.3), 1.0), expected)
+
+
+QUESTIONS = (
+    (queries.residual_counts, 0.1, [0.7, -1.1], np.linspace(-3, 3, 50)),
+    (queries.residual_counts, 0.1, [0.7, -1.1], np.linspace(0, 3, 50), True),
+    (queries.product_sums, [0, 1], 1.7),
+    (queries.gradient_sums, 0.1, [0.7, -1.1], 0.8, [0, 1], 1.2),
+    (queries.gram_sums, [0, 1], 1.2, 1.4),
+)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_row_order_cannot_change_a_sum(order):
+    X, y = np.asarray(RNG.standard_t(2, size=(500, 6)), order=order), RNG.normal(size=500)
+    shuffled = RNG.permutation(500)
+    found = []
+    for rows in (np.arange(500), shuffled):
+        reading = rows_of(np.asarray(X[rows], order=order), y[rows]).reading(Quantizer(1.0, 0.1, 2.0))
+        reading.add(3)
+        reading.add(0)
+        found.append([reading.evaluate(*query) for query in QUESTIONS])
+    for first, second in zip(*found, strict=True):
+        np.testing.assert_array_equal(np.hstack(first), np.hstack(second))
+
+
+def test_units_apply_public_centre_and_scale():
+    X = RNG.normal(size=(10, 2))
+    reading = rows_of(X, np.zeros(10)).reading(Quantizer(1.0, np.array([5.0, -1.0]), np.array([2.0, 4.0])))
+    reading.add(1)
+    assert reading.evaluate(lambda records: records.columns[0].units.tolist()) == ((X[:, 1] + 1.0) / 4.0).tolist()
+
+
+def test_counts():
+    values = np.array([1.0, 2.0, 2.0, np.inf, np.nan, -np.inf])
+    assert counts_at_most(values, np.array([-1.0, 1.0, 2.0, 1e308])).tolist() == [1, 2, 4, 4]

@@ -1,0 +1,158 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from dpsparse import DPIHTH, AdaHuber, PrivateSparseRegressor, load_model, save_model
+from dpsparse.datasets import make_heavy_tailed
+from dpsparse.schema import FileError
+
+X, Y, _ = make_heavy_tailed(1_000, 8, 3, random_state=0)
+NAMED = pd.DataFrame(X, columns=list("abcdefgh"))
+MODEL = PrivateSparseRegressor(sparsity=3, epsilon=2.0, feature_center=0.1, feature_scale=np.arange(1.0, 9.0)).fit(
+    NAMED, Y
+)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.json"
+
+
+def changed(path, change):
+    """A model file with one thing changed."""
+    save_model(MODEL, path)
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content))
+    return path
+
+
+def test_a_model_comes_back_whole(path):
+    save_model(MODEL, path)
+    again = load_model(path)
+    np.testing.assert_array_equal(again.predict(NAMED), MODEL.predict(NAMED))
+    np.testing.assert_array_equal(again.coef, MODEL.coef_)
+    assert again.feature_names == list("abcdefgh")
+    assert [effect.feature for effect in again.effects] == [again.feature_names[j] for j in MODEL.support_]
+    assert [effect.clear for effect in again.effects] == MODEL.clear_[MODEL.support_].tolist()
+    intervals = np.array([effect.interval for effect in again.effects])
+    np.testing.assert_allclose(intervals, MODEL.conf_int(0.9)[MODEL.support_], rtol=1e-12)
+    assert [(f.center, f.scale) for f in again.features] == [(0.1, 1.0 + j) for j in range(8)]
+    assert again.privacy == MODEL.privacy_
+    assert again.privacy.statement() == MODEL.privacy_.statement()
+    assert again.noise_floor == MODEL.noise_floor_
+    save_model(again, path)
+    assert load_model(path) == again
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        PrivateSparseRegressor(sparsity=2, epsilon=1.0),
+        PrivateSparseRegressor(sparsity="auto", epsilon=0.1, max_sparsity=3, fit_intercept=False),
+        DPIHTH(sparsity=2, epsilon=1.0, delta=1e-4),
+        PrivateSparseRegressor(sparsity=2, random_state=0, records_per_person=2, adjacency="zero-out-one"),
+    ],
+)
+def test_every_private_estimator_can_be_saved(path, model):
+    save_model(model.fit(X, Y), path)
+    again = load_model(path)
+    assert again.privacy == model.privacy_
+    for rows in (X, sparse.csr_matrix(X), X.tolist()):
+        np.testing.assert_allclose(again.predict(rows), model.predict(rows), rtol=1e-12)
+
+
+def test_what_has_no_promise_is_not_saved(path):
+    for model in (AdaHuber(lam=0.1).fit(X, Y), PrivateSparseRegressor()):
+        with pytest.raises(ValueError, match="only a fitted private estimator"):
+            save_model(model, path)
+    assert not path.exists()
+
+
+def test_predictions_check_names_and_shapes(path):
+    save_model(MODEL, path)
+    again = load_model(path)
+    with pytest.raises(ValueError, match="feature names"):
+        again.predict(NAMED.rename(columns={"a": "z"}))
+    with pytest.raises(ValueError, match="feature names"):
+        again.predict(NAMED[["a", "b"]])
+
+
+def entries(content):
+    """Every entry of a document, as the dict or list that holds it and its key."""
+    for key in content if isinstance(content, dict) else range(len(content)):
+        yield content, key
+        if isinstance(content[key], dict | list):
+            yield from entries(content[key])
+
+
+def test_no_entry_can_be_of_another_type_or_left_out(path):
+    save_model(MODEL, path)
+    content = json.loads(path.read_text())
+    optional = {"noise_floor", "estimate", "standard_error", "category", "part", "pure_epsilon", "mu"}
+    tried = 0
+
+    def is_refused():
+        path.write_text(json.dumps(content))
+        with pytest.raises(FileError) as caught:
+            load_model(path)
+        assert "\n" not in str(caught.value)
+
+    # One release is checked as another.
+    twins = content["privacy"]["releases"][2:]
+    for holder, key in [(holder, key) for holder, key in entries(content) if holder not in twins]:
+        good = holder[key]
+        for wrong in ("\x1b", {"a": 1}, -1.5 if isinstance(good, bool | str) else True):
+            holder[key] = wrong
+            is_refused()
+            tried += 1
+        if isinstance(holder, dict) and key not in optional:
+            del holder[key]
+            is_refused()
+        holder[key] = good
+    load_model(changed(path, lambda content: None))
+    assert tried > 300
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda content: content.update(version=2), "another version"),
+        (lambda content: content.update(format="x"), "not a model file"),
+        (lambda content: content.update(added=1), "unknown entry 'added'"),
+        (lambda content: (content["features"].clear(), content["effects"].clear()), "features and effects"),
+        (lambda content: content["features"].append(content["features"][0]), "name of its own"),
+        (lambda content: content["effects"].append(content["effects"][0]), "name of its own"),
+        (lambda content: content["effects"][0].update(feature="z"), "none of the features"),
+        (lambda content: content["effects"][0].update(coef=10**400), "'coef' must be a finite number"),
+        (lambda content: content["effects"][0].update(estimate=None), "belong together"),
+        (lambda content: content["privacy"].update(epsilon=0.1), "does not follow"),
+        (lambda content: content["privacy"].update(mu=None), "does not follow"),
+        (lambda content: content["privacy"]["releases"].pop(), "does not follow"),
+        (lambda content: content["privacy"]["releases"][5].update(rho=1e-9), "does not follow"),
+        (lambda content: content["privacy"]["asked"].update(epsilon=0.1), "does not follow"),
+        (lambda content: content["privacy"]["asked"].update(adjacency="add-one"), "must be one of replace-one"),
+        (lambda content: content["privacy"]["asked"].update(delta=2.0), "delta"),
+    ],
+)
+def test_files_that_were_changed_are_refused(path, change, message):
+    with pytest.raises(ValueError, match=message):
+        load_model(changed(path, change))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "nul", '{"a": NaN}', '{"a": 1, "a": 2}', "[" * 100_000, "9" * 10_000, "\x00"]
+)
+def test_what_is_not_our_json(path, text):
+    path.write_text(text)
+    with pytest.raises(FileError, match=r"not valid JSON|must be a table|not a model file"):
+        load_model(path)
+
+
+def test_a_pickle_is_text_that_makes_no_sense(path):
+    path.write_bytes(b"\x80\x04cos\nsystem\n(S'echo hello'\ntR.")
+    with pytest.raises(FileError, match="not valid JSON"):
+        load_model(path)

@@ -1,0 +1,118 @@
+"""The ledger when many spend at once, when fits are killed, when the disk is full or may not be written."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import uuid
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from dpsparse import PrivacyLedger
+from dpsparse.algorithms.iht.iht import iht_commitment
+from dpsparse.privacy.guarantee import Guarantee, epsilon_from_rho
+
+WORKER = Path(__file__).with_name("ledger_worker.py")
+DELTA = 1e-6
+# The zCDP of the worker's fit; no other account gives it a smaller share.
+RHO = iht_commitment(Guarantee(0.2, DELTA), sparsity=2, n_steps=4, calibration="tight").rho
+
+
+def start(*arguments):
+    return subprocess.Popen(
+        [sys.executable, "-W", "ignore", str(WORKER), *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )
+
+
+def result(process):
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    return json.loads(out), err
+
+
+def grant_for(location, fits):
+    """A ledger whose budget admits this many of the worker's fits."""
+    ledger = PrivacyLedger(location)
+    ledger.grant("raced", epsilon=epsilon_from_rho(fits * RHO, DELTA), delta=DELTA)
+    return ledger
+
+
+@pytest.mark.parametrize("where", ["sqlite", "postgres"])
+def test_fifty_processes_never_get_more_than_twenty_fits(where, request, tmp_path, record_property):
+    location = str(tmp_path / "b.db") if where == "sqlite" else request.getfixturevalue("postgres_url")
+    ledger = grant_for(location, 20.5)
+    statuses, errors = result(start("race", location, 50))
+    assert statuses == {"0": 20, "3": 30}, errors
+    kinds = Counter(event.kind for event in ledger.history())
+    assert kinds == {"grant": 1, "reserve": 20, "charge": 20}
+    ledger.verify()
+    record_property("counted", f"50 processes on {where}: {statuses['0']} admitted, {statuses['3']} refused")
+
+
+def test_no_fit_killed_anywhere_has_released_without_its_charge(tmp_path, record_property):
+    location, markers = tmp_path / "b.db", tmp_path / "markers"
+    markers.mkdir()
+    ledger = grant_for(location, 1000)
+    workers = [start("kill", location, markers, first, 250) for first in (1, 251)]
+    ended = Counter()
+    for worker in workers:
+        ended.update(result(worker)[0])
+    assert ended["failed"] == 0
+    assert sum(ended.values()) == 500
+    ledger.verify()
+    book = ledger.book()
+    states = {number: book.fits.get(str(uuid.UUID(int=number))) for number in range(1, 501)}
+    states = {number: fit.state if fit else "nothing" for number, fit in states.items()}
+    released = {int(path.name) for path in markers.iterdir()}
+    assert {states[number] for number in released} == {"charged"}
+    told = Counter(states.values())
+    assert min(told["nothing"], told["reserved"], ended["killed"]) > 0
+    assert len(book.odometers["raced"].costs) == told["charged"] + told["reserved"]
+    record_property(
+        "counted",
+        f"500 fits, {ended['killed']} killed: {told['nothing']} before they reserved, {told['reserved']} before "
+        f"they charged, {told['charged']} after; {len(released)} had released, all of them charged; the chain verifies",
+    )
+
+
+@pytest.mark.parametrize("when", ["reserve", "charge"])
+def test_a_full_disk_releases_nothing(when, tmp_path):
+    ledger = grant_for(tmp_path / "b.db", 3)
+    ended, told = result(start("no_space", tmp_path / "b.db", tmp_path / "marker", when))
+    assert ended == {"status": 4}
+    assert "could not be written" in told
+    assert len(told.splitlines()) == 1
+    assert not (tmp_path / "marker").exists()
+    kinds = [event.kind for event in ledger.history()]
+    assert kinds == ["grant", "reserve"][: 1 + (when == "charge")]
+    ledger.verify()
+
+
+def test_a_file_that_may_not_be_written_releases_nothing():
+    folder = Path(tempfile.mkdtemp(dir="/tmp"))
+    try:
+        ledger = grant_for(folder / "b.db", 3)
+        (folder / "b.db").chmod(0o400)
+        if os.geteuid() == 0:
+            # The worker's own file: another's would be refused for another reason.
+            os.chown(folder / "b.db", 65534, 65534)
+        folder.chmod(0o755)
+        open_to_all = folder / "markers"
+        open_to_all.mkdir()
+        open_to_all.chmod(0o777)
+        ended, told = result(start("as_nobody", folder / "b.db", open_to_all / "marker"))
+        assert ended == {"status": 4}
+        assert "could not be written" in told
+        assert len(told.splitlines()) == 1
+        assert not (open_to_all / "marker").exists()
+        assert [event.kind for event in ledger.history()] == ["grant"]
+    finally:
+        shutil.rmtree(folder)
