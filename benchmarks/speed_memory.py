@@ -9,9 +9,9 @@ from speed_tables import features, fit, response, sparse_features, warm_up
 from dpsparse import DPIHTH
 from dpsparse.algorithms.iht.theory import default_clip_bound
 from dpsparse.algorithms.losses import Huber
+from dpsparse.data.as_table import as_table
 from dpsparse.engine import queries
 from dpsparse.engine.cpu import dispatch
-from dpsparse.engine.cpu.rows import rows_of
 from dpsparse.engine.quantize import Quantizer
 from dpsparse.engine.threads import threads
 
@@ -29,7 +29,7 @@ def _name(X, order=""):
 
 def gradient_pass(X, sparsity):
     """One step of the paper's loop: residuals from the support's columns, psi, sums over all columns."""
-    rows, support = rows_of(X, response(X)), range(sparsity)
+    rows, support = as_table(X).rows(response(X)), range(sparsity)
     coef = np.zeros(X.shape[1])
     coef[:sparsity] = 0.1
     grid, loss = Quantizer(default_clip_bound(X.shape[1])), Huber(1.0)
@@ -49,12 +49,12 @@ def kernel_section(scale=1):
                 floors, times = in_turn(lambda: read(X), gradient_pass(X, 5))  # noqa: B023
             yield in_floors(f"gradient pass without numba, {_name(X, order)}, s = 5", floors, times)
     X = sparse_features(TALL[0] // scale, 50 * TALL[1], 2_000)
-    rows = rows_of(X, response(X))
-    reading = rows.reading(Quantizer(4.0))
+    rows = as_table(X).rows(response(X))
+    session = rows.session(Quantizer(4.0))
     works = {
         "gradient pass, s = 5": gradient_pass(X, 5),
         "levels": lambda: rows.prepared(Quantizer(4.0)),
-        "sweep of levels": lambda: reading.scores(0.0, [], 1.0),
+        "sweep of levels": lambda: session.scores(0.0, [], 1.0),
     }
     for work, call in works.items():
         floors, times = in_turn(lambda: read(X.data, X.indices), call)
@@ -63,13 +63,13 @@ def kernel_section(scale=1):
 
 def _levels(X, order):
     grid, y = Quantizer(4.0), response(X)
-    rows = rows_of(X, y)
+    rows = as_table(X).rows(y)
     floors, times = in_turn(lambda: read(X), lambda: rows.prepared(grid))
     yield in_floors(f"levels in int8, {_name(X, order)}", floors, times)
-    reading = rows.reading(grid)
+    session = rows.session(grid)
     for feature in range(5):
-        reading.add(feature)
-    floors, times = in_turn(lambda: read(X), lambda: reading.scores(0.0, [0.1] * 5, 1.0))
+        session.add(feature)
+    floors, times = in_turn(lambda: read(X), lambda: session.scores(0.0, [0.1] * 5, 1.0))
     yield in_floors(f"sweep of int8 levels, {_name(X, order)}", floors, times)
 
 

@@ -76,7 +76,7 @@ def fit(data, target, epsilon, sparsity, delta, bounds, records_per_person, ledg
     from dpsparse import PrivateSparseRegressor
     from dpsparse.cli import show
     from dpsparse.cli.progress import share_bar
-    from dpsparse.data.validation import NOT_FINITE
+    from dpsparse.engine.protocols import NOT_FINITE
     from dpsparse.estimators.inputs import open_input
     from dpsparse.io.store import is_store
     from dpsparse.model.json_file import as_dict, write_model

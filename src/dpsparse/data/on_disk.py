@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dpsparse.data.validation import is_zarr
 from dpsparse.engine.disk.sources import ArraySource, Source, ZarrSource
 from dpsparse.io.store import Store, is_store, open_store
 
@@ -97,19 +98,6 @@ class OnDisk:
         return self.columns.index(column)
 
 
-def is_read_in_pieces(X):
-    """Whether X is read piece by piece: from a disk, or an array of integers, never copied whole."""
-    return isinstance(X, np.memmap | OnDisk) or _is_zarr(X) or _is_table_of_integers(X)
-
-
-def _is_table_of_integers(X):
-    return isinstance(X, np.ndarray) and X.dtype.kind in "biu" and X.ndim == 2 and X.size > 0
-
-
-def _is_zarr(X):
-    return type(X).__module__.partition(".")[0] == "zarr" and hasattr(X, "chunks")
-
-
 def _source(place):
     if isinstance(place, Source):
         return place
@@ -117,7 +105,7 @@ def _source(place):
         return ArraySource(place.chunks, place.names)
     if isinstance(place, np.ndarray):
         return ArraySource([_two_dimensional(place)])
-    if _is_zarr(place):
+    if is_zarr(place):
         return ZarrSource(_two_dimensional(place))
     path = Path(place)
     if not path.exists():

@@ -10,10 +10,9 @@ from hypothesis.extra import numpy as hnp
 from numba.core.errors import NumbaError
 from scipy import sparse
 
+from dpsparse.data.as_table import as_table
 from dpsparse.engine.cpu import dispatch, numba_kernels, numpy_kernels
-from dpsparse.engine.cpu import passes as passes_over_arrays
-from dpsparse.engine.cpu import rows as engine
-from dpsparse.engine.cpu.rows import NOT_FINITE, rows_of
+from dpsparse.engine.protocols import NOT_FINITE
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer, check_exact, rounded, weight_levels
 from dpsparse.engine.threads import threads
 
@@ -40,21 +39,18 @@ def in_python_integers(X, weights, grid):
 
 
 @pytest.fixture(params=["numba", "NumPy"])
-def passes(request, monkeypatch):
+def passes(request, configure):
     """Both ways to run the passes."""
     assert dispatch.compiled() is numba_kernels
-    if request.param == "NumPy":
-        monkeypatch.setattr(dispatch, "compiled", lambda: None)
+    configure(compiled=request.param == "numba")
     return request.param
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("grid", [Quantizer(2.5), Quantizer(0.7, CENTER, SCALE), Quantizer(1.5, 0.3, 2.0)])
 @pytest.mark.parametrize("records", [1, 9, 2**15])
-def test_every_storage_blocking_and_thread_gives_the_same_integers(dtype, grid, records, passes, monkeypatch):
-    monkeypatch.setattr(engine, "LEAST_RECORDS", 1)
-    monkeypatch.setattr(engine, "MOST_RECORDS", records)
-    monkeypatch.setattr(passes_over_arrays, "BLOCK_BYTES", 64 * records)
+def test_every_storage_blocking_and_thread_gives_the_same_integers(dtype, grid, records, passes, configure):
+    configure(least_records=1, most_records=records, block_bytes=64 * records)
     X, y = sample(dtype)
     weights = weight_levels(y, 1.0)
     expected = in_python_integers(X, weights, grid)
@@ -67,39 +63,39 @@ def test_every_storage_blocking_and_thread_gives_the_same_integers(dtype, grid, 
     for stored in storages:
         for count in (1, 2, 4):
             with threads(count):
-                rows = rows_of(stored, weights)
-                found = rows.evaluate(lambda block: block.weighted_sums(grid, block.y))
-                prepared = rows.prepared(grid).weighted_sums(weights)
-            assert found.dtype == prepared.dtype == np.int64
-            assert found.tolist() == expected
-            assert prepared.tolist() == expected
+                rows = as_table(stored).rows(weights)
+                of_features = rows.evaluate(lambda block: block.weighted_sums(grid, block.y))
+                of_levels = rows.quantized(grid).weighted_sums(weights)
+            assert of_features.dtype == of_levels.dtype == np.int64
+            assert of_features.tolist() == expected
+            assert of_levels.tolist() == expected
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("place", [(0, 0), (52, 6), (51, 3), (17, 5)])
-def test_every_storage_sees_what_is_not_finite(value, place, passes):
+def test_every_storage_finds_what_is_not_finite(value, place, passes):
     X, y = sample()
     X[place] = value
     for stored in (X, np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2], sparse.csr_matrix(X)):
-        for look in (lambda rows: rows.reading(Quantizer(1.0)), lambda rows: rows.require_finite()):
+        for check in (lambda rows: rows.session(Quantizer(1.0)), lambda rows: rows.require_finite()):
             with pytest.raises(ValueError, match=NOT_FINITE):
-                look(rows_of(stored, y))
-        rows_of(stored, y).reading(Quantizer(1.0), look=False)
+                check(as_table(stored).rows(y))
+        as_table(stored).rows(y).session(Quantizer(1.0), check_finite=False)
 
 
 def test_huge_finite_features_are_ordinary(passes):
     largest = [np.full((60, 3), np.finfo(dtype).max) for dtype in (np.float32, np.float64)]
     for stored in (*largest, *map(np.asfortranarray, largest)):
-        rows = rows_of(stored, np.ones(60))
+        rows = as_table(stored).rows(np.ones(60))
         rows.require_finite()
-        rows.reading(Quantizer(1.0))
+        rows.session(Quantizer(1.0))
 
 
 @pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix])
 def test_parts_are_disjoint_and_complete(make):
     X, y = sample()
     grid = Quantizer(2.0)
-    whole = rows_of(make(X), y)
+    whole = as_table(make(X)).rows(y)
     parts = [whole.part(t, 4) for t in range(4)]
     assert sum(p.n_records for p in parts) == len(y)
     np.testing.assert_array_equal(np.sort(np.concatenate([p.y for p in parts])), np.sort(y))
@@ -114,7 +110,7 @@ def test_residuals_are_one_record_at_a_time(make):
     X, y = sample()
     coef, support = np.zeros(7), [5, 2]
     coef[support] = 1.7, -0.3
-    residuals = rows_of(make(X), y).residuals(coef, support, Quantizer(np.inf))
+    residuals = as_table(make(X)).rows(y).residuals(coef, support, Quantizer(np.inf))
     one_by_one = [(y[i] - X[i, 5] * 1.7) - X[i, 2] * -0.3 for i in range(len(y))]
     np.testing.assert_array_equal(residuals, one_by_one)
 
@@ -122,7 +118,7 @@ def test_residuals_are_one_record_at_a_time(make):
 @pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix])
 def test_no_rows_have_no_residuals(make, passes):
     X, y = sample()
-    assert not len(rows_of(make(X), y).part(60, 61).residuals(np.ones(7), [5, 2], Quantizer(2.0)))
+    assert not len(as_table(make(X)).rows(y).part(60, 61).residuals(np.ones(7), [5, 2], Quantizer(2.0)))
 
 
 def test_levels_are_total():
@@ -142,8 +138,8 @@ def test_levels_are_total():
 def test_sums_at_full_scale_do_not_overflow(make, dtype, passes):
     # 10,001 rows of the largest terms: blocks of 256 in 32 bits, the rest in 64.
     X, weights = np.full((10_001, 9), 1e9, dtype=dtype), np.full(10_001, float(WEIGHT_LEVELS))
-    rows = rows_of(make(X), weights)
-    assert rows.prepared(Quantizer(1.0)).weighted_sums(weights).tolist() == [10_001 * 127 * 65536] * 9
+    rows = as_table(make(X)).rows(weights)
+    assert rows.quantized(Quantizer(1.0)).weighted_sums(weights).tolist() == [10_001 * 127 * 65536] * 9
     assert rows.weighted_sums(Quantizer(1.0), weights).tolist() == [10_001 * 127 * 65536] * 9
 
 
@@ -151,7 +147,7 @@ def test_sums_at_full_scale_do_not_overflow(make, dtype, passes):
 def test_long_columns_are_told_apart(dtype):
     X, y = sample(dtype, n=numba_kernels.LONG_COLUMN + 300, d=11)
     grid, weights = Quantizer(0.7, np.linspace(-1, 1, 11), np.linspace(0.5, 2, 11)), weight_levels(y, 1.0)
-    sums = rows_of(np.asfortranarray(X), y).weighted_sums(grid, weights)
+    sums = as_table(np.asfortranarray(X)).rows(y).weighted_sums(grid, weights)
     assert sums.tolist() == in_python_integers(X, weights, grid)
 
 
@@ -216,7 +212,7 @@ def test_a_loop_that_does_not_compile_is_replaced_by_numpy(monkeypatch):
     monkeypatch.setattr(numba_kernels, "add_rows", fails)
     X, y = sample()
     weights = weight_levels(y, 1.0)
-    sums = rows_of(X, y).weighted_sums(Quantizer(2.0), weights)
+    sums = as_table(X).rows(y).weighted_sums(Quantizer(2.0), weights)
     assert sums.tolist() == in_python_integers(X, weights, Quantizer(2.0))
 
 

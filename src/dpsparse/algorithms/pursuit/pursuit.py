@@ -82,7 +82,7 @@ class Pursuit:
         Public centre and scale of the response; None to release them.
     fit_intercept : bool
         Whether to fit an intercept.
-    look : bool
+    check_finite : bool
         Whether to raise ValueError, with a constant text, if a feature is not finite.
     progress : callable or None
         Is given how many steps are done, a fraction, and how many there are; both depend on public numbers alone.
@@ -100,7 +100,7 @@ class Pursuit:
         response_center=None,
         response_scale=None,
         fit_intercept=True,
-        look=True,
+        check_finite=True,
         progress=None,
     ):
         self.meter, self.schedule, self.sparsity = meter, schedule, sparsity
@@ -111,8 +111,9 @@ class Pursuit:
         grid = Quantizer(self.schedule.clip_bound, center, scale)
         # Opening, a sum and a column for each pick, and the rest.
         self._steps = Steps(progress, 2 + 2 * len(self.schedule.picks))
-        with self._steps.next() as tell:
-            self.reading = rows.reading(grid, constant=fit_intercept, look=look, tell=tell)
+        options = {"constant": fit_intercept, "check_finite": check_finite}
+        with self._steps.next() as on_progress:
+            self.reading = rows.session(grid, **options, on_progress=on_progress)
         self.features = []
         self.effects, self.gradients = np.zeros(self.constants), []
         self.kept = np.arange(self.constants)

@@ -5,19 +5,17 @@ An array is divided along its memory: rows of one that runs along rows, columns 
 
 import numpy as np
 
+from dpsparse.engine import config
 from dpsparse.engine.cpu import dispatch
-from dpsparse.engine.disk.sources import ALL, slices
-from dpsparse.engine.threads import parallel_map, share
+from dpsparse.engine.threads import ALL, items_per_task, parallel_map, slices
 
-# What a thread reads at a time, so that one that is held up is overtaken; an eighth of it is worth a thread.
-BLOCK_BYTES = 2**26
-# Rows that loops add up before they spill their sums, and rows that they read at a time.
+# Rows that kernels add up before they spill their sums, and rows that they read at a time.
 UNITS = (256, 16)
 
 
 def not_finite(X):
     """1 if a cell of an array is not finite, 0 otherwise."""
-    # The sum is finite where all cells are, unless it overflows: then each is looked at.
+    # The sum is finite where all cells are, unless it overflows: then each is checked.
     with np.errstate(all="ignore"):
         return int(not np.isfinite(X.sum()) and not np.isfinite(X).all())
 
@@ -32,16 +30,17 @@ def blocks_of(table):
 
 def block_size(count, size):
     """How many of `count` rows or columns of a size make a block: whole units, if it has some."""
-    block = share(count, max(1, BLOCK_BYTES // 8 // size), max(1, BLOCK_BYTES // size))
+    block_bytes = config.current.block_bytes
+    block = items_per_task(count, max(1, block_bytes // 8 // size), max(1, block_bytes // size))
     unit = next((unit for unit in UNITS if 2 * unit <= block), 1)
     return -(-block // unit) * unit
 
 
-def feature_sums(X, grid, weights):
+def feature_sums(X, quantizer, weights):
     """Sums over the rows of an array of weight level times feature level, as int64."""
     weights = as_weights(weights, X)
     by_columns = dispatch.by_columns(X)
-    public = (public_numbers if by_columns else scalar_params)(grid, X.dtype, X.shape[1])
+    public = (public_numbers if by_columns else scalar_params)(quantizer, X.dtype, X.shape[1])
 
     def add(block):
         rows, columns = block
@@ -54,15 +53,17 @@ def feature_sums(X, grid, weights):
             dispatch.run("add_rows", *dispatch.flat_view(cells), weights[rows], *public, sums)
         return sums
 
-    return _sums_of_blocks(add, X)
+    return sums_of_blocks(add, X)
 
 
-def subtract_features(residuals, X, columns, effects, grid):
-    """Subtract some columns of an array times their effects; the grid, which clips, is that of these columns."""
+def subtract_features(residuals, X, columns, effects, quantizer):
+    """Subtract some columns of an array times their effects; the quantizer, which clips, is that of these columns."""
     check_same_length(residuals, X)
-    public = [np.broadcast_to(each, len(columns)) for each in (*grid.center_and_scale(), effects)]
+    public = [np.broadcast_to(each, len(columns)) for each in (*quantizer.center_and_scale(), effects)]
     columns = np.asarray(columns, dtype=np.int64)
-    dispatch.run("subtract_columns", *dispatch.strided_view(X), columns, *public, float(grid.clip_bound), residuals)
+    dispatch.run(
+        "subtract_columns", *dispatch.strided_view(X), columns, *public, float(quantizer.clip_bound), residuals
+    )
 
 
 def as_weights(weights, table):
@@ -73,64 +74,35 @@ def as_weights(weights, table):
 
 def check_same_length(values, table):
     """Raise ValueError unless there is one value for each row."""
-    # Compiled loops read as many rows as there are weights or residuals.
+    # Compiled kernels read a row for each weight or residual.
     if len(values) != len(table):
-        raise ValueError("records and rows are not as many: X changed while it was read")
+        raise ValueError("records and rows differ in number: X changed while it was read")
 
 
-def _sums_of_blocks(add, table):
+def sums_of_blocks(add, table):
+    """Sums of what `add` gives for each block of an array."""
     sums, blocks = np.zeros(table.shape[1], dtype=np.int64), blocks_of(table)
-    for (_, columns), found in zip(blocks, parallel_map(add, blocks), strict=True):
-        sums[columns] += found
+    for (_, columns), block_sums in zip(blocks, parallel_map(add, blocks), strict=True):
+        sums[columns] += block_sums
     return sums
 
 
-def empty_levels(X):
-    """Room for the levels of an array, in its memory order."""
-    return np.empty(X.shape, dtype=np.int8, order="F" if dispatch.by_columns(X) else "C")
-
-
-def round_features(X, grid, out):
+def round_features(X, quantizer, out):
     """Write the levels of an array; returns whether a cell is not finite."""
     n, d = X.shape
     if dispatch.by_columns(X):
-        public = public_numbers(grid, X.dtype, d)
+        public = public_numbers(quantizer, X.dtype, d)
         return dispatch.run("round_columns", *dispatch.flat_view(X.T), n, *public, *dispatch.flat_view(out.T))
-    public = scalar_params(grid, X.dtype, d)
+    public = scalar_params(quantizer, X.dtype, d)
     return dispatch.run("round_rows", *dispatch.flat_view(X), n, d, *public, *dispatch.flat_view(out))
 
 
-def public_numbers(grid, dtype, n_features):
+def public_numbers(quantizer, dtype, n_features):
     """Centres and rates for each feature."""
-    return [np.ascontiguousarray(np.broadcast_to(each, n_features)) for each in grid.center_and_rate(dtype)]
+    return [np.ascontiguousarray(np.broadcast_to(each, n_features)) for each in quantizer.center_and_rate(dtype)]
 
 
-def scalar_params(grid, dtype, n_features):
+def scalar_params(quantizer, dtype, n_features):
     """One centre and one rate where they are the same for all features: they are not read again with every row."""
-    center, rate = grid.center_and_rate(dtype)
-    return public_numbers(grid, dtype, n_features) if center.ndim or rate.ndim else (center[()], rate[()])
-
-
-class DenseLevels:
-    """Feature levels kept for the length of a fit. They depend on the budget's clip, so they are never a file."""
-
-    def __init__(self, levels):
-        self._levels = levels
-
-    def take(self, rows):
-        """The levels of some rows."""
-        return DenseLevels(self._levels[rows])
-
-    def weighted_sums(self, weights, tell=None):
-        """Sums over rows of weight level times feature level, as int64, one for each feature."""
-        weights = as_weights(weights, self._levels)
-
-        def add(block):
-            cells = self._levels[block]
-            sums = np.zeros(cells.shape[1], dtype=np.int64)
-            by_columns = dispatch.by_columns(self._levels)
-            name, table = ("add_level_columns", cells.T) if by_columns else ("add_level_rows", cells)
-            dispatch.run(name, *dispatch.flat_view(table), weights[block[0]], sums)
-            return sums
-
-        return _sums_of_blocks(add, self._levels)
+    center, rate = quantizer.center_and_rate(dtype)
+    return public_numbers(quantizer, dtype, n_features) if center.ndim or rate.ndim else (center[()], rate[()])

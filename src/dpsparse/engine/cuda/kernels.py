@@ -103,7 +103,7 @@ def _tile_sums(
     x, weight, center, rate, shift,
     IN_THREAD: tl.constexpr, CENTERED: tl.constexpr, TOTAL: tl.constexpr, RELU: tl.constexpr,
 ):  # fmt: skip
-    """A tile's sums: of levels as they are in int8, otherwise of level bits, which the sum of weights mends."""
+    """A tile's sums: of levels as they are in int8, otherwise of level bits, which the sum of weights corrects."""
     groups: tl.constexpr = [x.shape[0] // IN_THREAD, IN_THREAD, x.shape[1]]
     if x.dtype == tl.int8:
         bits = x.to(tl.int32)
@@ -130,7 +130,7 @@ def _sums_kernel(
     N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, STAGES: tl.constexpr,
     IN: tl.constexpr, PTX: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
-    IN_THREAD: tl.constexpr, LOOK: tl.constexpr, RELU: tl.constexpr,
+    IN_THREAD: tl.constexpr, CHECK: tl.constexpr, RELU: tl.constexpr,
 ):  # fmt: skip
     n, d = n_units * N_UNIT, d_units * D_UNIT
     row_stride, column_stride = row_units * ROW_UNIT, column_units * COLUMN_UNIT
@@ -153,20 +153,20 @@ def _sums_kernel(
         weight = tl.load(weights + row + rows)
         x = _tile(X, row + rows, columns, inside, row_stride, column_stride, IN, PTX)
         total += _tile_sums(x, weight, its_center, its_rate, shift, IN_THREAD, CENTERED, TOTAL, RELU)
-        if LOOK:
+        if CHECK:
             largest = _larger(largest, x, IN_THREAD)
     if whole < end:
         weight = tl.load(weights + whole + rows, mask=whole + rows < n, other=0)
         here = inside & (whole + rows < n)[:, None]
         x = _tile(X, whole + rows, columns, here, row_stride, column_stride, IN, PTX)
         total += _tile_sums(x, weight, its_center, its_rate, shift, IN_THREAD, CENTERED, TOTAL, RELU)
-        if LOOK:
+        if CHECK:
             largest = _larger(largest, x, IN_THREAD)
     tl.atomic_add(sums + columns, tl.sum(total, axis=0), mask=columns < d)
-    if LOOK:
+    if CHECK:
         infinite: tl.constexpr = 0x7FF0000000000000 if tl.float64 == IN else 0x7F800000
-        found = (largest >= infinite).to(tl.int32)
-        tl.atomic_or(not_finite, tl.max(tl.max(found, axis=0), axis=0))
+        is_nonfinite = (largest >= infinite).to(tl.int32)
+        tl.atomic_or(not_finite, tl.max(tl.max(is_nonfinite, axis=0), axis=0))
 
 
 @triton.jit
@@ -193,8 +193,8 @@ def _levels_kernel(
         down, across = (row + rows).to(tl.int64)[:, None], columns.to(tl.int64)[None, :]
         where = down * stride + across if BY_ROWS else down + across * stride
         tl.store(levels + where, level_bits(x, its_center, its_rate, CENTERED, TOTAL).to(tl.int8), mask=inside)
-    found = (largest < float("inf")).to(tl.int32) ^ 1
-    tl.atomic_or(not_finite, tl.max(tl.max(found, axis=0), axis=0))
+    is_nonfinite = (largest < float("inf")).to(tl.int32) ^ 1
+    tl.atomic_or(not_finite, tl.max(tl.max(is_nonfinite, axis=0), axis=0))
 
 
 def add_sums(X, public, weights, sums, not_finite=None):
@@ -215,7 +215,7 @@ def add_sums(X, public, weights, sums, not_finite=None):
     in_thread = shape.rows if X.stride(1) <= X.stride(0) else min(shape.rows, 16 // X.element_size())
     _launch(
         _sums_kernel, X, public, (weights, sums, sums if not_finite is None else not_finite, shift), shape,
-        IN=arithmetic, IN_THREAD=in_thread, LOOK=not_finite is not None, RELU=arithmetic == tl.int32 and _has_relu(X),
+        IN=arithmetic, IN_THREAD=in_thread, CHECK=not_finite is not None, RELU=arithmetic == tl.int32 and _has_relu(X),
     )  # fmt: skip
 
 

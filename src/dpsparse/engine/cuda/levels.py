@@ -1,6 +1,6 @@
 """The levels of cells on a card, and a grid's public numbers there.
 
-A feature's level is that of `FeatureGrid.levels` bit for bit: subtract, multiply, clip, each rounded by itself (no
+A feature's level is that of `Quantizer.levels` bit for bit: subtract, multiply, clip, each rounded by itself (no
 multiplication is fused with an addition), then round half to even. The last is done by adding 1.5 * 2^23 (float64:
 1.5 * 2^52): the sum's unit is 1, so the adder rounds, and its low bits hold the level.
 
