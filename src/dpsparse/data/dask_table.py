@@ -12,7 +12,7 @@ from dpsparse.data.validation import (
     is_dask,
     require_finite,
     table_shape,
-    validate_stand_in,
+    validate_proxy,
     validate_table,
 )
 from dpsparse.engine.dask.rows import DaskRows, Partitions, all_finite, of_known_length
@@ -50,7 +50,7 @@ class DaskTable:
                 raise ValueError(NOT_NUMERIC)
             y = of_known_length(y)
         shown = np.broadcast_to(0.0, y.shape) if on_workers else y
-        checked = validate_stand_in(estimator, self.shape, self.dtype, shown, reset=reset, min_samples=min_samples)
+        checked = validate_proxy(estimator, self.shape, self.dtype, shown, reset=reset, min_samples=min_samples)
         _checked_sample(estimator, self._given, reset=reset)
         self.names = getattr(estimator, "feature_names_in_", None)
         y = self._partitions.responses(y if on_workers else checked)

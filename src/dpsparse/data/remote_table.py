@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dpsparse.data.validation import require_finite, table_shape, validate_stand_in
+from dpsparse.data.validation import require_finite, table_shape, validate_proxy
 
 
 class RemoteTable:
@@ -42,9 +42,9 @@ class RemoteTable:
         shape, dtype, names = self._features.shape, self.dtype, self.names
         with warnings.catch_warnings():
             if names is not None:
-                # The stand-in has no names; the table's are checked next.
+                # The proxy has no names; the table's are checked next.
                 warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            y = validate_stand_in(estimator, shape, dtype, y, reset=reset, min_samples=min_samples)
+            y = validate_proxy(estimator, shape, dtype, y, reset=reset, min_samples=min_samples)
         _check_names(estimator, names, reset)
         return y
 

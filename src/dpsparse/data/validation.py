@@ -89,13 +89,13 @@ def validate_table(estimator, X, y=None, *, reset, min_samples=1, check_finite=T
     return X, y
 
 
-def validate_stand_in(estimator, shape, dtype, y=None, *, reset, min_samples=1):
+def validate_proxy(estimator, shape, dtype, y=None, *, reset, min_samples=1):
     """`validate_table` for features that stay where they are, and y.
 
-    An array of their shape that takes no memory stands in for them, and passes the checks of any other X.
+    An array of their shape that takes no memory is their proxy, and passes the checks of any other X.
     """
-    stand_in = np.broadcast_to(np.zeros((), dtype=dtype), shape)
-    return validate_table(estimator, stand_in, y, reset=reset, min_samples=min_samples, check_finite=False)[1]
+    proxy = np.broadcast_to(np.zeros((), dtype=dtype), shape)
+    return validate_table(estimator, proxy, y, reset=reset, min_samples=min_samples, check_finite=False)[1]
 
 
 def is_on_card(values):
