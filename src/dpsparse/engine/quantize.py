@@ -87,7 +87,7 @@ class Quantizer:
 
 def rounded(values, center, rate):
     """Levels of values: (x - center) * rate, clipped at +-127 and rounded to the nearest, with NaN as 0."""
-    # Overflow is clipped like any large value; a warning would tell of a record.
+    # Overflow is clipped like any large value; a warning would reveal something of a record.
     with np.errstate(all="ignore"):
         levels = values - center
         levels *= rate

@@ -58,6 +58,6 @@ def loss_sums(rows, quantizer, loss, coef, features, clip_predictions):
     return rows.weighted_sums(quantizer, weight_levels(loss.psi(residuals), loss.bound))
 
 
-def blocks_not_finite(rows):
+def nonfinite_blocks(rows):
     """1 if a feature of these `Rows` is not finite, 0 otherwise."""
-    return rows.count_not_finite()
+    return rows.has_nonfinite()

@@ -7,7 +7,7 @@ from dpsparse.engine.cpu.passes import (
     as_weights,
     blocks_of,
     feature_sums,
-    not_finite,
+    has_nonfinite,
     round_features,
     subtract_features,
     sums_of_blocks,
@@ -55,9 +55,9 @@ class DenseRows(LocalRows):
             raise ValueError(NOT_FINITE)
         return QuantizedDense(out)
 
-    def count_not_finite(self):
+    def has_nonfinite(self):
         """1 if a feature is not finite, 0 otherwise."""
-        return not_finite(self.X)
+        return has_nonfinite(self.X)
 
     def weighted_sums(self, quantizer, weights):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""

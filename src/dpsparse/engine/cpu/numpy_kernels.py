@@ -18,7 +18,7 @@ def _blocks(rows, columns):
     return (slice(start, start + size) for start in range(0, rows, size))
 
 
-def _not_finite(values):
+def _has_nonfinite(values):
     return not np.isfinite(values).all()
 
 
@@ -28,7 +28,7 @@ def round_rows(line, step, n, d, center, rate, out, out_step):
     bad = 0
     for rows in _blocks(*cells.shape):
         levels[rows] = rounded(cells[rows], center, rate)
-        bad |= _not_finite(cells[rows])
+        bad |= _has_nonfinite(cells[rows])
     return bad
 
 
@@ -38,7 +38,7 @@ def round_columns(line, step, n, center, rate, out, out_step):
     bad = 0
     for columns in _blocks(*cells.shape):
         levels[columns] = rounded(cells[columns], center[columns, None], rate[columns, None])
-        bad |= _not_finite(cells[columns])
+        bad |= _has_nonfinite(cells[columns])
     return bad
 
 
@@ -86,7 +86,7 @@ def round_stored(data, indices, center, rate, at_zero, out):
     for block in _blocks(len(data), 1):
         features = indices[block]
         out[block] = rounded(data[block], center[features], rate[features]) - at_zero[features]
-        bad |= _not_finite(data[block])
+        bad |= _has_nonfinite(data[block])
     return bad
 
 

@@ -13,7 +13,7 @@ from dpsparse.engine.threads import ALL, items_per_task, parallel_map, slices
 UNITS = (256, 16)
 
 
-def not_finite(X):
+def has_nonfinite(X):
     """1 if a cell of an array is not finite, 0 otherwise."""
     # The sum is finite where all cells are, unless it overflows: then each is checked.
     with np.errstate(all="ignore"):

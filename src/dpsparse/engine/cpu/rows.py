@@ -6,7 +6,7 @@ from dpsparse.engine import config
 from dpsparse.engine.arrays import host
 from dpsparse.engine.protocols import NOT_FINITE
 from dpsparse.engine.quantize import check_exact
-from dpsparse.engine.queries import blocks_not_finite
+from dpsparse.engine.queries import nonfinite_blocks
 from dpsparse.engine.session import LocalSession, total
 from dpsparse.engine.threads import items_per_task, parallel_map, slices
 from dpsparse.engine.vector_sums import subtract_columns
@@ -50,7 +50,7 @@ class LocalRows:
 
     def require_finite(self):
         """Raise ValueError with a constant text unless all features are finite."""
-        if self.evaluate(blocks_not_finite):
+        if self.evaluate(nonfinite_blocks):
             raise ValueError(NOT_FINITE)
 
     def residuals(self, coef, support, quantizer):

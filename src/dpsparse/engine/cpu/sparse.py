@@ -62,7 +62,7 @@ class SparseRows(LocalRows):
             raise ValueError(NOT_FINITE)
         return QuantizedSparse(out, self.indices, self.starts, self.stops, at_zero)
 
-    def count_not_finite(self):
+    def has_nonfinite(self):
         """1 if a stored cell between the first and the last of these rows is not finite, 0 otherwise."""
         cells = self.data[self.starts.min(initial=0) : self.stops.max(initial=0)]
         return int(not np.isfinite(cells).all())

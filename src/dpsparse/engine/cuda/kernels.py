@@ -126,7 +126,7 @@ def _larger(largest, x, IN_THREAD: tl.constexpr):
 
 @triton.jit(do_not_specialize=["shift"])
 def _sums_kernel(
-    X, center, rate, weights, sums, not_finite, shift, n_units, d_units, row_units, column_units,
+    X, center, rate, weights, sums, nonfinite, shift, n_units, d_units, row_units, column_units,
     N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, STAGES: tl.constexpr,
     IN: tl.constexpr, PTX: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
@@ -166,12 +166,12 @@ def _sums_kernel(
     if CHECK:
         infinite: tl.constexpr = 0x7FF0000000000000 if tl.float64 == IN else 0x7F800000
         is_nonfinite = (largest >= infinite).to(tl.int32)
-        tl.atomic_or(not_finite, tl.max(tl.max(is_nonfinite, axis=0), axis=0))
+        tl.atomic_or(nonfinite, tl.max(tl.max(is_nonfinite, axis=0), axis=0))
 
 
 @triton.jit
 def _levels_kernel(
-    X, center, rate, levels, not_finite, stride, n_units, d_units, row_units, column_units,
+    X, center, rate, levels, nonfinite, stride, n_units, d_units, row_units, column_units,
     N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, STAGES: tl.constexpr,
     IN: tl.constexpr, PTX: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
@@ -194,13 +194,13 @@ def _levels_kernel(
         where = down * stride + across if BY_ROWS else down + across * stride
         tl.store(levels + where, level_bits(x, its_center, its_rate, CENTERED, TOTAL).to(tl.int8), mask=inside)
     is_nonfinite = (largest < float("inf")).to(tl.int32) ^ 1
-    tl.atomic_or(not_finite, tl.max(tl.max(is_nonfinite, axis=0), axis=0))
+    tl.atomic_or(nonfinite, tl.max(tl.max(is_nonfinite, axis=0), axis=0))
 
 
-def add_sums(X, public, weights, sums, not_finite=None):
+def add_sums(X, public, weights, sums, nonfinite=None):
     """Add the sums over rows of weight times level to `sums`; without `public`, X holds levels.
 
-    Sets `not_finite`, where given, to 1 if a feature is.
+    Sets `nonfinite`, where given, to 1 if a feature is not finite.
     """
     shape = _shape(LEVEL_SUMS if public is None else SUMS, X)
     arithmetic, shift = tl.int8 if public is None else _arithmetic(X), 0
@@ -214,15 +214,15 @@ def add_sums(X, public, weights, sums, not_finite=None):
     # By rows a thread holds all of its columns' rows in a tile, by columns those of a 16-byte load.
     in_thread = shape.rows if X.stride(1) <= X.stride(0) else min(shape.rows, 16 // X.element_size())
     _launch(
-        _sums_kernel, X, public, (weights, sums, sums if not_finite is None else not_finite, shift), shape,
-        IN=arithmetic, IN_THREAD=in_thread, CHECK=not_finite is not None, RELU=arithmetic == tl.int32 and _has_relu(X),
+        _sums_kernel, X, public, (weights, sums, sums if nonfinite is None else nonfinite, shift), shape,
+        IN=arithmetic, IN_THREAD=in_thread, CHECK=nonfinite is not None, RELU=arithmetic == tl.int32 and _has_relu(X),
     )  # fmt: skip
 
 
-def write_levels(X, public, levels, not_finite):
-    """Write the levels of X, and set `not_finite` to 1 if a feature is."""
+def write_levels(X, public, levels, nonfinite):
+    """Write the levels of X, and set `nonfinite` to 1 if a feature is not finite."""
     by_rows = levels.stride(1) == 1
-    arguments = (levels, not_finite, levels.stride(0 if by_rows else 1))
+    arguments = (levels, nonfinite, levels.stride(0 if by_rows else 1))
     _launch(_levels_kernel, X, public, arguments, _shape(LEVELS, X), IN=_arithmetic(X), BY_ROWS=by_rows)
 
 

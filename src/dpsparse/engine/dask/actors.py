@@ -63,7 +63,7 @@ def as_floats(y):
         raise ValueError(NOT_AS_DECLARED) from None
 
 
-def count_not_finite(y):
+def has_nonfinite(y):
     """1 if a response is not finite, 0 otherwise."""
     return int(not np.isfinite(y).all())
 

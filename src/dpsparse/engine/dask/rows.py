@@ -12,12 +12,12 @@ import dask.array as da
 import numpy as np
 from dask.core import flatten
 
-from dpsparse.engine.dask.actors import as_floats, count_not_finite, evaluate_rows
+from dpsparse.engine.dask.actors import as_floats, evaluate_rows, has_nonfinite
 from dpsparse.engine.dask.session import DaskSession
 from dpsparse.engine.dask.tasks import futures_by_key, tasks
 from dpsparse.engine.protocols import NOT_FINITE
 from dpsparse.engine.quantize import check_exact
-from dpsparse.engine.queries import blocks_not_finite
+from dpsparse.engine.queries import nonfinite_blocks
 from dpsparse.engine.session import total
 
 
@@ -63,7 +63,7 @@ def of_known_length(y):
 
 def all_finite(y):
     """Whether all of a dask array is finite."""
-    count = dask.delayed(count_not_finite, pure=False)
+    count = dask.delayed(has_nonfinite, pure=False)
     return not sum(dask.compute(*[count(chunk) for chunk in y.to_delayed()]))
 
 
@@ -98,7 +98,7 @@ class DaskRows:
 
     def require_finite(self):
         """Raise ValueError with a constant text unless all features are finite."""
-        if self.evaluate(blocks_not_finite):
+        if self.evaluate(nonfinite_blocks):
             raise ValueError(NOT_FINITE)
 
     def session(self, quantizer, *, constant=False, check_finite=True, on_progress=None):

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpsparse.engine import config
 from dpsparse.engine.cpu.dense import DenseRows, QuantizedDense, empty_levels
-from dpsparse.engine.cpu.passes import feature_sums, not_finite, round_features
+from dpsparse.engine.cpu.passes import feature_sums, has_nonfinite, round_features
 from dpsparse.engine.cpu.rows import LocalRows
 from dpsparse.engine.disk.memory import available_bytes
 from dpsparse.engine.protocols import NOT_FINITE
@@ -87,7 +87,7 @@ class QuantizedDisk:
         def quantize(k):
             X = source.cells(self._blocks[k])
             if k >= room:
-                return None, not_finite(X)
+                return None, has_nonfinite(X)
             levels = empty_levels(X)
             return QuantizedDense(levels), round_features(X, quantizer.of(self._blocks[k][1]), levels)
 

@@ -1,4 +1,3 @@
-import os
 import tracemalloc
 from decimal import Decimal
 
@@ -13,7 +12,7 @@ from sklearn.model_selection import cross_val_score
 from dpsparse import DPIHTH, BudgetExceeded, OnDisk, PrivacyLedger, PrivateSparseRegressor, tune
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.engine.config import Config
-from dpsparse.engine.disk import memory, sources
+from dpsparse.engine.disk import sources
 from dpsparse.engine.protocols import NOT_FINITE
 from dpsparse.engine.threads import threads
 
@@ -223,17 +222,3 @@ def test_long_rows_are_read_by_the_page(tmp_path, configure):
     configure(disk_long_row_bytes=16)
     np.save(tmp_path / "x.npy", X)
     np.testing.assert_array_equal(OnDisk(tmp_path / "x.npy")[3], X[:, 3])
-
-
-def test_memory_is_that_of_the_machine_or_of_its_group(tmp_path):
-    physical = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    assert 0 < memory.available_bytes() <= physical
-    for name, text in (
-        ("memory.max", "1000000\n"),
-        ("memory.current", "700000\n"),
-        ("memory.stat", "anon 1\ninactive_file 50000\nactive_file 7\n"),
-    ):
-        (tmp_path / name).write_text(text)
-    assert memory.available_bytes(tmp_path) == 350_007
-    (tmp_path / "memory.max").write_text("max\n")
-    assert memory.available_bytes(tmp_path) > 350_007
