@@ -4,6 +4,8 @@
 `MemoryTable`. Nothing of torch, dask or a file format is imported before some X needs it.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 from sklearn.utils import _safe_indexing
@@ -14,9 +16,10 @@ from dpsparse.data.streamed import Streamed
 from dpsparse.data.validation import is_dask, is_on_card, is_zarr, table_shape, validate_table
 from dpsparse.engine.cpu.dense import DenseRows
 from dpsparse.engine.cpu.sparse import SparseRows
+from dpsparse.engine.protocols import Table
 
 
-def as_table(X):
+def as_table(X: Any) -> Table:
     """A table of whatever a caller passes as X; no value is read.
 
     Parameters
@@ -45,7 +48,7 @@ def as_table(X):
     return MemoryTable(X)
 
 
-def in_memory(X, reader):
+def in_memory(X: Any, reader: str) -> "MemoryTable":
     """X as a table in memory, for a `reader` that works on nothing else; raises TypeError where X is elsewhere."""
     if isinstance(X, Streamed) or is_on_card(X):
         raise TypeError(f"{reader} reads X in host memory; pass X.cpu().numpy()")

@@ -4,8 +4,10 @@ Engines read `config.current` when they divide work. Tests make blocks small wit
 process see the change, other processes do not.
 """
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ current = Config()
 
 
 @contextmanager
-def configured(**changes):
+def configured(**changes: Any) -> Iterator[Config]:
     """Use other sizes in the block.
 
     Examples
