@@ -4,6 +4,7 @@ import signal
 import stat
 import subprocess
 import sys
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -12,10 +13,12 @@ import pytest
 
 from dpsparse.io import convert as converting
 from dpsparse.io.bounds import Bounds, read_bounds
-from dpsparse.io.convert import check_store, convert, fit_refuses, in_public_units
-from dpsparse.io.provenance import origin_of, read_origin
-from dpsparse.io.store import open_store
-from dpsparse.io.tables.open_table import open_table
+from dpsparse.io.convert import convert, in_public_units
+from dpsparse.io.formats import open_table
+from dpsparse.io.provenance import provenance_of
+from dpsparse.io.store import writer
+from dpsparse.io.store.manifest import fit_refuses, write_manifest
+from dpsparse.io.store.reader import check_store, open_store
 from dpsparse.schema import FileError
 
 RNG = np.random.default_rng(0)
@@ -52,8 +55,8 @@ UNITS = np.column_stack(
 def small(monkeypatch):
     """Chunks of 100 rows of three float32 features, blocks of 70 rows of four numbers, CSV in pieces of 4 kB."""
     monkeypatch.setattr(converting, "CHUNK_BYTES", 1200)
-    monkeypatch.setattr("dpsparse.io.tables.base.BLOCK_CELLS", 280)
-    monkeypatch.setattr("dpsparse.io.tables.arrow.CSV_BLOCK", 2**12)
+    monkeypatch.setattr("dpsparse.io.tables.reader.BLOCK_CELLS", 280)
+    monkeypatch.setattr("dpsparse.io.tables.csv.CSV_BLOCK", 2**12)
 
 
 @pytest.fixture
@@ -78,7 +81,22 @@ def written(folder, kind, people=PEOPLE):
 
 def converted(path, folder, bounds, target="cost", **options):
     table = open_table(path)
-    return convert(table, origin_of(table, bounds, target), folder, **options)
+    return convert(table, provenance_of(table, bounds, target), folder, **options)
+
+
+@contextmanager
+def interrupted_at(name):
+    """Ctrl-C while a file of a store is written."""
+
+    def save(stream, array, save=np.save):
+        if name in stream.name:
+            raise KeyboardInterrupt
+        save(stream, array)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(np, "save", save)
+        with pytest.raises(KeyboardInterrupt):
+            yield
 
 
 def files_of(folder):
@@ -97,9 +115,9 @@ def test_a_store_holds_public_units_rounded_once(tmp_path, bounds, kind, dtype):
     np.testing.assert_array_equal(store.response, PEOPLE.cost)
     assert store.names == ["age", "region=south", "income"]
     assert stat.S_IMODE((tmp_path / "store").stat().st_mode) == 0o700
-    origin = read_origin(store.manifest, store.folder)
-    assert (origin.target, origin.response_center, origin.response_scale) == ("cost", None, 0.7)
-    assert [(feature.center, feature.scale) for feature in origin.features] == [(50, 15), (0.5, 0.5), (20000, 7e3)]
+    provenance = store.manifest.provenance
+    assert (provenance.target, provenance.response_center, provenance.response_scale) == ("cost", None, 0.7)
+    assert [(feature.center, feature.scale) for feature in provenance.features] == [(50, 15), (0.5, 0.5), (20000, 7e3)]
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int16", "bool"])
@@ -185,22 +203,22 @@ def test_killed_and_resumed_it_is_byte_for_byte_the_same(tmp_path, bounds, kind)
 def test_at_whatever_chunk_it_stops_the_result_is_the_same(tmp_path, bounds, monkeypatch):
     path = written(tmp_path, "parquet")
     converted(path, tmp_path / "once", bounds)
-    whole, write = files_of(tmp_path / "once"), converting._write_manifest
+    whole = files_of(tmp_path / "once")
     # Before the first chunk, after each of eleven, and at the end.
     for stop in range(1, 14):
         written_so_far = []
 
-        def stopped(*arguments, stop=stop, written_so_far=written_so_far, **options):
-            write(*arguments, **options)
-            written_so_far.append(options["complete"])
+        def stopped(folder, manifest, stop=stop, written_so_far=written_so_far):
+            write_manifest(folder, manifest)
+            written_so_far.append(manifest.complete)
             if len(written_so_far) == stop:
                 raise KeyboardInterrupt
 
         folder = tmp_path / f"store-{stop}"
-        monkeypatch.setattr(converting, "_write_manifest", stopped)
+        monkeypatch.setattr(writer, "write_manifest", stopped)
         with pytest.raises(KeyboardInterrupt):
             converted(path, folder, bounds)
-        monkeypatch.setattr(converting, "_write_manifest", write)
+        monkeypatch.setattr(writer, "write_manifest", write_manifest)
         assert written_so_far[-1] == (stop == 13)
         converted(path, folder, bounds)
         assert files_of(folder) == whole
@@ -237,24 +255,16 @@ def test_the_same_file_elsewhere_is_the_same_source(tmp_path, bounds):
     assert {words.split()[0] for words in said} == {"checking"}
 
 
-def test_columns_that_a_fit_refuses_are_noted_once_also_when_resumed(tmp_path, bounds, monkeypatch):
+def test_columns_that_a_fit_refuses_are_noted_once_also_when_resumed(tmp_path, bounds):
     people = PEOPLE.astype({"age": object})
     people.loc[[5, 950], "age"] = "unknown"
     people.loc[[210, 950], "cost"] = np.nan
     people.loc[777, "income"] = -np.inf
     people.loc[3, "region"] = None
-    path, saved = written(tmp_path, "csv", people), converting._saved
+    path = written(tmp_path, "csv", people)
     converted(path, tmp_path / "once", bounds)
-
-    def interrupted(path, array):
-        if path.name == "response-00004.npy":
-            raise KeyboardInterrupt
-        return saved(path, array)
-
-    monkeypatch.setattr(converting, "_saved", interrupted)
-    with pytest.raises(KeyboardInterrupt):
+    with interrupted_at("response-00004.npy"):
         converted(path, tmp_path / "store", bounds)
-    monkeypatch.setattr(converting, "_saved", saved)
     manifest = converted(path, tmp_path / "store", bounds)
     assert files_of(tmp_path / "store") == files_of(tmp_path / "once")
     assert manifest.refused == ["age", "cost", "income"]
@@ -346,20 +356,9 @@ def test_a_folder_that_others_may_enter_is_refused_and_left_as_it_is(tmp_path, b
 
 @posix
 @pytest.mark.parametrize("complete", [True, False])
-def test_a_store_that_others_may_read_is_closed_when_it_is_converted_again(tmp_path, bounds, monkeypatch, complete):
-    path, folder, saved = written(tmp_path, "csv"), tmp_path / "store", converting._saved
-
-    def interrupted(path, array):
-        if path.name == "response-00004.npy":
-            raise KeyboardInterrupt
-        return saved(path, array)
-
-    if not complete:
-        monkeypatch.setattr(converting, "_saved", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            converted(path, folder, bounds)
-        monkeypatch.setattr(converting, "_saved", saved)
-    else:
+def test_a_store_that_others_may_read_is_closed_when_it_is_converted_again(tmp_path, bounds, complete):
+    path, folder = written(tmp_path, "csv"), tmp_path / "store"
+    with nullcontext() if complete else interrupted_at("response-00004.npy"):
         converted(path, folder, bounds)
     for file in folder.iterdir():
         file.chmod(0o644)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpsparse.io.tables.open_table import open_table
+from dpsparse.io.formats import open_table
 from dpsparse.schema import FileError
 
 PEOPLE = pd.DataFrame(
