@@ -390,10 +390,3 @@ def test_a_table_without_records_or_that_cannot_be_read_leaves_nothing(tmp_path)
         with pytest.raises(FileError, match=message):
             converted(tmp_path / "a.csv", tmp_path / "store", Bounds())
         assert not (tmp_path / "store").exists()
-
-
-def test_files_of_a_folder_must_have_the_same_columns(tmp_path):
-    path = written(tmp_path, "folder")
-    PEOPLE[["id", "age"]].to_parquet(path / "zzz.parquet")
-    with pytest.raises(FileError, match="the same columns in the same order"):
-        open_table(path)

@@ -17,7 +17,7 @@
     center = 1000.0                        # the median
     scale = 300.0                          # the median distance from it
 
-The promise never depends on these numbers being right; it would if they were read off the data.
+The guarantee never depends on these numbers being right; it would if they were read off the data.
 """
 
 import json
@@ -33,10 +33,10 @@ UNFILLED = "?"
 
 _ADVICE = """\
 # Public bounds for {name}: fill in each "?" by hand, from what is known without looking at these records.
-# Bounds read off the data (their minima, maxima, means) would leak what the promise is to protect.
+# Bounds read off the data (their minima, maxima, means) would leak what the guarantee protects.
 #
 # low, high: the range in which about 95 % of people lie; or give center and scale instead, near the mean and the
-# standard deviation. The promise holds even where they are wrong; accuracy suffers.
+# standard deviation. The guarantee holds even where they are wrong; accuracy suffers.
 # A column of text: categories = ["a", "b"] instead, the public ones, the baseline first; other text counts as it.
 # Delete the section of a column for which [default] is right, and of the column you pass as --target.
 
@@ -174,8 +174,9 @@ def scale_from_bounds(low, high):
 
     The centre is the middle and the scale a quarter of the width: give the range in which about 95 % of people lie, not
     the extremes. For a 0/1 feature with a known share p use centre p and scale sqrt(p (1 - p)) instead; for counts that
-    are mostly 0, a centre and scale near their mean and standard deviation. The promise never depends on these numbers;
-    accuracy does, and a centre that is off by more than the feature's spread makes it a stand-in for the intercept.
+    are mostly 0, a centre and scale near their mean and standard deviation. The guarantee never depends on these
+    numbers; accuracy does. A centre that is off by more than the feature's spread makes the feature a proxy for the
+    intercept.
 
     Parameters
     ----------
@@ -211,7 +212,7 @@ def template(table, target=None):
 
     Parameters
     ----------
-    table : Table
+    table : TableReader
         The data's file.
     target : str or None
         The column of responses, which needs no bounds.

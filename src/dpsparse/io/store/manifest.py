@@ -17,7 +17,7 @@ from dpsparse.schema import LARGEST, FileError, checked_path, existing_path, lis
 FORMAT, VERSION = "dpsparse-store", 1
 MANIFEST = "store.json"
 DTYPES = ("float32", "float64")
-REPAIR_HINT = "run the same dpsparse convert again, which mends it"
+REPAIR_HINT = "run the same dpsparse convert again, which repairs it"
 _CONVERT_ANEW = "remove the folder and convert again"
 
 
