@@ -19,7 +19,7 @@ from dpsparse.cli.files import AS_JSON
 )
 @AS_JSON
 def convert(data, store, target, bounds, dtype, as_json):
-    """Write DATA (.csv, .parquet, .npy, a folder of Parquet files) into the folder STORE, for `dpsparse fit STORE`.
+    """Write DATA, a table as `dpsparse fit` reads it, into the folder STORE, for `dpsparse fit STORE`.
 
     Rows are read in pieces, so that DATA may be larger than memory; public centres and scales are applied, and every
     file has a checksum. Stopped, the same command goes on where it was. Nothing is released and no budget is spent: a

@@ -169,7 +169,7 @@ def init(data, target, out, as_json):
 @_out("Where the predictions go, as CSV; printed unless given.")
 @AS_JSON
 def predict(model, data, out, as_json):
-    """Predict the target for the records of DATA (.csv, .parquet, .npy, a folder of Parquet files) with a MODEL."""
+    """Predict the target for the records of DATA, a table as `dpsparse fit` reads it, with a MODEL."""
     from dpsparse.cli import show
     from dpsparse.io.formats import open_table
     from dpsparse.model.json_file import load_model
