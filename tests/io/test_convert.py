@@ -1,10 +1,9 @@
-import json
 import os
 import signal
 import stat
 import subprocess
 import sys
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -287,101 +286,6 @@ def test_a_flipped_bit_is_found_and_mended(tmp_path, bounds):
         converted(path, folder, bounds)
         assert files_of(folder) == before
         check_store(folder)
-
-
-def test_folders_that_are_no_stores_are_left_alone(tmp_path, bounds):
-    path = written(tmp_path, "folder")
-    for folder in (path, tmp_path / "bounds.toml"):
-        with pytest.raises(FileError, match="neither empty nor a store"):
-            converted(path, folder, bounds)
-    with pytest.raises(FileError, match=r"cannot write .*no/such"):
-        converted(path, tmp_path / "no/such/store", bounds)
-    (tmp_path / "empty").mkdir(mode=0o700)
-    converted(path, tmp_path / "empty", bounds)
-    assert json.loads((tmp_path / "empty/store.json").read_text())["complete"]
-
-
-posix = pytest.mark.skipif(os.name != "posix", reason="there are no POSIX permissions here")
-
-
-def modes(folder):
-    return {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}, stat.S_IMODE(folder.stat().st_mode)
-
-
-@posix
-@pytest.mark.parametrize("umask", [0o000, 0o022, 0o377])
-def test_a_store_is_its_owners_alone_whatever_the_umask(tmp_path, bounds, monkeypatch, umask):
-    path, saved, seen = written(tmp_path, "csv"), np.save, set()
-    (tmp_path / "empty").mkdir(mode=0o700)
-
-    def watched(stream, array):
-        seen.add(stat.S_IMODE(os.fstat(stream.fileno()).st_mode))
-        saved(stream, array)
-
-    monkeypatch.setattr(np, "save", watched)
-    before = os.umask(umask)
-    try:
-        for name in ("empty", "store"):
-            converted(path, tmp_path / name, bounds)
-    finally:
-        os.umask(before)
-    assert seen == {0o600}
-    for name in ("empty", "store"):
-        assert modes(tmp_path / name) == ({0o600}, 0o700)
-
-
-@posix
-@pytest.mark.parametrize("mode", [0o755, 0o750, 0o711, 0o777])
-def test_a_folder_that_others_may_enter_is_refused_and_left_as_it_is(tmp_path, bounds, monkeypatch, mode):
-    path, folder = written(tmp_path, "csv"), tmp_path / "store"
-    folder.mkdir()
-    folder.chmod(mode)
-    with pytest.raises(FileError, match=r"others may enter .*store, .*; run chmod 700 on it first, or name a new"):
-        converted(path, folder, bounds)
-    assert modes(folder) == (set(), mode)
-    # Made by another between the look and the first file.
-    folder.rmdir()
-    mkdir = type(folder).mkdir
-
-    def too_late(self, **options):
-        mkdir(self)
-        os.chmod(self, mode)
-        mkdir(self, **options)
-
-    monkeypatch.setattr(type(folder), "mkdir", too_late)
-    with pytest.raises(FileError, match="others may enter"):
-        converted(path, folder, bounds)
-    assert modes(folder) == (set(), mode)
-
-
-@posix
-@pytest.mark.parametrize("complete", [True, False])
-def test_a_store_that_others_may_read_is_closed_when_it_is_converted_again(tmp_path, bounds, complete):
-    path, folder = written(tmp_path, "csv"), tmp_path / "store"
-    with nullcontext() if complete else interrupted_at("response-00004.npy"):
-        converted(path, folder, bounds)
-    for file in folder.iterdir():
-        file.chmod(0o644)
-    folder.chmod(0o755)
-    with pytest.raises(FileError, match="with other options"):
-        converted(path, folder, bounds, dtype="float64")
-    assert modes(folder) == ({0o644}, 0o755)
-    converted(path, folder, bounds)
-    assert modes(folder) == ({0o600}, 0o700)
-
-
-@posix
-def test_a_store_of_another_that_others_may_read_is_refused(tmp_path, bounds, monkeypatch):
-    path, folder = written(tmp_path, "csv"), tmp_path / "store"
-    converted(path, folder, bounds)
-    folder.chmod(0o755)
-
-    def not_yours(*_):
-        raise PermissionError(1, "Operation not permitted")
-
-    monkeypatch.setattr(os, "chmod", not_yours)
-    with pytest.raises(FileError, match="not yours to close; its owner must run chmod -R go= on it"):
-        converted(path, folder, bounds)
 
 
 def test_a_table_without_records_or_that_cannot_be_read_leaves_nothing(tmp_path):
