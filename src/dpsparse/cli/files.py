@@ -76,10 +76,11 @@ def fit(data, target, epsilon, sparsity, delta, bounds, records_per_person, ledg
     from dpsparse import PrivateSparseRegressor
     from dpsparse.cli import show
     from dpsparse.cli.progress import share_bar
+    from dpsparse.data.inputs import open_input
     from dpsparse.engine.protocols import NOT_FINITE
-    from dpsparse.estimators.inputs import open_input
-    from dpsparse.io.store import is_store
+    from dpsparse.io.store.manifest import is_store
     from dpsparse.model.json_file import as_dict, write_model
+    from dpsparse.model.released import in_raw_units, linear_model
     from dpsparse.report.fit import fit_page
     from dpsparse.schema import existing_path
 
@@ -105,13 +106,15 @@ def fit(data, target, epsilon, sparsity, delta, bounds, records_per_person, ledg
                 delta=delta,
                 feature_center=given.units[0],
                 feature_scale=given.units[1],
-                response_center=given.origin.response_center,
-                response_scale=given.origin.response_scale,
+                response_center=given.provenance.response_center,
+                response_scale=given.provenance.response_scale,
                 records_per_person=records_per_person,
                 ledger=ledger,
                 dataset=dataset,
             ).fit(X, y, progress=progress)
-        model = given.model(estimator)
+        model = linear_model(estimator, given.provenance.features, given.provenance.target)
+        if given.in_public_units:
+            model = in_raw_units(model)
         # Shown first: should the disk fill up now, what was paid for is not lost.
         if as_json:
             show.as_json({**as_dict(model), "notes": notes, "out": out, "report": report})
@@ -142,7 +145,7 @@ def init(data, target, out, as_json):
     """
     from dpsparse.cli import show
     from dpsparse.io.bounds import template
-    from dpsparse.io.tables.open_table import open_table
+    from dpsparse.io.formats import open_table
 
     with _writing(out, data, replace=False) as stream:
         table = open_table(data)
@@ -166,9 +169,9 @@ def init(data, target, out, as_json):
 @_out("Where the predictions go, as CSV; printed unless given.")
 @AS_JSON
 def predict(model, data, out, as_json):
-    """Predict the target for the records of DATA (.csv, .parquet, .npy, a folder of Parquet files) with a MODEL."""
+    """Predict the target for the records of DATA, a table as `dpsparse fit` reads it, with a MODEL."""
     from dpsparse.cli import show
-    from dpsparse.io.tables.open_table import open_table
+    from dpsparse.io.formats import open_table
     from dpsparse.model.json_file import load_model
 
     with _writing(out, model, data) as stream:

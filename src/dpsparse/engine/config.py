@@ -1,6 +1,6 @@
-"""Sizes by which the engines divide their work. No choice of them changes a bit of a result.
+"""Sizes by which the engines and the readers of files divide their work. No choice of them changes a bit of a result.
 
-Engines read `config.current` when they divide work. Tests make blocks small with ``configured``; all threads of the
+They read `config.current` when they divide work. Tests make blocks small with ``configured``; all threads of the
 process see the change, other processes do not.
 """
 
@@ -29,6 +29,12 @@ class Config:
         Rows longer than this are read a page at a time where a single column is wanted.
     disk_memory_share : float
         The share of the available memory that quantized features of a file may take.
+    store_chunk_bytes : int
+        Bytes of features in a chunk of a store: large enough for a disk, small enough for several to lie in memory.
+    table_block_cells : int
+        Cells of a block of rows of a table: 32 MB in float64.
+    csv_block_bytes : int
+        Bytes of a CSV file parsed at a time; no record may be longer.
     dask_records : int
         Records per task of a worker. Workers return freed memory at once, so large arrays are slow to allocate: these
         fit in 64 kB for a few columns.
@@ -52,6 +58,9 @@ class Config:
     disk_block_bytes: int = 2**26
     disk_long_row_bytes: int = 2**18
     disk_memory_share: float = 0.5
+    store_chunk_bytes: int = 2**26
+    table_block_cells: int = 2**22
+    csv_block_bytes: int = 2**22
     dask_records: int = 2**11
     dask_spawn_attempts: int = 2
     cuda_memory_bytes: int = 1_950_000_000
