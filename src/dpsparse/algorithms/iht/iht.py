@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpsparse.algorithms.progress import Steps
+from dpsparse.algorithms.progress import ProgressReporter
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer
 from dpsparse.engine.queries import loss_sums
 from dpsparse.engine.threads import one_blas_thread
@@ -94,9 +94,9 @@ def private_iht(
     change = _change(meter.guarantee.adjacency)
     scale = PEELING_SCALES[calibration](meter.guarantee, sparsity, change)
     coef, support = np.zeros(rows.n_features), np.empty(0, dtype=np.int64)
-    told = Steps(progress, len(steps))
+    reporter = ProgressReporter(progress, len(steps))
     for t, unit in enumerate(step_units(rows.n_records, steps, clip_bound, loss)):
-        with told.next():
+        with reporter.step():
             vector = rows.part(t, len(steps)).evaluate(loss_sums, grid, loss, coef, support, clip_predictions)
         vector[support] += _whole(coef[support] / unit)
         peeled = peel(meter, vector, sparsity=sparsity, sensitivity=change, scale=scale, name=f"step {t + 1}", part=t)
