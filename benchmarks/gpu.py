@@ -27,6 +27,7 @@ from gpu_picture import draw
 
 from dpsparse import NotPrivateWarning, PrivateSparseRegressor, Streamed
 from dpsparse.algorithms.pursuit import pursuit
+from dpsparse.algorithms.pursuit.state import PursuitState
 from dpsparse.engine.cuda import kernels as cuda_kernels
 from dpsparse.engine.cuda import rows as cuda
 from dpsparse.engine.cuda import terms as cuda_terms
@@ -148,7 +149,7 @@ def clocked(spent):
         (cuda_terms.Terms, "add", "records' terms (GPU)"),
         (pursuit, "exponential_pick", "private picks (CPU)"),
         (pursuit, "release_quantile", "private picks (CPU)"),
-        (pursuit.Pursuit, "_solve", "least squares (CPU)"),
+        (PursuitState, "solve", "least squares (CPU)"),
         (pursuit, "release_vector", "noise, schedule, validation (CPU)"),
         (sparse_regressor, "schedule_for", "noise, schedule, validation (CPU)"),
         (_private, "validate_anywhere", "noise, schedule, validation (CPU)"),
