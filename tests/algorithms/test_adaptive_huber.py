@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 
 from dpsparse.algorithms.adaptive_huber import (
-    StandardisedDesign,
+    StandardizedDesign,
     adaptive_huber_lasso,
     hard_threshold,
     lambda_grid,
@@ -57,7 +57,7 @@ def test_design_products_are_those_of_standardised_columns():
     few, many, r = np.zeros(31), rng.standard_normal(31), rng.standard_normal(len(X))
     few[[0, 4]] = 1.0, -2.0
     for layout in (X, np.asfortranarray(X), sparse.csr_array(X), sparse.csc_matrix(X)):
-        design = StandardisedDesign.of(layout)
+        design = StandardizedDesign.of(layout)
         np.testing.assert_allclose(design.product(few), Z @ few, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(design.product(many), Z @ many, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(design.transposed_product(r), Z.T @ r, rtol=1e-9, atol=1e-8)

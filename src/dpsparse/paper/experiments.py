@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.model_selection import ShuffleSplit
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, AdaHuberCV, PrivateSparseRegressor
-from dpsparse.algorithms.adaptive_huber import StandardisedDesign, adaptive_huber_lasso, hard_threshold, lambda_grid
+from dpsparse.algorithms.adaptive_huber import StandardizedDesign, adaptive_huber_lasso, hard_threshold, lambda_grid
 from dpsparse.datasets import fetch_metabric, fetch_nci60, make_heavy_tailed
 from dpsparse.paper.designs import CUT, DEGREES_OF_FREEDOM, FIRST_SEED, LASSO, OURS, SETTINGS, Data
 
@@ -59,7 +59,7 @@ class Pilot:
     def rows(self):
         """The lambda."""
         X, y, coef = generate(self.data, -1)
-        design, start, errors = StandardisedDesign.of(X), None, {}
+        design, start, errors = StandardizedDesign.of(X), None, {}
         for lam in lambda_grid(design, y, 12):
             start = adaptive_huber_lasso(design, y, lam, start=start)
             errors[float(lam)] = np.linalg.norm(start.coef - coef)
@@ -99,7 +99,7 @@ class Cell:
                 {**known, "setting": setting, "method": method, "epsilon": epsilon, "error": error, "hits": hits}
             )
 
-        design = StandardisedDesign.of(X)
+        design = StandardizedDesign.of(X)
         lasso = adaptive_huber_lasso(design, y, self.lam)
         add("non-private", LASSO, None, lasso.coef)
         add("non-private", CUT, None, hard_threshold(X, y, lasso, self.data.sparsity).coef)
