@@ -42,12 +42,12 @@ def test_every_run_of_the_r_package(run, layout):
     # With tau given the rule plays no part; the default must meet the package too.
     rule = "adahuber-1.1" if run["tau_given"] is None else "residual"
     fit = adaptive_huber_lasso(layout(X), y, run["lambda_"], tau=run["tau_given"], tau_rule=rule)
-    found = np.concatenate(([fit.intercept], fit.coef))
+    coefficients = np.concatenate(([fit.intercept], fit.coef))
     assert fit.n_iter == run["iterations"]
     assert fit.converged
     np.testing.assert_allclose(fit.tau, run["tau"], rtol=1e-6)
-    np.testing.assert_array_equal(np.flatnonzero(found), run["nonzero_index"])
-    np.testing.assert_allclose(found[run["nonzero_index"]], run["nonzero_coef"], rtol=1e-6)
+    np.testing.assert_array_equal(np.flatnonzero(coefficients), run["nonzero_index"])
+    np.testing.assert_allclose(coefficients[run["nonzero_index"]], run["nonzero_coef"], rtol=1e-6)
 
 
 def test_design_products_are_those_of_standardised_columns():
@@ -114,8 +114,8 @@ def test_residual_tau_beats_the_shipped_rule_under_heavy_tails():
     errors = {"residual": [], "adahuber-1.1": []}
     for seed in range(15):
         X, y, coef = make_data(seed, 150, 200, 5, 1.5, 1.0)
-        for rule, found in errors.items():
-            found.append(np.linalg.norm(adaptive_huber_lasso(X, y, 0.3, tau_rule=rule).coef - coef))
+        for rule, of_rule in errors.items():
+            of_rule.append(np.linalg.norm(adaptive_huber_lasso(X, y, 0.3, tau_rule=rule).coef - coef))
     assert np.median(errors["residual"]) < 0.9 * np.median(errors["adahuber-1.1"])
 
 

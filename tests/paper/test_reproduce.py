@@ -151,7 +151,7 @@ def test_the_report_tells_everything(tmp_path):
         assert verdict.claim.quote in page.text
         assert verdict.claim.rule in page.text
     plain = json.loads((tmp_path / "results.json").read_text())
-    assert [found["verdict"] for found in plain["verdicts"]] == [found.verdict for found in verdicts]
+    assert [verdict["verdict"] for verdict in plain["verdicts"]] == [verdict.verdict for verdict in verdicts]
     rows = pyarrow.parquet.read_table(tmp_path / "panels.parquet").to_pylist()
     assert rows == list(results.panel_rows)
     for panel in PANELS:
@@ -195,12 +195,12 @@ def test_quick_reproduces_everything(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["report"] == str(tmp_path / "report.html")
-    found = json.loads((tmp_path / "results.json").read_text())
-    assert set(found["left_out"]) == (set() if HAS_DATA else {"table1", "table2"})
-    assert {verdict["number"] for verdict in found["verdicts"]} == set(range(1, 23 if HAS_DATA else 14))
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert set(results["left_out"]) == (set() if HAS_DATA else {"table1", "table2"})
+    assert {verdict["number"] for verdict in results["verdicts"]} == set(range(1, 23 if HAS_DATA else 14))
     assert {path.stem for path in (tmp_path / "figures").glob("*.png")} == {*PANELS, "headline"}
     if HAS_DATA:
-        assert set(found["tables"]) == {"nci60", "tumour size", "GATA3"}
+        assert set(results["tables"]) == {"nci60", "tumour size", "GATA3"}
     # Our own method, on the data where the paper's stay at the origin.
     rows = pyarrow.parquet.read_table(tmp_path / "panels.parquet").to_pylist()
     base = QUICK.regimes[1].base

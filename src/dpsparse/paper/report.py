@@ -66,14 +66,14 @@ def _verdict_summary(verdicts, left_out):
     )
     for kind in ("panel", "table"):
         shown = [view for view in views if (": " in view) == (kind == "table")]
-        chosen = [(key, found) for key, found in rows.items() if any(view in found for view in shown)]
+        chosen = [(key, by_view) for key, by_view in rows.items() if any(view in by_view for view in shown)]
         if chosen:
             yield table(
                 "Claims about synthetic data" if kind == "panel" else "Claims about real data",
                 ["", "where", "claim", *shown],
                 [
-                    [str(number), claim.source, claim.quote, *(_mark(found.get(view)) for view in shown)]
-                    for (number, claim), found in chosen
+                    [str(number), claim.source, claim.quote, *(_mark(by_view.get(view)) for view in shown)]
+                    for (number, claim), by_view in chosen
                 ],
             )
 

@@ -235,11 +235,11 @@ def test_standard_errors_are_the_spread_of_the_estimates():
         estimates.append(
             solve_gls(gradients, gram, np.arange(5), prior_scale=np.full(5, NO_PRIOR), n_records=n, model_error=0.0)
         )
-    found = np.array([estimate.effects for estimate in estimates])
+    solutions = np.array([estimate.effects for estimate in estimates])
     errors = estimates[0].standard_errors
     # The spread of 4000 runs is known to 1.1 %, their mean to 1.6 % of a standard error: over four times that.
-    np.testing.assert_allclose(found.std(axis=0), errors, rtol=0.05)
-    assert (np.abs(found.mean(axis=0) - effects) < 0.07 * errors).all()
+    np.testing.assert_allclose(solutions.std(axis=0), errors, rtol=0.05)
+    assert (np.abs(solutions.mean(axis=0) - effects) < 0.07 * errors).all()
 
 
 @settings(max_examples=50, deadline=None)
