@@ -19,7 +19,7 @@ import click
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a summary as JSON; progress goes to standard error.")
 def reproduce(parts, quick, repeats, jobs, out, as_json):
-    """Run the paper's figures and tables: as stated, mended, and by this package's own method.
+    """Run the paper's figures and tables: as stated, corrected, and by this package's own method.
 
     PART is any of fig1a to fig1d, fig2a to fig2d, table1 (NCI-60), table2 (METABRIC), or all, the default. The tables
     need files that are not shipped: DPSPARSE_DATA names their folder.

@@ -203,7 +203,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         d = self.n_features_in_
         center, scale = np.broadcast_to(center, d)[found.support], np.broadcast_to(scale, d)[found.support]
         height = stats.norm.isf(0.025 / d)
-        clear = (np.abs(found.effects) > height * found.standard_errors) & found.centred & found.scale_known
+        clear = (np.abs(found.effects) > height * found.standard_errors) & found.centered & found.scale_known
         kept = clear if auto else np.ones_like(clear)
         coef, errors = np.zeros(d, dtype), np.full(d, np.nan)
         chosen, shrunk = found.support[kept], (found.shrunk_effects / scale)[kept]
@@ -212,7 +212,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         self.coef_ = coef
         self.coef_se_ = errors
         self._effects = (found.effects / scale)[kept]
-        self._off_center = set(found.support[~found.centred].tolist())
+        self._off_center = set(found.support[~found.centered].tolist())
         self._scale_known = found.scale_known
         self.clear_ = np.zeros(d, dtype=bool)
         self.clear_[found.support[clear]] = True
