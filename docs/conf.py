@@ -15,11 +15,13 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx_click",
     "sphinx_gallery.gen_gallery",
+    "sphinx-mathjax-offline",
 ]
 exclude_patterns = ["_build", "gallery", "reproduction/verdicts.md"]
 # Some pages are listed by a pattern, so that they may be missing; Sphinx gives this warning no name to suppress it by.
 logging.getLogger("sphinx.sphinx.directives.other").addFilter(lambda record: "glob pattern" not in record.msg)
 
+myst_enable_extensions = ["amsmath", "dollarmath"]
 myst_heading_anchors = 3
 
 default_role = "literal"
