@@ -66,7 +66,14 @@ def failed(capsys, *arguments):
 def test_from_a_file_to_predictions(folder, capsys, data):
     fit(data, "--out", "model.json")
     told = capsys.readouterr().out
-    for words in ("Promise: (3, ", "3,000 records, 4 features", "smoker", "region=east", "90 % interval", "model.json"):
+    for words in (
+        "Guarantee: (3, ",
+        "3,000 records, 4 features",
+        "smoker",
+        "region=east",
+        "90 % interval",
+        "model.json",
+    ):
         assert words in told
     assert "no --bounds" not in told
     model = load_model("model.json")

@@ -4,20 +4,16 @@ import json
 
 import click
 
+from dpsparse.cli import options
+
 
 @click.command()
 @click.option("--long", is_flag=True, help="Play the distinguishing games ten times longer.")
 @click.option("--only", metavar="NAME", help="One check, or 'planted bugs'; a wrong name lists them all.")
-@click.option(
-    "--out",
-    default="dpsparse-audit.html",
-    show_default=True,
-    type=click.Path(dir_okay=False, writable=True),
-    help="Where the page goes.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@options.out_file("Where the page goes.", "dpsparse-audit.html")
+@options.AS_JSON
 def audit(long, only, out, as_json):
-    """Attack the promise: replay, games, floating point, planted bugs. Status 0 if all is well, 1 otherwise."""
+    """Attack the guarantee: replay, games, floating point, planted bugs. Status 0 if all is well, 1 otherwise."""
     from dpsparse.audit.page import audit_page
     from dpsparse.audit.run import BUGS, CHECKS, run_audit, steps
     from dpsparse.cli.progress import step_bar

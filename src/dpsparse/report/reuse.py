@@ -45,7 +45,7 @@ def rerun_section(model, sparsity):
         yield tag("pre", tag("code", f"{model.estimator}({line}).fit(X, y)"))
     yield (
         "The bounds, public centres and scales of all features, are listed in the model file. Another run draws other "
-        "noise, so its numbers will differ, and it spends the promise once more: what both tell adds up."
+        "noise, so its numbers will differ, and it spends the budget once more: the costs of both add up."
     )
     yield "This page alone, from the saved model, without the records and at no cost:"
     yield tag("pre", tag("code", "dpsparse report model.json --out report.html"))
