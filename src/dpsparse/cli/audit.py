@@ -16,13 +16,13 @@ def audit(long, only, out, as_json):
     """Attack the guarantee: replay, games, floating point, planted bugs. Status 0 if all is well, 1 otherwise."""
     from dpsparse.audit.page import audit_page
     from dpsparse.audit.run import BUGS, CHECKS, run_audit, steps
-    from dpsparse.cli.progress import step_bar
+    from dpsparse.cli import output
     from dpsparse.io.atomic import write_file
 
     names = [*CHECKS, BUGS]
     if only is not None and only not in names:
         raise click.BadParameter(f"choose one of {', '.join(map(repr, names))}", param_hint="--only")
-    with step_bar(steps(only)) as progress:
+    with output.step_bar(steps(only)) as progress:
         found = run_audit(only, long=long, progress=progress)
     write_file(out, audit_page(found))
     if as_json:

@@ -11,12 +11,11 @@ from dpsparse.cli import options
 def check(store, as_json):
     """Compare every file of STORE with the checksum that `dpsparse convert` noted. Status 1 where any differs."""
     from dpsparse.cli import output
-    from dpsparse.cli.progress import step_bar
     from dpsparse.io.convert import check_store, fit_refuses
     from dpsparse.io.store import StoreCorrupted, read_complete
 
     try:
-        with step_bar(len(read_complete(store).chunks)) as progress:
+        with output.step_bar(len(read_complete(store).chunks)) as progress:
             manifest = check_store(store, progress)
     except StoreCorrupted as error:
         if as_json:

@@ -19,11 +19,10 @@ from dpsparse.cli import options
 def compare(out, as_json, **shape):
     """Try the private methods on synthetic data shaped like yours, from public numbers alone."""
     from dpsparse.cli import output
-    from dpsparse.cli.progress import step_bar
     from dpsparse.comparison import METHODS
     from dpsparse.comparison import compare as compare_methods
 
-    with step_bar(len(METHODS) * max(1, shape["repeats"])) as progress:
+    with output.step_bar(len(METHODS) * max(1, shape["repeats"])) as progress:
         comparison = compare_methods(**shape, progress=progress)
     if out is not None:
         _draw(comparison, out)

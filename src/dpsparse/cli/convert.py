@@ -27,14 +27,13 @@ def convert(data, store, target, bounds, dtype, as_json):
     enter is refused.
     """
     from dpsparse.cli import output
-    from dpsparse.cli.progress import step_bar
     from dpsparse.estimators.inputs import TableInput
     from dpsparse.io.convert import convert as convert_table
     from dpsparse.io.convert import count_chunks, fit_refuses
 
     given = TableInput(data, target, bounds)
     try:
-        with step_bar(count_chunks(given.table, given.origin, dtype)) as progress:
+        with output.step_bar(count_chunks(given.table, given.origin, dtype)) as progress:
             manifest = convert_table(given.table, given.origin, store, dtype, progress)
     except KeyboardInterrupt:
         click.echo("dpsparse: interrupted; the same command goes on where it stopped", err=True)

@@ -38,7 +38,6 @@ def fit(data, target, epsilon, sparsity, delta, bounds, records_per_person, ledg
     """
     from dpsparse import PrivateSparseRegressor
     from dpsparse.cli import output
-    from dpsparse.cli.progress import share_bar
     from dpsparse.data.validation import NOT_FINITE
     from dpsparse.estimators.inputs import open_input
     from dpsparse.io.store import is_store
@@ -61,7 +60,7 @@ def fit(data, target, epsilon, sparsity, delta, bounds, records_per_person, ledg
         output.writing(report, *inputs, *([] if out is None else [out])) as report_stream,
     ):
         X, y = given.read()
-        with _collected(notes), _explained(data, ledger, NOT_FINITE), share_bar() as progress:
+        with _collected(notes), _explained(data, ledger, NOT_FINITE), output.share_bar() as progress:
             estimator = PrivateSparseRegressor(
                 sparsity=sparsity,
                 epsilon=epsilon,

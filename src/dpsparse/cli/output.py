@@ -1,11 +1,19 @@
-"""What the commands print and write. It reads releases and public numbers only."""
+"""What the commands print, show of their progress and write. It reads releases and public numbers only."""
 
 import json
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 
 import click
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskProgressColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 from dpsparse.io.atomic import atomic_file
@@ -86,3 +94,32 @@ def store_facts(manifest):
         "chunks": len(manifest.chunks),
         "refused": manifest.refused,
     }
+
+
+@contextmanager
+def step_bar(total):
+    """A progress bar; gives the function to call, with a name, before each of `total` (or None) steps."""
+    with _bar(MofNCompleteColumn()) as progress:
+        task = progress.add_task("", total=total)
+        started = []
+
+        def next_step(name):
+            progress.update(task, description=name, completed=len(started))
+            started.append(name)
+
+        yield next_step
+
+
+@contextmanager
+def share_bar():
+    """A progress bar; gives the function to call with the work done, which may be a fraction, and all work."""
+    with _bar(TaskProgressColumn()) as progress:
+        task = progress.add_task("reading and fitting", total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def _bar(*columns):
+    """A bar on standard error; elsewhere than on a terminal nothing would be seen but empty lines."""
+    console = Console(stderr=True)
+    columns = (BarColumn(), *columns, TimeElapsedColumn(), TimeRemainingColumn())
+    return Progress(*columns, "{task.description}", console=console, transient=True, disable=not console.is_terminal)

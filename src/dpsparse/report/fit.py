@@ -5,13 +5,15 @@ clock, no setting of the machine. So it can tell nothing that the model does not
 bytes.
 """
 
+import shlex
+
+from dpsparse import __version__
 from dpsparse.algorithms.pursuit.schedule import SPARE_PICKS
 from dpsparse.html import number, table, tag
 from dpsparse.model.effect import Verdict, effects_table, interval_text
 from dpsparse.report.charts import Row, forest
 from dpsparse.report.forecast import forecast_section
 from dpsparse.report.page import Page
-from dpsparse.report.reuse import citation_section, rerun_section
 
 # What each kind of release is for.
 _PURPOSE = {
@@ -27,6 +29,23 @@ _PURPOSE = {
     "intercept": "the response where all features are at their centre",
     "step": "which features to keep and their coefficients, each step from other records",
 }
+
+# The paper's data are those of docs/paper-errata.md.
+_BIBTEX = f"""@software{{dpsparse,
+  title   = {{dpsparse: differentially private sparse linear regression that survives heavy-tailed responses}},
+  author  = {{{{The dpsparse developers}}}},
+  version = {{{__version__}}},
+  year    = {{2026}}
+}}
+
+@inproceedings{{tian2025heavytailed,
+  title     = {{Differentially Private Sparse Linear Regression with Heavy-tailed Responses}},
+  author    = {{Tian and Ding and Tao and Xiang and Wang}},
+  booktitle = {{ECML PKDD}},
+  year      = {{2025}},
+  eprint    = {{2506.06861}},
+  archivePrefix = {{arXiv}}
+}}"""
 
 
 def fit_page(model):
@@ -53,8 +72,8 @@ def fit_page(model):
     page.section("What is significant", *_verdicts(model))
     page.section("Budget", *_budget(model.privacy))
     page.section("Privacy and accuracy", *forecast_section(model, sparsity))
-    page.section("Run it again", *rerun_section(model, sparsity))
-    page.section("Cite", *citation_section())
+    page.section("Run it again", *_rerun(model, sparsity))
+    page.section("Cite", *_citation())
     return page.html()
 
 
@@ -201,3 +220,40 @@ def _budget(record):
         f"is in the same steps. Each was charged before it was made. Noise: {record.noise}.",
         class_="note",
     )
+
+
+def _rerun(model, sparsity):
+    """The command, or the line of Python, that makes such a fit."""
+    asked = model.privacy.guarantee
+    chosen = sparsity if len(model.effects) == sparsity else "auto"
+    if model.estimator == "PrivateSparseRegressor" and asked.adjacency == "replace-one" and model.privacy.private:
+        options = {"target": model.target, "epsilon": asked.epsilon, "sparsity": chosen}
+        if asked.delta != float(model.privacy.n_records) ** -1.1:
+            options["delta"] = asked.delta
+        if asked.records_per_person > 1:
+            options["records-per-person"] = asked.records_per_person
+        options |= {"bounds": "bounds.toml", "out": "model.json", "report": "report.html"}
+        words = [f"--{name} {shlex.quote(str(value))}" for name, value in options.items()]
+        yield "With the table of records in the place of DATA; for a store, which has its own bounds, without --bounds:"
+        yield tag("pre", tag("code", " \\\n    ".join(["dpsparse fit DATA", *words])))
+    else:
+        yield "With the records as X and y:"
+        most = f", max_sparsity={sparsity}" if chosen == "auto" else ""
+        line = f"sparsity={chosen!r}{most}, epsilon={asked.epsilon!r}, delta={asked.delta!r}"
+        line += f", adjacency={asked.adjacency!r}, records_per_person={asked.records_per_person}"
+        yield tag("pre", tag("code", f"{model.estimator}({line}).fit(X, y)"))
+    yield (
+        "The bounds, public centres and scales of all features, are listed in the model file. Another run draws other "
+        "noise, so its numbers will differ, and it spends the budget once more: the costs of both add up."
+    )
+    yield "This page alone, from the saved model, without the records and at no cost:"
+    yield tag("pre", tag("code", "dpsparse report model.json --out report.html"))
+
+
+def _citation():
+    """BibTeX of the software and of the paper."""
+    yield (
+        "The software, and the paper whose methods it grew from. PrivateSparseRegressor is the software's own method."
+    )
+    yield tag("pre", tag("code", _BIBTEX))
+    yield f"Made by dpsparse {__version__}."
