@@ -26,7 +26,7 @@ def test_the_same_model_gives_the_same_bytes(model, tmp_path):
     assert list(inspect.signature(fit_page).parameters) == ["model"]
 
 
-def test_everything_is_told(model):
+def test_the_page_has_everything(model):
     told = words(fit_page(model))
     record = model.privacy
     assert record.plain_words() in told

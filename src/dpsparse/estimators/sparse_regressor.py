@@ -284,8 +284,8 @@ def _warn_if_hopeless(n, d, sparsity, guarantee):
         or_epsilon = f" or epsilon={epsilon:.2g}" if epsilon <= 10 else ""
         warnings.warn(
             f"With n={n} and epsilon={guarantee.epsilon:g} only effects above {forecast.smallest_effect:.2g} times the "
-            "noise can be found; the picks will be close to random. About "
-            f"n={forecast.n_for_effect(0.5):,}{or_epsilon} would find effects of half the noise",
+            "noise can be detected; the selection will be close to random. About "
+            f"n={forecast.n_for_effect(0.5):,}{or_epsilon} would detect effects of half the noise",
             UserWarning,
             stacklevel=3,
         )

@@ -1,5 +1,6 @@
 """One effect of a released model, and what can be said of it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -80,12 +81,12 @@ def interval_text(interval: tuple[float, float] | None) -> str:
     return "-" if interval is None else "[{}, {}]".format(*map(number, interval))
 
 
-def effect_rows(effects, intercept: float) -> list[tuple[str, str, str, str]]:
+def effect_rows(effects: Iterable[Effect], intercept: float) -> list[tuple[str, str, str, str]]:
     """The rows of a table of effects, the intercept last."""
     return [*(effect.row() for effect in effects), ("(intercept)", number(intercept), "", "")]
 
 
-def effects_table(effects, intercept: float) -> Html:
+def effects_table(effects: Iterable[Effect], intercept: float) -> Html:
     """The effects as an HTML table."""
     caption = "Effects, for a step of 1 of each feature"
     return table(caption, EFFECT_HEADINGS, effect_rows(effects, intercept), numbers=(1, 2))

@@ -13,7 +13,7 @@ from dpsparse.io.features import read_feature
 from dpsparse.model.effect import Effect
 from dpsparse.model.privacy_json import read_record
 from dpsparse.model.released import LinearModel
-from dpsparse.schema import FileError, read_json
+from dpsparse.schema import Fields, FileError, read_json
 
 FORMAT, VERSION = "dpsparse-model", 1
 
@@ -108,14 +108,14 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
     return model
 
 
-def _effect_entry(effect):
+def _effect_entry(effect: Effect) -> dict[str, Any]:
     """An effect as the file spells it."""
     entry = asdict(effect)
     entry["centred"] = entry.pop("centered")
     return entry
 
 
-def _effect(fields, names):
+def _effect(fields: Fields, names: set[str]) -> Effect:
     effect = Effect(
         feature=fields.text("feature"),
         coef=fields.number("coef"),

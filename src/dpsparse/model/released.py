@@ -26,7 +26,7 @@ from dpsparse.schema import FileError
 
 
 @dataclass(frozen=True, eq=False)
-class NumericColumns(Sequence):
+class NumericColumns(Sequence[Feature]):
     """Features that are columns of numbers, each made when it is asked for: a fit may have a million.
 
     Parameters
@@ -44,24 +44,24 @@ class NumericColumns(Sequence):
     center: Any
     scale: Any
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.n_features
 
-    def __getitem__(self, place):
+    def __getitem__(self, place: Any) -> Any:
         if isinstance(place, slice):
             return tuple(self[each] for each in range(*place.indices(self.n_features)))
         place = range(self.n_features)[place]
-        units = (float(unit if np.ndim(unit) == 0 else unit[place]) for unit in (self.center, self.scale))
-        return Feature(str(place if self.names is None else self.names[place]), *units)
+        center, scale = (float(unit if np.ndim(unit) == 0 else unit[place]) for unit in (self.center, self.scale))
+        return Feature(str(place if self.names is None else self.names[place]), center, scale)
 
-    def place_of(self, name):
+    def place_of(self, name: str) -> int:
         """The place of the feature of a name; the others are not made for it."""
         return int(name) if self.names is None else int(np.flatnonzero(self.names == name)[0])
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return tuple(self) == tuple(other) if isinstance(other, Sequence) else NotImplemented
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(tuple(self))
 
 
@@ -207,7 +207,7 @@ class LinearModel:
             raise FileError(f"{table.path}: it holds no records")
         check_finite(X)
         with np.errstate(all="ignore"):
-            predictions = X @ self.coef[used] + self.intercept
+            predictions: NDArray[np.float64] = X @ self.coef[used] + self.intercept
         if not np.isfinite(predictions).all():
             raise FileError(f"{table.path}: predictions overflow; its columns are not in the units of the model")
         return predictions
@@ -260,7 +260,7 @@ class LinearModel:
         )
 
 
-def predict_linear(model, X):
+def predict_linear(model: Any, X: Any) -> Any:
     """Predictions of anything fitted that has `coef_` and `intercept_`; nothing else of it is read but names.
 
     Parameters
@@ -280,7 +280,7 @@ def predict_linear(model, X):
         return safe_sparse_dot(X, model.coef_) + model.intercept_
 
 
-def _summary_line(effect):
+def _summary_line(effect: Effect) -> str:
     text = f"{effect.feature:<24} {effect.coef + 0.0:>12.5g}"
     if effect.interval is None:
         return f"{text} {'-':>12}   -"
