@@ -1,4 +1,7 @@
-"""The command line. Commands import what they need when they run, so that help answers at once."""
+"""The command line: one module a command, `options` and `output` shared.
+
+Commands import what they need when they run, so that help answers at once.
+"""
 
 import io
 import sys

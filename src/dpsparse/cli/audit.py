@@ -23,30 +23,30 @@ def audit(long, only, out, as_json):
     if only is not None and only not in names:
         raise click.BadParameter(f"choose one of {', '.join(map(repr, names))}", param_hint="--only")
     with output.step_bar(steps(only)) as progress:
-        found = run_audit(only, long=long, progress=progress)
-    write_file(out, audit_page(found))
+        outcome = run_audit(only, long=long, progress=progress)
+    write_file(out, audit_page(outcome))
     if as_json:
-        click.echo(json.dumps(found.to_dict(), indent=2))
+        click.echo(json.dumps(outcome.to_dict(), indent=2))
     else:
-        _print(found)
-        click.echo(f"{'Every verdict is good' if found.good else 'Something is wrong'}. The page: {out}")
-    if not found.good:
+        _print(outcome)
+        click.echo(f"{'Every verdict is good' if outcome.good else 'Something is wrong'}. The page: {out}")
+    if not outcome.good:
         raise SystemExit(1)
 
 
-def _print(found):
+def _print(outcome):
     from rich.console import Console
 
     console = Console()
-    for check, findings in found.findings.items():
+    for check, findings in outcome.findings.items():
         table = _table(check.capitalize(), "mechanism", "claimed", "found", "verdict")
         for finding in findings:
             verdict = "[green]good[/]" if finding.good else "[bold red]BAD[/]"
             table.add_row(*map(_plain, (finding.mechanism, finding.claimed, finding.found)), verdict)
         console.print(table)
-    if found.catches:
+    if outcome.catches:
         table = _table("Planted bugs", "bug", "caught by", "what it saw")
-        for catch in found.catches:
+        for catch in outcome.catches:
             table.add_row(*map(_plain, (catch.bug, catch.check or "UNNOTICED", catch.seen)))
         console.print(table)
 

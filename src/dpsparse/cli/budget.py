@@ -1,4 +1,4 @@
-"""`dpsparse budget`: grant a dataset its budget, see what is left, check that nobody changed the books."""
+"""`dpsparse budget`: grant a dataset its budget, show what is left, check that nobody changed the ledger."""
 
 import json
 
@@ -81,11 +81,11 @@ def verify(ledger, head, as_json):
     from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
     books = PrivacyLedger(ledger)
-    found, count = books.verify(head), len(books.history())
+    current, count = books.verify(head), len(books.history())
     if as_json:
-        click.echo(json.dumps({"intact": True, "events": count, "head": found}, indent=2))
+        click.echo(json.dumps({"intact": True, "events": count, "head": current}, indent=2))
     else:
-        click.echo(f"intact: {count} events, head {found}")
+        click.echo(f"intact: {count} events, head {current}")
 
 
 def _show(book, datasets, as_json):

@@ -125,14 +125,14 @@ class PrivateEstimator(BaseEstimator):
         delta, n = meter.guarantee.delta, meter.n_records
         if delta > 1 / n:
             warnings.warn(
-                f"delta={delta:.3g} is above 1/n={1 / n:.3g}: a promise that weak allows publishing a whole "
+                f"delta={delta:.3g} is above 1/n={1 / n:.3g}: a guarantee that weak allows publishing a whole "
                 "record; use delta=None for n**-1.1",
                 UserWarning,
                 stacklevel=3,
             )
         if self.epsilon > 10:
             warnings.warn(
-                f"epsilon={self.epsilon:g} is above 10 and promises little; common choices are 0.1 to 10",
+                f"epsilon={self.epsilon:g} is above 10 and guarantees little; common choices are 0.1 to 10",
                 UserWarning,
                 stacklevel=3,
             )
