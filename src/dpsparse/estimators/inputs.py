@@ -8,7 +8,6 @@ from dpsparse.io.features import read_features
 from dpsparse.io.provenance import origin_of, read_origin
 from dpsparse.io.store import is_store, read_manifest
 from dpsparse.io.tables.open_table import open_table
-from dpsparse.model.released import in_raw_units, linear_model
 from dpsparse.schema import FileError, quoted
 
 
@@ -51,7 +50,7 @@ class TableInput:
 
     def model(self, estimator):
         """The released model of an estimator that was fitted on it."""
-        return linear_model(estimator, self.origin.features, self.origin.target)
+        return estimator.released_.on_columns(self.origin.features, self.origin.target)
 
 
 class StoreInput:
@@ -74,4 +73,4 @@ class StoreInput:
 
     def model(self, estimator):
         """The released model of an estimator that was fitted on it, in the units of the table."""
-        return in_raw_units(linear_model(estimator, self.origin.features, self.origin.target))
+        return estimator.released_.on_columns(self.origin.features, self.origin.target).in_raw_units()
