@@ -22,7 +22,7 @@ def init(data, target, out, as_json):
     """
     from dpsparse.cli import output
     from dpsparse.io.bounds import template
-    from dpsparse.io.tables.open_table import open_table
+    from dpsparse.io.formats import open_table
 
     with output.writing(out, data, replace=False) as stream:
         table = open_table(data)

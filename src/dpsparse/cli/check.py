@@ -11,8 +11,8 @@ from dpsparse.cli import options
 def check(store, as_json):
     """Compare every file of STORE with the checksum that `dpsparse convert` noted. Status 1 where any differs."""
     from dpsparse.cli import output
-    from dpsparse.io.convert import check_store, fit_refuses
-    from dpsparse.io.store import StoreCorrupted, read_complete
+    from dpsparse.io.store.manifest import StoreCorrupted, fit_refuses, read_complete
+    from dpsparse.io.store.reader import check_store
 
     try:
         with output.step_bar(len(read_complete(store).chunks)) as progress:

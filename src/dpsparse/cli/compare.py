@@ -66,7 +66,7 @@ def _draw(comparison, out):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    from dpsparse.io.figures import save_picture
+    from dpsparse.io.figures import save_figure
 
     figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
     for place, outcome in enumerate(comparison.outcomes):
@@ -84,4 +84,4 @@ def _draw(comparison, out):
     at = comparison.forecast
     axes.set_title(f"n = {at.n:,}, d = {at.d:,}, {at.sparsity} effects, epsilon = {at.epsilon:g}")
     axes.legend()
-    save_picture(figure, out)
+    save_figure(figure, out)

@@ -19,7 +19,7 @@ from dpsparse.cli import options
 )
 @options.AS_JSON
 def convert(data, store, target, bounds, dtype, as_json):
-    """Write DATA (.csv, .parquet, .npy, a folder of Parquet files) into the folder STORE, for `dpsparse fit STORE`.
+    """Write DATA, a table as `dpsparse fit` reads it, into the folder STORE, for `dpsparse fit STORE`.
 
     Rows are read in pieces, so that DATA may be larger than memory; public centres and scales are applied, and every
     file has a checksum. Stopped, the same command goes on where it was. Nothing is released and no budget is spent: a
@@ -27,14 +27,15 @@ def convert(data, store, target, bounds, dtype, as_json):
     enter is refused.
     """
     from dpsparse.cli import output
-    from dpsparse.estimators.inputs import TableInput
+    from dpsparse.data.inputs import TableInput
     from dpsparse.io.convert import convert as convert_table
-    from dpsparse.io.convert import count_chunks, fit_refuses
+    from dpsparse.io.convert import count_chunks
+    from dpsparse.io.store.manifest import fit_refuses
 
     given = TableInput(data, target, bounds)
     try:
-        with output.step_bar(count_chunks(given.table, given.origin, dtype)) as progress:
-            manifest = convert_table(given.table, given.origin, store, dtype, progress)
+        with output.step_bar(count_chunks(given.table, given.provenance, dtype)) as progress:
+            manifest = convert_table(given.table, given.provenance, store, dtype, progress)
     except KeyboardInterrupt:
         click.echo("dpsparse: interrupted; the same command goes on where it stopped", err=True)
         raise SystemExit(130) from None

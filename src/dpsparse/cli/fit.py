@@ -38,9 +38,9 @@ def fit(data, target, epsilon, sparsity, delta, bounds, records_per_person, ledg
     """
     from dpsparse import PrivateSparseRegressor
     from dpsparse.cli import output
+    from dpsparse.data.inputs import open_input
     from dpsparse.data.validation import NOT_FINITE
-    from dpsparse.estimators.inputs import open_input
-    from dpsparse.io.store import is_store
+    from dpsparse.io.store.manifest import is_store
     from dpsparse.model.json_file import as_dict, write_model
     from dpsparse.report.fit import fit_page
     from dpsparse.schema import existing_path
@@ -67,13 +67,15 @@ def fit(data, target, epsilon, sparsity, delta, bounds, records_per_person, ledg
                 delta=delta,
                 feature_center=given.units[0],
                 feature_scale=given.units[1],
-                response_center=given.origin.response_center,
-                response_scale=given.origin.response_scale,
+                response_center=given.provenance.response_center,
+                response_scale=given.provenance.response_scale,
                 records_per_person=records_per_person,
                 ledger=ledger,
                 dataset=dataset,
             ).fit(X, y, progress=progress)
-        model = given.model(estimator)
+        model = estimator.released_.on_columns(given.provenance.features, given.provenance.target)
+        if given.in_public_units:
+            model = model.in_raw_units()
         # Shown first: should the disk fill up now, what was paid for is not lost.
         if as_json:
             output.print_json({**as_dict(model), "notes": notes, "out": out, "report": report})

@@ -68,7 +68,7 @@ def _or_none(count):
 def _draw(plans, out):
     import matplotlib
 
-    from dpsparse.io.figures import save_picture
+    from dpsparse.io.figures import save_figure
 
     matplotlib.use("Agg")
     axes = plans[0].plot()
@@ -76,4 +76,4 @@ def _draw(plans, out):
     for at in plans[1:]:
         axes.axvline(at.epsilon, color="tab:gray", linestyle=":")
     axes.legend()
-    save_picture(axes.figure, out)
+    save_figure(axes.figure, out)

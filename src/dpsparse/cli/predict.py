@@ -11,9 +11,9 @@ from dpsparse.cli import options
 @options.out("Where the predictions go, as CSV; printed unless given.")
 @options.AS_JSON
 def predict(model, data, out, as_json):
-    """Predict the target for the records of DATA (.csv, .parquet, .npy, a folder of Parquet files) with a MODEL."""
+    """Predict the target for the records of DATA, a table as `dpsparse fit` reads it, with a MODEL."""
     from dpsparse.cli import output
-    from dpsparse.io.tables.open_table import open_table
+    from dpsparse.io.formats import open_table
     from dpsparse.model.json_file import load_model
 
     with output.writing(out, model, data) as stream:
