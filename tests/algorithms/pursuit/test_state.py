@@ -118,8 +118,7 @@ def test_gram_rows_within_the_noise_are_taken_as_zero():
 def test_shrinkage_leaves_the_constant_alone():
     state = make_state()
     take_gradient(state, [0.2, 0.5, 0.01, 0.0], noise=0.02)
-    effects, errors = state.effects.copy(), state.estimate.standard_errors
-    state.shrink()
-    assert state.effects[0] == effects[0]
-    assert state.effects[1] == pytest.approx(effects[1] - errors[1] ** 2 / effects[1])
-    assert abs(state.effects[2]) < abs(effects[2])
+    effects, errors, shrunk = state.effects, state.estimate.standard_errors, state.shrunk_effects()
+    assert shrunk[0] == effects[0]
+    assert shrunk[1] == pytest.approx(effects[1] - errors[1] ** 2 / effects[1])
+    assert abs(shrunk[2]) < abs(effects[2])

@@ -125,17 +125,18 @@ class Pursuit:
     def estimate_response_scale(self):
         """Step 1: centre and scale of the response, public or released."""
         if self.center is None and self.state.constants:
-            self.center = self._median(0.0, POSITIONS, self.schedule.center, "response centre")
+            self.center = self._median(0.0, self.state.effects, POSITIONS, self.schedule.center, "response centre")
             self.scale_safe = median_is_safe(self.n, self.schedule.center, POSITIONS)
         self.center = float(self.center or 0.0)
         if self.response_scale is None:
-            self.response_scale = self._median(self.center, SIZES, self.schedule.scale, "response scale", sizes=True)
+            at, price = self.state.effects, self.schedule.scale
+            self.response_scale = self._median(self.center, at, SIZES, price, "response scale", sizes=True)
             self.scale_safe &= median_is_safe(self.n, self.schedule.scale, SIZES)
         self.state.response_scale = self.state.residual_scale = float(self.response_scale)
 
-    def _median(self, center, grid, price, name, sizes=False):
-        """The median of the residuals at the current effects, or of their sizes."""
-        counts = self.reading.evaluate(queries.residual_counts, center, self.state.effects, grid, sizes)
+    def _median(self, center, effects, grid, price, name, sizes=False):
+        """The median of the residuals at these effects, or of their sizes."""
+        counts = self.reading.evaluate(queries.residual_counts, center, effects, grid, sizes)
         return release_quantile(self.meter, counts, grid, target=self.n // 2, rho=price, name=name)
 
     def add_feature(self):
@@ -231,19 +232,17 @@ class Pursuit:
     def result(self):
         """Step 7: shrink the effects, and correct the intercept by the median of the residuals."""
         state = self.state
-        columns = state.kept_features()
-        standard_errors = state.settled_errors()
-        state.shrink()
+        columns, shrunk = state.kept_features(), state.shrunk_effects()
         intercept = 0.0
         if state.constants:
             grid = INTERCEPTS * state.response_scale
-            correction = self._median(self.center, grid, self.schedule.intercept, "intercept")
-            intercept = self.center + state.effects[0] + correction
+            correction = self._median(self.center, shrunk, grid, self.schedule.intercept, "intercept")
+            intercept = self.center + shrunk[0] + correction
         return PursuitResult(
             support=np.array(state.features, dtype=np.int64)[columns - state.constants],
             effects=state.estimate.effects[state.constants :],
-            shrunk_effects=state.effects[columns],
-            standard_errors=standard_errors,
+            shrunk_effects=shrunk[columns],
+            standard_errors=state.settled_errors(),
             centered=state.centered(),
             intercept=float(intercept),
             scale_known=bool(self.scale_safe and state.scale_in_range()),

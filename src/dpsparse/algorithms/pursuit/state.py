@@ -130,9 +130,11 @@ class PursuitState:
         explained = (NORMAL_MEDIAN * self.effects[-1]) ** 2
         self.residual_scale = float(np.sqrt(max(self.residual_scale**2 - explained, (0.3 * self.residual_scale) ** 2)))
 
-    def shrink(self):
-        """Shrink the effects of the kept features by their errors; the constant keeps its own."""
-        self.effects[self.kept_features()] = self.estimate.shrunk()[self.constants :]
+    def shrunk_effects(self):
+        """The effects of all columns, each shrunk by its error except that of the constant."""
+        shrunk = self.effects.copy()
+        shrunk[self.kept_features()] = self.estimate.shrunk()[self.constants :]
+        return shrunk
 
     def kept_features(self):
         """The kept columns without the constant."""
