@@ -28,6 +28,8 @@ default_role = "literal"
 autosummary_generate = True
 templates_path = ["_templates"]
 numpydoc_show_class_members = False
+# The parameters' own documentation states their types, and signatures stay short.
+autodoc_typehints = "none"
 add_module_names = False
 toc_object_entries_show_parents = "hide"
 

@@ -111,12 +111,14 @@ def complaints(tmp_path_factory):
     return {name: re.findall(rf"^{name}:(\d+): error: (.*)$", done.stdout, re.M) for name in scripts}
 
 
+@pytest.mark.slow
 def test_a_script_that_uses_every_public_name_passes(complaints):
     used = {node.id for node in ast.walk(ast.parse(USES_EVERY_NAME)) if isinstance(node, ast.Name)}
     assert set(dpsparse.__all__) - {"__version__"} <= used
     assert complaints["uses.py"] == []
 
 
+@pytest.mark.slow
 def test_every_misspelt_option_and_name_is_caught(complaints):
     wrong = [at for at, line in enumerate(MISTAKES.splitlines(), 1) if line and "import" not in line]
     assert [int(at) for at, _ in complaints["mistakes.py"]] == wrong
