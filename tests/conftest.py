@@ -3,7 +3,6 @@
 import contextlib
 import glob
 import os
-import pwd
 import shutil
 import socket
 import subprocess
@@ -28,6 +27,7 @@ def _tool(name):
 
 def _server_user():
     """PostgreSQL refuses to run as root."""
+    pwd = pytest.importorskip("pwd", reason="the PostgreSQL server of these tests needs a POSIX system")
     if os.geteuid() != 0:
         return {}, pwd.getpwuid(os.geteuid())
     for name in ("postgres", "nobody"):

@@ -12,7 +12,6 @@ from pyarrow import csv, parquet
 from dpsparse import PrivateSparseRegressor, load_model
 from dpsparse.cli import main
 from dpsparse.data.inputs import open_input
-from dpsparse.model.released import in_raw_units, linear_model
 from dpsparse.privacy.accounting.meter import Meter
 
 RNG = np.random.default_rng(0)
@@ -96,8 +95,9 @@ def test_the_model_of_a_store_is_that_of_the_file(folder, dtype):
         fresh = PrivateSparseRegressor(
             sparsity=3, epsilon=3.0, feature_center=center, feature_scale=scale, random_state=0
         )
-        model = linear_model(fresh.fit(*given.read()), given.provenance.features, given.provenance.target)
-        models.append(in_raw_units(model) if given.in_public_units else model)
+        fresh.fit(*given.read())
+        model = fresh.released_.on_columns(given.provenance.features, given.provenance.target)
+        models.append(model.in_raw_units() if given.in_public_units else model)
     direct, stored = models
     assert stored.features == direct.features
     assert [effect.feature for effect in stored.effects] == [effect.feature for effect in direct.effects]
