@@ -1,6 +1,5 @@
 """Tables in memory: passes, whole fits, extra memory, scaling, threads, and a table of a genome's size."""
 
-from unittest import mock
 
 import numpy as np
 from speed_harness import AnonymousMemory, exponent, fresh, in_floors, in_turn, in_turn_after_one, read, record
@@ -11,7 +10,7 @@ from dpsparse.algorithms.iht.theory import default_clip_bound
 from dpsparse.algorithms.losses import Huber
 from dpsparse.data.as_table import as_table
 from dpsparse.engine import queries
-from dpsparse.engine.cpu import dispatch
+from dpsparse.engine.config import configured
 from dpsparse.engine.quantize import Quantizer
 from dpsparse.engine.threads import threads
 
@@ -45,7 +44,7 @@ def kernel_section(scale=1):
                 floors, times = in_turn(lambda: read(X), gradient_pass(X, sparsity))  # noqa: B023
                 yield in_floors(f"gradient pass, {_name(X, order)}, s = {sparsity}", floors, times, at_most=PASS_TARGET)
             yield from _levels(X, order)
-            with mock.patch.object(dispatch, "compiled", return_value=None):
+            with configured(compiled=False):
                 floors, times = in_turn(lambda: read(X), gradient_pass(X, 5))  # noqa: B023
             yield in_floors(f"gradient pass without numba, {_name(X, order)}, s = 5", floors, times)
     X = sparse_features(TALL[0] // scale, 50 * TALL[1], 2_000)
@@ -53,7 +52,7 @@ def kernel_section(scale=1):
     session = rows.session(Quantizer(4.0))
     works = {
         "gradient pass, s = 5": gradient_pass(X, 5),
-        "levels": lambda: rows.prepared(Quantizer(4.0)),
+        "levels": lambda: rows.quantized(Quantizer(4.0)),
         "sweep of levels": lambda: session.scores(0.0, [], 1.0),
     }
     for work, call in works.items():
@@ -64,7 +63,7 @@ def kernel_section(scale=1):
 def _levels(X, order):
     grid, y = Quantizer(4.0), response(X)
     rows = as_table(X).rows(y)
-    floors, times = in_turn(lambda: read(X), lambda: rows.prepared(grid))
+    floors, times = in_turn(lambda: read(X), lambda: rows.quantized(grid))
     yield in_floors(f"levels in int8, {_name(X, order)}", floors, times)
     session = rows.session(grid)
     for feature in range(5):
