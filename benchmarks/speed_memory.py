@@ -1,6 +1,5 @@
 """Tables in memory: passes, whole fits, extra memory, scaling, threads, and a table of a genome's size."""
 
-
 import numpy as np
 from speed_harness import AnonymousMemory, exponent, fresh, in_floors, in_turn, in_turn_after_one, read, record
 from speed_tables import features, fit, response, sparse_features, warm_up

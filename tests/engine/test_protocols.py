@@ -5,12 +5,12 @@ import inspect
 import pytest
 
 from dpsparse.engine.cpu.dense import DenseRows
+from dpsparse.engine.cpu.rows import LocalSession
 from dpsparse.engine.cpu.sparse import SparseRows
 from dpsparse.engine.dask.rows import DaskRows
 from dpsparse.engine.dask.session import DaskSession
 from dpsparse.engine.disk.rows import DiskRows, DiskSession
 from dpsparse.engine.protocols import Rows, Session
-from dpsparse.engine.session import LocalSession
 
 
 def cuda():

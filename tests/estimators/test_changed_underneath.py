@@ -9,8 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from dpsparse import DPIHTH, PrivateSparseRegressor, tune
-from dpsparse.engine.cpu.dense import DenseRows, QuantizedDense
-from dpsparse.engine.cpu.passes import feature_sums
+from dpsparse.engine.cpu.dense import DenseRows, QuantizedDense, feature_sums
 from dpsparse.engine.cpu.sparse import QuantizedSparse
 from dpsparse.engine.disk import sources
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer

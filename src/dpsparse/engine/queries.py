@@ -1,16 +1,66 @@
-"""Queries of algorithms: functions of some records and public numbers that give sums in integers.
+"""Records as queries see them, and the queries of algorithms: functions of records and public numbers that give sums.
 
-A record's term depends on that record and the public numbers alone, and its size is bounded. So the sum over all
-records is the sum of what a query gives for any division of them into blocks.
+The sums are of integers. A record's term depends on that record and the public numbers alone, and its size is bounded.
+So the sum over all records is the sum of what a query gives for any division of them into blocks: in threads here, or
+on the workers of a cluster.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dpsparse.engine import vector_sums
-from dpsparse.engine.arrays import square_root
+from dpsparse.engine.arrays import module_of, square_root
 from dpsparse.engine.quantize import weight_levels
+
+
+def total(values):
+    """The sum of what one query gives for several blocks: arrays of integers, or tuples of them."""
+    values = iter(values)
+    result = next(values)
+    for value in values:
+        result = tuple(map(np.add, result, value)) if isinstance(result, tuple) else result + value
+    return result
+
+
+@dataclass(frozen=True)
+class Column:
+    """A chosen feature in public units: as it is, and with NaN as 0 and huge values cut."""
+
+    units: np.ndarray
+    sanitized: np.ndarray
+
+    @classmethod
+    def of(cls, units):
+        """A column of these values."""
+        return cls(units, vector_sums.sanitized(units))
+
+    def take(self, rows):
+        """Some of the records."""
+        return Column(self.units[rows], self.sanitized[rows])
+
+
+@dataclass(frozen=True)
+class Records:
+    """Some records: responses, all features quantized (None where they are elsewhere), columns of the chosen ones."""
+
+    y: np.ndarray
+    quantized: object
+    columns: tuple
+
+    def take(self, rows):
+        """Some of these records."""
+        quantized = None if self.quantized is None else self.quantized.take(rows)
+        return Records(self.y[rows], quantized, tuple(column.take(rows) for column in self.columns))
+
+    def sanitized(self, positions):
+        """The columns at some positions, as one array with NaN as 0 and huge values cut."""
+        return module_of(self.y).stack([self.columns[k].sanitized for k in positions])
+
+    def residuals(self, center, effects):
+        """Responses minus predictions in float64."""
+        with np.errstate(all="ignore"):
+            return vector_sums.subtract_columns(self.y - center, (column.units for column in self.columns), effects)
 
 
 def residual_counts(records, center, effects, thresholds, sizes=False):

@@ -6,7 +6,7 @@ from dpsparse.audit.bugs.mutation import Mutation
 from dpsparse.data import as_table as _as_table
 from dpsparse.data import validation as _validation
 from dpsparse.engine import quantize, threads, vector_sums
-from dpsparse.engine.cpu import passes, rows
+from dpsparse.engine.cpu import dense, rows
 
 PURSUITS, LOOPS = "replay of pursuits", "replay of loops"
 
@@ -55,7 +55,7 @@ TERMS = (
     Mutation(
         "integer overflow at large n",
         "terms",
-        {passes.feature_sums: [("dtype=np.int64", "dtype=np.int32")]},
+        {dense.feature_sums: [("dtype=np.int64", "dtype=np.int32")]},
     ),
     Mutation(
         "threads that add up the same rows",

@@ -4,8 +4,7 @@ import numpy as np
 
 from dpsparse.engine import config
 from dpsparse.engine.cpu import dispatch
-from dpsparse.engine.cpu.passes import block_size, public_numbers
-from dpsparse.engine.cpu.rows import LocalRows
+from dpsparse.engine.cpu.rows import LocalRows, block_size
 from dpsparse.engine.protocols import NOT_FINITE
 from dpsparse.engine.threads import n_threads, parallel_map, slices
 
@@ -50,7 +49,7 @@ class SparseRows(LocalRows):
     def quantized(self, quantizer, check_finite=True):
         """The stored cells as levels, two bytes each."""
         out = np.empty(len(self.data), dtype=np.int16)
-        public = public_numbers(quantizer, self.data.dtype, self.n_features)
+        public = quantizer.per_feature(self.data.dtype, self.n_features)
         at_zero = level_of_zero(quantizer, self.data.dtype, self.n_features)
         blocks = slices(len(out), block_size(len(out), self.data.itemsize))
 
@@ -72,7 +71,7 @@ class SparseRows(LocalRows):
         weights = np.ascontiguousarray(weights, dtype=np.int32)
         at_zero = level_of_zero(quantizer, self.data.dtype, self.n_features)
         sums = at_zero * weights.sum(dtype=np.int64)
-        public = public_numbers(quantizer, self.data.dtype, self.n_features)
+        public = quantizer.per_feature(self.data.dtype, self.n_features)
         rows = (self.indices, self.starts, self.stops, weights)
         dispatch.run("add_stored_cells", self.data, *public, at_zero, *rows, sums)
         return sums

@@ -6,10 +6,9 @@ What depends on one record (residuals, weights, norms) is computed there too, in
 
 import torch
 
-from dpsparse.engine.cpu.rows import LocalRows
+from dpsparse.engine.cpu.rows import LocalRows, LocalSession
 from dpsparse.engine.cuda.quantized import QuantizedCard, require_finite, to_host
 from dpsparse.engine.cuda.terms import Terms
-from dpsparse.engine.session import LocalSession
 from dpsparse.engine.threads import ALL
 
 

@@ -17,8 +17,7 @@ from dpsparse.engine.dask.session import DaskSession
 from dpsparse.engine.dask.tasks import futures_by_key, tasks
 from dpsparse.engine.protocols import NOT_FINITE
 from dpsparse.engine.quantize import check_exact
-from dpsparse.engine.queries import nonfinite_blocks
-from dpsparse.engine.session import total
+from dpsparse.engine.queries import nonfinite_blocks, total
 
 
 class Partitions:

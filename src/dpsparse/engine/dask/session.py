@@ -23,8 +23,7 @@ from dpsparse.engine.dask.actors import (
 )
 from dpsparse.engine.dask.tasks import futures_by_key, tasks
 from dpsparse.engine.protocols import NOT_FINITE
-from dpsparse.engine.queries import pick_sums
-from dpsparse.engine.session import total
+from dpsparse.engine.queries import pick_sums, total
 
 
 class DaskSession:

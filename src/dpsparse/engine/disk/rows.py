@@ -10,12 +10,18 @@ import math
 import numpy as np
 
 from dpsparse.engine import config
-from dpsparse.engine.cpu.dense import DenseRows, QuantizedDense, empty_levels
-from dpsparse.engine.cpu.passes import feature_sums, has_nonfinite, round_features
-from dpsparse.engine.cpu.rows import LocalRows
+from dpsparse.engine.cpu.dense import (
+    DenseRows,
+    QuantizedDense,
+    empty_levels,
+    feature_sums,
+    has_nonfinite,
+    round_features,
+)
+from dpsparse.engine.cpu.rows import LocalRows, LocalSession
 from dpsparse.engine.disk.memory import available_bytes
 from dpsparse.engine.protocols import NOT_FINITE
-from dpsparse.engine.session import LocalSession, total
+from dpsparse.engine.queries import total
 from dpsparse.engine.threads import ALL, n_threads, parallel_map
 
 
