@@ -8,7 +8,7 @@ from rich.table import Table
 
 from dpsparse import AdaHuber, PrivateSparseRegressor, plan
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.io.figures import save_picture
+from dpsparse.io.figures import save_figure
 from dpsparse.privacy.guarantee import check_epsilon
 
 N, D, SPARSITY = 10_000, 1_000, 5
@@ -121,4 +121,4 @@ def _draw(coef, private, open_fit, picture):
     axes.set_xlabel("feature (true ones first)")
     axes.set_ylabel("effect on the response")
     axes.legend()
-    save_picture(figure, picture)
+    save_figure(figure, picture)
