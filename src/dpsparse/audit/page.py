@@ -1,8 +1,7 @@
 """The audit as a web page."""
 
 from dpsparse import __version__
-from dpsparse.html import table, tag
-from dpsparse.report.page import Page
+from dpsparse.html import Page, table, tag
 
 # What each check does, in a line for those who read the page alone.
 ABOUT = {

@@ -3,7 +3,7 @@
 import math
 
 from dpsparse.algorithms.iht.theory import default_clip_bound
-from dpsparse.html import table, tag
+from dpsparse.html import Page, figure, table, tag
 from dpsparse.paper.designs import (
     AXIS_LABELS,
     DEGREES_OF_FREEDOM,
@@ -18,7 +18,6 @@ from dpsparse.paper.results import mean_interval
 from dpsparse.paper.tables import count_beyond_chance
 from dpsparse.paper.verdicts import FAILS, HOLDS, MARGIN, OPEN
 from dpsparse.planning import peeling_limits
-from dpsparse.report.page import Page, figure
 
 _CLASS = {HOLDS: "good", FAILS: "bad", OPEN: "open"}
 NOTHING = "†"

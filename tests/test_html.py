@@ -1,7 +1,6 @@
 from html.parser import HTMLParser
 
-from dpsparse.html import Html, table, tag
-from dpsparse.report.page import Page, figure
+from dpsparse.html import Html, Page, figure, table, tag
 
 
 class Reader(HTMLParser):
