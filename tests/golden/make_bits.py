@@ -286,7 +286,7 @@ def running(name):
         if name == "dask cluster":
             from distributed import Client, LocalCluster
 
-            options = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+            options = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
             stack.enter_context(Client(stack.enter_context(LocalCluster(**options))))
         yield Engine(name, folder)
 
