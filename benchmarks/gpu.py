@@ -28,11 +28,15 @@ from gpu_picture import draw
 from dpsparse import NotPrivateWarning, PrivateSparseRegressor, Streamed
 from dpsparse.algorithms.pursuit import pursuit
 from dpsparse.algorithms.pursuit.state import PursuitState
+from dpsparse.data.remote_table import RemoteTable
+from dpsparse.engine.config import configured
 from dpsparse.engine.cuda import kernels as cuda_kernels
-from dpsparse.engine.cuda import rows as cuda
+from dpsparse.engine.cuda import quantized as cuda_quantized
+from dpsparse.engine.cuda import rows as cuda_rows
 from dpsparse.engine.cuda import terms as cuda_terms
+from dpsparse.engine.cuda.features import CardFeatures
 from dpsparse.engine.quantize import Quantizer
-from dpsparse.estimators import _private, sparse_regressor
+from dpsparse.estimators import sparse_regressor
 
 ROOT = Path(__file__).parent.parent
 REPEATS = 9
@@ -112,9 +116,9 @@ def measure_pass(dtype, n, d, order):
     n, d = X.shape
     weights = torch.randint(-(2**16), 2**16 + 1, (n,), dtype=torch.int32, device="cuda")
     sums = torch.zeros(d, dtype=torch.int64, device="cuda")
-    bound, table = 63.5 if dtype == torch.int8 else 1.5, cuda.CardTable(X)
-    public = cuda._on_card(Quantizer(bound), table)
-    each = cuda._on_card(Quantizer(bound, np.linspace(-0.5, 0.5, d), np.linspace(0.5, 2.0, d)), table)
+    bound, read = 63.5 if dtype == torch.int8 else 1.5, CardFeatures(X)
+    public = cuda_quantized.on_card(Quantizer(bound), read)
+    each = cuda_quantized.on_card(Quantizer(bound, np.linspace(-0.5, 0.5, d), np.linspace(0.5, 2.0, d)), read)
     floor = floor_ms(X)
     time_ms = median_ms(lambda: cuda_kernels.add_sums(X, public, weights, sums))
     each_ms = median_ms(lambda: cuda_kernels.add_sums(X, each, weights, sums))
@@ -144,15 +148,15 @@ def response(X):
 def clocked(spent):
     """Add up the time of the named parts of a fit; the GPU is synchronised after each."""
     parts = [
-        (cuda.CudaReading, "scores", "passes"),
-        (cuda_terms.Terms, "answer", "records' terms (GPU)"),
+        (cuda_rows.CudaSession, "scores", "passes"),
+        (cuda_terms.Terms, "evaluate", "records' terms (GPU)"),
         (cuda_terms.Terms, "add", "records' terms (GPU)"),
         (pursuit, "exponential_pick", "private picks (CPU)"),
         (pursuit, "release_quantile", "private picks (CPU)"),
         (PursuitState, "solve", "least squares (CPU)"),
         (pursuit, "release_vector", "noise, schedule, validation (CPU)"),
         (sparse_regressor, "schedule_for", "noise, schedule, validation (CPU)"),
-        (_private, "validate_anywhere", "noise, schedule, validation (CPU)"),
+        (RemoteTable, "validate", "noise, schedule, validation (CPU)"),
     ]
     inner = [0.0]
 
@@ -182,11 +186,12 @@ def clocked(spent):
 
 
 @contextmanager
-def looked_at_first():
-    """Fits that check X before their first release, as fits with a ledger do."""
-    cuda.CardTable.check_before_release = property(lambda table: True, lambda table, value: None)
+def checked_first():
+    """Fits that check X before their first release, as those with a ledger do."""
+    before = PrivateSparseRegressor._check_before_release
+    PrivateSparseRegressor._check_before_release = True
     yield
-    del cuda.CardTable.check_before_release
+    PrivateSparseRegressor._check_before_release = before
 
 
 def measure_fit(dtype, n, d, order):
@@ -204,8 +209,8 @@ def measure_fit(dtype, n, d, order):
         clocked_ms = median_ms(lambda: model.fit(X, y))
     parts = {name: each / (REPEATS + 1) for name, each in spent.items()}
     parts["the rest of Python"] = clocked_ms - sum(parts.values())
-    with looked_at_first():
-        looked_ms = median_ms(lambda: model.fit(X, y))
+    with checked_first():
+        checked_ms = median_ms(lambda: model.fit(X, y))
     floor = floor_ms(X)
     allowed = FLOORS_ALLOWED * floor + HOST_ALLOWANCE_MS
     return {
@@ -214,7 +219,7 @@ def measure_fit(dtype, n, d, order):
         "floor_ms": floor,
         "fit_ms": float(np.median(fit_times)),
         "fit_ms_from_to": [min(fit_times), max(fit_times)],
-        "fit_ms_as_with_a_ledger": looked_ms,
+        "fit_ms_as_with_a_ledger": checked_ms,
         "allowed_ms": allowed,
         "parts_ms_when_each_is_waited_for": parts,
         "extra_gigabytes": extra / 1e9,
@@ -230,13 +235,11 @@ def measure_stream(gigabytes=32):
     del X
     torch.cuda.empty_cache()
     model, found = PrivateSparseRegressor(sparsity=5, random_state=0), {"gigabytes": array.nbytes / 1e9}
-    free = cuda._free_bytes
-    for name, room in (("kept", free), ("not_kept", lambda _: 0)):
-        cuda._free_bytes = room
+    for name, room in (("kept", None), ("not_kept", 0)):
         start = time.perf_counter()
-        model.fit(Streamed(array), y)
+        with configured(cuda_free_bytes=room):
+            model.fit(Streamed(array), y)
         found[f"fit_seconds_levels_{name}"] = time.perf_counter() - start
-    cuda._free_bytes = free
     return found
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from tasks import TASKS
 
 from dpsparse.algorithms.pursuit.schedule import FINAL_GRADIENTS, schedule_for
-from dpsparse.engine.cpu.rows import rows_of
+from dpsparse.data.as_table import as_table
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer, weight_levels
 from dpsparse.privacy.guarantee import Guarantee
 
@@ -52,7 +52,7 @@ def draw_picks():
     task = TASKS["B"]
     X, y, coef = task.make(0)
     plan = schedule_for(Guarantee(task.epsilon, task.delta), task.n, task.d, task.sparsity)
-    rows = rows_of(X, y)
+    rows = as_table(X).rows(y)
     weights = weight_levels(y - np.median(y), 0.7 * np.median(np.abs(y - np.median(y))))
     scores = np.abs(rows.weighted_sums(Quantizer(plan.clip_bound), weights)) / (FEATURE_LEVELS * WEIGHT_LEVELS)
     figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")

@@ -1,7 +1,5 @@
 """Tables in memory: passes, whole fits, extra memory, scaling, threads, and a table of a genome's size."""
 
-from unittest import mock
-
 import numpy as np
 from speed_harness import AnonymousMemory, exponent, fresh, in_floors, in_turn, in_turn_after_one, read, record
 from speed_tables import features, fit, response, sparse_features, warm_up
@@ -9,9 +7,9 @@ from speed_tables import features, fit, response, sparse_features, warm_up
 from dpsparse import DPIHTH
 from dpsparse.algorithms.iht.theory import default_clip_bound
 from dpsparse.algorithms.losses import Huber
+from dpsparse.data.as_table import as_table
 from dpsparse.engine import queries
-from dpsparse.engine.cpu import dispatch
-from dpsparse.engine.cpu.rows import rows_of
+from dpsparse.engine.config import configured
 from dpsparse.engine.quantize import Quantizer
 from dpsparse.engine.threads import threads
 
@@ -29,7 +27,7 @@ def _name(X, order=""):
 
 def gradient_pass(X, sparsity):
     """One step of the paper's loop: residuals from the support's columns, psi, sums over all columns."""
-    rows, support = rows_of(X, response(X)), range(sparsity)
+    rows, support = as_table(X).rows(response(X)), range(sparsity)
     coef = np.zeros(X.shape[1])
     coef[:sparsity] = 0.1
     grid, loss = Quantizer(default_clip_bound(X.shape[1])), Huber(1.0)
@@ -45,16 +43,16 @@ def kernel_section(scale=1):
                 floors, times = in_turn(lambda: read(X), gradient_pass(X, sparsity))  # noqa: B023
                 yield in_floors(f"gradient pass, {_name(X, order)}, s = {sparsity}", floors, times, at_most=PASS_TARGET)
             yield from _levels(X, order)
-            with mock.patch.object(dispatch, "compiled", return_value=None):
+            with configured(compiled=False):
                 floors, times = in_turn(lambda: read(X), gradient_pass(X, 5))  # noqa: B023
             yield in_floors(f"gradient pass without numba, {_name(X, order)}, s = 5", floors, times)
     X = sparse_features(TALL[0] // scale, 50 * TALL[1], 2_000)
-    rows = rows_of(X, response(X))
-    reading = rows.reading(Quantizer(4.0))
+    rows = as_table(X).rows(response(X))
+    session = rows.session(Quantizer(4.0))
     works = {
         "gradient pass, s = 5": gradient_pass(X, 5),
-        "levels": lambda: rows.prepared(Quantizer(4.0)),
-        "sweep of levels": lambda: reading.scores(0.0, [], 1.0),
+        "levels": lambda: rows.quantized(Quantizer(4.0)),
+        "sweep of levels": lambda: session.scores(0.0, [], 1.0),
     }
     for work, call in works.items():
         floors, times = in_turn(lambda: read(X.data, X.indices), call)
@@ -63,13 +61,13 @@ def kernel_section(scale=1):
 
 def _levels(X, order):
     grid, y = Quantizer(4.0), response(X)
-    rows = rows_of(X, y)
-    floors, times = in_turn(lambda: read(X), lambda: rows.prepared(grid))
+    rows = as_table(X).rows(y)
+    floors, times = in_turn(lambda: read(X), lambda: rows.quantized(grid))
     yield in_floors(f"levels in int8, {_name(X, order)}", floors, times)
-    reading = rows.reading(grid)
+    session = rows.session(grid)
     for feature in range(5):
-        reading.add(feature)
-    floors, times = in_turn(lambda: read(X), lambda: reading.scores(0.0, [0.1] * 5, 1.0))
+        session.add(feature)
+    floors, times = in_turn(lambda: read(X), lambda: session.scores(0.0, [0.1] * 5, 1.0))
     yield in_floors(f"sweep of int8 levels, {_name(X, order)}", floors, times)
 
 

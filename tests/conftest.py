@@ -1,5 +1,6 @@
-"""A PostgreSQL server, and counts that a test wants seen."""
+"""A PostgreSQL server, sizes of the engines, and counts that a test wants seen."""
 
+import contextlib
 import glob
 import os
 import shutil
@@ -8,6 +9,8 @@ import subprocess
 import tempfile
 
 import pytest
+
+from dpsparse.engine.config import configured
 
 PASSWORD = "not-a-secret"
 
@@ -86,3 +89,10 @@ def dask_client(_dask_cluster):
     with Client(_dask_cluster) as client:
         client.wait_for_workers(2)
         yield client
+
+
+@pytest.fixture
+def configure():
+    """Other sizes of the engines, until the test ends."""
+    with contextlib.ExitStack() as stack:
+        yield lambda **sizes: stack.enter_context(configured(**sizes))

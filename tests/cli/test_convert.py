@@ -12,7 +12,6 @@ from pyarrow import csv, parquet
 from dpsparse import PrivateSparseRegressor, load_model
 from dpsparse.cli import main
 from dpsparse.data.inputs import open_input
-from dpsparse.io import convert as converting
 from dpsparse.privacy.accounting.meter import Meter
 
 RNG = np.random.default_rng(0)
@@ -36,9 +35,9 @@ OPTIONS = ["--target", "cost", "--bounds", "bounds.toml"]
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, configure):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(converting, "CHUNK_BYTES", 500 * 4 * 4)
+    configure(store_chunk_bytes=500 * 4 * 4)
     PEOPLE.to_csv("people.csv", index=False)
     (tmp_path / "bounds.toml").write_text(BOUNDS)
     return tmp_path
@@ -223,10 +222,9 @@ import sys, tracemalloc
 import pyarrow
 from dpsparse.cli import main
 from dpsparse.data import inputs
-from dpsparse.io import convert
-from dpsparse.io.tables import csv, reader
+from dpsparse.engine import config
 
-convert.CHUNK_BYTES, csv.CSV_BLOCK, reader.BLOCK_CELLS = 2**20, 2**16, 2**16
+config.current = config.Config(store_chunk_bytes=2**20, csv_block_bytes=2**16, table_block_cells=2**16)
 pyarrow.set_cpu_count(2)
 tracemalloc.start()
 main(["convert", sys.argv[1], sys.argv[2], "--target", sys.argv[3], "--json"])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpsparse import AdaHuber, PrivateSparseRegressor, Streamed
-from dpsparse.data.streamed import is_on_gpu
+from dpsparse.data.validation import is_on_card
 from dpsparse.engine.quantize import WEIGHT_LEVELS, Quantizer
 
 RNG = np.random.default_rng(0)
@@ -25,7 +25,7 @@ class OnCard:
 
 
 def kernel_bits(x, center, rate):
-    """`level_bits` of `cuda_levels`, one NumPy operation for each of its own."""
+    """`cuda.levels.level_bits`, one NumPy operation for each of its own."""
     scaled = (x - center) * rate
     clipped = np.minimum(np.maximum(scaled, np.float32(-127)), np.float32(127))
     return (clipped + np.float32(12582912)).view(np.int32)
@@ -56,9 +56,10 @@ def test_sums_modulo_two_to_the_32_come_out_whole():
 
 
 def test_without_torch_the_error_says_what_to_install(monkeypatch):
-    for name in ("torch", "triton", "dpsparse.engine.cuda.rows", "dpsparse.engine.cuda.kernels"):
+    for name in [name for name in sys.modules if name.startswith("dpsparse.engine.cuda")]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in ("torch", "triton"):
         monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.delitem(sys.modules, "dpsparse.engine.cuda.rows")
     for X in (OnCard(), Streamed(np.zeros((10, 3)))):
         with pytest.raises(ImportError, match=r"pip install 'dpsparse\[cuda\]'"):
             PrivateSparseRegressor(random_state=0).fit(X, np.zeros(10))
@@ -71,9 +72,9 @@ def test_who_reads_host_memory_says_so():
         Streamed([[1.0]])
 
 
-def test_ordinary_arrays_are_not_on_a_gpu():
-    assert is_on_gpu(OnCard())
-    assert not any(map(is_on_gpu, (np.zeros((2, 2)), [[1.0]], None)))
+def test_ordinary_arrays_are_not_on_a_card():
+    assert is_on_card(OnCard())
+    assert not any(map(is_on_card, (np.zeros((2, 2)), [[1.0]], None)))
 
 
 def test_ordinary_fits_import_no_gpu_stack():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dpsparse.engine.cpu.rows import rows_of
+from dpsparse.data.as_table import as_table
 from dpsparse.engine.quantize import WEIGHT_LEVELS
 from dpsparse.engine.regrets import absolute_errors, regret_sums, regrets
 
@@ -13,9 +13,9 @@ COEFS, INTERCEPTS = np.where(RNG.random((3, 5)) < 0.5, 0.0, RNG.normal(size=(3, 
 
 @pytest.mark.parametrize("storage", [np.asarray, np.asfortranarray, sparse.csr_matrix])
 def test_errors_are_those_of_prediction_and_depend_on_one_record(storage):
-    errors = absolute_errors(rows_of(storage(X), Y), COEFS, INTERCEPTS)
+    errors = absolute_errors(as_table(storage(X)).rows(Y), COEFS, INTERCEPTS)
     np.testing.assert_allclose(errors, np.abs(Y - COEFS @ X.T - INTERCEPTS[:, None]), rtol=1e-12)
-    apart = [absolute_errors(rows_of(storage(X[[i]]), Y[[i]]), COEFS, INTERCEPTS) for i in range(len(Y))]
+    apart = [absolute_errors(as_table(storage(X[[i]])).rows(Y[[i]]), COEFS, INTERCEPTS) for i in range(len(Y))]
     np.testing.assert_array_equal(errors, np.hstack(apart))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from dpsparse.engine.threads import THREADS, n_threads, one_blas_thread, parallel_map, share, threads
+from dpsparse.engine.threads import THREADS, items_per_task, n_threads, one_blas_thread, parallel_map, slices, threads
 
 
 def test_the_environment_sets_the_number(monkeypatch):
@@ -85,12 +85,12 @@ def test_of_two_fits_at_once_the_last_gives_blas_its_threads_back():
 
 @pytest.mark.parametrize("count", [0, 1, 7, 80_000, 80_001])
 @pytest.mark.parametrize("most", [1, 3, 26_843])
-def test_threads_take_equal_shares_equally_often(count, most):
+def test_threads_take_equally_many_equal_tasks(count, most):
     for n in (1, 2, 5):
         with threads(n):
-            size = share(count, 1, most)
-            taken = [min(size, count - start) for start in range(0, count, size)]
+            size = items_per_task(count, 1, most)
+            taken = [task.stop - task.start for task in slices(count, size)]
             assert 1 <= size <= most
-            assert share(count, 50, most) == max(50, size)
+            assert items_per_task(count, 50, most) == max(50, size)
         assert sum(taken) == count
         assert max(sum(taken[k::n]) for k in range(n)) <= count / n + len(taken)

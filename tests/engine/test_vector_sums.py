@@ -3,17 +3,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpsparse.data.as_table import as_table
 from dpsparse.engine import queries
-from dpsparse.engine.cpu.rows import rows_of
 from dpsparse.engine.quantize import Quantizer
 from dpsparse.engine.vector_sums import (
     GRAM_LEVELS,
     VECTOR_LEVELS,
-    bounded,
     counts_at_most,
     gram_sums,
     integer_vectors,
     norms,
+    sanitized,
     vector_sums,
 )
 
@@ -28,12 +28,12 @@ hostile = st.one_of(
 @given(st.lists(st.tuples(hostile, hostile, hostile), min_size=1, max_size=4), hostile, st.floats(1e-6, 1e6))
 def test_integer_vectors_never_exceed_their_norm(rows, scale, bound):
     columns = np.array(rows).T
-    for prepared in (columns, bounded(columns)):
+    for entries in (columns, sanitized(columns)):
         with np.errstate(all="ignore"):
-            row_scale = np.full(len(rows), scale) * np.minimum(1.0, bound / norms(prepared))
+            row_scale = np.full(len(rows), scale) * np.minimum(1.0, bound / norms(entries))
         for levels in (GRAM_LEVELS, VECTOR_LEVELS, 3):
             for factor in (row_scale, np.full(len(rows), scale)):
-                vectors = integer_vectors(prepared, factor, bound, levels)
+                vectors = integer_vectors(entries, factor, bound, levels)
                 assert all((vector == np.trunc(vector)).all() for vector in vectors)
                 squared = [sum(int(vector[i]) ** 2 for vector in vectors) for i in range(len(rows))]
                 assert max(squared) <= levels**2
@@ -56,7 +56,7 @@ def test_gram_sums_are_sums_of_outer_products_of_integers():
     np.testing.assert_array_equal(gram_sums(columns, np.full(50, 0.3), 1.0), expected)
 
 
-QUESTIONS = (
+QUERIES = (
     (queries.residual_counts, 0.1, [0.7, -1.1], np.linspace(-3, 3, 50)),
     (queries.residual_counts, 0.1, [0.7, -1.1], np.linspace(0, 3, 50), True),
     (queries.product_sums, [0, 1], 1.7),
@@ -71,19 +71,19 @@ def test_row_order_cannot_change_a_sum(order):
     shuffled = RNG.permutation(500)
     found = []
     for rows in (np.arange(500), shuffled):
-        reading = rows_of(np.asarray(X[rows], order=order), y[rows]).reading(Quantizer(1.0, 0.1, 2.0))
-        reading.add(3)
-        reading.add(0)
-        found.append([reading.evaluate(*query) for query in QUESTIONS])
+        session = as_table(np.asarray(X[rows], order=order)).rows(y[rows]).session(Quantizer(1.0, 0.1, 2.0))
+        session.add(3)
+        session.add(0)
+        found.append([session.evaluate(*query) for query in QUERIES])
     for first, second in zip(*found, strict=True):
         np.testing.assert_array_equal(np.hstack(first), np.hstack(second))
 
 
 def test_units_apply_public_centre_and_scale():
     X = RNG.normal(size=(10, 2))
-    reading = rows_of(X, np.zeros(10)).reading(Quantizer(1.0, np.array([5.0, -1.0]), np.array([2.0, 4.0])))
-    reading.add(1)
-    assert reading.evaluate(lambda records: records.columns[0].units.tolist()) == ((X[:, 1] + 1.0) / 4.0).tolist()
+    session = as_table(X).rows(np.zeros(10)).session(Quantizer(1.0, np.array([5.0, -1.0]), np.array([2.0, 4.0])))
+    session.add(1)
+    assert session.evaluate(lambda records: records.columns[0].units.tolist()) == ((X[:, 1] + 1.0) / 4.0).tolist()
 
 
 def test_counts():

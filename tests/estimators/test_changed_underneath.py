@@ -9,10 +9,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from dpsparse import DPIHTH, PrivateSparseRegressor, tune
-from dpsparse.engine.cpu import rows
-from dpsparse.engine.cpu.passes import DenseLevels, feature_sums
-from dpsparse.engine.cpu.rows import DenseRows
-from dpsparse.engine.disk import rows as disk
+from dpsparse.engine.cpu.dense import DenseRows, QuantizedDense, feature_sums
+from dpsparse.engine.cpu.sparse import QuantizedSparse
 from dpsparse.engine.disk import sources
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer
 
@@ -33,8 +31,8 @@ def test_no_record_gains_influence_by_a_change_of_places(monkeypatch):
     n, d = 300, 400
     X = sparse.csr_matrix((np.ones(d), np.arange(d), np.r_[0, np.full(n, d)]), shape=(n, d))
     seen = []
-    add_up = rows.SparseLevels.weighted_sums
-    monkeypatch.setattr(rows.SparseLevels, "weighted_sums", lambda *given: seen.append(add_up(*given)) or seen[-1])
+    add_up = QuantizedSparse.weighted_sums
+    monkeypatch.setattr(QuantizedSparse, "weighted_sums", lambda *given: seen.append(add_up(*given)) or seen[-1])
     model = PrivateSparseRegressor(sparsity=1, random_state=0, response_center=0.0, response_scale=1e-9)
     model.fit(X, np.ones(n), progress=lambda done, _: X.indices.fill(0) if done == 1 else None)
     # Only the first record has features, so that each sum is its term.
@@ -43,8 +41,8 @@ def test_no_record_gains_influence_by_a_change_of_places(monkeypatch):
 
 @pytest.mark.parametrize("kept", [0.5, 0.0])
 @pytest.mark.parametrize("rows_left", [1, 2])
-def test_a_file_that_shrinks_is_refused(rows_left, kept, tmp_path, monkeypatch):
-    monkeypatch.setattr(disk, "KEPT_SHARE", kept)
+def test_a_file_that_shrinks_is_refused(rows_left, kept, tmp_path, configure):
+    configure(disk_memory_share=kept)
     array = zarr.create_array(tmp_path / "z.zarr", shape=(500, 4), chunks=(500, 4), dtype="f8")
     array[:] = RNG.standard_normal((500, 4))
     model = PrivateSparseRegressor(sparsity=1, random_state=0)
@@ -63,10 +61,10 @@ def test_loops_are_given_a_row_for_each_record():
         X = np.zeros((3, 2), order=order)
         for read in (
             lambda X: feature_sums(X, Quantizer(1.0), np.ones(1_000)),
-            lambda X: DenseLevels(X.astype(np.int8)).weighted_sums(np.ones(1_000)),
+            lambda X: QuantizedDense(X.astype(np.int8)).weighted_sums(np.ones(1_000)),
             lambda X: DenseRows(X, np.zeros(1_000)).residuals(np.ones(2), [1, 0], Quantizer(1.0)),
         ):
-            with pytest.raises(ValueError, match="records and rows are not as many"):
+            with pytest.raises(ValueError, match="records and rows differ in number"):
                 read(X)
 
 

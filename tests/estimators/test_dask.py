@@ -14,8 +14,8 @@ import pytest
 from dpsparse import DPIHTH, DPIHTL, DPSLR, AdaHuber, PrivacyLedger, PrivateSparseRegressor, tune
 from dpsparse.algorithms.iht import iht
 from dpsparse.engine import queries
-from dpsparse.engine.cpu.rows import NOT_FINITE
-from dpsparse.engine.dask import cluster
+from dpsparse.engine.dask import session
+from dpsparse.engine.protocols import NOT_FINITE
 
 N, D = 3_000, 12
 MODELS = [
@@ -65,9 +65,9 @@ class TestEveryEstimator:
         ledger.grant("people", epsilon=1.0, delta=1e-3)
         private = type(model)(sparsity=3, epsilon=0.5, delta=1e-4, ledger=ledger, dataset="people")
         X, y = data()
-        hurt, hurt_y = X.copy(), y.copy()
-        hurt[N - 1, D - 1] = hurt_y[N - 1] = np.inf
-        for bad, bad_y in ((hurt, y), (X, hurt_y)):
+        broken, broken_y = X.copy(), y.copy()
+        broken[N - 1, D - 1] = broken_y[N - 1] = np.inf
+        for bad, bad_y in ((broken, y), (X, broken_y)):
             for response in (bad_y, da.from_array(bad_y, chunks=1000)):
                 with pytest.raises(ValueError, match=f"^{NOT_FINITE}$"):
                     private.fit(da.from_array(bad, chunks=(1000, D)), response)
@@ -75,7 +75,7 @@ class TestEveryEstimator:
 
 
 def fatal_once(query, path):
-    """The question, except that the first worker that is asked it is killed instead."""
+    """The query, except that the first worker that evaluates it is killed instead."""
 
     def evaluate(*arguments):
         try:
@@ -89,7 +89,7 @@ def fatal_once(query, path):
 
 @pytest.mark.parametrize(
     ("model", "module", "name"),
-    [(MODELS[0], queries, "gradient_sums"), (MODELS[0], cluster, "pick_sums"), (MODELS[1], iht, "loss_sums")],
+    [(MODELS[0], queries, "gradient_sums"), (MODELS[0], session, "pick_sums"), (MODELS[1], iht, "loss_sums")],
 )
 @pytest.mark.parametrize("persisted", [True, False])
 def test_a_worker_killed_in_mid_pass_changes_no_bit(model, module, name, persisted, dask_client, tmp_path, monkeypatch):

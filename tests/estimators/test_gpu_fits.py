@@ -62,10 +62,7 @@ def test_cupy_arrays_and_responses_on_the_card(table):
     np.testing.assert_array_equal(model.fit(X, cupy.asarray(y)).coef_, expected)
 
 
-def test_a_memmap_larger_than_its_buffers(tmp_path, monkeypatch):
-    from dpsparse.engine.cuda import rows as cuda
-
-    monkeypatch.setattr(cuda, "BUFFER_BYTES", 2**24)
+def test_a_memmap_larger_than_its_buffers(tmp_path, configure):
     X = np.lib.format.open_memmap(tmp_path / "X.npy", mode="w+", dtype=np.float32, shape=(N, D))
     X[:] = np.random.default_rng(1).standard_normal((N, D), dtype=np.float32)
     X.flush()
@@ -74,7 +71,7 @@ def test_a_memmap_larger_than_its_buffers(tmp_path, monkeypatch):
     expected = model.fit(np.asarray(X), y).coef_.copy()
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     for room in (0, 3 * 10**7, 10**10):
-        monkeypatch.setattr(cuda, "_free_bytes", lambda _, room=room: room + 4 * 2**24)
+        configure(cuda_buffer_bytes=2**24, cuda_free_bytes=room + 4 * 2**24)
         np.testing.assert_array_equal(model.fit(Streamed(mapped), y).coef_, expected)
 
 
@@ -92,8 +89,8 @@ def test_what_is_not_finite_raises_a_constant_text(table):
     if X.dtype == torch.int8:
         pytest.skip("int8 has no NaN")
     for bad in (float("nan"), float("inf")):
-        hurt = X.clone()
-        hurt[N - 1, D - 1] = bad
+        broken = X.clone()
+        broken[N - 1, D - 1] = bad
         for model in MODELS.values():
             with pytest.raises(ValueError, match=r"^Input contains NaN or infinity; the data must be finite"):
-                model.fit(hurt, y)
+                model.fit(broken, y)

@@ -8,9 +8,7 @@ from scipy import sparse
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, OnDisk, PrivateSparseRegressor
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.engine.cpu import dispatch, passes, rows
-from dpsparse.engine.disk import rows as disk
-from dpsparse.engine.disk import sources
+from dpsparse.engine.config import configured
 from dpsparse.engine.disk.memory import available_bytes
 from dpsparse.engine.threads import threads
 
@@ -33,21 +31,16 @@ def table(dtype):
 
 
 @pytest.fixture(autouse=True)
-def small_pieces(monkeypatch):
-    """Many blocks and pieces, of sizes that divide nothing evenly."""
-    monkeypatch.setattr(rows, "LEAST_RECORDS", 333)
-    monkeypatch.setattr(passes, "BLOCK_BYTES", 5_000)
-    monkeypatch.setattr(sources, "PIECE_BYTES", 7_001)
+def small_blocks(configure):
+    """Many blocks, of sizes that divide nothing evenly."""
+    configure(least_records=333, block_bytes=5_000, disk_block_bytes=7_001)
 
 
 @pytest.fixture
 def expected(request):
     """Coefficients of the plainest fit there is: NumPy, one thread, one block."""
     X, y = table(request.param[1])
-    with pytest.MonkeyPatch.context() as patch, threads(1):
-        patch.setattr(dispatch, "compiled", lambda: None)
-        patch.setattr(rows, "LEAST_RECORDS", 2**15)
-        patch.setattr(passes, "BLOCK_BYTES", 2**30)
+    with configured(compiled=False, least_records=2**15, block_bytes=2**30), threads(1):
         return MODELS[request.param[0]]().fit(X, y).coef_, *request.param
 
 
@@ -68,10 +61,8 @@ def same(expected, X):
 @pytest.mark.parametrize("count", [1, 2, 4])
 @pytest.mark.parametrize("compiled", [True, False], ids=["numba", "NumPy"])
 @pytest.mark.parametrize("store", [np.ascontiguousarray, np.asfortranarray, sparse.csr_matrix])
-def test_arrays_and_threads(expected, count, compiled, store, monkeypatch):
-    if not compiled:
-        monkeypatch.setattr(dispatch, "compiled", lambda: None)
-    with threads(count):
+def test_arrays_and_threads(expected, count, compiled, store):
+    with configured(compiled=compiled), threads(count):
         same(expected, store(table(expected[2])[0]))
 
 
@@ -119,7 +110,7 @@ ON_DISK = {
 @every_model
 @pytest.mark.parametrize("kept", ["everything", "something", "nothing"])
 @pytest.mark.parametrize("storage", ON_DISK)
-def test_files(expected, storage, kept, tmp_path, monkeypatch):
+def test_files(expected, storage, kept, tmp_path, configure):
     share = {"everything": 0.5, "something": N * D / 2 / available_bytes(), "nothing": 0.0}[kept]
-    monkeypatch.setattr(disk, "KEPT_SHARE", share)
+    configure(disk_memory_share=share)
     same(expected, ON_DISK[storage](table(expected[2])[0], tmp_path))

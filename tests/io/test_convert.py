@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpsparse.io import convert as converting
 from dpsparse.io.bounds import Bounds, read_bounds
 from dpsparse.io.convert import convert, in_public_units
 from dpsparse.io.formats import open_table
@@ -51,11 +50,9 @@ UNITS = np.column_stack(
 
 
 @pytest.fixture(autouse=True)
-def small(monkeypatch):
-    """Chunks of 100 rows of three float32 features, blocks of 70 rows of four numbers, CSV in pieces of 4 kB."""
-    monkeypatch.setattr(converting, "CHUNK_BYTES", 1200)
-    monkeypatch.setattr("dpsparse.io.tables.reader.BLOCK_CELLS", 280)
-    monkeypatch.setattr("dpsparse.io.tables.csv.CSV_BLOCK", 2**12)
+def small(configure):
+    """Chunks of 100 rows of three float32 features, blocks of 70 rows of four numbers, CSV in blocks of 4 kB."""
+    configure(store_chunk_bytes=1200, table_block_cells=280, csv_block_bytes=2**12)
 
 
 @pytest.fixture
@@ -164,10 +161,10 @@ def test_what_is_missing_or_no_number_is_nan_and_what_is_finite_stays_so():
 KILLED = """
 import os, signal, sys
 import numpy as np
-from dpsparse.io import convert as converting
 from dpsparse.cli import main
+from dpsparse.engine import config
 
-converting.CHUNK_BYTES, calls, save = 1200, [], np.save
+config.current, calls, save = config.Config(store_chunk_bytes=1200), [], np.save
 
 def killed_in_the_seventh(stream, array):
     calls.append(array)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from dpsparse.algorithms.losses import Absolute, Huber, Squared
-from dpsparse.engine.cpu.rows import rows_of
+from dpsparse.data.as_table import as_table
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer, weight_levels
 from dpsparse.privacy import sensitivity
 from dpsparse.privacy.guarantee import ADJACENCIES
@@ -44,7 +44,7 @@ def neighbours(draw, adjacency):
 def statistic(table, loss, coef, dtype, storage):
     with np.errstate(over="ignore"):
         X = table[:, 1:].astype(dtype)
-    rows = rows_of(sparse.csr_matrix(X) if storage == "csr" else np.asarray(X, order=storage), table[:, 0])
+    rows = as_table(sparse.csr_matrix(X) if storage == "csr" else np.asarray(X, order=storage)).rows(table[:, 0])
     grid = Quantizer(CLIP)
     with np.errstate(all="ignore"):
         psi = loss.psi(rows.residuals(coef, np.flatnonzero(coef), grid))

@@ -14,8 +14,8 @@ import sklearn
 
 from dpsparse.audit.neighbours import STORAGES
 from dpsparse.audit.patching import replaced
-from dpsparse.engine import regrets, session, vector_sums
-from dpsparse.engine.cpu import passes, rows
+from dpsparse.engine import regrets, vector_sums
+from dpsparse.engine.cpu import dense, rows, sparse
 from dpsparse.estimators._private import PrivateEstimator
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.accounting.record import Release
@@ -133,10 +133,10 @@ class Tape:
 
 # Where an engine hands a sum over rows to an algorithm.
 _SUMS = (
-    (rows.DenseRows, ["weighted_sums"]),
-    (passes.DenseLevels, ["weighted_sums"]),
-    (rows.SparseRows, ["weighted_sums"]),
-    (rows.SparseLevels, ["weighted_sums"]),
+    (dense.DenseRows, ["weighted_sums"]),
+    (dense.QuantizedDense, ["weighted_sums"]),
+    (sparse.SparseRows, ["weighted_sums"]),
+    (sparse.QuantizedSparse, ["weighted_sums"]),
     (vector_sums, ["vector_sums", "gram_sums", "counts_at_most"]),
     (regrets, ["regret_sums"]),
 )
@@ -170,14 +170,14 @@ def run(model, table, storage="C order", script=None, source=None):
 @contextlib.contextmanager
 def null_record(position):
     """Make the record at `position`, of NaN throughout, null: without the constant 1 of an intercept."""
-    ones = session.Reading._ones
+    ones = rows.LocalSession._ones
 
     def without(opened):
         column = ones(opened)
         column[position] = 0.0
         return column
 
-    with replaced(session.Reading, _ones=without):
+    with replaced(rows.LocalSession, _ones=without):
         yield
 
 

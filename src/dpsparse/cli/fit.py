@@ -39,7 +39,7 @@ def fit(data, target, epsilon, sparsity, delta, bounds, records_per_person, ledg
     from dpsparse import PrivateSparseRegressor
     from dpsparse.cli import output
     from dpsparse.data.inputs import open_input
-    from dpsparse.data.validation import NOT_FINITE
+    from dpsparse.engine.protocols import NOT_FINITE
     from dpsparse.io.store.manifest import is_store
     from dpsparse.model.json_file import as_dict, write_model
     from dpsparse.report.fit import fit_page

@@ -4,6 +4,7 @@ import numbers
 
 import numpy as np
 
+from dpsparse.data.validation import is_zarr
 from dpsparse.engine.disk.sources import ArraySource, Source
 from dpsparse.io.formats import open_on_disk
 from dpsparse.io.tables.reader import ONLY_STORES_HAVE_A_RESPONSE, check_array
@@ -46,7 +47,7 @@ class OnDisk:
             self.source = path
         elif isinstance(path, np.ndarray):
             self.source = ArraySource([check_array(path, "X on a disk")])
-        elif _is_zarr(path):
+        elif is_zarr(path):
             from dpsparse.io.tables.zarr import ZarrSource
 
             self.source = ZarrSource(check_array(path, "X on a disk"))
@@ -105,16 +106,3 @@ class OnDisk:
         if column not in self.columns:
             raise ValueError(f"there is no column {column!r}; `columns` lists them")
         return self.columns.index(column)
-
-
-def is_read_in_pieces(X):
-    """Whether X is read piece by piece: from a disk, or an array of integers, never copied whole."""
-    return isinstance(X, np.memmap | OnDisk) or _is_zarr(X) or _is_table_of_integers(X)
-
-
-def _is_table_of_integers(X):
-    return isinstance(X, np.ndarray) and X.dtype.kind in "biu" and X.ndim == 2 and X.size > 0
-
-
-def _is_zarr(X):
-    return type(X).__module__.partition(".")[0] == "zarr" and hasattr(X, "chunks")

@@ -9,9 +9,7 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import validate_data
 
-from dpsparse.data.on_disk import OnDisk
-from dpsparse.data.streamed import is_on_gpu
-from dpsparse.engine.cpu.rows import NOT_FINITE
+from dpsparse.engine.protocols import NOT_FINITE
 
 NOT_NUMBERS = "every entry, as float()'s argument must be a string or a real number; encode other objects first"
 NOT_NUMERIC = "Input could not be converted to numbers; encode text and categories as numbers first"
@@ -35,7 +33,7 @@ _PUBLIC_MESSAGES = (
 )
 
 
-def validate_table(estimator, X, y=None, *, reset, min_samples=1, look=True):
+def validate_table(estimator, X, y=None, *, reset, min_samples=1, check_finite=True):
     """X as float ndarray or canonical CSR, y as float64, both finite; only data frames, integers and CSC are copied.
 
     Parameters
@@ -48,14 +46,10 @@ def validate_table(estimator, X, y=None, *, reset, min_samples=1, look=True):
         True in `fit`.
     min_samples : int
         The fewest rows allowed.
-    look : bool
-        False to leave out the look at X's values.
+    check_finite : bool
+        False to leave out the check of X's values.
     """
-    if is_on_gpu(X):
-        raise TypeError(f"{type(estimator).__name__} reads X in host memory; pass X.cpu().numpy()")
-    if isinstance(X, OnDisk) or is_dask(X):
-        raise TypeError(f"{type(estimator).__name__} reads X in memory; pass an array, a data frame or a sparse matrix")
-    X = _check_shape(X)
+    X, y = _check_shape(X), _on_host(y)
     options = {
         "reset": reset,
         "accept_sparse": "csr",
@@ -84,20 +78,47 @@ def validate_table(estimator, X, y=None, *, reset, min_samples=1, look=True):
         raise ValueError(NOT_FINITE) from None
     X, y = checked if reset else (checked, None)
     X = _canonical(X) if sparse.issparse(X) else X
-    if look:
-        check_finite(X.data if sparse.issparse(X) else X)
+    if check_finite:
+        require_finite(X.data if sparse.issparse(X) else X)
     if y is not None:
         if y.dtype.kind not in "biuf":
             raise ValueError(NOT_NUMERIC)
         with np.errstate(all="ignore"):
             y = np.asarray(y, dtype=np.float64)
-        check_finite(y)
+        require_finite(y)
     return X, y
+
+
+def validate_proxy(estimator, shape, dtype, y=None, *, reset, min_samples=1):
+    """`validate_table` for features that stay where they are, and y.
+
+    An array of their shape that takes no memory is their proxy, and passes the checks of any other X.
+    """
+    proxy = np.broadcast_to(np.zeros((), dtype=dtype), shape)
+    return validate_table(estimator, proxy, y, reset=reset, min_samples=min_samples, check_finite=False)[1]
+
+
+def is_on_card(values):
+    """Whether this is a torch CUDA tensor, or an array of CuPy or its like."""
+    on_card = getattr(values, "is_cuda", None)
+    return hasattr(type(values), "__cuda_array_interface__") if on_card is None else bool(on_card)
+
+
+def _on_host(values):
+    """Values of a tensor or GPU array as a NumPy array; anything else as it is."""
+    if not is_on_card(values):
+        return values
+    return values.get() if hasattr(values, "get") else values.detach().cpu().numpy()
 
 
 def is_dask(values):
     """Whether this is an array, a data frame or a series of dask's."""
     return type(values).__module__.partition(".")[0] == "dask"
+
+
+def is_zarr(X):
+    """Whether this is a Zarr array."""
+    return type(X).__module__.partition(".")[0] == "zarr" and hasattr(X, "chunks")
 
 
 def table_shape(X):
@@ -174,10 +195,10 @@ def _canonical(X):
     return fresh
 
 
-def check_finite(values):
+def require_finite(values):
     """Raise ValueError with a constant text unless all values are finite."""
     try:
-        # The check adds values up; an overflow there must not become a warning that tells of them.
+        # The check adds values up; an overflow there must not become a warning, which would reveal something of them.
         with np.errstate(all="ignore"):
             assert_all_finite(values)
     except ValueError:

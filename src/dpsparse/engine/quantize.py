@@ -66,6 +66,15 @@ class Quantizer:
         with np.errstate(all="ignore"):
             return center.astype(dtype), np.asarray(1.0 / (self.step * scale), dtype=dtype)
 
+    def per_feature(self, dtype, n_features):
+        """What `center_and_rate` gives, as an array each with a number for every feature."""
+        return [np.ascontiguousarray(np.broadcast_to(each, n_features)) for each in self.center_and_rate(dtype)]
+
+    def compact(self, dtype, n_features):
+        """`per_feature`, or one number each where all features share it: it is not read again with every row."""
+        center, rate = self.center_and_rate(dtype)
+        return self.per_feature(dtype, n_features) if center.ndim or rate.ndim else (center[()], rate[()])
+
     def units(self, values, columns=slice(None)):
         """Values in public units, (x - center) / scale, in float64 and off the grid."""
         center, scale = self.center_and_scale(columns)
@@ -87,7 +96,7 @@ class Quantizer:
 
 def rounded(values, center, rate):
     """Levels of values: (x - center) * rate, clipped at +-127 and rounded to the nearest, with NaN as 0."""
-    # Overflow is clipped like any large value; a warning would tell of a record.
+    # Overflow is clipped like any large value; a warning would reveal something of a record.
     with np.errstate(all="ignore"):
         levels = values - center
         levels *= rate

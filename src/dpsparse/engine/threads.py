@@ -12,6 +12,7 @@ from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
 THREADS = "DPSPARSE_NUM_THREADS"
+ALL = slice(None)
 
 _limit = ContextVar("threads", default=None)
 
@@ -36,19 +37,25 @@ def threads(count):
         _limit.reset(token)
 
 
-def share(count, least, most):
-    """How many of `count` a thread takes at a time: at least and at most so many, and all threads equally often."""
+def items_per_task(count, least, most):
+    """How many of `count` items a task takes: from `least` to `most`, with the same number of tasks for each thread."""
     rounds = -(-count // (n_threads() * most)) or 1
     return max(least, -(-count // (n_threads() * rounds)))
 
 
-def parallel_map(function, pieces):
-    """Results of a function for each piece, in their order, as they come; floating-point errors are not told of."""
-    count = min(n_threads(), len(pieces))
+def slices(size, step, start=0):
+    """Slices of at most `step`, or of 1, that divide a range."""
+    step = max(1, step)
+    return [slice(first, min(first + step, start + size)) for first in range(start, start + size, step)]
+
+
+def parallel_map(function, items):
+    """Yield the results of a function for each item, in order; floating-point errors raise no warnings."""
+    count = min(n_threads(), len(items))
     if count < 2:
-        yield from (_quietly(function, piece) for piece in pieces)
+        yield from (without_warnings(function, item) for item in items)
         return
-    futures = [_pool(count).submit(_quietly, function, piece) for piece in pieces]
+    futures = [_pool(count).submit(without_warnings, function, item) for item in items]
     try:
         for future in futures:
             yield future.result()
@@ -57,10 +64,11 @@ def parallel_map(function, pieces):
             future.cancel()
 
 
-def _quietly(function, piece):
-    # A thread has error states of its own; a warning would tell of a record. Threads of threads help nobody.
+def without_warnings(function, item):
+    """Call a function in one thread; a warning would reveal something of a record."""
+    # A thread has error states of its own. Threads of threads help nobody.
     with np.errstate(all="ignore"), threads(1):
-        return function(piece)
+        return function(item)
 
 
 @contextmanager

@@ -20,7 +20,17 @@ _LARGEST = 1e150
 _MARGIN = 1 - 2.0**-40
 
 
-def bounded(columns):
+def subtract_columns(residuals, columns, effects):
+    """Residuals less columns times their effects, one column after another.
+
+    Elementwise and in one fixed order, so that a record's residual depends on that record alone.
+    """
+    for column, effect in zip(columns, effects, strict=True):
+        residuals = residuals - column * float(effect)
+    return residuals
+
+
+def sanitized(columns):
     """Columns with NaN as 0 and values cut at +-1e150."""
     return module_of(columns).nan_to_num(columns, nan=0.0).clip(-_LARGEST, _LARGEST)
 
@@ -30,8 +40,8 @@ def norms(columns):
     return square_root(_squares(columns))
 
 
-def within(columns, bound):
-    """The factor that brings each row's norm within the bound."""
+def clip_factor(columns, bound):
+    """The factor that brings each row's norm within the bound: at most 1."""
     with np.errstate(all="ignore"):
         return quotient(bound, norms(columns)).clip(None, 1.0)
 

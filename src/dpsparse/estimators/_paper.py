@@ -2,9 +2,8 @@
 
 from dpsparse.algorithms.iht.iht import PEELING_SCALES, iht_commitment, private_iht, step_units
 from dpsparse.algorithms.iht.theory import default_clip_bound, default_n_iter, step_sizes
-from dpsparse.data.dask_input import opened
+from dpsparse.data.as_table import as_table
 from dpsparse.data.validation import cap_sparsity, check_choice, check_count, check_number
-from dpsparse.engine.cpu.rows import rows_of
 from dpsparse.estimators._private import PrivateLinearRegressor, as_dtype
 from dpsparse.model.effect import Effect
 from dpsparse.privacy.mechanisms.selection import paper_scale_is_sound
@@ -133,8 +132,8 @@ class PaperMethod(PrivateLinearRegressor):
             The fitted estimator.
         """
         self._check_parameters()
-        X = opened(X)
-        n, d = self._public_shape(X, y)
+        table = as_table(X)
+        n, d = self._public_shape(table, y)
         sparsity = int(min(self.sparsity, d))
         n_iter = min(default_n_iter(n), n) if self.n_iter is None else int(self.n_iter)
         if n_iter > n:
@@ -151,11 +150,11 @@ class PaperMethod(PrivateLinearRegressor):
         steps = step_sizes(self._step(sparsity), n_iter)
         step_units(n, steps, clip_bound, loss)
         with self._reserved(meter, lambda guarantee: iht_commitment(guarantee, sparsity, n_iter, self.calibration)):
-            X, y = self._validated(X, y, (n, d))
+            y = self._validated(table, y, (n, d))
             cap_sparsity(self.sparsity, d)
             self._warn_if_weak(meter)
-            rows = rows_of(X, self._response(y))
-            if self._must_look():
+            rows = table.rows(self._response(y), check_before_release=self._check_before_release)
+            if self._must_check_finite():
                 rows.require_finite()
         self._reset()
         result = private_iht(
@@ -170,7 +169,7 @@ class PaperMethod(PrivateLinearRegressor):
             clip_predictions=self._clip_predictions,
             progress=progress,
         )
-        self.coef_ = as_dtype(result.coef, X.dtype)
+        self.coef_ = as_dtype(result.coef, table.dtype)
         self.intercept_ = 0.0
         self.support_ = result.support
         self.n_iter_ = n_iter

@@ -13,10 +13,10 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from dpsparse.data.elsewhere import validate_anywhere
-from dpsparse.data.validation import check_count, table_shape
+from dpsparse.data.as_table import as_table
+from dpsparse.data.validation import check_count
 from dpsparse.estimators._spending import reserved
-from dpsparse.model.released import LinearModel, NumericColumns, predict_linear
+from dpsparse.model.released import LinearModel, NumericColumns
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.guarantee import Guarantee, check_adjacency, check_delta, check_epsilon
 from dpsparse.privacy.noise import NotPrivateWarning, SecureSource, SeededSource
@@ -61,21 +61,30 @@ class PrivateEstimator(BaseEstimator):
         if self.ledger is not None and self.random_state is not None:
             raise ValueError("ledger with random_state: a seeded fit is not private and spends nothing; leave one out")
 
-    def _public_shape(self, X, y):
+    def _public_shape(self, table, y):
         """Rows and columns before a value is read; tables too small to fit are refused in scikit-learn's words."""
-        n, d = table_shape(X)
+        n, d = table.shape
         if n < MIN_ROWS or d < 1:
-            validate_anywhere(self, X, y, reset=True, min_samples=MIN_ROWS)
+            table.validate(self, y, min_samples=MIN_ROWS)
         return n, d
 
-    def _validated(self, X, y, shape):
-        X, y = validate_anywhere(self, X, y, reset=True, min_samples=MIN_ROWS)
-        if X.shape != shape:
+    def _validated(self, table, y, shape):
+        """The responses, once the table is validated."""
+        y = table.validate(self, y, min_samples=MIN_ROWS)
+        if table.shape != shape:
             raise ValueError("X has another shape once it is converted; pass an array, a data frame or a sparse matrix")
-        return X, y
+        return y
+
+    @property
+    def _check_before_release(self):
+        """Whether features that are not finite must be found before the first release, and are then refunded.
+
+        Without a ledger a fit that is refused after its first release has cost nothing: one read of X may be saved.
+        """
+        return self.ledger is not None or self._shared_meter is not None
 
     @staticmethod
-    def _must_look():
+    def _must_check_finite():
         """Whether features that are not finite are to be refused."""
         return not get_config()["assume_finite"]
 
@@ -216,7 +225,7 @@ class PrivateLinearRegressor(RegressorMixin, PrivateEstimator):
             Predictions; a dask array, not computed yet, where X is dask's.
         """
         check_is_fitted(self)
-        return predict_linear(self, X)
+        return as_table(X).predict(self)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -16,13 +16,8 @@ from dpsparse.algorithms.adaptive_huber import (
     lambda_grid,
     largest_coefficients,
 )
-from dpsparse.data.validation import (
-    cap_sparsity,
-    check_choice,
-    check_count,
-    check_number,
-    validate_table,
-)
+from dpsparse.data.as_table import in_memory
+from dpsparse.data.validation import cap_sparsity, check_choice, check_count, check_number
 
 
 class _AdaHuberBase(RegressorMixin, BaseEstimator):
@@ -42,8 +37,12 @@ class _AdaHuberBase(RegressorMixin, BaseEstimator):
             The predictions.
         """
         check_is_fitted(self)
-        X, _ = validate_table(self, X, reset=False)
-        return X @ self.coef_ + self.intercept_
+        return in_memory(X, type(self).__name__).predict(self)
+
+    def _validated(self, X, y):
+        table = in_memory(X, type(self).__name__)
+        y = table.validate(self, y, min_samples=2, check_finite=True)
+        return table.X, y
 
     def _check_shared_parameters(self):
         if self.tau is not None:
@@ -173,7 +172,7 @@ class AdaHuber(_AdaHuberBase):
         self._check_shared_parameters()
         if self.lam != 0:
             check_number("lam", self.lam, above=0, remedy="pass 0 for no penalty")
-        X, y = validate_table(self, X, y, reset=True, min_samples=2)
+        X, y = self._validated(X, y)
         self._solve(X, y, self.lam, self._capped_sparsity(X.shape[1]))
         return self
 
@@ -269,7 +268,7 @@ class AdaHuberCV(_AdaHuberBase):
         self._check_shared_parameters()
         check_count("n_lambdas", self.n_lambdas, remedy="50 is the default")
         check_count("cv", self.cv, remedy="pass a number of folds, such as 5")
-        X, y = validate_table(self, X, y, reset=True, min_samples=2)
+        X, y = self._validated(X, y)
         n_samples = X.shape[0]
         # A training set needs two records to have a spread.
         if not 2 <= self.cv <= n_samples or n_samples < 4:

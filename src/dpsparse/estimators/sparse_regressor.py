@@ -9,10 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
 from dpsparse.algorithms.pursuit.schedule import schedule_for
-from dpsparse.data.dask_input import opened
+from dpsparse.data.as_table import as_table
 from dpsparse.data.units import public_units
 from dpsparse.data.validation import cap_sparsity, check_count, check_number
-from dpsparse.engine.cpu.rows import rows_of
 from dpsparse.estimators._private import PrivateLinearRegressor, as_dtype
 from dpsparse.model.effect import Effect
 from dpsparse.planning import plan
@@ -139,7 +138,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         Parameters
         ----------
         X : array-like, sparse matrix or other table of shape (n_samples, n_features)
-            Finite features: also a memory map, a Zarr array or `OnDisk`, which are read piece by piece, and a torch
+            Finite features: also a memory map, a Zarr array or `OnDisk`, which are read block by block, and a torch
             CUDA tensor, a CuPy array or `Streamed`, which are read by a GPU; and a dask array or data frame.
         y : array-like of shape (n_samples,)
             Finite responses; where X is dask's also a dask array or series.
@@ -153,20 +152,20 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             The fitted estimator.
         """
         self._check_parameters()
-        X = opened(X)
-        n, d = self._public_shape(X, y)
+        table = as_table(X)
+        n, d = self._public_shape(table, y)
         sparsity = self._picks(d)
         meter = self._open_meter(n)
         schedule = cache(lambda guarantee: self._schedule(guarantee, n, d))
         with self._reserved(meter, lambda guarantee: schedule(guarantee).commitment):
-            X, y = self._validated(X, y, (n, d))
-            columns = getattr(self, "feature_names_in_", range(d))
+            y = self._validated(table, y, (n, d))
+            columns = range(d) if table.names is None else table.names
             center, scale = public_units(self.feature_center, self.feature_scale, columns)
             cap_sparsity(getattr(self, self._sparsity_parameter), d, self._sparsity_parameter)
             self._warn_if_weak(meter)
             _warn_if_hopeless(n, d, sparsity, meter.guarantee)
             pursuit = Pursuit(
-                rows_of(X, y),
+                table.rows(y, check_before_release=self._check_before_release),
                 meter,
                 schedule(meter.guarantee),
                 sparsity=sparsity,
@@ -175,11 +174,11 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
                 response_center=self.response_center,
                 response_scale=self.response_scale,
                 fit_intercept=bool(self.fit_intercept),
-                look=self._must_look(),
+                check_finite=self._must_check_finite(),
                 progress=progress,
             )
         self._reset()
-        self._set_results(pursuit.run(), X.dtype, center, scale, meter)
+        self._set_results(pursuit.run(), table.dtype, center, scale, meter)
         return self
 
     @property

@@ -32,13 +32,11 @@ from functools import lru_cache
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 
 from dpsparse.algorithms.pursuit.schedule import SIZES, median_share
-from dpsparse.data.elsewhere import is_elsewhere
+from dpsparse.data.as_table import in_memory
 from dpsparse.data.units import public_units
 from dpsparse.engine import regrets, vector_sums
-from dpsparse.engine.cpu.rows import rows_of
 from dpsparse.engine.quantize import WEIGHT_LEVELS
 from dpsparse.estimators._spending import reserved
 from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
@@ -115,29 +113,26 @@ def tune(candidates, X, y):
     (8, True, True)
     """
     models = [clone(candidate) for candidate in _checked(candidates)]
-    X = np.asarray(X) if isinstance(X, np.memmap) else X
-    X = X.astype(np.float64) if isinstance(X, np.ndarray) and X.dtype.kind in "biu" else X
-    if is_elsewhere(X):
-        raise TypeError("tune reads X in memory; pass an array, a data frame or a sparse matrix")
-    lead = clone(models[0])
-    n, d = lead._public_shape(X, y)
+    table, lead = in_memory(X, "tune"), clone(models[0])
+    n, d = lead._public_shape(table, y)
     if n < 2 * HELD_OUT_EVERY:
         raise ValueError(f"X has {n} rows; tune needs at least {2 * HELD_OUT_EVERY}, to fit and to choose")
     meter = lead._open_meter(n)
     about = {"estimator": "tune", "n_records": n, "candidates": len(models)}
     planned = lru_cache(lambda guarantee: _plan(guarantee, models, n, d))
     with reserved(lead.ledger, lead.dataset, meter, lambda guarantee: planned(guarantee).commitment, **about):
-        table, response = lead._validated(X, y, (n, d))
+        response = lead._validated(table, y, (n, d))
+        columns = range(d) if table.names is None else table.names
         for model in models:
-            public_units(model.feature_center, model.feature_scale, getattr(lead, "feature_names_in_", range(d)))
+            public_units(model.feature_center, model.feature_scale, columns)
         lead._warn_if_weak(meter)
-        rows = rows_of(table, response)
-        if lead._must_look():
+        rows = table.rows(response)
+        if lead._must_check_finite():
             rows.require_finite()
     plan = planned(meter.guarantee)
     training = np.flatnonzero(np.arange(n) % HELD_OUT_EVERY != HELD_OUT_EVERY - 1)
     # A data frame keeps its names, which candidates may need.
-    X = _safe_indexing(X, training) if hasattr(lead, "feature_names_in_") else table[training]
+    X = table.take(training)
     for k, model in enumerate(models):
         share = MeterShare(meter, plan.share, len(training), part=TRAINING, name=f"candidate {k}")
         _fit_within(model, share, X, response[training])

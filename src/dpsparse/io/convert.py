@@ -2,13 +2,11 @@
 
 import numpy as np
 
+from dpsparse.engine import config
 from dpsparse.io.features import feature_blocks
 from dpsparse.io.store.manifest import read_manifest
 from dpsparse.io.store.writer import StoreWriter
 from dpsparse.schema import FileError
-
-# Bytes of a chunk's features: large enough for a disk, small enough for a few to lie in memory.
-CHUNK_BYTES = 2**26
 
 
 def convert(table, provenance, folder, dtype="float32", progress=None):
@@ -74,7 +72,7 @@ def count_chunks(table, provenance, dtype):
 
 
 def _chunk_rows(provenance, dtype):
-    return max(1, CHUNK_BYTES // (len(provenance.features) * np.dtype(dtype).itemsize))
+    return max(1, config.current.store_chunk_bytes // (len(provenance.features) * np.dtype(dtype).itemsize))
 
 
 def _chunks(blocks, rows, dtype, center, scale):

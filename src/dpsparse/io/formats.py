@@ -29,7 +29,7 @@ class Format:
     as_table : bool
         Whether its columns can be read by name, in their own units: for `fit`, `convert` and `predict`.
     on_disk : bool
-        Whether a fit can read it in pieces and leave it where it is: for `OnDisk`.
+        Whether a fit can read it in blocks and leave it where it is: for `OnDisk`.
     """
 
     reader: str
@@ -81,7 +81,7 @@ def open_table(path):
 
 
 def open_on_disk(path):
-    """The reader of what a fit can read in pieces, without a copy in memory.
+    """The reader of what a fit can read in blocks, without a copy in memory.
 
     Parameters
     ----------

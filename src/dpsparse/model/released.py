@@ -13,11 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
-from sklearn.utils.extmath import safe_sparse_dot
 
-from dpsparse.data.dask_input import predict_lazily
-from dpsparse.data.elsewhere import is_elsewhere, predict_elsewhere, validate_anywhere
-from dpsparse.data.validation import check_finite, is_dask
+from dpsparse.data.as_table import as_table
+from dpsparse.data.validation import require_finite
 from dpsparse.html import Html, tag
 from dpsparse.io.features import Feature, read_features
 from dpsparse.model.effect import Effect, Verdict, effects_table
@@ -195,7 +193,7 @@ class LinearModel:
         ndarray of shape (n_samples,)
             Predictions.
         """
-        return predict_linear(self, X)
+        return as_table(X).predict(self)
 
     def predict_table(self, table: Any) -> NDArray[np.float64]:
         """Predict the responses of a table's records; of the columns only those with an effect are read."""
@@ -205,7 +203,7 @@ class LinearModel:
         X, _ = read_features(table, [self.features[place] for place in used])
         if not len(X):
             raise FileError(f"{table.path}: it holds no records")
-        check_finite(X)
+        require_finite(X)
         with np.errstate(all="ignore"):
             predictions: NDArray[np.float64] = X @ self.coef[used] + self.intercept
         if not np.isfinite(predictions).all():
@@ -258,26 +256,6 @@ class LinearModel:
             regressor_tags=RegressorTags(),
             input_tags=InputTags(sparse=True),
         )
-
-
-def predict_linear(model: Any, X: Any) -> Any:
-    """Predictions of anything fitted that has `coef_` and `intercept_`; nothing else of it is read but names.
-
-    Parameters
-    ----------
-    model : LinearModel or estimator
-        What predicts.
-    X : array-like, sparse matrix, GPU array, dask array or data frame of shape (n_samples, n_features)
-        The caller's own records.
-    """
-    if is_dask(X):
-        return predict_lazily(model, X)
-    elsewhere = is_elsewhere(X)
-    X, _ = validate_anywhere(model, X, reset=False)
-    if elsewhere:
-        return predict_elsewhere(X, model.coef_, model.intercept_)
-    with np.errstate(all="ignore"):
-        return safe_sparse_dot(X, model.coef_) + model.intercept_
 
 
 def _summary_line(effect: Effect) -> str:

@@ -5,9 +5,8 @@ from scipy import sparse
 from dpsparse.algorithms.iht.iht import _as_integers, private_iht
 from dpsparse.algorithms.iht.theory import step_sizes, theory_parameters
 from dpsparse.algorithms.losses import Absolute, Huber, Squared
+from dpsparse.data.as_table import as_table
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.engine.cpu import passes, rows
-from dpsparse.engine.cpu.rows import rows_of
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.noise import SeededSource, ZeroSource
@@ -41,7 +40,7 @@ def plain_iht(X, y, loss, steps, sparsity, clip, radius, clip_predictions, on_gr
 def run(X, y, loss, source, *, steps=(0.5,) * 6, radius=None, clip_predictions=True, sparsity=4):
     meter = Meter(PROMISE, len(y), source)
     result = private_iht(
-        rows_of(X, y),
+        as_table(X).rows(y),
         meter,
         loss=loss,
         steps=list(steps),
@@ -76,14 +75,12 @@ def test_it_finds_the_truth_where_noise_is_small(loss):
 
 
 @pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix])
-def test_same_seed_same_bits_whatever_blocks_and_storage(make, monkeypatch):
+def test_same_seed_same_bits_whatever_blocks_and_storage(make, configure):
     X, y, _ = make_heavy_tailed(700, 20, 3, random_state=7)
     X[X < 0.5] = 0
     expected, _ = run(X, y, Huber(1.0), SeededSource(9))
-    monkeypatch.setattr(rows, "LEAST_RECORDS", 1)
     for records in (1, 33, 2**20):
-        monkeypatch.setattr(rows, "MOST_RECORDS", records)
-        monkeypatch.setattr(passes, "BLOCK_BYTES", 64 * records)
+        configure(least_records=1, most_records=records, block_bytes=64 * records)
         result, _ = run(make(X), y, Huber(1.0), SeededSource(9))
         np.testing.assert_array_equal(result.coef, expected.coef)
 
@@ -93,7 +90,7 @@ def test_a_record_touches_only_its_own_part():
     X, y, _ = make_heavy_tailed(60, 10, 2, random_state=0)
     other = X.copy()
     other[2] = 50.0
-    tables = [rows_of(x, y) for x in (X, other)]
+    tables = [as_table(x).rows(y) for x in (X, other)]
     for t in range(6):
         same = (tables[0].part(t, 6).X == tables[1].part(t, 6).X).all()
         assert same == (t != 2)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
 from dpsparse.algorithms.pursuit.schedule import make_schedule, schedule_for
+from dpsparse.data.as_table import as_table
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.engine.cpu.rows import rows_of
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.noise import SecureSource, SeededSource, ZeroSource
@@ -22,7 +22,7 @@ PROMISE = Guarantee(1.0, 1e-5)
 
 def pursued(X, y, meter, sparsity):
     """What a pursuit finds."""
-    return Pursuit(rows_of(X, y), meter, schedule_for(PROMISE, *X.shape, sparsity), sparsity=sparsity).run()
+    return Pursuit(as_table(X).rows(y), meter, schedule_for(PROMISE, *X.shape, sparsity), sparsity=sparsity).run()
 
 
 @pytest.mark.parametrize("sparsity", [1, 2, 7])

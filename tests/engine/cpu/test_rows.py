@@ -1,20 +1,12 @@
-import subprocess
-import sys
-import textwrap
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 from numba.core.errors import NumbaError
 from scipy import sparse
 
-from dpsparse.engine.cpu import dispatch, numba_kernels, numpy_kernels
-from dpsparse.engine.cpu import passes as passes_over_arrays
-from dpsparse.engine.cpu import rows as engine
-from dpsparse.engine.cpu.rows import NOT_FINITE, rows_of
-from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer, check_exact, rounded, weight_levels
+from dpsparse.data.as_table import as_table
+from dpsparse.engine.cpu import dispatch, numba_kernels
+from dpsparse.engine.protocols import NOT_FINITE
+from dpsparse.engine.quantize import WEIGHT_LEVELS, Quantizer, weight_levels
 from dpsparse.engine.threads import threads
 
 RNG = np.random.default_rng(0)
@@ -40,21 +32,18 @@ def in_python_integers(X, weights, grid):
 
 
 @pytest.fixture(params=["numba", "NumPy"])
-def passes(request, monkeypatch):
+def passes(request, configure):
     """Both ways to run the passes."""
     assert dispatch.compiled() is numba_kernels
-    if request.param == "NumPy":
-        monkeypatch.setattr(dispatch, "compiled", lambda: None)
+    configure(compiled=request.param == "numba")
     return request.param
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("grid", [Quantizer(2.5), Quantizer(0.7, CENTER, SCALE), Quantizer(1.5, 0.3, 2.0)])
 @pytest.mark.parametrize("records", [1, 9, 2**15])
-def test_every_storage_blocking_and_thread_gives_the_same_integers(dtype, grid, records, passes, monkeypatch):
-    monkeypatch.setattr(engine, "LEAST_RECORDS", 1)
-    monkeypatch.setattr(engine, "MOST_RECORDS", records)
-    monkeypatch.setattr(passes_over_arrays, "BLOCK_BYTES", 64 * records)
+def test_every_storage_blocking_and_thread_gives_the_same_integers(dtype, grid, records, passes, configure):
+    configure(least_records=1, most_records=records, block_bytes=64 * records)
     X, y = sample(dtype)
     weights = weight_levels(y, 1.0)
     expected = in_python_integers(X, weights, grid)
@@ -67,39 +56,39 @@ def test_every_storage_blocking_and_thread_gives_the_same_integers(dtype, grid, 
     for stored in storages:
         for count in (1, 2, 4):
             with threads(count):
-                rows = rows_of(stored, weights)
-                found = rows.evaluate(lambda block: block.weighted_sums(grid, block.y))
-                prepared = rows.prepared(grid).weighted_sums(weights)
-            assert found.dtype == prepared.dtype == np.int64
-            assert found.tolist() == expected
-            assert prepared.tolist() == expected
+                rows = as_table(stored).rows(weights)
+                of_features = rows.evaluate(lambda block: block.weighted_sums(grid, block.y))
+                of_levels = rows.quantized(grid).weighted_sums(weights)
+            assert of_features.dtype == of_levels.dtype == np.int64
+            assert of_features.tolist() == expected
+            assert of_levels.tolist() == expected
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("place", [(0, 0), (52, 6), (51, 3), (17, 5)])
-def test_every_storage_sees_what_is_not_finite(value, place, passes):
+def test_every_storage_finds_what_is_not_finite(value, place, passes):
     X, y = sample()
     X[place] = value
     for stored in (X, np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2], sparse.csr_matrix(X)):
-        for look in (lambda rows: rows.reading(Quantizer(1.0)), lambda rows: rows.require_finite()):
+        for check in (lambda rows: rows.session(Quantizer(1.0)), lambda rows: rows.require_finite()):
             with pytest.raises(ValueError, match=NOT_FINITE):
-                look(rows_of(stored, y))
-        rows_of(stored, y).reading(Quantizer(1.0), look=False)
+                check(as_table(stored).rows(y))
+        as_table(stored).rows(y).session(Quantizer(1.0), check_finite=False)
 
 
 def test_huge_finite_features_are_ordinary(passes):
     largest = [np.full((60, 3), np.finfo(dtype).max) for dtype in (np.float32, np.float64)]
     for stored in (*largest, *map(np.asfortranarray, largest)):
-        rows = rows_of(stored, np.ones(60))
+        rows = as_table(stored).rows(np.ones(60))
         rows.require_finite()
-        rows.reading(Quantizer(1.0))
+        rows.session(Quantizer(1.0))
 
 
 @pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix])
 def test_parts_are_disjoint_and_complete(make):
     X, y = sample()
     grid = Quantizer(2.0)
-    whole = rows_of(make(X), y)
+    whole = as_table(make(X)).rows(y)
     parts = [whole.part(t, 4) for t in range(4)]
     assert sum(p.n_records for p in parts) == len(y)
     np.testing.assert_array_equal(np.sort(np.concatenate([p.y for p in parts])), np.sort(y))
@@ -114,7 +103,7 @@ def test_residuals_are_one_record_at_a_time(make):
     X, y = sample()
     coef, support = np.zeros(7), [5, 2]
     coef[support] = 1.7, -0.3
-    residuals = rows_of(make(X), y).residuals(coef, support, Quantizer(np.inf))
+    residuals = as_table(make(X)).rows(y).residuals(coef, support, Quantizer(np.inf))
     one_by_one = [(y[i] - X[i, 5] * 1.7) - X[i, 2] * -0.3 for i in range(len(y))]
     np.testing.assert_array_equal(residuals, one_by_one)
 
@@ -122,19 +111,7 @@ def test_residuals_are_one_record_at_a_time(make):
 @pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix])
 def test_no_rows_have_no_residuals(make, passes):
     X, y = sample()
-    assert not len(rows_of(make(X), y).part(60, 61).residuals(np.ones(7), [5, 2], Quantizer(2.0)))
-
-
-def test_levels_are_total():
-    nasty = np.array([np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, -0.0])
-    for dtype in (np.float32, np.float64):
-        with np.errstate(over="ignore"):
-            levels = Quantizer(1.0, center=1e30, scale=1e-3).levels(nasty.astype(dtype))
-        assert np.isfinite(levels).all()
-        assert np.abs(levels).max() <= FEATURE_LEVELS
-    weights = weight_levels(nasty, 1e-300)
-    assert np.isfinite(weights).all()
-    assert np.abs(weights).max() <= WEIGHT_LEVELS
+    assert not len(as_table(make(X)).rows(y).part(60, 61).residuals(np.ones(7), [5, 2], Quantizer(2.0)))
 
 
 @pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix])
@@ -142,8 +119,8 @@ def test_levels_are_total():
 def test_sums_at_full_scale_do_not_overflow(make, dtype, passes):
     # 10,001 rows of the largest terms: blocks of 256 in 32 bits, the rest in 64.
     X, weights = np.full((10_001, 9), 1e9, dtype=dtype), np.full(10_001, float(WEIGHT_LEVELS))
-    rows = rows_of(make(X), weights)
-    assert rows.prepared(Quantizer(1.0)).weighted_sums(weights).tolist() == [10_001 * 127 * 65536] * 9
+    rows = as_table(make(X)).rows(weights)
+    assert rows.quantized(Quantizer(1.0)).weighted_sums(weights).tolist() == [10_001 * 127 * 65536] * 9
     assert rows.weighted_sums(Quantizer(1.0), weights).tolist() == [10_001 * 127 * 65536] * 9
 
 
@@ -151,104 +128,16 @@ def test_sums_at_full_scale_do_not_overflow(make, dtype, passes):
 def test_long_columns_are_told_apart(dtype):
     X, y = sample(dtype, n=numba_kernels.LONG_COLUMN + 300, d=11)
     grid, weights = Quantizer(0.7, np.linspace(-1, 1, 11), np.linspace(0.5, 2, 11)), weight_levels(y, 1.0)
-    sums = rows_of(np.asfortranarray(X), y).weighted_sums(grid, weights)
+    sums = as_table(np.asfortranarray(X)).rows(y).weighted_sums(grid, weights)
     assert sums.tolist() == in_python_integers(X, weights, grid)
 
 
-hostile = st.one_of(
-    st.sampled_from([0.0, -0.0, 0.5, 1.5, -2.5, 127.5, 5e-324, 1e38, 3e38, 1e308, -1e308, np.inf, -np.inf, np.nan]),
-    st.floats(width=64),
-)
-
-
-hostile_tables = hnp.arrays(np.float64, st.tuples(st.integers(1, 35), st.integers(1, 5)), elements=hostile)
-rates = st.sampled_from([1.0, 1e-300, 1e300, 5e-324, np.inf])
-dtypes = st.sampled_from([np.float32, np.float64])
-
-
-@settings(max_examples=200, deadline=None)
-@given(hostile_tables, hostile.filter(np.isfinite), rates, dtypes)
-@np.errstate(all="ignore")
-def test_compiled_levels_and_sums_have_the_bits_of_numpy(X, center, rate, dtype):
-    X, one = X.astype(dtype), (dtype(center), dtype(rate))
-    each = [np.full(X.shape[1], value) for value in one]
-    by_hand = rounded(X, *one)
-    weights = np.resize(np.array([65536, -65536, 1, 0, -77], dtype=np.int32), len(X))
-    sums_by_hand = [sum(int(w) * int(level) for w, level in zip(weights, column, strict=True)) for column in by_hand.T]
-    for module in (numba_kernels, numpy_kernels):
-        for by, stored, sizes, public in (
-            ("rows", X, X.shape, each),
-            ("rows", X, X.shape, one),
-            ("columns", X.T, (len(X),), each),
-        ):
-            line, step = dispatch.flat_view(np.ascontiguousarray(stored))
-            out, sums = np.empty(stored.shape, dtype=np.int8), np.zeros(X.shape[1], dtype=np.int64)
-            bad = getattr(module, f"round_{by}")(line, step, *sizes, *public, out.ravel(), out.shape[1])
-            np.testing.assert_array_equal(out if by == "rows" else out.T, by_hand)
-            assert bool(bad) == (not np.isfinite(X).all())
-            getattr(module, f"add_{by}")(line, step, weights, *public, sums)
-            assert sums.tolist() == sums_by_hand
-
-
-@settings(max_examples=100, deadline=None)
-@given(hostile_tables, hostile.filter(np.isfinite), st.sampled_from([1.0, 0.3, 1e-300, 5e-324]), dtypes)
-@np.errstate(all="ignore")
-def test_compiled_residuals_have_the_bits_of_one_operation_after_another(X, center, scale, dtype):
-    X, columns, effects = X.astype(dtype), np.array([X.shape[1] - 1, 0]), np.array([1.7, -0.3])
-    y = np.linspace(-1, 1, len(X))
-    by_hand = y
-    for j, effect in zip(columns, effects, strict=True):
-        by_hand = by_hand - np.clip((X[:, j].astype(np.float64) - center) / scale, -2.5, 2.5) * effect
-    public = (np.full(2, center), np.full(2, scale), effects, 2.5)
-    wide = np.zeros((3 * len(X), 2 * X.shape[1]), dtype=dtype)
-    wide[::3, ::2] = X
-    for module in (numba_kernels, numpy_kernels):
-        for stored in (X, np.asfortranarray(X), wide[::3, ::2], X[::-1].copy()[::-1]):
-            residuals = y.copy()
-            module.subtract_columns(*dispatch.strided_view(stored), columns, *public, residuals)
-            np.testing.assert_array_equal(residuals, by_hand)
-
-
-def test_a_loop_that_does_not_compile_is_replaced_by_numpy(monkeypatch):
+def test_a_kernel_that_does_not_compile_is_replaced_by_numpy(monkeypatch):
     def fails(*_):
         raise NumbaError("no")
 
     monkeypatch.setattr(numba_kernels, "add_rows", fails)
     X, y = sample()
     weights = weight_levels(y, 1.0)
-    sums = rows_of(X, y).weighted_sums(Quantizer(2.0), weights)
+    sums = as_table(X).rows(y).weighted_sums(Quantizer(2.0), weights)
     assert sums.tolist() == in_python_integers(X, weights, Quantizer(2.0))
-
-
-def test_a_machine_without_numba_has_numpy(monkeypatch):
-    dispatch.compiled.cache_clear()
-    monkeypatch.setitem(sys.modules, "dpsparse.engine.cpu.numba_kernels", None)
-    monkeypatch.delattr("dpsparse.engine.cpu.numba_kernels")
-    assert dispatch.compiled() is None
-    dispatch.compiled.cache_clear()
-
-
-def test_loops_compile_where_there_is_no_place_for_a_cache():
-    code = """
-        import numba.core.caching as caching
-        caching.CacheImpl._locator_classes = []
-        import numpy as np
-        from dpsparse.engine.cpu import dispatch
-        sums = np.zeros(3, dtype=np.int64)
-        dispatch.compiled().add_rows(np.ones(6), 3, np.ones(2, dtype=np.int32), 0.0, 5.0, sums)
-        assert sums.tolist() == [10, 10, 10] and not dispatch.compiled().add_rows._cache.cache_path
-    """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
-
-
-def test_the_grid_is_within_half_a_step():
-    x = np.linspace(-3, 3, 2001)
-    grid = Quantizer(2.0)
-    assert np.abs(grid.levels(x) * grid.step - np.clip(x, -2, 2)).max() <= grid.step / 2 + 1e-12
-    np.testing.assert_allclose(grid.clipped(x), np.clip(x, -2, 2), rtol=1e-12)
-
-
-def test_sums_that_could_leave_the_integers_are_refused():
-    check_exact(10**9)
-    with pytest.raises(OverflowError, match="more than exact sums allow"):
-        check_exact(2 * 10**9)

@@ -13,10 +13,13 @@ pytest.importorskip("triton", reason="the GPU engine needs triton: pip install '
 
 import dpsparse  # noqa: E402
 from dpsparse import DPIHTL, PrivateSparseRegressor, Streamed  # noqa: E402
+from dpsparse.data.as_table import as_table  # noqa: E402
 from dpsparse.engine import arrays, queries  # noqa: E402
-from dpsparse.engine.cpu.rows import NOT_FINITE, rows_of  # noqa: E402
+from dpsparse.engine.config import Config  # noqa: E402
 from dpsparse.engine.cuda import kernels as cuda_kernels  # noqa: E402
-from dpsparse.engine.cuda import rows as cuda  # noqa: E402
+from dpsparse.engine.cuda.features import CardFeatures  # noqa: E402
+from dpsparse.engine.cuda.rows import CudaRows  # noqa: E402
+from dpsparse.engine.protocols import NOT_FINITE  # noqa: E402
 from dpsparse.engine.quantize import WEIGHT_LEVELS, Quantizer, weight_levels  # noqa: E402
 
 # Triton's interpreter computes with NumPy, which warns where a card is silent.
@@ -36,9 +39,9 @@ GRIDS = {
 
 
 @pytest.fixture(autouse=True)
-def small_tiles(monkeypatch):
+def small_tiles(monkeypatch, configure):
     """Tiles so small that a table has many, and programs of several tiles; levels in rows of 16 bytes."""
-    monkeypatch.setattr(cuda, "LONG_ROW", 1)
+    configure(cuda_long_row=1)
     if DEVICE == "cpu":
         for name in ("SUMS", "LEVEL_SUMS", "LEVELS"):
             shapes = {key: cuda_kernels.Shape(*((32, 4) if key[0] else (4, 16)), 8, 4, 2) for key in cuda_kernels.SUMS}
@@ -66,32 +69,37 @@ def as_numpy(X):
     return (X if X.dtype == torch.float64 else X.float()).numpy()
 
 
-def card_rows(X, y, order="C"):
+def card_rows(X, y, order="C", **options):
     on_card = X.to(DEVICE)
-    return cuda.CudaRows(cuda.CardTable(on_card if order == "C" else on_card.T.contiguous().T), y)
+    return CudaRows(CardFeatures(on_card if order == "C" else on_card.T.contiguous().T), y, **options)
+
+
+def room_for(levels):
+    """The configuration that leaves this many bytes for levels."""
+    return {"cuda_memory_bytes": levels + N * Config().cuda_record_bytes}
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int8], ids=str)
 @pytest.mark.parametrize("order", "CF")
 @pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)
-def test_sums_have_the_bits_of_the_cpu(dtype, order, grid, monkeypatch):
-    monkeypatch.setattr(cuda, "LEVEL_BYTES", 900 + N * cuda.BYTES_OF_A_RECORD)
+def test_sums_have_the_bits_of_the_cpu(dtype, order, grid, configure):
+    configure(**room_for(900))
     X, y = features(dtype, grid), RNG.normal(size=N)
     weights = weight_levels(y, 1.0)
-    expected = rows_of(as_numpy(X), y).weighted_sums(grid, weights)
-    prepared = card_rows(X, y, order).prepared(grid)
-    np.testing.assert_array_equal(prepared.weighted_sums(weights), expected)
+    expected = as_table(as_numpy(X)).rows(y).weighted_sums(grid, weights)
+    quantized = card_rows(X, y, order).quantized(grid)
+    np.testing.assert_array_equal(quantized.weighted_sums(weights), expected)
 
 
 @pytest.mark.parametrize("order", "CF")
 @pytest.mark.parametrize("room", [0, 1, 900, 10**6])
-def test_neither_what_is_kept_nor_parts_change_a_bit(order, room, monkeypatch):
-    monkeypatch.setattr(cuda, "LEVEL_BYTES", room + N * cuda.BYTES_OF_A_RECORD)
+def test_neither_what_is_kept_nor_parts_change_a_bit(order, room, configure):
+    configure(**room_for(room))
     grid = GRIDS["vectors"]
     X, y = features(torch.float32, grid), RNG.normal(size=N)
     weights = weight_levels(y, 1.0)
-    rows, on_cpu = card_rows(X, y, order), rows_of(as_numpy(X), y)
-    np.testing.assert_array_equal(rows.prepared(grid).weighted_sums(weights), on_cpu.weighted_sums(grid, weights))
+    rows, on_cpu = card_rows(X, y, order), as_table(as_numpy(X)).rows(y)
+    np.testing.assert_array_equal(rows.quantized(grid).weighted_sums(weights), on_cpu.weighted_sums(grid, weights))
     part, same = rows.part(1, 3), on_cpu.part(1, 3)
     np.testing.assert_array_equal(part.weighted_sums(grid, weights[1::3]), same.weighted_sums(grid, weights[1::3]))
     np.testing.assert_array_equal(arrays.host(part.column(5)), same.column(5))
@@ -103,18 +111,17 @@ def test_neither_what_is_kept_nor_parts_change_a_bit(order, room, monkeypatch):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8])
 @pytest.mark.parametrize("order", "CF")
 @pytest.mark.parametrize("room", [0, 900, 10**6])
-def test_streamed_sums_have_the_bits_of_the_cpu(dtype, order, room, monkeypatch):
-    monkeypatch.setattr(cuda, "BUFFER_BYTES", 2_000)
-    monkeypatch.setattr(cuda, "_free_bytes", lambda _: room + 4 * 2_000)
+def test_streamed_sums_have_the_bits_of_the_cpu(dtype, order, room, configure):
+    configure(cuda_buffer_bytes=2_000, cuda_free_bytes=room + 4 * 2_000)
     grid = GRIDS["vectors"]
     X, y = np.asarray(RNG.normal(size=(N, D)) * 3, dtype=dtype, order=order), RNG.normal(size=N)
     X.flags.writeable = False
     weights = weight_levels(y, 1.0)
-    rows = rows_of(Streamed(X, DEVICE), y)
-    on_cpu = rows_of(X.astype(np.float32) if dtype == np.int8 else X, y)
-    prepared = rows.prepared(grid)
+    rows = as_table(Streamed(X, DEVICE)).rows(y)
+    on_cpu = as_table(X.astype(np.float32) if dtype == np.int8 else X).rows(y)
+    quantized = rows.quantized(grid)
     for _ in range(2):
-        np.testing.assert_array_equal(prepared.weighted_sums(weights), on_cpu.weighted_sums(grid, weights))
+        np.testing.assert_array_equal(quantized.weighted_sums(weights), on_cpu.weighted_sums(grid, weights))
     found = rows.part(2, 5).weighted_sums(grid, weights[2::5])
     np.testing.assert_array_equal(found, on_cpu.part(2, 5).weighted_sums(grid, weights[2::5]))
 
@@ -126,23 +133,23 @@ def test_every_byte_has_its_level(order):
     center = np.concatenate([RNG.normal(size=d - 6), [0, 0, 0.5, 3, 0, 0]])
     X = torch.arange(-128, 128).to(torch.int8)[:, None].expand(256, d).contiguous()
     grid, weights = Quantizer(0.4, center, scale), weight_levels(RNG.normal(size=256), 1.0)
-    prepared = card_rows(X, np.zeros(256), order).prepared(grid)
+    quantized = card_rows(X, np.zeros(256), order).quantized(grid)
     # The last two have many ties.
-    odd = prepared._public.of_bytes.odd.tolist()
+    odd = quantized._public.of_bytes.odd.tolist()
     assert set(odd) >= {d - 2, d - 1}
     assert len(odd) < 10 + d / 1_000
-    expected = rows_of(as_numpy(X), np.zeros(256)).weighted_sums(grid, weights)
-    np.testing.assert_array_equal(prepared.weighted_sums(weights), expected)
+    expected = as_table(as_numpy(X)).rows(np.zeros(256)).weighted_sums(grid, weights)
+    np.testing.assert_array_equal(quantized.weighted_sums(weights), expected)
 
 
 @pytest.mark.parametrize("scale", [127.0, np.array([1.0, 1e-9]), np.array([127.0, 254.0])], ids=str)
 def test_bytes_are_read_as_floats_where_most_are_odd_or_scales_far_apart(scale):
     X = torch.arange(-128, 128).to(torch.int8)[:, None].expand(256, 2).contiguous()
     grid, weights = Quantizer(0.4, 0.0, scale), weight_levels(RNG.normal(size=256), 1.0)
-    prepared = card_rows(X, np.zeros(256)).prepared(grid)
-    assert prepared._public.of_bytes is None
-    expected = rows_of(as_numpy(X), np.zeros(256)).weighted_sums(grid, weights)
-    np.testing.assert_array_equal(prepared.weighted_sums(weights), expected)
+    quantized = card_rows(X, np.zeros(256)).quantized(grid)
+    assert quantized._public.of_bytes is None
+    expected = as_table(as_numpy(X)).rows(np.zeros(256)).weighted_sums(grid, weights)
+    np.testing.assert_array_equal(quantized.weighted_sums(weights), expected)
 
 
 def test_the_largest_terms_do_not_overflow():
@@ -150,23 +157,21 @@ def test_the_largest_terms_do_not_overflow():
     weights = np.full(n, float(WEIGHT_LEVELS))
     for order in "CF":
         rows = card_rows(torch.full((n, 3), 1e9), weights, order)
-        assert rows.prepared(Quantizer(1.0)).weighted_sums(weights).tolist() == [n * 127 * 65536] * 3
+        assert rows.quantized(Quantizer(1.0)).weighted_sums(weights).tolist() == [n * 127 * 65536] * 3
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("room", [0, 900, 10**6])
-def test_what_is_not_finite_is_found_before_any_sum(bad, dtype, room, monkeypatch):
-    monkeypatch.setattr(cuda, "LEVEL_BYTES", room + N * cuda.BYTES_OF_A_RECORD)
+def test_what_is_not_finite_is_found_before_any_sum(bad, dtype, room, configure):
+    configure(**room_for(room))
     for order in "CF":
         X = torch.tensor(RNG.normal(size=(N, D))).to(dtype)
         X[RNG.integers(N), RNG.integers(D)] = bad
         rows = card_rows(X, np.zeros(N), order)
         with pytest.raises(ValueError, match=NOT_FINITE):
-            rows.prepared(Quantizer(1.0))
-        later = card_rows(X, np.zeros(N), order)
-        later._table.check_before_release = False
-        levels = later.prepared(Quantizer(1.0))
+            rows.quantized(Quantizer(1.0))
+        levels = card_rows(X, np.zeros(N), order, check_before_release=False).quantized(Quantizer(1.0))
         with pytest.raises(ValueError, match=NOT_FINITE):
             levels.weighted_sums(np.ones(N))
         with pytest.raises(ValueError, match=NOT_FINITE):
@@ -174,7 +179,7 @@ def test_what_is_not_finite_is_found_before_any_sum(bad, dtype, room, monkeypatc
 
 
 EFFECTS = np.array([0.7, -1.1, 1e-9, 0.3, 5.0, 4.0, 1e-200])
-QUESTIONS = [
+QUERIES = [
     (queries.residual_counts, 0.4, EFFECTS, np.linspace(-3, 3, 50)),
     (queries.residual_counts, 0.4, 0 * EFFECTS, np.arange(1.0, 9.0), True),
     *((queries.pick_sums, 0.4, effects, bound) for effects in (EFFECTS, 0 * EFFECTS) for bound in (0.5, 1e3)),
@@ -187,18 +192,18 @@ QUESTIONS = [
 ]
 
 
-@pytest.mark.parametrize("asked", QUESTIONS, ids=lambda asked: asked[0].__name__)
-def test_questions_have_the_bits_of_the_cpu(asked):
+@pytest.mark.parametrize("asked", QUERIES, ids=lambda asked: asked[0].__name__)
+def test_queries_have_the_bits_of_the_cpu(asked):
     X = np.column_stack([RNG.standard_t(1, size=1_500) * 10.0**k for k in (-150, -3, 0, 0, 1, 200)])
     X[::9, 2], X[::11, 4], X[::22, 3] = 0.0, 1e308, -1e308  # residuals that are infinite, and NaN
     y, grid = RNG.standard_t(1, size=len(X)), Quantizer(1.5, 0.3, 2.0)
     answers = []
-    for rows in (rows_of(X, y), card_rows(torch.tensor(X), y)):
-        reading = rows.reading(grid, constant=True)
+    for rows in (as_table(X).rows(y), card_rows(torch.tensor(X), y)):
+        session = rows.session(grid, constant=True)
         for feature in range(X.shape[1]):
-            reading.add(feature)
+            session.add(feature)
         query, *public = asked
-        answers.append(reading.scores(*public) if query is queries.pick_sums else reading.evaluate(query, *public))
+        answers.append(session.scores(*public) if query is queries.pick_sums else session.evaluate(query, *public))
     on_cpu, on_card = (answer if isinstance(answer, tuple) else (answer,) for answer in answers)
     assert len(on_cpu) == len(on_card)
     for one, other in zip(on_cpu, on_card, strict=True):
@@ -207,7 +212,7 @@ def test_questions_have_the_bits_of_the_cpu(asked):
 
 
 @pytest.mark.parametrize("model", [PrivateSparseRegressor(random_state=0, sparsity=3), DPIHTL(random_state=0)])
-def test_fits_and_predictions_agree(model, monkeypatch):
+def test_fits_and_predictions_agree(model):
     X = RNG.normal(size=(400, 20)).astype(np.float32)
     y = X[:, :3] @ [2.0, -1.0, 1.0] + RNG.standard_t(2, size=400)
     expected = model.fit(X, y).coef_

@@ -6,7 +6,6 @@ import pytest
 
 from dpsparse import OnDisk, PrivateSparseRegressor
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.io import convert as converting
 from dpsparse.io.bounds import Bounds
 from dpsparse.io.convert import convert
 from dpsparse.io.formats import open_table
@@ -19,9 +18,9 @@ X, Y, _ = make_heavy_tailed(1_000, 6, 2, random_state=0)
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, configure):
     """A store of four chunks, in float64."""
-    monkeypatch.setattr(converting, "CHUNK_BYTES", 300 * 6 * 8)
+    configure(store_chunk_bytes=300 * 6 * 8)
     np.save(tmp_path / "data.npy", np.column_stack([X, Y]))
     table = open_table(tmp_path / "data.npy")
     convert(table, provenance_of(table, Bounds(), "6"), tmp_path / "store", "float64")

@@ -70,7 +70,7 @@ class Pursuit:
         Public centre and scale of the response; None to release them.
     fit_intercept : bool
         Whether to fit an intercept.
-    look : bool
+    check_finite : bool
         Whether to raise ValueError, with a constant text, if a feature is not finite.
     progress : callable or None
         Called with the number of steps done, which may be a fraction, and the number of all steps; both depend on
@@ -89,7 +89,7 @@ class Pursuit:
         response_center=None,
         response_scale=None,
         fit_intercept=True,
-        look=True,
+        check_finite=True,
         progress=None,
     ):
         self.meter, self.schedule, self.sparsity = meter, schedule, sparsity
@@ -100,8 +100,9 @@ class Pursuit:
         grid = Quantizer(self.schedule.clip_bound, center, scale)
         # Opening; scores and a column for each selected feature; the rest.
         self._reporter = ProgressReporter(progress, 2 + 2 * len(self.schedule.picks))
+        options = {"constant": fit_intercept, "check_finite": check_finite}
         with self._reporter.step() as on_progress:
-            self.reading = rows.reading(grid, constant=fit_intercept, look=look, tell=on_progress)
+            self.session = rows.session(grid, **options, on_progress=on_progress)
         self.scale_safe = True
 
     @one_blas_thread()
@@ -114,7 +115,7 @@ class Pursuit:
         PursuitResult
             Effects, standard errors, intercept.
         """
-        with closing(self.reading):
+        with closing(self.session):
             self.estimate_response_scale()
             for _ in self.schedule.picks:
                 self.add_feature()
@@ -136,7 +137,7 @@ class Pursuit:
 
     def _median(self, center, effects, grid, price, name, sizes=False):
         """The median of the residuals at these effects, or of their sizes."""
-        counts = self.reading.evaluate(queries.residual_counts, center, effects, grid, sizes)
+        counts = self.session.evaluate(queries.residual_counts, center, effects, grid, sizes)
         return release_quantile(self.meter, counts, grid, target=self.n // 2, rho=price, name=name)
 
     def add_feature(self):
@@ -154,7 +155,7 @@ class Pursuit:
         """The exponential mechanism on the features' scores."""
         bound = SCORE_TAU * self.state.residual_scale
         with self._reporter.step() as on_progress:
-            scores = self.reading.scores(self.center, self.state.effects, bound, on_progress)
+            scores = self.session.scores(self.center, self.state.effects, bound, on_progress)
         change = sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, self.adjacency)
         selected = exponential_pick(
             self.meter,
@@ -165,14 +166,14 @@ class Pursuit:
             excluded=self.state.features,
         )
         with self._reporter.step() as on_progress:
-            self.reading.add(selected, on_progress)
+            self.session.add(selected, on_progress)
         self.state.add_column(selected)
 
     def _gram_row(self, name):
         """Second moments of the newest feature with itself and those before; each pair is released once."""
         columns = range(self.state.constants, len(self.state.effects))
         bound = float(GRAM_ROW_NORM * np.sqrt(len(columns)))
-        sums = self.reading.evaluate(queries.product_sums, columns, bound)
+        sums = self.session.evaluate(queries.product_sums, columns, bound)
         self.state.add_gram_row(*self._release_mean(sums, bound, self.schedule.gram_row, name))
 
     def _release_mean(self, sums, bound, price, name):
@@ -187,7 +188,7 @@ class Pursuit:
         state = self.state
         tau = tau_in_scales * state.residual_scale
         clip = row_clip(len(state.kept), GRADIENT_NORM, state.constants)
-        sums, within = self.reading.evaluate(
+        sums, within = self.session.evaluate(
             queries.gradient_sums, self.center, state.effects, tau, state.kept, clip.bound
         )
         mean, noise = self._release_mean(sums, clip.bound, price, name)
@@ -222,7 +223,7 @@ class Pursuit:
         clip = row_clip(k, GRADIENT_NORM, self.state.constants)
         second = GRAM_NORM * np.sqrt(k)
         bound = np.sqrt(clip.bound * second)
-        sums = self.reading.evaluate(queries.gram_sums, self.state.kept, clip.bound, second)
+        sums = self.session.evaluate(queries.gram_sums, self.state.kept, clip.bound, second)
         change = sensitivity.gram(GRAM_LEVELS, self.adjacency, k)
         noisy = release_gram(self.meter, sums, sensitivity=change, rho=self.schedule.gram, name="Gram matrix")
         # Clipped second moments of a standard normal row are diagonal, with entries `gain`.

@@ -3,10 +3,10 @@
 from dpsparse.algorithms.iht import iht
 from dpsparse.algorithms.pursuit import pursuit
 from dpsparse.audit.bugs.mutation import Mutation
+from dpsparse.data import as_table as _as_table
 from dpsparse.data import validation as _validation
-from dpsparse.engine import quantize, session, vector_sums
-from dpsparse.engine.cpu import passes, rows
-from dpsparse.engine.disk import sources
+from dpsparse.engine import quantize, threads, vector_sums
+from dpsparse.engine.cpu import dense, rows
 
 PURSUITS, LOOPS = "replay of pursuits", "replay of loops"
 
@@ -55,12 +55,12 @@ TERMS = (
     Mutation(
         "integer overflow at large n",
         "terms",
-        {passes.feature_sums: [("dtype=np.int64", "dtype=np.int32")]},
+        {dense.feature_sums: [("dtype=np.int64", "dtype=np.int32")]},
     ),
     Mutation(
         "threads that add up the same rows",
         "terms",
-        {sources.slices: [("min(first + step, start + size)", "min(first + step + 1, start + size)")]},
+        {threads.slices: [("min(first + step, start + size)", "min(first + step + 1, start + size)")]},
     ),
     Mutation(
         "sums beyond 2^53 accepted",
@@ -86,12 +86,9 @@ TERMS = (
         "a BLAS residual",
         "terms",
         {
-            session.Records.residuals: [
-                ("for column, effect in zip(self.columns, effects, strict=True):", "if self.columns:"),
-                (
-                    "column.units * float(effect)",
-                    "np.array([column.units for column in self.columns]).T @ np.asarray(effects)",
-                ),
+            vector_sums.subtract_columns: [
+                ("for column, effect in zip(columns, effects, strict=True):", "if columns := list(columns):"),
+                ("column * float(effect)", "np.array(columns).T @ np.fromiter(effects, float)"),
             ]
         },
     ),
@@ -103,7 +100,7 @@ TERMS = (
     Mutation(
         "a part of the data reused between the paper's splits",
         LOOPS,
-        {rows.Rows.part: [("slice(index, None, of)", "slice(index % max(1, of - 1), None, of)")]},
+        {rows.LocalRows.part: [("slice(index, None, of)", "slice(index % max(1, of - 1), None, of)")]},
     ),
 )
 
@@ -138,7 +135,7 @@ FITS = (
             pursuit.Pursuit.estimate_response_scale: [
                 (
                     "self.state.residual_scale = float(self.response_scale)",
-                    "self.state.residual_scale = float(np.median(np.abs(self.reading._records.y)))",
+                    "self.state.residual_scale = float(np.median(np.abs(self.session._records.y)))",
                 )
             ]
         },
@@ -150,7 +147,7 @@ FITS = (
             pursuit.Pursuit.result: [
                 (
                     "state.settled_errors()",
-                    "state.settled_errors() * np.median(np.abs(self.reading._records.y))",
+                    "state.settled_errors() * np.median(np.abs(self.session._records.y))",
                 )
             ]
         },
@@ -164,10 +161,12 @@ FITS = (
         "an error on constant columns",
         PURSUITS,
         {
-            rows.rows_of: [
+            _as_table.MemoryTable.rows: [
                 (
-                    "return DenseRows(X, y)",
-                    "if (X.max(0) == X.min(0)).any(): raise ValueError('constant column')\n    return DenseRows(X, y)",
+                    "return SparseRows",
+                    "if not sparse.issparse(self.X) and (self.X.max(0) == self.X.min(0)).any():\n"
+                    "        raise ValueError('constant column')\n"
+                    "    return SparseRows",
                 )
             ]
         },

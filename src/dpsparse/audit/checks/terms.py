@@ -11,11 +11,9 @@ from scipy import sparse
 
 from dpsparse.audit.finding import Finding
 from dpsparse.audit.neighbours import CLIP, N_FEATURES, pairs
-from dpsparse.audit.patching import replaced
+from dpsparse.data.as_table import as_table
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.engine.cpu import dispatch, passes
-from dpsparse.engine.cpu import rows as engine
-from dpsparse.engine.cpu.rows import rows_of
+from dpsparse.engine.config import configured
 from dpsparse.engine.quantize import (
     EXACT_BELOW,
     FEATURE_LEVELS,
@@ -47,18 +45,18 @@ def _tables():
 def _terms(table, storage):
     """Every term the engines make of a table, as named arrays with one column a record."""
     X = storage(table[:, 1:])
-    rows = rows_of(X, table[:, 0].copy())
+    rows = as_table(X).rows(table[:, 0].copy())
     for grid in GRIDS:
         yield "levels", FEATURE_LEVELS, grid.levels(table[:, 1:].copy()).T
         with np.errstate(all="ignore"):
             residuals = rows.residuals(COEF, range(N_FEATURES), grid)
-        reading = rows.reading(grid, look=False)
+        session = rows.session(grid, check_finite=False)
         for feature in range(N_FEATURES):
-            reading.add(feature)
-        chosen = reading._records
+            session.add(feature)
+        chosen = session._records
         yield "residuals", None, np.array([residuals, chosen.residuals(0.0, COEF)])
         yield "weights", WEIGHT_LEVELS, weight_levels(residuals, 0.7)[None]
-        columns = chosen.bounded(range(N_FEATURES))
+        columns = chosen.sanitized(range(N_FEATURES))
         with np.errstate(all="ignore"):
             within = np.minimum(1.0, 1.2 / norms(columns))
         yield "vectors", VECTOR_LEVELS, integer_vectors(columns, within, 1.2, VECTOR_LEVELS)
@@ -109,17 +107,15 @@ def _exact_sums():
 
 
 def _sums_in_blocks(X, weights, grid, records, compiled):
-    """`_sums` over blocks of so many records in two threads, by compiled loops or by NumPy."""
-    loops = dispatch.compiled if compiled else lambda: None
-    sizes = {"LEAST_RECORDS": 1, "MOST_RECORDS": records}
-    blocks = replaced(engine, **sizes), replaced(passes, BLOCK_BYTES=64 * records)
-    with blocks[0], blocks[1], replaced(dispatch, compiled=loops), threads(2):
-        return _sums(rows_of(X, weights), grid)
+    """`_sums` over blocks of `records` records in two threads, by compiled kernels or by NumPy."""
+    sizes = {"least_records": 1, "most_records": records, "block_bytes": 64 * records}
+    with configured(compiled=compiled, **sizes), threads(2):
+        return _sums(as_table(X).rows(weights), grid)
 
 
 def _sums(rows, grid):
     """Sums over blocks of rows whose responses are weight levels: of features, and of levels kept."""
-    of_levels = rows.reading(grid, look=False)._levels.weighted_sums(rows.y)
+    of_levels = rows.session(grid, check_finite=False)._quantized.weighted_sums(rows.y)
     return [rows.evaluate(lambda block: block.weighted_sums(grid, block.y)), of_levels]
 
 
@@ -127,7 +123,7 @@ def _full_scale():
     X, weights = np.full((FULL_SCALE_ROWS, 2), 1e9), np.full(FULL_SCALE_ROWS, float(WEIGHT_LEVELS))
     exact = [FULL_SCALE_ROWS * FEATURE_LEVELS * WEIGHT_LEVELS] * 2
     for storage in (np.ascontiguousarray, sparse.csr_matrix):
-        rows = rows_of(storage(X), weights)
+        rows = as_table(storage(X)).rows(weights)
         for sums in _sums(rows, GRIDS[0]):
             if sums.tolist() != exact:
                 return _finding("sums at full scale", "an integer overflows", False)

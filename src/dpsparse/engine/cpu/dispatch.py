@@ -1,16 +1,17 @@
-"""Passes over features: numba's loops where they compile, NumPy's elsewhere. The bits are the same."""
+"""Passes over features: numba's kernels where they compile, NumPy's elsewhere. The bits are the same."""
 
 import functools
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from dpsparse.engine import config
 from dpsparse.engine.cpu import numpy_kernels
 
 
 @functools.cache
 def compiled():
-    """The module of compiled loops, or None where there is no numba."""
+    """The module of compiled kernels, or None where there is no numba."""
     try:
         from dpsparse.engine.cpu import numba_kernels
     except Exception:
@@ -20,13 +21,13 @@ def compiled():
 
 
 def run(name, *arguments):
-    """Run a pass by its name in `loops`."""
-    loops = compiled()
-    if loops is not None:
+    """Run a pass by its name in `numba_kernels`."""
+    kernels = compiled() if config.current.compiled else None
+    if kernels is not None:
         from numba.core.errors import NumbaError
 
         try:
-            return getattr(loops, name)(*arguments)
+            return getattr(kernels, name)(*arguments)
         except NumbaError:
             # Nothing has been computed: what fails to compile does not run.
             pass

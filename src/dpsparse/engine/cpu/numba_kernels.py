@@ -1,4 +1,4 @@
-"""Passes over features compiled by numba. `plain` has the same functions in NumPy, and they give the same bits.
+"""Passes over features compiled by numba. `numpy_kernels` has the same functions in NumPy, and they give the same bits.
 
 Several rows are read at a time, so that the sums stay in the cache while the features stream by; a loop over that many
 is unrolled by the compiler. Nothing is compiled with fast mathematics, which would let NaN through and change the order

@@ -1,4 +1,4 @@
-"""The passes of `loops` in NumPy, with the same bits: for where numba is absent or cannot compile."""
+"""The passes of `numba_kernels` in NumPy, with the same bits: for where numba is absent or cannot compile."""
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -13,67 +13,67 @@ def _table(line, step, rows, columns):
     return as_strided(line, (rows, columns), (step * line.itemsize, line.itemsize), writeable=line.flags.writeable)
 
 
-def _pieces(rows, columns):
+def _blocks(rows, columns):
     size = max(1, _CELLS // max(1, columns))
     return (slice(start, start + size) for start in range(0, rows, size))
 
 
-def _not_finite(values):
+def _has_nonfinite(values):
     return not np.isfinite(values).all()
 
 
 def round_rows(line, step, n, d, center, rate, out, out_step):
-    """See `loops.round_rows`."""
+    """See `numba_kernels.round_rows`."""
     cells, levels = _table(line, step, n, d), _table(out, out_step, n, d)
     bad = 0
-    for rows in _pieces(*cells.shape):
+    for rows in _blocks(*cells.shape):
         levels[rows] = rounded(cells[rows], center, rate)
-        bad |= _not_finite(cells[rows])
+        bad |= _has_nonfinite(cells[rows])
     return bad
 
 
 def round_columns(line, step, n, center, rate, out, out_step):
-    """See `loops.round_columns`."""
+    """See `numba_kernels.round_columns`."""
     cells, levels = _table(line, step, len(center), n), _table(out, out_step, len(center), n)
     bad = 0
-    for columns in _pieces(*cells.shape):
+    for columns in _blocks(*cells.shape):
         levels[columns] = rounded(cells[columns], center[columns, None], rate[columns, None])
-        bad |= _not_finite(cells[columns])
+        bad |= _has_nonfinite(cells[columns])
     return bad
 
 
 def add_level_rows(levels, step, weights, sums):
-    """See `loops.add_level_rows`."""
+    """See `numba_kernels.add_level_rows`."""
     cells = _table(levels, step, len(weights), len(sums))
-    for rows in _pieces(*cells.shape):
+    for rows in _blocks(*cells.shape):
         sums += (weights[rows].astype(np.float64) @ cells[rows].astype(np.float64)).astype(np.int64)
 
 
 def add_level_columns(levels, step, weights, sums):
-    """See `loops.add_level_columns`."""
+    """See `numba_kernels.add_level_columns`."""
     cells = _table(levels, step, len(sums), len(weights))
-    for columns in _pieces(*cells.shape):
+    for columns in _blocks(*cells.shape):
         sums[columns] += (cells[columns].astype(np.float64) @ weights.astype(np.float64)).astype(np.int64)
 
 
 def add_rows(line, step, weights, center, rate, sums):
-    """See `loops.add_rows`."""
+    """See `numba_kernels.add_rows`."""
     cells = _table(line, step, len(weights), len(sums))
-    for rows in _pieces(*cells.shape):
+    for rows in _blocks(*cells.shape):
         levels = rounded(cells[rows], center, rate).astype(np.float64)
         sums += (weights[rows].astype(np.float64) @ levels).astype(np.int64)
 
 
 def add_columns(line, step, weights, center, rate, sums):
-    """See `loops.add_columns`."""
+    """See `numba_kernels.add_columns`."""
     cells = _table(line, step, len(sums), len(weights))
-    for columns in _pieces(*cells.shape):
+    for columns in _blocks(*cells.shape):
         levels = rounded(cells[columns], center[columns, None], rate[columns, None]).astype(np.float64)
         sums[columns] += (levels @ weights.astype(np.float64)).astype(np.int64)
 
 
 def subtract_columns(line, row_step, column_step, columns, center, scale, effects, bound, residuals):
-    """See `loops.subtract_columns`."""
+    """See `numba_kernels.subtract_columns`."""
     for k, column in enumerate(columns):
         cells = _table(line[column * column_step :], row_step, len(residuals), 1)[:, 0]
         values = (cells.astype(np.float64) - center[k]) / scale[k]
@@ -81,23 +81,23 @@ def subtract_columns(line, row_step, column_step, columns, center, scale, effect
 
 
 def round_stored(data, indices, center, rate, at_zero, out):
-    """See `loops.round_stored`."""
+    """See `numba_kernels.round_stored`."""
     bad = 0
-    for part in _pieces(len(data), 1):
-        features = indices[part]
-        out[part] = rounded(data[part], center[features], rate[features]) - at_zero[features]
-        bad |= _not_finite(data[part])
+    for block in _blocks(len(data), 1):
+        features = indices[block]
+        out[block] = rounded(data[block], center[features], rate[features]) - at_zero[features]
+        bad |= _has_nonfinite(data[block])
     return bad
 
 
 def add_stored(levels, indices, starts, stops, weights, sums):
-    """See `loops.add_stored`."""
+    """See `numba_kernels.add_stored`."""
     for places, weight in _stored(starts, stops, weights):
         sums += np.bincount(indices[places], weights=levels[places] * weight, minlength=len(sums)).astype(np.int64)
 
 
 def add_stored_cells(data, center, rate, at_zero, indices, starts, stops, weights, sums):
-    """See `loops.add_stored_cells`."""
+    """See `numba_kernels.add_stored_cells`."""
     for places, weight in _stored(starts, stops, weights):
         features = indices[places]
         levels = rounded(data[places], center[features], rate[features]).astype(np.float64) - at_zero[features]
@@ -107,17 +107,17 @@ def add_stored_cells(data, center, rate, at_zero, indices, starts, stops, weight
 def _stored(starts, stops, weights):
     """The places of some rows' cells, and for each cell its row's weight."""
     lengths = stops - starts
-    for rows in _pieces(len(weights), int(lengths.mean()) if len(lengths) else 1):
+    for rows in _blocks(len(weights), int(lengths.mean()) if len(lengths) else 1):
         size = lengths[rows]
         places = np.repeat(starts[rows] - np.cumsum(size) + size, size) + np.arange(size.sum())
         yield places, np.repeat(weights[rows].astype(np.float64), size)
 
 
 def stored_column(data, indices, starts, stops, feature, out):
-    """See `loops.stored_column`."""
-    found = np.flatnonzero(indices == feature)
-    rows = np.searchsorted(stops, found, side="right")
+    """See `numba_kernels.stored_column`."""
+    places = np.flatnonzero(indices == feature)
+    rows = np.searchsorted(stops, places, side="right")
     inside = rows < len(out)
-    found, rows = found[inside], rows[inside]
-    inside = found >= starts[rows]
-    out[rows[inside]] = data[found[inside]]
+    places, rows = places[inside], rows[inside]
+    inside = places >= starts[rows]
+    out[rows[inside]] = data[places[inside]]

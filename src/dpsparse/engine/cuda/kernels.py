@@ -103,7 +103,7 @@ def _tile_sums(
     x, weight, center, rate, shift,
     IN_THREAD: tl.constexpr, CENTERED: tl.constexpr, TOTAL: tl.constexpr, RELU: tl.constexpr,
 ):  # fmt: skip
-    """A tile's sums: of levels as they are in int8, otherwise of level bits, which the sum of weights mends."""
+    """A tile's sums: of levels as they are in int8, otherwise of level bits, which the sum of weights corrects."""
     groups: tl.constexpr = [x.shape[0] // IN_THREAD, IN_THREAD, x.shape[1]]
     if x.dtype == tl.int8:
         bits = x.to(tl.int32)
@@ -126,11 +126,11 @@ def _larger(largest, x, IN_THREAD: tl.constexpr):
 
 @triton.jit(do_not_specialize=["shift"])
 def _sums_kernel(
-    X, center, rate, weights, sums, not_finite, shift, n_units, d_units, row_units, column_units,
+    X, center, rate, weights, sums, nonfinite, shift, n_units, d_units, row_units, column_units,
     N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, STAGES: tl.constexpr,
     IN: tl.constexpr, PTX: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
-    IN_THREAD: tl.constexpr, LOOK: tl.constexpr, RELU: tl.constexpr,
+    IN_THREAD: tl.constexpr, CHECK: tl.constexpr, RELU: tl.constexpr,
 ):  # fmt: skip
     n, d = n_units * N_UNIT, d_units * D_UNIT
     row_stride, column_stride = row_units * ROW_UNIT, column_units * COLUMN_UNIT
@@ -153,25 +153,25 @@ def _sums_kernel(
         weight = tl.load(weights + row + rows)
         x = _tile(X, row + rows, columns, inside, row_stride, column_stride, IN, PTX)
         total += _tile_sums(x, weight, its_center, its_rate, shift, IN_THREAD, CENTERED, TOTAL, RELU)
-        if LOOK:
+        if CHECK:
             largest = _larger(largest, x, IN_THREAD)
     if whole < end:
         weight = tl.load(weights + whole + rows, mask=whole + rows < n, other=0)
         here = inside & (whole + rows < n)[:, None]
         x = _tile(X, whole + rows, columns, here, row_stride, column_stride, IN, PTX)
         total += _tile_sums(x, weight, its_center, its_rate, shift, IN_THREAD, CENTERED, TOTAL, RELU)
-        if LOOK:
+        if CHECK:
             largest = _larger(largest, x, IN_THREAD)
     tl.atomic_add(sums + columns, tl.sum(total, axis=0), mask=columns < d)
-    if LOOK:
+    if CHECK:
         infinite: tl.constexpr = 0x7FF0000000000000 if tl.float64 == IN else 0x7F800000
-        found = (largest >= infinite).to(tl.int32)
-        tl.atomic_or(not_finite, tl.max(tl.max(found, axis=0), axis=0))
+        is_nonfinite = (largest >= infinite).to(tl.int32)
+        tl.atomic_or(nonfinite, tl.max(tl.max(is_nonfinite, axis=0), axis=0))
 
 
 @triton.jit
 def _levels_kernel(
-    X, center, rate, levels, not_finite, stride, n_units, d_units, row_units, column_units,
+    X, center, rate, levels, nonfinite, stride, n_units, d_units, row_units, column_units,
     N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, STAGES: tl.constexpr,
     IN: tl.constexpr, PTX: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
@@ -193,14 +193,14 @@ def _levels_kernel(
         down, across = (row + rows).to(tl.int64)[:, None], columns.to(tl.int64)[None, :]
         where = down * stride + across if BY_ROWS else down + across * stride
         tl.store(levels + where, level_bits(x, its_center, its_rate, CENTERED, TOTAL).to(tl.int8), mask=inside)
-    found = (largest < float("inf")).to(tl.int32) ^ 1
-    tl.atomic_or(not_finite, tl.max(tl.max(found, axis=0), axis=0))
+    is_nonfinite = (largest < float("inf")).to(tl.int32) ^ 1
+    tl.atomic_or(nonfinite, tl.max(tl.max(is_nonfinite, axis=0), axis=0))
 
 
-def add_sums(X, public, weights, sums, not_finite=None):
+def add_sums(X, public, weights, sums, nonfinite=None):
     """Add the sums over rows of weight times level to `sums`; without `public`, X holds levels.
 
-    Sets `not_finite`, where given, to 1 if a feature is.
+    Sets `nonfinite`, where given, to 1 if a feature is not finite.
     """
     shape = _shape(LEVEL_SUMS if public is None else SUMS, X)
     arithmetic, shift = tl.int8 if public is None else _arithmetic(X), 0
@@ -214,15 +214,15 @@ def add_sums(X, public, weights, sums, not_finite=None):
     # By rows a thread holds all of its columns' rows in a tile, by columns those of a 16-byte load.
     in_thread = shape.rows if X.stride(1) <= X.stride(0) else min(shape.rows, 16 // X.element_size())
     _launch(
-        _sums_kernel, X, public, (weights, sums, sums if not_finite is None else not_finite, shift), shape,
-        IN=arithmetic, IN_THREAD=in_thread, LOOK=not_finite is not None, RELU=arithmetic == tl.int32 and _has_relu(X),
+        _sums_kernel, X, public, (weights, sums, sums if nonfinite is None else nonfinite, shift), shape,
+        IN=arithmetic, IN_THREAD=in_thread, CHECK=nonfinite is not None, RELU=arithmetic == tl.int32 and _has_relu(X),
     )  # fmt: skip
 
 
-def write_levels(X, public, levels, not_finite):
-    """Write the levels of X, and set `not_finite` to 1 if a feature is."""
+def write_levels(X, public, levels, nonfinite):
+    """Write the levels of X, and set `nonfinite` to 1 if a feature is not finite."""
     by_rows = levels.stride(1) == 1
-    arguments = (levels, not_finite, levels.stride(0 if by_rows else 1))
+    arguments = (levels, nonfinite, levels.stride(0 if by_rows else 1))
     _launch(_levels_kernel, X, public, arguments, _shape(LEVELS, X), IN=_arithmetic(X), BY_ROWS=by_rows)
 
 

@@ -9,8 +9,8 @@ _COMPILED = {}
 def launch(kernel, programs, *arguments, num_warps=4, **constants):
     """Run a kernel on the card of its first argument, without fusing multiplications with additions.
 
-    Triton's own launch takes longer than the small kernels here: it looks at all arguments and constants to see what to
-    compile for. So its look is taken once, and a compiled kernel is called directly where arguments are of the same
+    Triton's own launch takes longer than the small kernels here: it inspects all arguments and constants to see what to
+    compile for. So it inspects them once, and a compiled kernel is called directly where arguments are of the same
     kinds.
     """
     key = (kernel.fn, arguments[0].device, num_warps, *map(_kind, arguments), *constants.values())

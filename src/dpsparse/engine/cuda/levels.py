@@ -1,6 +1,6 @@
 """The levels of cells on a card, and a grid's public numbers there.
 
-A feature's level is that of `FeatureGrid.levels` bit for bit: subtract, multiply, clip, each rounded by itself (no
+A feature's level is that of `Quantizer.levels` bit for bit: subtract, multiply, clip, each rounded by itself (no
 multiplication is fused with an addition), then round half to even. The last is done by adding 1.5 * 2^23 (float64:
 1.5 * 2^52): the sum's unit is 1, so the adder rounds, and its low bits hold the level.
 
@@ -73,15 +73,15 @@ def _byte_grid_kernel(center, rate, offsets, factors, odd, d, shift, step, BLOCK
     its_rate = tl.load(rate + features, mask=inside, other=1.0)[:, None]
     offset, factor = tl.load(offsets + features, mask=inside), tl.load(factors + features, mask=inside)
     level = level_bits(byte - its_center, 0.0, its_rate, False, False) - (0x4B400000 - 127)
-    found_offset, found_factor, left, tries = offset, factor, inside.to(tl.int32), 0
+    tried_offset, tried_factor, left, tries = offset, factor, inside.to(tl.int32), 0
     while (tl.max(left, axis=0) == 1) & (tries < 25):
-        found_offset = tl.where(left == 1, offset + _away(tries // 5) * step, found_offset)
-        found_factor = tl.where(left == 1, factor + _away(tries % 5), found_factor)
-        found = byte_levels(byte, found_offset[:, None], found_factor[:, None], shift, False)
-        left = tl.where(inside, tl.max((found != level).to(tl.int32), axis=1), 0)
+        tried_offset = tl.where(left == 1, offset + _away(tries // 5) * step, tried_offset)
+        tried_factor = tl.where(left == 1, factor + _away(tries % 5), tried_factor)
+        tried = byte_levels(byte, tried_offset[:, None], tried_factor[:, None], shift, False)
+        left = tl.where(inside, tl.max((tried != level).to(tl.int32), axis=1), 0)
         tries += 1
-    tl.store(offsets + features, tl.where(left == 1, 127 << shift, found_offset), mask=inside)
-    tl.store(factors + features, tl.where(left == 1, 0, found_factor), mask=inside)
+    tl.store(offsets + features, tl.where(left == 1, 127 << shift, tried_offset), mask=inside)
+    tl.store(factors + features, tl.where(left == 1, 0, tried_factor), mask=inside)
     tl.store(odd + features, left, mask=inside)
 
 

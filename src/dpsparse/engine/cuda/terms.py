@@ -1,6 +1,6 @@
-"""The answers to `questions` on a GPU, in one kernel each, with the bits of the CPU.
+"""`queries` on a GPU, in one kernel each, with the bits of the CPU.
 
-A kernel makes the operations of the question's own text, in float64: each is rounded by itself, for multiplications are
+A kernel makes the operations of the query's own text, in float64: each is rounded by itself, for multiplications are
 not fused with additions, and quotients and square roots are correctly rounded. What comes out is integers.
 """
 
@@ -16,8 +16,8 @@ from dpsparse.engine.quantize import WEIGHT_LEVELS
 from dpsparse.engine.vector_sums import GRAM_LEVELS, VECTOR_LEVELS, levels_per_unit
 
 _BLOCK = 512
-# Zeros for so many answers are made at once.
-_ANSWERS_AHEAD = 64
+# Zeros for this many results are made at once.
+_RESULTS_AHEAD = 64
 
 
 @triton.jit
@@ -74,16 +74,16 @@ def _weights_kernel(y, units, numbers, levels, n, k, BLOCK: tl.constexpr, MOST: 
 
 
 @triton.jit
-def _bounded(x):
+def _sanitized(x):
     return tl.where(x == x, tl.minimum(tl.maximum(x, -1e150), 1e150), 0.0)
 
 
 @triton.jit
 def _entry(at, last, inside, PRODUCTS: tl.constexpr):
     """A column's entries, or their products with the last column's."""
-    x = _bounded(tl.load(at, mask=inside, other=0.0))
+    x = _sanitized(tl.load(at, mask=inside, other=0.0))
     if PRODUCTS:
-        x = _bounded(x * last)
+        x = _sanitized(x * last)
     return x
 
 
@@ -97,7 +97,7 @@ def _vectors_kernel(
     y, units, numbers, columns, out, n, k_units, k,
     BLOCK: tl.constexpr, MOST: tl.constexpr, PRODUCTS: tl.constexpr, RESIDUALS: tl.constexpr, GRAM: tl.constexpr,
 ):  # fmt: skip
-    """`support.integer_vectors` of some columns; the numbers start with the level of 1, a norm, another or tau.
+    """`vector_sums.integer_vectors` of some columns; the numbers start with the level of 1, a norm, another or tau.
 
     For a Gram matrix, with two norms, the vectors come out; otherwise their sums are added to what is there and, with
     residuals, to one more number how many of these are within tau.
@@ -106,7 +106,7 @@ def _vectors_kernel(
     inside = records < n
     last = 1.0
     if PRODUCTS:
-        last = _bounded(tl.load(columns + (k - 1).to(tl.int64) * n + records, mask=inside, other=0.0))
+        last = _sanitized(tl.load(columns + (k - 1).to(tl.int64) * n + records, mask=inside, other=0.0))
     square, at = tl.zeros([BLOCK], tl.float64), columns + records
     for _ in range(k):
         x = _entry(at, last, inside, PRODUCTS)
@@ -161,9 +161,9 @@ class Terms:
         self.units = self._room[: k + 1]
         self._run(_units_kernel, column, self._on_card([center, scale]), self._room, len(self.y), column.stride(0), k)
 
-    def answer(self, query, *public):
-        """The sum over records that a question asks for, given public numbers."""
-        return _ANSWERS[query](self, *public)
+    def evaluate(self, query, *public):
+        """Sum what a query gives over the records."""
+        return _METHODS[query](self, *public)
 
     def _on_card(self, *numbers):
         """Lists of public numbers, sent as one."""
@@ -189,8 +189,8 @@ class Terms:
     def _vector_sums(self, positions, *arguments, **options):
         sums = next(self._zeros)
         self._vectors(sums, positions, *arguments, **options)
-        found = host(sums)
-        return found[: len(positions)], int(found[len(positions)])
+        sums = host(sums)
+        return sums[: len(positions)], int(sums[len(positions)])
 
     def residual_counts(self, center, effects, thresholds, sizes=False):
         """See `queries.residual_counts`."""
@@ -225,10 +225,10 @@ class Terms:
 
 def _rows_of_zeros(size, device):
     while True:
-        yield from torch.zeros((_ANSWERS_AHEAD, size), dtype=torch.int64, device=device).unbind()
+        yield from torch.zeros((_RESULTS_AHEAD, size), dtype=torch.int64, device=device).unbind()
 
 
-_ANSWERS = {
+_METHODS = {
     getattr(queries, name): getattr(Terms, name)
     for name in ("residual_counts", "product_sums", "gradient_sums", "gram_sums")
 }

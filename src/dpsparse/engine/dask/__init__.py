@@ -1,1 +1,7 @@
-"""Rows on the workers of a dask cluster."""
+"""Rows on a cluster of dask."""
+
+try:
+    import dask.array  # noqa: F401
+    import distributed  # noqa: F401
+except ImportError:
+    raise ImportError("dask arrays and data frames need dask: pip install 'dpsparse[dask]'") from None

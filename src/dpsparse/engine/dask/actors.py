@@ -1,4 +1,4 @@
-"""What the workers of a cluster do with pieces of a table: open them, read columns, and answer questions in sums."""
+"""What the workers of a cluster do with partitions of a table: open them, read columns, and evaluate queries."""
 
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -6,34 +6,32 @@ from functools import partial
 
 import numpy as np
 
-from dpsparse.engine.cpu.rows import DenseRows
-from dpsparse.engine.session import Column, Records, total
-from dpsparse.engine.threads import parallel_map, threads
+from dpsparse.engine import config
+from dpsparse.engine.cpu.dense import DenseRows
+from dpsparse.engine.queries import Column, Records, total
+from dpsparse.engine.threads import parallel_map, slices, threads
 
 NOT_AS_DECLARED = "a piece of X has not the shape or the numbers that X declares; persist X, or repair its metadata"
 
-# Workers give what they free back at once, so large arrays are slow to come by: these fit in 64 kB for a few columns.
-BLOCK_RECORDS = 2**11
-
 
 @dataclass(frozen=True)
-class Piece:
-    """Some records as a pursuit reads them, and whether one has a feature that is not finite."""
+class Partition:
+    """Some records as a pursuit sees them, and whether a feature of theirs is not finite."""
 
     rows: slice
     records: Records
-    hurt: int
+    nonfinite: int
 
     def __sizeof__(self):
-        # So dask knows what it would cost to send a piece elsewhere.
-        columns = [array for column in self.records.columns for array in (column.units, column.bounded)]
-        arrays = [self.records.y, *columns, *vars(self.records.levels).values()]
+        # So dask knows what it would cost to send a partition elsewhere.
+        columns = [array for column in self.records.columns for array in (column.units, column.sanitized)]
+        arrays = [self.records.y, *columns, *vars(self.records.quantized).values()]
         return object.__sizeof__(self) + sum(array.nbytes for array in arrays)
 
 
 @contextmanager
-def _alone():
-    """One thread, since dask runs as many tasks as there are; and no warning, which would tell of a record."""
+def single_threaded():
+    """One thread, since dask runs a task on each; and no warning, which would reveal something of a record."""
     with threads(1), np.errstate(all="ignore"):
         yield
 
@@ -50,10 +48,10 @@ def _rows(X, form, y=None):
     return DenseRows(X, y)
 
 
-def answer_of_rows(X, y, rows, shared):
-    """The answer of some rows of a piece to a question."""
+def evaluate_rows(X, y, rows, shared):
+    """What a query gives for some rows of a partition."""
     form, query, public = shared
-    with _alone():
+    with single_threaded():
         return _rows(X, form, y).take(rows).evaluate(query, *public)
 
 
@@ -65,44 +63,44 @@ def as_floats(y):
         raise ValueError(NOT_AS_DECLARED) from None
 
 
-def count_not_finite(y):
+def has_nonfinite(y):
     """1 if a response is not finite, 0 otherwise."""
     return int(not np.isfinite(y).all())
 
 
-def open_piece(X, y, rows, shared):
-    """Some rows of a piece as a pursuit reads them."""
-    form, grid, constant = shared
-    with _alone():
+def open_partition(X, y, rows, shared):
+    """Some rows of a partition as a pursuit sees them."""
+    form, quantizer, constant = shared
+    with single_threaded():
         read = _rows(X, form, y).take(rows)
         columns = (Column.of(np.ones_like(read.y)),) if constant else ()
         try:
-            levels, hurt = read.prepared(grid), 0
+            quantized, nonfinite = read.quantized(quantizer), 0
         except ValueError:
-            levels, hurt = read.prepared(grid, look=False), 1
-        return Piece(rows, Records(read.y, levels, columns), hurt)
+            quantized, nonfinite = read.quantized(quantizer, check_finite=False), 1
+        return Partition(rows, Records(read.y, quantized, columns), nonfinite)
 
 
 class PartitionActor:
-    """Answers for some pieces without the scheduler's help: a task takes several times as long to come about.
+    """Evaluates queries on some partitions without the scheduler, through which a task takes several times as long.
 
     Parameters
     ----------
     opening : tuple
-        How to open pieces; see `open_piece`.
-    pieces : list
-        Of Piece, or where the features are held anyway of what `open_piece` makes one of.
+        How to open partitions; see `open_partition`.
+    partitions : list
+        Of Partition or, where workers hold the features anyway, of the arguments from which `open_partition` makes one.
     added : list of tuple
-        The features that were added: what tells which, and their columns or None.
+        The features that were added: the arguments that say which, and their columns or None.
     threads : int
         How many to use.
     """
 
-    def __init__(self, opening, pieces, added, threads=1):
-        self._threads, self._features, self._pieces = threads, None, pieces
-        if not isinstance(pieces[0], Piece):
-            self._features = [X for X, _, _ in pieces]
-            self._pieces = self._each(lambda *piece: open_piece(*piece, opening), *zip(*pieces, strict=True))
+    def __init__(self, opening, partitions, added, threads=1):
+        self._threads, self._features, self._partitions = threads, None, partitions
+        if not isinstance(partitions[0], Partition):
+            self._features = [X for X, _, _ in partitions]
+            self._partitions = self._each(lambda *each: open_partition(*each, opening), *zip(*partitions, strict=True))
         for shared, columns in added:
             self.add(shared, columns)
 
@@ -111,49 +109,49 @@ class PartitionActor:
             return list(parallel_map(lambda each: function(*each), list(zip(*values, strict=True))))
 
     def add(self, shared, columns=None):
-        """Add one feature to what was read of each piece."""
-        self._pieces = self._each(partial(_with_column, shared), self._pieces, columns or self._features)
+        """Add one feature to the records of each partition."""
+        self._partitions = self._each(partial(_with_column, shared), self._partitions, columns or self._features)
 
-    def answer(self, function, *public):
-        """What the function makes of the pieces."""
+    def evaluate(self, function, *public):
+        """What a function gives for the partitions."""
         with threads(self._threads):
-            return function(self._pieces, *public)
+            return function(self._partitions, *public)
 
-    def forget(self):
-        """Let go of all pieces."""
-        self._pieces = self._features = None
-
-
-def answer_once(function, public, *post):
-    """The answer of a clerk hired for one question."""
-    return PartitionActor(*post).answer(function, *public)
+    def release(self):
+        """Release the memory of all partitions."""
+        self._partitions = self._features = None
 
 
-def count_hurt(pieces):
-    """How many pieces have a feature that is not finite."""
-    return sum(piece.hurt for piece in pieces)
+def evaluate_once(function, public, *args):
+    """What an actor made for one query gives."""
+    return PartitionActor(*args).evaluate(function, *public)
+
+
+def count_nonfinite(partitions):
+    """How many partitions have a feature that is not finite."""
+    return sum(partition.nonfinite for partition in partitions)
 
 
 def column_of(X, rows, shared):
-    """One feature of some rows of a piece."""
-    form, grid, feature = shared
-    with _alone():
-        return Column.of(grid.units(_rows(X, form).take(rows).column(feature)))
+    """One feature of some rows of a partition."""
+    form, quantizer, feature = shared
+    with single_threaded():
+        return Column.of(quantizer.units(_rows(X, form).take(rows).column(feature)))
 
 
-def _with_column(shared, piece, column):
-    column = column if isinstance(column, Column) else column_of(column, piece.rows, shared)
-    if len(column.units) != len(piece.records.y):
-        # One value would be taken for every record's.
+def _with_column(shared, partition, column):
+    column = column if isinstance(column, Column) else column_of(column, partition.rows, shared)
+    if len(column.units) != len(partition.records.y):
+        # NumPy would repeat a single value for every record.
         raise ValueError(NOT_AS_DECLARED)
-    return replace(piece, records=replace(piece.records, columns=(*piece.records.columns, column)))
+    return replace(partition, records=replace(partition.records, columns=(*partition.records.columns, column)))
 
 
-def answer(pieces, query, *public):
-    """The sum over the records of pieces that a question asks for."""
+def evaluate_records(partitions, query, *public):
+    """Sum what a query gives over the records of partitions."""
     blocks = [
-        (piece.records, slice(start, start + BLOCK_RECORDS))
-        for piece in pieces
-        for start in range(0, len(piece.records.y), BLOCK_RECORDS)
+        (partition.records, block)
+        for partition in partitions
+        for block in slices(len(partition.records.y), config.current.dask_records)
     ]
     return total(parallel_map(lambda block: query(block[0].take(block[1]), *public), blocks))

@@ -6,9 +6,9 @@ from pathlib import Path
 _GROUP = Path("/sys/fs/cgroup")
 
 
-def available_bytes():
+def available_bytes(group=_GROUP):
     """Memory that can be had without swapping, within the limit of the control group where there is one."""
-    return max(0, min(_of_machine(), _of_group()))
+    return max(0, min(_of_machine(), _of_group(group)))
 
 
 def _of_machine():
@@ -16,14 +16,14 @@ def _of_machine():
         lines = Path("/proc/meminfo").read_text().splitlines()
         return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
     except (OSError, StopIteration):
-        # Not Linux: what is free is not told, so half of what there is.
+        # Other systems do not say what is free: take half of what there is.
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2 if hasattr(os, "sysconf") else 2**31
 
 
-def _of_group():
+def _of_group(group):
     try:
-        limit, used = (_GROUP / name for name in ("memory.max", "memory.current"))
-        stat = dict(line.split() for line in (_GROUP / "memory.stat").read_text().splitlines())
+        limit, used = (group / name for name in ("memory.max", "memory.current"))
+        stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
         # Pages of files are counted as used, and are given up when memory is needed.
         return int(limit.read_text()) - int(used.read_text()) + int(stat["inactive_file"]) + int(stat["active_file"])
     except (OSError, ValueError, KeyError):

@@ -1,26 +1,31 @@
-"""Rows whose features are read from a disk piece by piece.
+"""Rows whose features are read from a disk block by block.
 
-What a pass needs of every record (its response, the few columns that were picked) is held in memory. The features are
-read once, and kept as levels of a byte each as far as memory allows; what is not kept is read again in each pass. While
-one piece is worked on the next are read.
+The responses and the few columns that were picked are held in memory. The features are read once, and kept as levels
+of a byte each as far as memory allows; the other blocks are read again in each pass. While threads work on some blocks
+the system reads the next.
 """
 
 import math
 
 import numpy as np
 
-from dpsparse.engine.cpu.passes import DenseLevels, empty_levels, feature_sums, not_finite, round_features
-from dpsparse.engine.cpu.rows import NOT_FINITE, DenseRows, Rows
+from dpsparse.engine import config
+from dpsparse.engine.cpu.dense import (
+    DenseRows,
+    QuantizedDense,
+    empty_levels,
+    feature_sums,
+    has_nonfinite,
+    round_features,
+)
+from dpsparse.engine.cpu.rows import LocalRows, LocalSession
 from dpsparse.engine.disk.memory import available_bytes
-from dpsparse.engine.disk.sources import ALL
-from dpsparse.engine.session import Reading, total
-from dpsparse.engine.threads import n_threads, parallel_map
-
-# The share of the memory there is that levels may take.
-KEPT_SHARE = 0.5
+from dpsparse.engine.protocols import NOT_FINITE
+from dpsparse.engine.queries import total
+from dpsparse.engine.threads import ALL, n_threads, parallel_map
 
 
-class DiskRows(Rows):
+class DiskRows(LocalRows):
     """Rows of a source, from row `first` on, `step` apart.
 
     Parameters
@@ -43,88 +48,89 @@ class DiskRows(Rows):
         return DiskRows(self.source, self._all_y, self._first + index * self._step, self._step * of)
 
     def evaluate(self, query, *public):
-        """The sum over records that a question asks for, given public numbers; it reads every row of the file."""
+        """Sum what a query gives over the rows; every row of the file is read."""
 
-        def answer(k):
-            rows = bands[k][0]
+        def evaluate_block(k):
+            rows = blocks[k][0]
             mine = slice((self._first - rows.start) % self._step, None, self._step)
-            return query(DenseRows(self.source.cells(bands[k])[mine], self._all_y[rows][mine]), *public)
+            return query(DenseRows(self.source.cells(blocks[k])[mine], self._all_y[rows][mine]), *public)
 
-        bands = [(rows, ALL) for rows in self.source.bands() if self._has(rows)]
-        return total(_one_by_one(self.source, bands, answer))
+        blocks = [(rows, ALL) for rows in self.source.row_blocks() if self._has(rows)]
+        return total(_each_block(self.source, blocks, evaluate_block))
 
     def _has(self, rows):
         return rows.start + (self._first - rows.start) % self._step < rows.stop
 
-    def column(self, j, tell=None):
+    def column(self, j, on_progress=None):
         """Raw values of a feature."""
-        return self.source.columns([j], tell)[:, 0]
+        return self.source.columns([j], on_progress)[:, 0]
 
-    def reading(self, grid, *, constant=False, look=True, tell=None):
-        """The rows as a pursuit reads them; see `Rows.reading`."""
-        return DiskReading(self, grid, constant, DiskLevels(self.source, grid, look, tell))
+    def session(self, quantizer, *, constant=False, check_finite=True, on_progress=None):
+        """Open a session; see `protocols.Rows`."""
+        quantized = QuantizedDisk(self.source, quantizer, check_finite, on_progress)
+        return DiskSession(self, quantizer, constant, quantized)
 
 
-class DiskReading(Reading):
-    """A reading that tells how far it has come."""
+class DiskSession(LocalSession):
+    """A session that reports its progress."""
 
-    def add(self, feature, tell=None):
+    def add(self, feature, on_progress=None):
         """Read one more feature."""
-        self._append(self._grid.units(self._rows.column(feature, tell), feature))
+        self._append(self._quantizer.units(self._rows.column(feature, on_progress), feature))
 
 
-class DiskLevels:
-    """Feature levels of the pieces for which there is memory; the others are computed again in each pass.
+class QuantizedDisk:
+    """Feature levels of the blocks for which there is memory; the others are computed again in each pass.
 
-    Raises ValueError, with a constant text, if the features are not all finite.
+    Raises ValueError, with a constant text, if the features are not all finite and `check_finite` is set.
     """
 
-    def __init__(self, source, grid, look, tell):
-        self._source, self._grid, self._pieces = source, grid, source.pieces()
-        cells = np.cumsum([_cells(piece, source.shape) for piece in self._pieces])
-        room = np.searchsorted(cells, KEPT_SHARE * available_bytes(), side="right")
+    def __init__(self, source, quantizer, check_finite, on_progress):
+        self._source, self._quantizer, self._blocks = source, quantizer, source.blocks()
+        cells = np.cumsum([_n_cells(block, source.shape) for block in self._blocks])
+        room = np.searchsorted(cells, config.current.disk_memory_share * available_bytes(), side="right")
 
-        def prepare(k):
-            X = source.cells(self._pieces[k])
+        def quantize(k):
+            X = source.cells(self._blocks[k])
             if k >= room:
-                return None, not_finite(X)
+                return None, has_nonfinite(X)
             levels = empty_levels(X)
-            return DenseLevels(levels), round_features(X, grid.of(self._pieces[k][1]), levels)
+            return QuantizedDense(levels), round_features(X, quantizer.of(self._blocks[k][1]), levels)
 
-        self._kept, bad = zip(*_one_by_one(source, self._pieces, prepare, tell), strict=True)
-        if look and any(bad):
+        self._kept, nonfinite = zip(*_each_block(source, self._blocks, quantize, on_progress), strict=True)
+        if check_finite and any(nonfinite):
             raise ValueError(NOT_FINITE)
 
-    def weighted_sums(self, weights, tell=None):
+    def weighted_sums(self, weights, on_progress=None):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
 
         def add(k):
-            rows, columns = self._pieces[k]
+            rows, columns = self._blocks[k]
             if self._kept[k] is not None:
                 return self._kept[k].weighted_sums(weights[rows])
-            return feature_sums(self._source.cells(self._pieces[k]), self._grid.of(columns), weights[rows])
+            return feature_sums(self._source.cells(self._blocks[k]), self._quantizer.of(columns), weights[rows])
 
         sums = np.zeros(self._source.shape[1], dtype=np.int64)
-        for k, found in enumerate(_one_by_one(self._source, self._pieces, add, tell, self._kept)):
-            sums[self._pieces[k][1]] += found
+        for k, block_sums in enumerate(_each_block(self._source, self._blocks, add, on_progress, self._kept)):
+            sums[self._blocks[k][1]] += block_sums
         return sums
 
 
-def _one_by_one(source, pieces, function, tell=None, kept=()):
-    """Results of a function of each piece's number, in order; what is read next is on its way, unless it is kept."""
+def _each_block(source, blocks, function, on_progress=None, kept=()):
+    """Yield the results of a function of each block's number, in order; later blocks are prefetched unless kept."""
     reach = 2 * n_threads()
 
     def run(k):
         soon = k + reach
-        if soon < len(pieces) and not any(kept[soon : soon + 1]):
-            source.ahead(pieces[soon])
+        if soon < len(blocks) and not any(kept[soon : soon + 1]):
+            source.prefetch(blocks[soon])
         return function(k)
 
-    for k, result in enumerate(parallel_map(run, range(len(pieces)))):
-        if tell:
-            tell((k + 1) / len(pieces))
+    for k, result in enumerate(parallel_map(run, range(len(blocks)))):
+        if on_progress:
+            on_progress((k + 1) / len(blocks))
         yield result
 
 
-def _cells(piece, shape):
-    return math.prod(len(range(*part.indices(size))) for part, size in zip(piece, shape, strict=True))
+def _n_cells(block, shape):
+    return math.prod(len(range(*part.indices(size))) for part, size in zip(block, shape, strict=True))

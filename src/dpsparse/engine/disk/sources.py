@@ -1,7 +1,7 @@
-"""Where features that stay on a disk come from: .npy files and memory maps, Zarr; `parquet` has Parquet.
+"""Where features that stay on a disk come from: .npy files and memory maps, and Zarr arrays.
 
-A source has `shape`, `names` or None, and `dtype`, in which a fit computes. It is read in pieces, pairs of slices, that
-follow the order of the file, or in bands of whole rows. `ahead` says what will be read soon, `only` leaves columns out.
+A source has `shape`, `names` or None, and `dtype`, in which a fit computes. It is read in blocks, pairs of slices that
+follow the order of the file, or in blocks of whole rows. `prefetch` announces a block, `only` leaves columns out.
 """
 
 import mmap
@@ -9,20 +9,10 @@ from contextlib import suppress
 
 import numpy as np
 
-# What is read at a time: large enough for a disk, small enough for a few to lie in memory.
-PIECE_BYTES = 2**26
-# Rows longer than this are read a page at a time where a single column is wanted.
-LONG_ROW = 2**18
-
-ALL = slice(None)
+from dpsparse.engine import config
+from dpsparse.engine.threads import ALL, slices
 
 CHANGED = "X has another shape than when it was opened: it changed while it was read; fit a copy that nobody changes"
-
-
-def slices(size, step, start=0):
-    """Slices of at most `step`, or of 1, that divide a range."""
-    step = max(1, step)
-    return [slice(first, min(first + step, start + size)) for first in range(start, start + size, step)]
 
 
 def arithmetic(dtypes):
@@ -35,38 +25,38 @@ class Source:
 
     names = None
 
-    def bands(self):
+    def row_blocks(self):
         """Slices of whole rows."""
-        return slices(self.shape[0], self._rows_at_a_time())
+        return slices(self.shape[0], self._rows_per_block())
 
-    def _rows_at_a_time(self):
-        return max(1, PIECE_BYTES // (self.shape[1] * self.dtype.itemsize))
+    def _rows_per_block(self):
+        return max(1, config.current.disk_block_bytes // (self.shape[1] * self.dtype.itemsize))
 
-    def pieces(self):
+    def blocks(self):
         """Pairs of slices of rows and columns, in the order of the file."""
-        return [(rows, ALL) for rows in self.bands()]
+        return [(rows, ALL) for rows in self.row_blocks()]
 
-    def cells(self, piece):
-        """The cells of a piece; raises OSError if they are not as many as the source declared."""
-        found, (rows, columns) = self.read(piece), piece
+    def cells(self, block):
+        """The cells of a block; raises OSError if their shape is not the declared one."""
+        cells, (rows, columns) = self.read(block), block
         width = len(range(*columns.indices(self.shape[1]))) if isinstance(columns, slice) else len(columns)
-        if found.shape != (rows.stop - rows.start, width):
+        if cells.shape != (rows.stop - rows.start, width):
             raise OSError(CHANGED)
-        return found
+        return cells
 
-    def ahead(self, piece):
-        """Say that a piece will be read soon."""
+    def prefetch(self, block):
+        """Announce that a block will be read soon."""
 
-    def columns(self, features, tell=None):
-        """Values of some features, one column each; `tell` is given the share that is done."""
+    def columns(self, features, on_progress=None):
+        """Values of some features, one column each; `on_progress` is given the share that is done."""
         out = np.empty((self.shape[0], len(features)), dtype=self.dtype, order="F")
-        bands = self.bands()
-        for k, rows in enumerate(bands):
-            for soon in bands[k + 1 : k + 2]:
-                self.ahead((soon, features))
+        blocks = self.row_blocks()
+        for k, rows in enumerate(blocks):
+            for soon in blocks[k + 1 : k + 2]:
+                self.prefetch((soon, features))
             out[rows] = self.cells((rows, features))
-            if tell:
-                tell((k + 1) / len(bands))
+            if on_progress:
+                on_progress((k + 1) / len(blocks))
         return out
 
 
@@ -98,51 +88,55 @@ class ArraySource(Source):
             return ArraySource([chunk[:, places[0] : places[-1] + 1] for chunk in self.chunks], names)
         return ArraySource(self.chunks, names, places if self._selected is None else self._selected[places])
 
-    def pieces(self):
+    def blocks(self):
         """Rows of a chunk, or columns where its memory runs along them."""
-        found = []
+        blocks, block_bytes = [], config.current.disk_block_bytes
         for chunk, start in zip(self.chunks, self._starts, strict=False):
             n, d, size = len(chunk), self.shape[1], self.dtype.itemsize
             if _by_columns(chunk):
                 rows = slice(start, start + n)
-                found += [(rows, columns) for columns in slices(d, PIECE_BYTES // (n * size))]
+                blocks += [(rows, columns) for columns in slices(d, block_bytes // (n * size))]
             else:
-                found += [(rows, ALL) for rows in slices(n, PIECE_BYTES // (d * size), start)]
-        return found
+                blocks += [(rows, ALL) for rows in slices(n, block_bytes // (d * size), start)]
+        return blocks
 
-    def bands(self):
+    def row_blocks(self):
         """Slices of whole rows that do not cross chunks."""
-        step = self._rows_at_a_time()
+        step = self._rows_per_block()
         sizes = zip(self._starts, map(len, self.chunks), strict=False)
-        return [band for start, size in sizes for band in slices(size, step, start)]
+        return [block for start, size in sizes for block in slices(size, step, start)]
 
-    def read(self, piece):
-        """The cells of a piece within one chunk; where possible the file's own memory."""
-        chunk, rows, columns = self._within(piece)
+    def read(self, block):
+        """The cells of a block within one chunk; where possible the file's own memory."""
+        chunk, rows, columns = self._in_chunk(block)
         return np.asarray(chunk[rows][:, columns], dtype=self.dtype)
 
-    def _within(self, piece):
-        rows, columns = piece
+    def _in_chunk(self, block):
+        rows, columns = block
         k = int(np.searchsorted(self._starts, rows.start, side="right")) - 1
         start = self._starts[k]
         selected = columns if self._selected is None else self._selected[columns]
         return self.chunks[k], slice(rows.start - start, rows.stop - start), selected
 
-    def ahead(self, piece):
-        """Let the system read a piece that lies in one stretch of a file."""
-        chunk, rows, columns = self._within(piece)
+    def prefetch(self, block):
+        """Let the system read a block that lies in one stretch of a file."""
+        chunk, rows, columns = self._in_chunk(block)
         if isinstance(columns, slice):
             _advise(chunk, chunk[rows, columns], "MADV_WILLNEED")
-        elif not _by_columns(chunk) and chunk.strides[0] < LONG_ROW:
+        elif not _by_columns(chunk) and chunk.strides[0] < config.current.disk_long_row_bytes:
             _advise(chunk, chunk[rows], "MADV_WILLNEED")
 
-    def columns(self, features, tell=None):
+    def columns(self, features, on_progress=None):
         """Values of some features: single pages of long rows, or short rows one after another."""
-        long_rows = [chunk for chunk in self.chunks if not _by_columns(chunk) and chunk.strides[0] >= LONG_ROW]
+        long_rows = [
+            chunk
+            for chunk in self.chunks
+            if not _by_columns(chunk) and chunk.strides[0] >= config.current.disk_long_row_bytes
+        ]
         try:
             for chunk in long_rows:
                 _advise(chunk, chunk, "MADV_RANDOM")
-            return super().columns(features, tell)
+            return super().columns(features, on_progress)
         finally:
             for chunk in long_rows:
                 _advise(chunk, chunk, "MADV_NORMAL")
@@ -153,7 +147,7 @@ def _by_columns(chunk):
 
 
 def _advise(chunk, cells, advice):
-    """Tell the system about some cells of a memory map."""
+    """Advise the system about some cells of a memory map."""
     mapped = _map_of(chunk)
     if mapped is None or not hasattr(mmap, advice):
         return

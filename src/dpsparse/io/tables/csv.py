@@ -1,10 +1,8 @@
 """CSV files: commas, UTF-8, the first line names the columns, a dot in decimals."""
 
+from dpsparse.engine import config
 from dpsparse.io.tables.arrow import ArrowReader, skip_rows
 from dpsparse.schema import FileError
-
-# Bytes parsed at a time; no record may be longer.
-CSV_BLOCK = 2**22
 
 
 class CsvReader(ArrowReader):
@@ -68,7 +66,7 @@ def _options(types=None):
 
     columns = {} if types is None else {"column_types": types, "include_columns": list(types)}
     return {
-        "read_options": csv.ReadOptions(block_size=CSV_BLOCK),
+        "read_options": csv.ReadOptions(block_size=config.current.csv_block_bytes),
         "parse_options": csv.ParseOptions(newlines_in_values=True),
         "convert_options": csv.ConvertOptions(**columns),
     }

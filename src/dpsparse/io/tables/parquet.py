@@ -4,7 +4,9 @@ from functools import cached_property
 
 import numpy as np
 
-from dpsparse.engine.disk.sources import PIECE_BYTES, Source, arithmetic, slices
+from dpsparse.engine import config
+from dpsparse.engine.disk.sources import Source, arithmetic
+from dpsparse.engine.threads import slices
 from dpsparse.io.tables.arrow import ArrowReader, is_number, skip_rows
 from dpsparse.io.tables.reader import block_rows
 from dpsparse.schema import FileError
@@ -104,25 +106,25 @@ class ParquetSource(Source):
         """The same files with some of the columns."""
         return ParquetSource(self._files, [self.names[place] for place in places])
 
-    def bands(self):
+    def row_blocks(self):
         """Row groups."""
         ends = zip(self._starts, self._starts[1:], strict=False)
         return [slice(first, last) for first, last in ends if last > first]
 
-    def pieces(self):
+    def blocks(self):
         """Row groups, and columns of those that are large."""
-        pieces = []
-        for rows in self.bands():
-            columns = PIECE_BYTES // ((rows.stop - rows.start) * self.dtype.itemsize)
-            pieces += [(rows, part) for part in slices(self.shape[1], columns)]
-        return pieces
+        blocks = []
+        for rows in self.row_blocks():
+            columns = config.current.disk_block_bytes // ((rows.stop - rows.start) * self.dtype.itemsize)
+            blocks += [(rows, some) for some in slices(self.shape[1], columns)]
+        return blocks
 
-    def read(self, piece):
-        """The cells of a piece, in Fortran order; missing values are NaN."""
+    def read(self, block):
+        """The cells of a block, in Fortran order; missing values are NaN."""
         import pyarrow
         from pyarrow import parquet
 
-        rows, columns = piece
+        rows, columns = block
         path, metadata, group = self._groups[int(np.searchsorted(self._starts, rows.start, side="right")) - 1]
         names = self.names[columns] if isinstance(columns, slice) else [self.names[j] for j in columns]
         cells = np.empty((rows.stop - rows.start, len(names)), dtype=self.dtype, order="F")

@@ -9,10 +9,8 @@ import json
 import warnings
 from contextlib import contextmanager
 
+from dpsparse.engine import config
 from dpsparse.schema import FileError, is_name, quoted
-
-# Cells of a block of rows: 32 MB in float64.
-BLOCK_CELLS = 2**22
 
 ONLY_STORES_HAVE_A_RESPONSE = "only a store knows its response: take a column, as in y = table['cost']"
 
@@ -57,7 +55,7 @@ class TableReader:
             raise FileError(f"{self.path} is not a readable {self.kind} file") from None
 
     def source(self):
-        """The numbers of all columns as a fit reads them, in pieces: a `Source` of the disk engine."""
+        """The numbers of all columns as a fit reads them, in blocks: a `Source` of the disk engine."""
         with self._readable():
             return self._source()
 
@@ -133,7 +131,7 @@ class TableReader:
 
 def block_rows(n_columns):
     """The rows of a block of a table with this number of columns."""
-    return max(1, BLOCK_CELLS // max(1, n_columns))
+    return max(1, config.current.table_block_cells // max(1, n_columns))
 
 
 def check_array(array, path):

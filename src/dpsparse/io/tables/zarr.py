@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from dpsparse.engine.disk.sources import Source, arithmetic, slices
+from dpsparse.engine.disk.sources import Source, arithmetic
+from dpsparse.engine.threads import slices
 from dpsparse.io.tables.reader import TableReader, check_array
 
 
@@ -41,14 +42,14 @@ class ZarrSource(Source):
         """The same array with some of the columns."""
         return ZarrSource(self._array, self._selected[places])
 
-    def bands(self):
+    def row_blocks(self):
         """Whole chunks of rows."""
         rows = self._array.chunks[0]
-        return slices(self.shape[0], max(1, self._rows_at_a_time() // rows) * rows)
+        return slices(self.shape[0], max(1, self._rows_per_block() // rows) * rows)
 
-    def read(self, piece):
-        """The cells of a piece."""
-        rows, columns = piece[0], self._selected[piece[1]]
+    def read(self, block):
+        """The cells of a block."""
+        rows, columns = block[0], self._selected[block[1]]
         whole = len(columns) == self._array.shape[1]
         cells = self._array[rows, :] if whole else self._array.oindex[rows, columns]
         return np.asarray(cells, dtype=self.dtype)

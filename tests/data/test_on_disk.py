@@ -1,4 +1,3 @@
-import os
 import tracemalloc
 from decimal import Decimal
 
@@ -12,9 +11,9 @@ from sklearn.model_selection import cross_val_score
 
 from dpsparse import DPIHTH, BudgetExceeded, OnDisk, PrivacyLedger, PrivateSparseRegressor, tune
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.engine.cpu.rows import NOT_FINITE
-from dpsparse.engine.disk import memory, sources
-from dpsparse.engine.disk import rows as disk
+from dpsparse.engine.config import Config
+from dpsparse.engine.disk import sources
+from dpsparse.engine.protocols import NOT_FINITE
 from dpsparse.engine.threads import threads
 from dpsparse.io.tables.zarr import ZarrSource
 
@@ -124,9 +123,8 @@ def test_estimators_that_need_memory_say_so(tmp_path):
 
 @pytest.mark.parametrize("kept", [0.5, 0.0])
 @pytest.mark.parametrize("make", [PrivateSparseRegressor, DPIHTH])
-def test_what_is_not_finite_costs_nothing(make, kept, tmp_path, monkeypatch):
-    monkeypatch.setattr(disk, "KEPT_SHARE", kept)
-    monkeypatch.setattr(sources, "PIECE_BYTES", 1_000)
+def test_what_is_not_finite_costs_nothing(make, kept, tmp_path, configure):
+    configure(disk_memory_share=kept, disk_block_bytes=1_000)
     ledger = PrivacyLedger(tmp_path / "budget.db")
     ledger.grant("claims", epsilon=1.0, delta=1e-3)
     broken = X.copy()
@@ -148,8 +146,8 @@ def test_missing_values_of_parquet_are_not_finite(tmp_path):
 
 @pytest.mark.parametrize("make", [PrivateSparseRegressor, DPIHTH])
 @pytest.mark.parametrize("stop", range(1, 12, 2))
-def test_a_fit_interrupted_anywhere_leaves_no_result_and_stays_charged(make, stop, tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "PIECE_BYTES", 4_000)
+def test_a_fit_interrupted_anywhere_leaves_no_result_and_stays_charged(make, stop, tmp_path, configure):
+    configure(disk_block_bytes=4_000)
     ledger = PrivacyLedger(tmp_path / "budget.db")
     ledger.grant("claims", epsilon=2.5, delta=1e-3)
     np.save(tmp_path / "x.npy", X)
@@ -171,22 +169,22 @@ def test_a_fit_interrupted_anywhere_leaves_no_result_and_stays_charged(make, sto
         assert not [name for name in vars(model) if name.endswith("_") and name != "n_features_in_"]
 
 
-def test_progress_rises_to_its_end_and_tells_nothing_of_the_data(tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "PIECE_BYTES", 4_000)
-    tales = []
+def test_progress_rises_to_its_end_and_depends_on_no_value(tmp_path, configure):
+    configure(disk_block_bytes=4_000)
+    reports = []
     for k, values in enumerate((X, np.full_like(X, 1e9))):
         np.save(tmp_path / f"{k}.npy", values)
-        tales.append([])
+        reports.append([])
         model = PrivateSparseRegressor(sparsity=2, random_state=k)
-        model.fit(OnDisk(tmp_path / f"{k}.npy"), Y * 10.0**k, progress=lambda *told: tales[-1].append(told))
-    assert tales[0] == tales[1]
-    assert tales[0] == sorted(tales[0])
-    assert tales[0][-1] == (8, 8)
-    assert len(tales[0]) > 30
+        model.fit(OnDisk(tmp_path / f"{k}.npy"), Y * 10.0**k, progress=lambda *told: reports[-1].append(told))
+    assert reports[0] == reports[1]
+    assert reports[0] == sorted(reports[0])
+    assert reports[0][-1] == (8, 8)
+    assert len(reports[0]) > 30
 
 
-def test_pieces_cover_every_cell_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "PIECE_BYTES", 1_500)
+def test_blocks_cover_every_cell_once(tmp_path, configure):
+    configure(disk_block_bytes=1_500)
     chunks = [np.asfortranarray(X[:130]), X[130:131], X[131:].copy()]
     array = zarr.create_array(tmp_path / "z.zarr", shape=X.shape, chunks=(37, 4), dtype=X.dtype)
     array[:] = X
@@ -198,13 +196,13 @@ def test_pieces_cover_every_cell_once(tmp_path, monkeypatch):
         (ZarrSource(array), X),
         (ZarrSource(array).only([1, 3]), X[:, [1, 3]]),
     ):
-        for pieces in (source.pieces(), [(rows, sources.ALL) for rows in source.bands()]):
-            found = np.full(whole.shape, np.nan)
-            for piece in pieces:
-                assert np.isnan(found[piece]).all()
-                found[piece] = source.read(piece)
-                source.ahead(piece)
-            np.testing.assert_array_equal(found, whole)
+        for blocks in (source.blocks(), [(rows, slice(None)) for rows in source.row_blocks()]):
+            cells = np.full(whole.shape, np.nan)
+            for block in blocks:
+                assert np.isnan(cells[block]).all()
+                cells[block] = source.read(block)
+                source.prefetch(block)
+            np.testing.assert_array_equal(cells, whole)
         np.testing.assert_array_equal(source.columns([1, 0]), whole[:, [1, 0]])
 
 
@@ -217,26 +215,11 @@ def test_integers_are_never_copied_whole():
         model.fit(genotypes, y)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    # Levels of a byte each, and a few pieces of floats; all of them would be 320 MB.
-    assert peak < genotypes.nbytes + 2 * sources.PIECE_BYTES < 300e6
+    # Levels of a byte each, and a few blocks of floats; all of them would be 320 MB.
+    assert peak < genotypes.nbytes + 2 * Config().disk_block_bytes < 300e6
 
 
-def test_long_rows_are_read_by_the_page(tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "LONG_ROW", 16)
+def test_long_rows_are_read_by_the_page(tmp_path, configure):
+    configure(disk_long_row_bytes=16)
     np.save(tmp_path / "x.npy", X)
     np.testing.assert_array_equal(OnDisk(tmp_path / "x.npy")[3], X[:, 3])
-
-
-def test_memory_is_that_of_the_machine_or_of_its_group(tmp_path, monkeypatch):
-    physical = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    assert 0 < memory.available_bytes() <= physical
-    monkeypatch.setattr(memory, "_GROUP", tmp_path)
-    for name, text in (
-        ("memory.max", "1000000\n"),
-        ("memory.current", "700000\n"),
-        ("memory.stat", "anon 1\ninactive_file 50000\nactive_file 7\n"),
-    ):
-        (tmp_path / name).write_text(text)
-    assert memory.available_bytes() == 350_007
-    (tmp_path / "memory.max").write_text("max\n")
-    assert memory.available_bytes() > 350_007

@@ -1,0 +1,101 @@
+"""What X is: the one place that asks, for `fit`, `predict` and `tune` alike.
+
+`as_table` gives a `protocols.Table`. Arrays of floats, sparse matrices, data frames and lists are read in memory, by
+`MemoryTable`. Nothing of torch, dask or a file format is imported before some X needs it.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import _safe_indexing
+from sklearn.utils.extmath import safe_sparse_dot
+
+from dpsparse.data.on_disk import OnDisk
+from dpsparse.data.streamed import Streamed
+from dpsparse.data.validation import is_dask, is_on_card, is_zarr, table_shape, validate_table
+from dpsparse.engine.cpu.dense import DenseRows
+from dpsparse.engine.cpu.sparse import SparseRows
+from dpsparse.engine.protocols import Table
+
+
+def as_table(X: Any) -> Table:
+    """A table of whatever a caller passes as X; no value is read.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, data frame or other table
+        A memory map, a Zarr array, `OnDisk` and an array of integers are read block by block; a torch CUDA tensor, a
+        CuPy array and `Streamed` by a GPU; a dask array or data frame by the workers of a cluster.
+
+    Returns
+    -------
+    Table
+        Its shape is public; `validate` checks it.
+    """
+    if is_dask(X):
+        from dpsparse.data.dask_table import DaskTable
+
+        return DaskTable(X)
+    if isinstance(X, Streamed) or is_on_card(X):
+        from dpsparse.data.cuda_table import CudaTable
+
+        return CudaTable(X)
+    if isinstance(X, OnDisk | np.memmap) or is_zarr(X) or _holds_integers(X):
+        from dpsparse.data.disk_table import DiskTable
+
+        return DiskTable(X)
+    return MemoryTable(X)
+
+
+def in_memory(X: Any, reader: str) -> "MemoryTable":
+    """X as a table in memory, for a `reader` that works on nothing else; raises TypeError where X is elsewhere."""
+    if isinstance(X, Streamed) or is_on_card(X):
+        raise TypeError(f"{reader} reads X in host memory; pass X.cpu().numpy()")
+    if isinstance(X, OnDisk) or is_dask(X):
+        raise TypeError(f"{reader} reads X in memory; pass an array, a data frame or a sparse matrix")
+    return MemoryTable(X)
+
+
+def _holds_integers(X):
+    """Whether X is an array of integers, which a copy in floats would make up to eight times as large."""
+    return isinstance(X, np.ndarray) and X.dtype.kind in "biu" and X.ndim == 2 and X.size > 0
+
+
+class MemoryTable:
+    """Features in memory; `X` is what was given until `validate` makes floats of it."""
+
+    def __init__(self, X):
+        self.X, self._given = X, X
+        self.names = None
+
+    @property
+    def shape(self):
+        """Rows and columns as X states them, so that nothing is read before it is paid for."""
+        return table_shape(self.X)
+
+    @property
+    def dtype(self):
+        """float32 or float64, once validated."""
+        return self.X.dtype
+
+    def validate(self, estimator, y=None, *, reset=True, min_samples=1, check_finite=False):
+        """Check and convert X and y; see `protocols.Table`. The engine checks X unless `check_finite`."""
+        options = {"reset": reset, "min_samples": min_samples, "check_finite": check_finite}
+        self.X, y = validate_table(estimator, self._given, y, **options)
+        self.names = getattr(estimator, "feature_names_in_", None)
+        return y
+
+    def rows(self, y, *, check_before_release=True):
+        """The rows with their responses; a session always checks them when it is opened."""
+        return SparseRows.of(self.X, y) if sparse.issparse(self.X) else DenseRows(self.X, y)
+
+    def take(self, rows):
+        """Some of the rows: of a data frame with its names, otherwise as they were converted."""
+        return self.X[rows] if self.names is None else _safe_indexing(self._given, rows)
+
+    def predict(self, estimator):
+        """Predictions as an array."""
+        self.validate(estimator, reset=False, check_finite=True)
+        with np.errstate(all="ignore"):
+            return safe_sparse_dot(self.X, estimator.coef_) + estimator.intercept_

@@ -1,0 +1,21 @@
+"""Features that a GPU reads. Nothing of torch or triton is imported until such features are opened."""
+
+from dpsparse.data.remote_table import RemoteTable
+from dpsparse.data.streamed import Streamed
+
+
+class CudaTable(RemoteTable):
+    """A torch CUDA tensor, an array of CuPy or its like, or `Streamed`."""
+
+    @staticmethod
+    def _open(X):
+        from dpsparse.engine.cuda.features import on_card, streamed
+
+        return streamed(X.array, X.device) if isinstance(X, Streamed) else on_card(X)
+
+    def rows(self, y, *, check_before_release=True):
+        """The rows with their responses."""
+        features = self._features
+        from dpsparse.engine.cuda.rows import CudaRows
+
+        return CudaRows(features, y, check_before_release)

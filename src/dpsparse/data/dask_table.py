@@ -1,0 +1,97 @@
+"""Features on a dask cluster: what a fit checks before a worker reads a value, and lazy predictions."""
+
+from functools import cached_property
+
+import numpy as np
+from dask.array import Array
+from sklearn import get_config
+from sklearn.base import BaseEstimator
+
+from dpsparse.data.validation import (
+    NOT_NUMERIC,
+    is_dask,
+    require_finite,
+    table_shape,
+    validate_proxy,
+    validate_table,
+)
+from dpsparse.engine.dask.rows import DaskRows, Partitions, all_finite, of_known_length
+from dpsparse.engine.protocols import NOT_FINITE
+
+
+class DaskTable:
+    """A dask array or data frame."""
+
+    def __init__(self, X):
+        self._given = X
+        self.names = None
+
+    @cached_property
+    def _partitions(self):
+        return Partitions(self._given, _checked_sample(BaseEstimator(), self._given, reset=True).dtype)
+
+    @property
+    def shape(self):
+        """Rows and columns, which are public; rows are counted where dask does not know their number."""
+        return self._partitions.shape
+
+    @property
+    def dtype(self):
+        """float32 or float64."""
+        return self._partitions.dtype
+
+    def validate(self, estimator, y=None, *, reset=True, min_samples=1):
+        """Check names, types and y; see `protocols.Table`. The responses come back divided as the features are."""
+        on_workers = is_dask(y)
+        if on_workers:
+            if getattr(y, "ndim", None) != 1:
+                raise ValueError("y must be a 1D dask array or series; take one column of it")
+            if getattr(y.dtype, "kind", "") not in "biuf":
+                raise ValueError(NOT_NUMERIC)
+            y = of_known_length(y)
+        shown = np.broadcast_to(0.0, y.shape) if on_workers else y
+        checked = validate_proxy(estimator, self.shape, self.dtype, shown, reset=reset, min_samples=min_samples)
+        _checked_sample(estimator, self._given, reset=reset)
+        self.names = getattr(estimator, "feature_names_in_", None)
+        y = self._partitions.responses(y if on_workers else checked)
+        if on_workers and not get_config()["assume_finite"] and not all_finite(y):
+            raise ValueError(NOT_FINITE)
+        return y
+
+    def rows(self, y, *, check_before_release=True):
+        """The rows with their responses; a session always checks them when it is opened."""
+        return DaskRows(self._partitions, y)
+
+    def predict(self, estimator):
+        """Predictions as a dask array with a chunk for each partition; nothing is computed."""
+        X = self._given
+        dtype = _checked_sample(estimator, X, reset=False).dtype
+        public = {"read_as": dtype, "coef": estimator.coef_, "intercept": estimator.intercept_}
+        meta = np.empty(0, dtype=np.result_type(dtype, estimator.coef_))
+        if hasattr(X, "rechunk"):
+            return X.rechunk({1: -1}).map_blocks(_predict, drop_axis=1, dtype=meta.dtype, meta=meta, **public)
+        return X.map_partitions(_predict, meta=meta, **public)
+
+
+def _predict(X, read_as, coef, intercept):
+    X = np.asarray(X, dtype=read_as)
+    require_finite(X)
+    with np.errstate(all="ignore"):
+        return X @ coef + intercept
+
+
+def _checked_sample(estimator, X, *, reset):
+    """Two rows with X's names and types, as `validate_table` converts them; it refuses what it would refuse of X."""
+    if hasattr(X, "_meta_nonempty"):
+        sample = X._meta_nonempty
+    elif not isinstance(X, Array):
+        raise TypeError(f"X is a dask {type(X).__name__}; pass a dask array or data frame")
+    else:
+        table_shape(X)
+        if not isinstance(X._meta, np.ndarray):
+            raise TypeError(f"X has chunks of type {type(X._meta).__name__}; a dask array must have NumPy's")
+        if X.dtype.kind == "O" or np.isnan(X.shape[1]):
+            raise ValueError(NOT_NUMERIC)
+        sample = np.zeros((2, X.shape[1]), dtype=X.dtype)
+    y = np.zeros(len(sample)) if reset else None
+    return validate_table(estimator, sample, y, reset=reset, check_finite=False)[0]

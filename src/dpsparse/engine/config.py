@@ -1,0 +1,93 @@
+"""Sizes by which the engines and the readers of files divide their work. No choice of them changes a bit of a result.
+
+They read `config.current` when they divide work. Tests make blocks small with ``configured``; all threads of the
+process see the change, other processes do not.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Config:
+    """The sizes, with defaults found by measurement.
+
+    Parameters
+    ----------
+    compiled : bool
+        Whether to run numba's kernels where they compile; False for NumPy's.
+    block_bytes : int
+        Bytes of features per task: small enough that a stalled thread does not delay the pass. Below an eighth of
+        this another thread does not pay.
+    least_records, most_records : int
+        Records per task where few columns are read: few enough for the cache, enough to hide Python's overhead.
+    disk_block_bytes : int
+        Bytes read from a disk at a time: large enough for a disk, small enough for several to lie in memory.
+    disk_long_row_bytes : int
+        Rows longer than this are read a page at a time where a single column is wanted.
+    disk_memory_share : float
+        The share of the available memory that quantized features of a file may take.
+    store_chunk_bytes : int
+        Bytes of features in a chunk of a store: large enough for a disk, small enough for several to lie in memory.
+    table_block_cells : int
+        Cells of a block of rows of a table: 32 MB in float64.
+    csv_block_bytes : int
+        Bytes of a CSV file parsed at a time; no record may be longer.
+    dask_records : int
+        Records per task of a worker. Workers return freed memory at once, so large arrays are slow to allocate: these
+        fit in 64 kB for a few columns.
+    dask_spawn_attempts : int
+        How often actors are spawned for a query before tasks evaluate it.
+    cuda_memory_bytes, cuda_record_bytes : int
+        Beside features that are on the card a fit takes at most 2 GB: this much less `cuda_record_bytes` for each
+        record goes to quantized features, and the rest to columns.
+    cuda_long_row : int
+        From this many features on a few bytes of padding for a row of levels do not matter.
+    cuda_buffer_bytes : int
+        The size of each of the two buffers through which features are streamed.
+    cuda_free_bytes : int or None
+        Memory of the card that a fit on streamed features may take; None to ask the card.
+    """
+
+    compiled: bool = True
+    block_bytes: int = 2**26
+    least_records: int = 2**11
+    most_records: int = 2**15
+    disk_block_bytes: int = 2**26
+    disk_long_row_bytes: int = 2**18
+    disk_memory_share: float = 0.5
+    store_chunk_bytes: int = 2**26
+    table_block_cells: int = 2**22
+    csv_block_bytes: int = 2**22
+    dask_records: int = 2**11
+    dask_spawn_attempts: int = 2
+    cuda_memory_bytes: int = 1_950_000_000
+    cuda_record_bytes: int = 500
+    cuda_long_row: int = 1_000
+    cuda_buffer_bytes: int = 2**28
+    cuda_free_bytes: int | None = None
+
+
+current = Config()
+
+
+@contextmanager
+def configured(**changes: Any) -> Iterator[Config]:
+    """Use other sizes in the block.
+
+    Examples
+    --------
+    >>> from dpsparse.engine import config
+    >>> with config.configured(block_bytes=1_000):
+    ...     config.current.block_bytes
+    1000
+    """
+    global current
+    before = current
+    current = replace(before, **changes)
+    try:
+        yield current
+    finally:
+        current = before

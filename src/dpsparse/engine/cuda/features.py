@@ -1,0 +1,178 @@
+"""Features that kernels can read: on the card, or streamed to it through two pinned buffers."""
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import torch
+
+from dpsparse.engine import config
+from dpsparse.engine.arrays import host
+from dpsparse.engine.threads import ALL, slices
+
+_COPYING_THREADS = 8
+
+# The dtype of the arithmetic: bfloat16 and int8 are read as the float32 numbers they stand for.
+ARITHMETIC = {torch.float64: np.float64, torch.float32: np.float32, torch.bfloat16: np.float32, torch.int8: np.float32}
+
+
+def on_card(X):
+    """The features of a torch tensor, or of an array of CuPy or its like."""
+    if not isinstance(X, torch.Tensor):
+        X = torch.from_dlpack(X) if hasattr(X, "__dlpack__") else torch.as_tensor(X, device="cuda")
+    return CardFeatures(X.detach())
+
+
+def streamed(array, device):
+    """The features of an array on the host, read through buffers on a device."""
+    return StreamedFeatures(array, torch.device(device))
+
+
+class Features:
+    """Features in blocks that kernels can read: pairs of slices, and tensors on the card that hold those cells.
+
+    `checked` says whether all features have been checked for values that are not finite; `nonfinite`, on the card,
+    becomes 1 where there is one.
+    """
+
+    def __init__(self, shape, dtype, device):
+        if dtype not in ARITHMETIC:
+            raise ValueError(f"X has dtype {dtype}; on a GPU use float32, float64, bfloat16 or int8")
+        self.shape, self.device, self.stored = tuple(shape), device, dtype
+        self.dtype = np.dtype(ARITHMETIC[dtype])
+        self.checked = dtype == torch.int8
+        self.nonfinite = torch.zeros(1, dtype=torch.int32, device=device)
+
+    def n_cells(self, block):
+        """How many cells a block has."""
+        return math.prod(len(range(*part.indices(size))) for part, size in zip(block, self.shape, strict=True))
+
+    def take(self, rows):
+        """The features of some rows."""
+        taken = self._rows(rows)
+        taken.checked, taken.nonfinite = self.checked, self.nonfinite
+        return taken
+
+    def on_host(self, features):
+        """Values of some features in float64, as a NumPy array."""
+        return host(self.columns(features).double())
+
+
+class CardFeatures(Features):
+    """Features that are on the card."""
+
+    def __init__(self, tensor):
+        super().__init__(tensor.shape, tensor.dtype, tensor.device)
+        self.tensor = tensor
+        sizes = config.current
+        room = max(0, sizes.cuda_memory_bytes - sizes.cuda_record_bytes * len(tensor))
+        self.room = 0 if tensor.dtype == torch.int8 else room
+
+    def _rows(self, rows):
+        return CardFeatures(self.tensor[rows])
+
+    def columns(self, features):
+        """Values of some features."""
+        return self.tensor[:, features]
+
+    def blocks(self):
+        """As much as there is room for, and the rest."""
+        n, d = self.shape
+        by_columns = self.tensor.stride(0) < self.tensor.stride(1)
+        whole, along = (d, n) if by_columns else (n, d)
+        cut = min(whole, self.room // along)
+        cuts = [slice(*ends) for ends in ((0, cut), (cut, whole)) if ends[0] < ends[1]]
+        return [(ALL, cut) if by_columns else (cut, ALL) for cut in cuts]
+
+    def read(self, blocks):
+        """Each block with its cells."""
+        for block in blocks:
+            yield block, self.tensor[block]
+
+
+class StreamedFeatures(Features):
+    """Features in host memory or on a disk. Two pinned buffers: one is filled while the card reads the other."""
+
+    def __init__(self, array, device):
+        if device.type == "cuda" and not torch.cuda.is_available():
+            raise RuntimeError("Streamed features need a CUDA GPU and none was found; pass the array itself instead")
+        names = {str(dtype).removeprefix("torch."): dtype for dtype in ARITHMETIC}
+        super().__init__(array.shape, names.get(array.dtype.name, array.dtype), device)
+        self.array = array
+        self.room = _free_bytes(device) - 4 * config.current.cuda_buffer_bytes
+        self._by_columns = array.strides[0] < array.strides[1]
+
+    def _rows(self, rows):
+        return StreamedFeatures(self.array[rows], self.device)
+
+    def columns(self, features):
+        """Values of some features, on the card."""
+        return torch.tensor(np.array(self.array[:, features]), device=self.device)
+
+    def blocks(self):
+        """Blocks of at most the size of a buffer, unless a single row (column) is larger."""
+        across, along = self.shape if not self._by_columns else self.shape[::-1]
+        cuts = slices(across, config.current.cuda_buffer_bytes // (along * self.array.itemsize))
+        return [(ALL, cut) if self._by_columns else (cut, ALL) for cut in cuts]
+
+    def read(self, blocks):
+        """Each block with its cells on the card, valid until the next is asked for."""
+        if self.device.type != "cuda":
+            for block in blocks:
+                yield block, self._oriented(torch.tensor(self._oriented(self.array[block])))
+            return
+        with torch.cuda.device(self.device), ThreadPoolExecutor(_COPYING_THREADS) as threads:
+            try:
+                yield from self._stream(blocks, threads)
+            finally:
+                torch.cuda.synchronize()
+
+    def _stream(self, blocks, threads):
+        buffers, copying, arriving = [_Buffer(), _Buffer()], torch.cuda.Stream(), None
+        for k, block in enumerate([*blocks, None]):
+            upcoming, buffer = None, buffers[k % 2]
+            if block is not None:
+                cells = buffer.send(self._oriented(self.array[block]), self.stored, copying, threads)
+                upcoming = (buffer, block, self._oriented(cells))
+            if arriving is not None:
+                arriving[0].arrived.wait()
+                yield arriving[1:]
+                arriving[0].used.record()
+            arriving = upcoming
+
+    def _oriented(self, cells):
+        """The cells with the axis along the memory last, and back."""
+        return cells.T if self._by_columns else cells
+
+
+class _Buffer:
+    """A pinned buffer, one on the card, and the events that say when either may be written again."""
+
+    def __init__(self):
+        self.arrived, self.used = torch.cuda.Event(), torch.cuda.Event()
+        self.pinned = self.card = None
+
+    def send(self, cells, dtype, stream, threads):
+        """Start a copy to the card."""
+        if self.pinned is None:
+            self.pinned = torch.empty(cells.size, dtype=dtype, pin_memory=True)
+            self.card = torch.empty(cells.size, dtype=dtype, device="cuda")
+            # The memory may have been that of a tensor that kernels already under way still read.
+            stream.wait_stream(torch.cuda.current_stream())
+        self.arrived.synchronize()
+        pinned, card = (memory[: cells.size].view(cells.shape) for memory in (self.pinned, self.card))
+        rows = slices(len(cells), -(-len(cells) // _COPYING_THREADS))
+        list(threads.map(np.copyto, [pinned.numpy()[some] for some in rows], [cells[some] for some in rows]))
+        with torch.cuda.stream(stream):
+            self.used.wait(stream)
+            card.copy_(pinned, non_blocking=True)
+            self.arrived.record(stream)
+        return card
+
+
+def _free_bytes(device):
+    if config.current.cuda_free_bytes is not None:
+        return config.current.cuda_free_bytes
+    if device.type != "cuda":
+        return 4 * config.current.cuda_buffer_bytes
+    return int(0.95 * torch.cuda.mem_get_info(device)[0])

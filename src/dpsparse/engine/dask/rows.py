@@ -1,0 +1,106 @@
+"""Rows in the partitions of a dask graph: workers read them, and integer sums come back.
+
+The client gets sums over the records of a partition, and of each partition how many records it has and whether all of
+it is finite. Features, responses, levels and chosen columns stay with the workers. What a worker computes is a function
+of its partition and of public numbers, so that whatever is lost with a worker is computed again, to the same bits.
+
+Tasks run where dask runs them: on the cluster of the current `distributed.Client`, otherwise in threads here.
+"""
+
+import dask
+import dask.array as da
+import numpy as np
+from dask.core import flatten
+
+from dpsparse.engine.dask.actors import as_floats, evaluate_rows, has_nonfinite
+from dpsparse.engine.dask.session import DaskSession
+from dpsparse.engine.dask.tasks import futures_by_key, tasks
+from dpsparse.engine.protocols import NOT_FINITE
+from dpsparse.engine.quantize import check_exact
+from dpsparse.engine.queries import nonfinite_blocks, total
+
+
+class Partitions:
+    """Features in partitions of whole rows, each a task of a graph.
+
+    Parameters
+    ----------
+    X : dask Array or DataFrame
+        Features, in NumPy chunks or pandas partitions. Where the number of rows is unknown it is computed.
+    dtype : dtype
+        float32 or float64, in which the features are read.
+    """
+
+    def __init__(self, X, dtype):
+        self.dtype = np.dtype(dtype)
+        lengths = (np.nan,)
+        if hasattr(X, "rechunk"):
+            X = X.rechunk({1: -1})
+            lengths = X.chunks[0]
+        self.futures = futures_by_key(X)
+        self.persisted = self.futures.keys() >= set(flatten(X.__dask_keys__()))
+        features = np.ravel(X.to_delayed())
+        if np.isnan(lengths).any():
+            lengths = dask.compute(*[dask.delayed(len, pure=False)(each) for each in features])
+        filled = [(each, length) for each, length in zip(features, lengths, strict=True) if length]
+        self.features, self.lengths = zip(*filled, strict=True) if filled else ((), ())
+        self.shape = (sum(self.lengths), X.shape[1])
+        self.form = (X.shape[1], self.dtype)
+
+    def responses(self, y):
+        """Responses, an array or a dask array, in float64 and divided as the features are; they are computed once."""
+        if isinstance(y, np.ndarray):
+            return da.from_array(as_floats(y), chunks=(self.lengths,), name=False).persist()
+        return y.map_blocks(as_floats, dtype=np.float64).rechunk((self.lengths,)).persist()
+
+
+def of_known_length(y):
+    """A dask array or series as an array of known length; where it must be computed for that, it is kept."""
+    y = y.map_partitions(as_floats, meta=(None, "f8")).to_dask_array() if hasattr(y, "to_dask_array") else y
+    return y.persist().compute_chunk_sizes() if np.isnan(y.shape).any() else y
+
+
+def all_finite(y):
+    """Whether all of a dask array is finite."""
+    count = dask.delayed(has_nonfinite, pure=False)
+    return not sum(dask.compute(*[count(chunk) for chunk in y.to_delayed()]))
+
+
+class DaskRows:
+    """A `protocols.Rows`: rows of partitions, from row `first` on, `step` apart.
+
+    Parameters
+    ----------
+    features : Partitions
+        The features.
+    y : dask Array
+        Their `responses`.
+    first, step : int
+        Which rows these are.
+    """
+
+    def __init__(self, features, y, first=0, step=1):
+        self._features, self._y, self._first, self._step = features, y, first, step
+        offsets = [(first - start) % step for start in np.cumsum([0, *features.lengths])[:-1].tolist()]
+        every = zip(features.features, y.to_delayed(), offsets, features.lengths, strict=True)
+        self._partitions = [(X, y, slice(offset, None, step)) for X, y, offset, length in every if offset < length]
+        self.n_records, self.n_features = len(range(first, features.shape[0], step)), features.shape[1]
+        check_exact(self.n_records)
+
+    def part(self, index, of):
+        """Every `of`-th row from row `index` on: part `index` of `of` disjoint parts."""
+        return DaskRows(self._features, self._y, self._first + index * self._step, self._step * of)
+
+    def evaluate(self, query, *public):
+        """Sum what a query gives over the rows."""
+        return total(dask.compute(*tasks(evaluate_rows, self._partitions, (self._features.form, query, public))))
+
+    def require_finite(self):
+        """Raise ValueError with a constant text unless all features are finite."""
+        if self.evaluate(nonfinite_blocks):
+            raise ValueError(NOT_FINITE)
+
+    def session(self, quantizer, *, constant=False, check_finite=True, on_progress=None):
+        """Open a session; see `protocols.Rows`."""
+        data = self.n_records, self._partitions, self._features, self._y
+        return DaskSession(*data, quantizer, constant, check_finite)

@@ -1,0 +1,157 @@
+"""A pursuit's session on the workers of a cluster.
+
+What is read of each partition stays where it is read. On a cluster one actor a worker evaluates queries on all its
+partitions. Actors read features that workers hold. Features that workers do not hold must not all be in memory at the
+same time, so that a task reads each partition of them.
+"""
+
+from collections import defaultdict
+from contextlib import suppress
+from dataclasses import dataclass
+
+import dask
+from distributed import wait
+
+from dpsparse.engine import config
+from dpsparse.engine.dask.actors import (
+    PartitionActor,
+    column_of,
+    count_nonfinite,
+    evaluate_once,
+    evaluate_records,
+    open_partition,
+)
+from dpsparse.engine.dask.tasks import futures_by_key, tasks
+from dpsparse.engine.protocols import NOT_FINITE
+from dpsparse.engine.queries import pick_sums, total
+
+
+class DaskSession:
+    """A `protocols.Session`; its columns are with the workers.
+
+    Parameters
+    ----------
+    n_records : int
+        Their number.
+    partitions : list of tuple
+        Tasks of the features and of the responses of each partition, and which of its rows to read.
+    features : Partitions
+        The features.
+    y : dask Array
+        The responses.
+    quantizer : Quantizer
+        Makes integers of the features.
+    constant : bool
+        Whether the columns start with the constant 1.
+    check_finite : bool
+        Whether to raise ValueError, with a constant text, if a feature is not finite.
+    """
+
+    def __init__(self, n_records, partitions, features, y, quantizer, constant, check_finite):
+        self._form, self._persisted, self._quantizer = features.form, features.persisted, quantizer
+        self.n_records, self.n_features = n_records, features.shape[1]
+        self._opening = (features.form, quantizer, constant)
+        self._features = [(X, rows) for X, _, rows in partitions]
+        self._added, self._actors = [], None
+        if self._persisted:
+            self._partitions, self._futures = partitions, features.futures | futures_by_key(y)
+            self._workers = _by_worker([X for X, _, _ in partitions], self._futures)
+        else:
+            self._partitions = dask.persist(*tasks(open_partition, partitions, self._opening))
+            self._futures = futures_by_key(self._partitions)
+            self._workers = _by_worker(self._partitions, self._futures)
+        if check_finite and sum(self._per_worker(count_nonfinite)):
+            raise ValueError(NOT_FINITE)
+
+    def add(self, feature, on_progress=None):
+        """Read one more feature."""
+        shared = (self._form, self._quantizer.of(feature), feature)
+        if self._persisted:
+            self._added.append((shared, None))
+            self._call_actors("add", shared)
+        else:
+            columns = dask.persist(*tasks(column_of, self._features, shared))
+            self._added.append((shared, columns))
+            self._futures |= futures_by_key(columns)
+            self._actors = None
+
+    def evaluate(self, query, *public):
+        """Sum what a query gives over the records."""
+        return total(self._per_worker(evaluate_records, query, *public))
+
+    def scores(self, center, effects, bound, on_progress=None):
+        """Absolute values of the sums of `queries.pick_sums`."""
+        return abs(self.evaluate(pick_sums, center, effects, bound))
+
+    def close(self):
+        """Have the workers release their partitions, and wait for it: the next session may need the memory."""
+        self._call_actors("release")
+        self._actors = None
+
+    def _per_worker(self, function, *public):
+        """Evaluate on every partition: by actors on a cluster, by tasks otherwise or after actors failed repeatedly."""
+        for _ in range(config.current.dask_spawn_attempts if self._futures else 0):
+            self._actors = self._actors or self._spawn_all()
+            results = self._call_actors("evaluate", function, *public)
+            if results:
+                return results
+        task = dask.delayed(evaluate_once, pure=False)
+        calls = [task(function, public, *self._args(worker, lambda value: value)) for worker in self._workers]
+        return dask.compute(*calls, optimize_graph=False)
+
+    def _spawn_all(self):
+        """An actor for each worker, or None where that fails: the same error is raised again by a task."""
+        client = next(iter(self._futures.values())).client
+        with suppress(Exception):
+            return client.gather([self._spawn(client, worker) for worker in self._workers])
+
+    def _spawn(self, client, worker):
+        args = self._args(worker, lambda value: self._futures[value.key])
+        # Not bound to a worker: it may have died by then.
+        where = {"workers": worker.address, "allow_other_workers": True} if worker.address else {}
+        return client.submit(PartitionActor, *args, worker.threads, actor=True, pure=False, **where)
+
+    def _call_actors(self, method, *arguments):
+        """Results of all actors, which work at the same time; None where one is lost.
+
+        With a worker its partitions are lost too, and dask makes them anew. New actors are given what was added.
+        """
+        try:
+            calls = [getattr(actor, method)(*arguments) for actor in self._actors or ()]
+            return [call.result() for call in calls]
+        except Exception:
+            self._actors = None
+
+    def _args(self, worker, value_of):
+        """The arguments of an actor: how to open partitions, the partitions, and what was added."""
+        if self._persisted:
+            mine = (self._partitions[k] for k in worker.partitions)
+            partitions = [(value_of(X), value_of(y), rows) for X, y, rows in mine]
+        else:
+            partitions = [value_of(self._partitions[k]) for k in worker.partitions]
+        added = [
+            (shared, columns and [value_of(columns[k]) for k in worker.partitions]) for shared, columns in self._added
+        ]
+        return self._opening, partitions, added
+
+
+@dataclass(frozen=True)
+class _Worker:
+    """The partitions of a worker, its address (None if it is lost or there is none), and its number of threads."""
+
+    partitions: list
+    address: str | None = None
+    threads: int = 1
+
+
+def _by_worker(partitions, futures):
+    """Which partitions each worker has; without a cluster each partition is by itself."""
+    if not futures:
+        return [_Worker([k]) for k in range(len(partitions))]
+    held = [futures[partition.key] for partition in partitions]
+    wait(held)
+    holders, threads_of = held[0].client.who_has(held), held[0].client.nthreads()
+    numbers = defaultdict(list)
+    for k, partition in enumerate(partitions):
+        numbers[next(iter(holders.get(partition.key, ())), None)].append(k)
+    return [_Worker(mine, address, threads_of.get(address, 1)) for address, mine in numbers.items()]

@@ -1,0 +1,126 @@
+"""What the parts of a fit ask of each other: `Table`, `Rows` and `Session`.
+
+An estimator makes a `Table` of whatever it is given (`data.as_table`), validates it, and takes its `Rows`. An algorithm
+divides the rows into disjoint parts and evaluates queries on them; a pursuit opens a `Session`, which keeps what one
+fit reads again and again. All that comes back is sums of integers, so engines agree to the last bit.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpsparse.engine.quantize import Quantizer
+
+# The one text for the data's curator: it names no row, column or count.
+NOT_FINITE = "Input contains NaN or infinity; the data must be finite: drop such records or fill in public constants"
+
+Query = Callable[..., Any]
+OnProgress = Callable[[float], None] | None
+
+
+class Session(Protocol):
+    """One pursuit's view of rows: responses, all features quantized once, the chosen features as columns."""
+
+    n_records: int
+    n_features: int
+
+    def add(self, feature: int, on_progress: OnProgress = None) -> None:
+        """Read one more feature as a column; `on_progress` is given the share that is done, by slow engines."""
+
+    def evaluate(self, query: Query, *public: Any) -> Any:
+        """Sum over the records what a query of `Records` and public numbers gives: integers, or tuples of them."""
+
+    def scores(
+        self, center: float, effects: ArrayLike, bound: float, on_progress: OnProgress = None
+    ) -> NDArray[np.int64]:
+        """Absolute values of what `queries.pick_sums` sums, one for each feature."""
+
+    def close(self) -> None:
+        """Release what other processes keep for this session."""
+
+
+class Rows(Protocol):
+    """Records with their responses, wherever the features are."""
+
+    n_records: int
+    n_features: int
+
+    def part(self, index: int, of: int) -> "Rows":
+        """Every `of`-th row from row `index` on: part `index` of `of` disjoint parts."""
+
+    def evaluate(self, query: Query, *public: Any) -> Any:
+        """Sum over blocks of rows what a query of in-memory rows and public numbers gives."""
+
+    def require_finite(self) -> None:
+        """Raise ValueError(NOT_FINITE) unless all features are finite."""
+
+    def session(
+        self,
+        quantizer: Quantizer,
+        *,
+        constant: bool = False,
+        check_finite: bool = True,
+        on_progress: OnProgress = None,
+    ) -> Session:
+        """Open a session; raises ValueError(NOT_FINITE) if a feature is not finite.
+
+        Parameters
+        ----------
+        quantizer : Quantizer
+            Makes integers of the features, for the picks.
+        constant : bool
+            Whether the columns start with the constant 1.
+        check_finite : bool
+            False to accept features that are not finite.
+        on_progress : callable or None
+            Is given the share that is done, by slow engines.
+        """
+
+
+class Table(Protocol):
+    """Features as a caller passes them; `data.as_table` makes one of any X."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Records and features, which are public; raises ValueError unless there are two dimensions."""
+
+    @property
+    def dtype(self) -> np.dtype:
+        """float32 or float64, in which a fit computes; known once the table is validated."""
+
+    @property
+    def names(self) -> Sequence[str] | None:
+        """Names of the features, or None; known once the table is validated."""
+
+    def validate(self, estimator: Any, y: Any = None, *, reset: bool = True, min_samples: int = 1) -> Any:
+        """Check the features and the responses, as scikit-learn does, and return the responses in float64.
+
+        Messages come from public facts alone. The engine checks whether features are finite.
+
+        Parameters
+        ----------
+        estimator : object
+            Gets `n_features_in_` and `feature_names_in_` when `reset`.
+        y : array-like or None
+            None at prediction.
+        reset : bool
+            True in `fit`.
+        min_samples : int
+            The fewest rows allowed.
+        """
+
+    def rows(self, y: Any, *, check_before_release: bool = True) -> Rows:
+        """The rows, with responses that `validate` returned.
+
+        Parameters
+        ----------
+        y : array
+            The responses.
+        check_before_release : bool
+            False allows a fit to find features that are not finite after its first release, which saves a read.
+        """
+
+    def predict(self, estimator: Any) -> Any:
+        """Predictions of a fitted linear model."""
