@@ -11,7 +11,7 @@ from dpsparse.audit.checks.ledger import check_ledger
 from dpsparse.audit.checks.replay import check_loops, check_pursuits, check_tuning
 from dpsparse.audit.checks.sources import check_sources
 from dpsparse.audit.checks.terms import check_terms
-from dpsparse.audit.patching import StaleEdit
+from dpsparse.audit.harness.patching import StaleEdit
 from dpsparse.privacy.noise import NotPrivateWarning
 
 # Each gives findings one by one; the quick ones come first.

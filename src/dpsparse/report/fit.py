@@ -185,7 +185,7 @@ def _budget(record):
             f"{place}. {release.name}",
             *record.price((release,)),
             *map(number, (release.sensitivity, release.scale)),
-            release.mechanism,
+            release.mechanism.words,
         ]
         for place, release in enumerate(record.releases, 1)
     ]

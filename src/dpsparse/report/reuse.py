@@ -4,6 +4,7 @@ import shlex
 
 from dpsparse import __version__
 from dpsparse.html import tag
+from dpsparse.privacy.guarantee import default_delta
 
 # The paper's data are those of docs/paper-errata.md.
 _BIBTEX = f"""@software{{dpsparse,
@@ -29,7 +30,7 @@ def rerun_section(model, sparsity):
     chosen = sparsity if len(model.effects) == sparsity else "auto"
     if model.estimator == "PrivateSparseRegressor" and asked.adjacency == "replace-one" and model.privacy.private:
         options = {"target": model.target, "epsilon": asked.epsilon, "sparsity": chosen}
-        if asked.delta != float(model.privacy.n_records) ** -1.1:
+        if asked.delta != default_delta(model.privacy.n_records):
             options["delta"] = asked.delta
         if asked.records_per_person > 1:
             options["records-per-person"] = asked.records_per_person

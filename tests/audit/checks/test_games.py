@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from dpsparse.audit.checks.games import lower_bound
-from dpsparse.audit.likelihood import _log_win, gaussian_loss, peeling_loss, pick_loss
+from dpsparse.audit.oracles.likelihood import _log_win, gaussian_loss, peeling_loss, pick_loss
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.mechanisms.selection import peel

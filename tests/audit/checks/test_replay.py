@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsparse.audit.checks.replay import ESTIMATORS, replay_all, replay_pair
-from dpsparse.audit.neighbours import N_FEATURES, STORAGES, Pair, blanked, pairs
-from dpsparse.audit.tape import null_record, run
+from dpsparse.audit.harness.neighbors import N_FEATURES, STORAGES, Pair, blanked, pairs
+from dpsparse.audit.harness.tape import null_record, run
 from dpsparse.privacy.guarantee import ADJACENCIES
 
 HOSTILE = [0.0, -0.0, 5e-324, 1e-300, 0.4, 0.5, 1.0, 1.5, 1e150, 1e300, 1.7976931348623157e308, np.inf, np.nan]

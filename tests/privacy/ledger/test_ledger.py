@@ -13,7 +13,7 @@ from dpsparse import BudgetExceeded, LedgerError, PrivacyLedger
 from dpsparse.privacy.accounting.filter import Cost
 from dpsparse.privacy.ledger.store import LedgerStore
 
-COST = Cost(0.5, 1e-7, rho=0.002, mu=0.07, excess=1e-15)
+COST = Cost(0.5, 1e-7, rho=0.002, mu=0.07, tv_slack=1e-15)
 
 
 @pytest.fixture

@@ -1,9 +1,10 @@
 """Private robust pursuit: grow the support one feature at a time, release small things, reuse every release.
 
-Privacy. Every number below that depends on the data comes out of `privacy.release` or `privacy.selection`, on sums
-whose sensitivity `privacy.sensitivity` proves: counts (medians, fractions), clipped sums (picks), sums of norm-bounded
-integer vectors (gradients, Gram rows) and of their outer products (the Gram matrix). Prices are fixed in advance
-(`schedule`). Everything else (`least_squares`, scales, standard errors) is computed from releases.
+Privacy. Every number below that depends on the data comes out of `privacy.mechanisms`, on sums whose sensitivity
+`privacy.sensitivity` proves: counts (medians, fractions), clipped sums (picks), sums of norm-bounded integer vectors
+(gradients, Gram rows) and of their outer products (the Gram matrix). The releases, their order and their prices are
+fixed in advance (`schedule`): the loop makes one for each slot. Everything else (`gls`, scales, standard errors) is
+computed from releases.
 """
 
 from contextlib import closing
@@ -14,13 +15,14 @@ from scipy.special import ndtri
 
 from dpsparse.algorithms.progress import Steps
 from dpsparse.algorithms.pursuit.gls import Gradient, clean_gram, combine, row_clip
-from dpsparse.algorithms.pursuit.schedule import FINAL_GRADIENTS, INTERCEPTS, POSITIONS, SIZES, median_is_safe
+from dpsparse.algorithms.pursuit.schedule import INTERCEPTS, POSITIONS, SIZES, median_is_safe
 from dpsparse.engine import queries
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer
 from dpsparse.engine.threads import one_blas_thread
 from dpsparse.engine.vector_sums import GRAM_LEVELS, VECTOR_LEVELS
 from dpsparse.privacy import sensitivity
-from dpsparse.privacy.mechanisms.gaussian import release_gram, release_quantile, release_vector
+from dpsparse.privacy.mechanisms.gaussian import release_gram, release_vector
+from dpsparse.privacy.mechanisms.quantile import release_quantile
 from dpsparse.privacy.mechanisms.selection import exponential_pick
 
 # In units of the median absolute residual: where residuals are cut in picks, in early and in final gradients.
@@ -106,7 +108,11 @@ class Pursuit:
         self.meter, self.schedule, self.sparsity = meter, schedule, sparsity
         self.n, self.adjacency = rows.n_records, meter.guarantee.adjacency
         meter.commit(schedule.commitment)
-        self.center, self.first_scale = response_center, response_scale
+        self._slots = iter(schedule.commitment.slots)
+        # Where they are not public, the first slots release them.
+        self.center = float(response_center or 0.0)
+        self.first_scale = self.residual_scale = None if response_scale is None else float(response_scale)
+        self.left = 0.0
         self.constants = int(fit_intercept)
         grid = Quantizer(self.schedule.clip_bound, center, scale)
         # Opening, a sum and a column for each pick, and the rest.
@@ -130,69 +136,68 @@ class Pursuit:
         PursuitResult
             Effects, standard errors, intercept.
         """
+        make = {
+            "response centre": self.release_response_center,
+            "response scale": self.release_response_scale,
+            "pick": self.add_feature,
+            "Gram row": self.release_gram_row,
+            "gradient": self.estimate_new_effect,
+            "Gram matrix": self.release_gram_matrix,
+            "final gradient": self.refine,
+            "intercept": self.correct_intercept,
+        }
         with closing(self.reading):
-            self.estimate_response_scale()
-            for _ in self.schedule.picks:
-                self.grow()
-            with self._steps.next():
-                self.refine()
-                return self.finish()
+            for slot in self._slots:
+                make[slot.group](slot)
+        with self._steps.next():
+            return self.result()
 
-    def estimate_response_scale(self):
-        """Centre and scale of the response, public or released."""
-        if self.center is None and self.constants:
-            self.center = self._median(0.0, POSITIONS, self.schedule.center, "response centre")
-            self.scale_safe = median_is_safe(self.n, self.schedule.center, POSITIONS)
-        self.center = float(self.center or 0.0)
-        if self.first_scale is None:
-            self.first_scale = self._median(self.center, SIZES, self.schedule.scale, "response scale", sizes=True)
-            self.scale_safe &= median_is_safe(self.n, self.schedule.scale, SIZES)
-        self.first_scale = self.residual_scale = float(self.first_scale)
+    def release_response_center(self, slot):
+        """The centre of the response."""
+        self.center = self._median(slot, 0.0, self.effects, POSITIONS)
+        self.scale_safe = median_is_safe(self.n, slot.rho, POSITIONS)
 
-    def _median(self, center, grid, price, name, sizes=False):
-        """The median of the residuals at the current effects, or of their sizes."""
-        counts = self.reading.evaluate(queries.residual_counts, center, self.effects, grid, sizes)
-        return release_quantile(self.meter, counts, grid, target=self.n // 2, rho=price, name=name)
+    def release_response_scale(self, slot):
+        """The scale of the response about its centre."""
+        scale = self._median(slot, self.center, self.effects, SIZES, sizes=True)
+        self.first_scale = self.residual_scale = float(scale)
+        self.scale_safe &= median_is_safe(self.n, slot.rho, SIZES)
 
-    def grow(self):
-        """Pick one more feature and learn its effect."""
-        pick = len(self.features)
-        self._pick(pick)
-        position = len(self.effects) - 1
-        if self.schedule.gram_row and pick:
-            self._gram_row(f"Gram row {pick + 1}")
-        self.kept = np.arange(position + 1)
-        self._gradient(EARLY_TAU, self.schedule.early_gradients[pick], f"gradient {pick + 1}")
-        self._solve()
-        self._widen_scale(slice(self.constants, position))
-        # The newest effect explains part of the spread seen so far.
-        explained = (NORMAL_MEDIAN * self.effects[-1]) ** 2
-        self.residual_scale = float(np.sqrt(max(self.residual_scale**2 - explained, (0.3 * self.residual_scale) ** 2)))
+    def _median(self, slot, center, effects, grid, sizes=False):
+        """The median of the residuals at these effects, or of their sizes."""
+        counts = self.reading.evaluate(queries.residual_counts, center, effects, grid, sizes)
+        return release_quantile(self.meter, counts, grid, target=self.n // 2, rho=slot.rho, name=slot.name)
 
-    def _pick(self, k):
+    def add_feature(self, slot):
+        """Pick one more feature."""
         bound = PICK_TAU * self.residual_scale
         with self._steps.next() as tell:
             scores = self.reading.scores(self.center, self.effects, bound, tell)
         change = sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, self.adjacency)
         picked = exponential_pick(
-            self.meter,
-            scores,
-            sensitivity=change,
-            rho=self.schedule.picks[k],
-            name=f"pick {k + 1}",
-            excluded=self.features,
+            self.meter, scores, sensitivity=change, rho=slot.rho, name=slot.name, excluded=self.features
         )
         self.features.append(picked)
         with self._steps.next() as tell:
             self.reading.add(picked, tell)
         self.effects = np.append(self.effects, 0.0)
+        self.kept = np.arange(len(self.effects))
 
-    def _gram_row(self, name):
+    def estimate_new_effect(self, slot):
+        """A gradient on all picks, from which the newest effect is learned."""
+        self._gradient(slot, EARLY_TAU)
+        self._solve()
+        self._widen_scale(slice(self.constants, len(self.effects) - 1))
+        # The newest effect explains part of the spread seen so far.
+        explained = (NORMAL_MEDIAN * self.effects[-1]) ** 2
+        self.residual_scale = float(np.sqrt(max(self.residual_scale**2 - explained, (0.3 * self.residual_scale) ** 2)))
+
+    def release_gram_row(self, slot):
         """Second moments of the newest feature with those picked before, each released once."""
         positions = range(self.constants, len(self.effects))
         bound = float(GRAM_ROW_NORM * np.sqrt(len(positions)))
         sums = self.reading.evaluate(queries.product_sums, positions, bound)
-        noisy, noise = self._release_mean(sums, bound, self.schedule.gram_row, name)
+        noisy, noise = self._release_mean(slot, sums, bound)
         noisy = noisy / max(noisy[-1], 0.3)
         row = np.where(np.abs(noisy) > KEEP_ABOVE * noise, noisy, 0.0)[:-1]
         newest, before = len(self.effects) - 1, slice(self.constants, len(self.effects) - 1)
@@ -200,30 +205,28 @@ class Pursuit:
         if np.linalg.eigvalsh(self.gram[: newest + 1, : newest + 1])[0] < EIGENVALUE_FLOOR:
             self.gram[newest, before] = self.gram[before, newest] = 0.8 * row
 
-    def _release_mean(self, sums, bound, price, name):
+    def _release_mean(self, slot, sums, bound):
         """A mean over records of vectors held to norm `bound`, and the standard deviation of its noise."""
         change = sensitivity.bounded_norm_sum(VECTOR_LEVELS, self.adjacency)
-        noisy = release_vector(self.meter, sums, sensitivity=change, rho=price, name=name)
+        noisy = release_vector(self.meter, sums, sensitivity=change, rho=slot.rho, name=slot.name)
         unit = bound / VECTOR_LEVELS / self.n
         return noisy.values * unit, float(noisy.scale[0] * unit)
 
-    def _gradient(self, tau_in_scales, price, name):
-        """A gradient on the kept picks, and the fraction of residuals within tau, which gives the next scale."""
+    def _gradient(self, slot, tau_in_scales):
+        """A gradient on the kept picks, and the fraction of residuals within tau, which gives the next scale.
+
+        The slot after a gradient is that of its fraction.
+        """
         tau = tau_in_scales * self.residual_scale
         clip = row_clip(len(self.kept), GRADIENT_NORM, self.constants)
         sums, within = self.reading.evaluate(
             queries.gradient_sums, self.center, self.effects, tau, self.kept, clip.bound
         )
-        mean, noise = self._release_mean(sums, clip.bound, price, name)
+        mean, noise = self._release_mean(slot, sums, clip.bound)
         # In steps of 2^-20 records, so that the noise is as fine as that of the vectors.
         small = VECTOR_LEVELS * np.array([within])
-        counted = release_vector(
-            self.meter,
-            small,
-            sensitivity=VECTOR_LEVELS * sensitivity.count(self.adjacency),
-            rho=self.schedule.fraction,
-            name=f"fraction at {name}",
-        )
+        slot, change = next(self._slots), VECTOR_LEVELS * sensitivity.count(self.adjacency)
+        counted = release_vector(self.meter, small, sensitivity=change, rho=slot.rho, name=slot.name)
         fraction = float(np.clip(counted.values[0] / VECTOR_LEVELS / self.n, 0.1, 0.95))
         self.gradients.append(Gradient(self.kept, tau * mean, tau * noise, self.effects.copy(), tau, fraction, clip))
         seen = tau * NORMAL_MEDIAN / ndtri((1 + fraction) / 2)
@@ -259,28 +262,26 @@ class Pursuit:
         # In this order, min and max pass over NaN.
         self.residual_scale = max(self.residual_scale, min(widest, SCALE_RANGE[1] * self.first_scale))
 
-    def refine(self):
-        """The joint Gram matrix, then the final gradients; the spare pick is dropped once the first has judged it."""
-        self._joint_gram()
+    def refine(self, slot):
+        """A final gradient on the kept picks; after the first one the smallest effect, a spare pick's, is dropped."""
+        self._gradient(slot, FINAL_TAU)
         self._solve()
-        for i in range(FINAL_GRADIENTS):
-            self._gradient(FINAL_TAU, self.schedule.final_gradient, f"final gradient {i + 1}")
+        self._widen_scale(slice(self.constants, None))
+        if len(self.kept) > self.constants + self.sparsity:
+            size = np.abs(self.effects)
+            size[: self.constants] = np.inf
+            self.kept = np.sort(np.argsort(-size, kind="stable")[: self.constants + self.sparsity])
             self._solve()
-            self._widen_scale(slice(self.constants, None))
-            if len(self.kept) > self.constants + self.sparsity:
-                size = np.abs(self.effects)
-                size[: self.constants] = np.inf
-                self.kept = np.sort(np.argsort(-size, kind="stable")[: self.constants + self.sparsity])
-                self._solve()
 
-    def _joint_gram(self):
+    def release_gram_matrix(self, slot):
+        """The joint Gram matrix of all picks, and the effects that follow from it."""
         k = len(self.kept)
         clip = row_clip(k, GRADIENT_NORM, self.constants)
         second = GRAM_NORM * np.sqrt(k)
         bound = np.sqrt(clip.bound * second)
         sums = self.reading.evaluate(queries.gram_sums, self.kept, clip.bound, second)
         change = sensitivity.gram(GRAM_LEVELS, self.adjacency, k)
-        noisy = release_gram(self.meter, sums, sensitivity=change, rho=self.schedule.gram, name="Gram matrix")
+        noisy = release_gram(self.meter, sums, sensitivity=change, rho=slot.rho, name=slot.name)
         # Clipped second moments of a standard normal row are diagonal, with entries `gain`.
         unit = (bound / GRAM_LEVELS) ** 2 / self.n / np.sqrt(np.outer(clip.gain, clip.gain))
         noise = float(noisy.scale[-1, -1] * unit[-1, -1])
@@ -289,25 +290,32 @@ class Pursuit:
             self.moments, noise, keep_above=KEEP_ABOVE, trust_scale=TRUST_SCALE, floor=EIGENVALUE_FLOOR
         )
         self.gram_noise = noise / np.sqrt(2)
+        self._solve()
 
-    def finish(self):
-        """Shrink the effects, and correct the intercept by the median of what is left."""
+    def correct_intercept(self, slot):
+        """The median of the residuals at the shrunk effects, by which the intercept is off."""
+        self.left = self._median(slot, self.center, self._shrunk_effects(), INTERCEPTS * self.first_scale)
+
+    def _shrunk_effects(self):
+        """The effects of all picks, each shrunk by its error; the intercept's is not."""
         picks = self.kept[self.constants :]
-        standard_errors = self._settled_errors(picks)
-        self.effects[picks] = self.estimate.shrunk()[self.constants :]
-        intercept = 0.0
-        if self.constants:
-            grid = INTERCEPTS * self.first_scale
-            left = self._median(self.center, grid, self.schedule.intercept, "intercept")
-            intercept = self.center + self.effects[0] + left
+        shrunk = self.effects.copy()
+        shrunk[picks] = self.estimate.shrunk()[self.constants :]
+        return shrunk
+
+    def result(self):
+        """The effects, their standard errors and the intercept, from releases alone."""
+        picks = self.kept[self.constants :]
+        shrunk = self._shrunk_effects()
+        intercept = self.center + shrunk[0] + self.left if self.constants else 0.0
         # A residual scale at the end of its range says that the response's scale was wrong.
         low, high = (limit * self.first_scale for limit in SCALE_RANGE)
         scale_known = self.scale_safe and 1.05 * low < self.residual_scale < 0.95 * high
         return PursuitResult(
             support=np.array(self.features, dtype=np.int64)[picks - self.constants],
             effects=self.estimate.effects[self.constants :],
-            shrunk_effects=self.effects[picks],
-            standard_errors=standard_errors,
+            shrunk_effects=shrunk[picks],
+            standard_errors=self._settled_errors(picks),
             centred=self._centred(picks),
             intercept=float(intercept),
             scale_known=bool(scale_known),

@@ -124,7 +124,7 @@ FITS = (
     Mutation(
         "a share computed from residuals",
         PURSUITS,
-        {pursuit.Pursuit._gradient: [("rho=self.schedule.fraction", "rho=self.schedule.fraction * within / self.n")]},
+        {pursuit.Pursuit._gradient: [("rho=slot.rho", "rho=slot.rho * within / self.n")]},
     ),
     Mutation(
         "a noise scale from residuals",
@@ -135,10 +135,10 @@ FITS = (
         "a scale from the raw data",
         PURSUITS,
         {
-            pursuit.Pursuit.estimate_response_scale: [
+            pursuit.Pursuit.add_feature: [
                 (
-                    "self.residual_scale = float(self.first_scale)",
-                    "self.residual_scale = float(np.median(np.abs(self.reading._records.y)))",
+                    "PICK_TAU * self.residual_scale",
+                    "PICK_TAU * float(np.median(np.abs(self.reading._records.y)))",
                 )
             ]
         },
@@ -147,7 +147,7 @@ FITS = (
         "standard errors from residuals",
         PURSUITS,
         {
-            pursuit.Pursuit.finish: [
+            pursuit.Pursuit.result: [
                 (
                     "self._settled_errors(picks)",
                     "self._settled_errors(picks) * np.median(np.abs(self.reading._records.y))",
@@ -173,13 +173,13 @@ FITS = (
         },
     ),
     Mutation(
-        "a warning that tells of a value",
+        "a warning that reveals a value",
         PURSUITS,
         {quantize.weight_levels: [('np.errstate(all="ignore")', 'np.errstate(over="warn")')]},
     ),
     Mutation(
         "a coordinate picked twice",
         PURSUITS,
-        {pursuit.Pursuit._pick: [("excluded=self.features", "excluded=()")]},
+        {pursuit.Pursuit.add_feature: [("excluded=self.features", "excluded=()")]},
     ),
 )

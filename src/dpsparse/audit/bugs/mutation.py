@@ -3,7 +3,7 @@
 import contextlib
 from dataclasses import dataclass
 
-from dpsparse.audit.patching import rewritten
+from dpsparse.audit.harness.patching import rewritten
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from dpsparse.audit.finding import Finding
-from dpsparse.audit.neighbours import CLIP, N_FEATURES, pairs
-from dpsparse.audit.patching import replaced
+from dpsparse.audit.harness.neighbors import CLIP, N_FEATURES, pairs
+from dpsparse.audit.harness.patching import replaced
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.engine.cpu import dispatch, passes
 from dpsparse.engine.cpu import rows as engine

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsparse.privacy.accounting.meter import Meter
-from dpsparse.privacy.accounting.record import Release
+from dpsparse.privacy.accounting.release import ExponentialMechanism, LaplacePeeling, Release
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.noise import Integers, NoiseSource
 
@@ -103,12 +103,12 @@ def peel(
 
     Returns
     -------
-    Peeled
+    Peeling
         The picks and their noisy values.
     """
     rho, pure_epsilon = peeling_cost(sparsity, sensitivity, scale)
-    words = f"Laplace peeling of {sparsity}"
-    meter.charge(Release(name, "laplace", words, sensitivity, scale, rho, pure_epsilon, part, 2 * sparsity))
+    mechanism = LaplacePeeling(rho, pure_epsilon, words=f"Laplace peeling of {sparsity}")
+    meter.charge(Release(name, mechanism, sensitivity, scale, part, 2 * sparsity))
     magnitude = np.abs(vector)
     support: list[int] = []
     for _ in range(sparsity):
@@ -151,7 +151,8 @@ def exponential_pick(
     """
     epsilon0 = math.sqrt(8 * rho) * (1 - 1e-15)
     rate = math.nextafter(epsilon0 / (2 * sensitivity), 0.0)
-    meter.charge(Release(name, "pick", "exponential-mechanism pick", sensitivity, 1 / rate, rho, epsilon0))
+    mechanism = ExponentialMechanism(rho, epsilon0, words="exponential-mechanism pick")
+    meter.charge(Release(name, mechanism, sensitivity, 1 / rate))
     return pick_index(scores, rate, meter.source, excluded)
 
 
