@@ -17,7 +17,7 @@ import click
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def audit(long, only, out, as_json):
-    """Attack the promise: replay, games, floating point, planted bugs. Status 0 if all is well, 1 otherwise."""
+    """Attack the guarantee: replay, games, floating point, planted bugs. Status 0 if all is well, 1 otherwise."""
     from dpsparse.audit.page import audit_page
     from dpsparse.audit.run import BUGS, CHECKS, run_audit, steps
     from dpsparse.cli.progress import step_bar

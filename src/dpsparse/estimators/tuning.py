@@ -56,7 +56,7 @@ HELD_OUT_EVERY = 5
 TRAINING, HELD_OUT = 0, 1
 HELD_OUT_NAME = "held out"
 # The candidates must agree on these: they are the guarantee of the whole.
-PROMISE = ("epsilon", "delta", "adjacency", "records_per_person", "random_state", "ledger", "dataset")
+OF_THE_GUARANTEE = ("epsilon", "delta", "adjacency", "records_per_person", "random_state", "ledger", "dataset")
 
 Tuned = namedtuple("Tuned", ["estimator", "index", "candidates", "privacy"])
 Tuned.__doc__ = """The result of `tune`; all of it is covered by `privacy`.
@@ -156,9 +156,9 @@ def _checked(candidates):
         raise ValueError("candidates must be a list of one or more PrivateSparseRegressor")
     for candidate in candidates:
         candidate._check_parameters()
-        for name in PROMISE:
+        for name in OF_THE_GUARANTEE:
             if getattr(candidate, name) != getattr(candidates[0], name):
-                raise ValueError(f"candidates must have the same {name}: it is part of the promise of the whole")
+                raise ValueError(f"candidates must have the same {name}: it is part of the guarantee of the whole")
     return candidates
 
 

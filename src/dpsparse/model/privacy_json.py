@@ -1,4 +1,4 @@
-"""The privacy record of a model file, read back and checked: its total must follow from its releases."""
+"""The privacy record of a model file, read and checked: its totals must follow from its releases."""
 
 import math
 
@@ -37,7 +37,7 @@ def read_record(fields):
     )
     fields.finish()
     if not _adds_up(record, stated):
-        raise FileError(f"{fields.where}: the promise does not follow from the releases listed; the file was changed")
+        raise FileError(f"{fields.where}: the guarantee does not follow from the releases listed; the file was changed")
     return record
 
 

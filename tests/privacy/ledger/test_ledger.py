@@ -39,7 +39,7 @@ def test_a_budget_is_granted_once(ledger):
     ledger.grant("trial-7", epsilon=3.0, delta=1e-6)
     assert ledger.verify() == before
     for other in ({"epsilon": 4}, {"delta": 1e-5}, {"adjacency": "zero-out-one"}):
-        with pytest.raises(ValueError, match="a budget changed later is no promise"):
+        with pytest.raises(ValueError, match="a budget changed later is no guarantee"):
             ledger.grant("trial-7", **{"epsilon": 3, "delta": 1e-6, **other})
     ledger.grant("trial-8", epsilon=1, delta=1e-9)
     assert len(ledger.history()) == 2

@@ -1,4 +1,4 @@
-"""Planting a bug: a small edit of the package's own source that would break the promise."""
+"""Planting a bug: a small edit of the package's own source that would break the guarantee."""
 
 import contextlib
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ class Mutation:
     Parameters
     ----------
     name : str
-        What is wrong.
+        The fault, in words.
     check : str
-        The check thought most likely to notice; it is tried first.
+        The check most likely to notice; it is tried first.
     edits : dict of function to list of (old, new)
         Pieces of source to replace.
     """

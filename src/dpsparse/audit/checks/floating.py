@@ -77,12 +77,11 @@ def _off_grid(outputs):
 
 def _attack(name, sampler, *, broken):
     zero, one = (_off_grid(sampler(value)) for value in (0, 1))
-    told = abs(zero - one)
     return Finding(
         name,
         "bits tell 0 from 1" if broken else "bits tell nothing",
         f"off the grid: {zero:.1%} for 0, {one:.1%} for 1",
-        told > 0.1 if broken else zero == one == 0.0,
+        abs(zero - one) > 0.1 if broken else zero == one == 0.0,
     )
 
 

@@ -26,29 +26,29 @@ from dpsparse.privacy.accounting.release import GaussianMechanism
 from dpsparse.privacy.guarantee import ADJACENCIES
 
 # At this guarantee the Gaussian account covers every pursuit below, which therefore commits to its releases.
-PROMISE = {"epsilon": 2.0, "delta": 1e-2}
-LOOP = {"sparsity": 2, "n_iter": 3, "clip_bound": CLIP, **PROMISE}
+OPTIONS = {"epsilon": 2.0, "delta": 1e-2}
+LOOP = {"sparsity": 2, "n_iter": 3, "clip_bound": CLIP, **OPTIONS}
 # Sums of squares are taken in integers: only the declared sensitivity itself is rounded.
 ROUNDING = 1e-12
 
 PURSUITS = {
     "PrivateSparseRegressor, public response, no intercept": lambda **o: PrivateSparseRegressor(
-        sparsity=2, response_center=0.0, response_scale=1.0, fit_intercept=False, **PROMISE, **o
+        sparsity=2, response_center=0.0, response_scale=1.0, fit_intercept=False, **OPTIONS, **o
     ),
     "PrivateSparseRegressor": lambda **o: PrivateSparseRegressor(
-        sparsity=2, feature_center=0.3, feature_scale=2.0, **PROMISE, **o
+        sparsity=2, feature_center=0.3, feature_scale=2.0, **OPTIONS, **o
     ),
-    "PrivateSparseRegressor, all features": lambda **o: PrivateSparseRegressor(sparsity=4, **PROMISE, **o),
+    "PrivateSparseRegressor, all features": lambda **o: PrivateSparseRegressor(sparsity=4, **OPTIONS, **o),
     'PrivateSparseRegressor(sparsity="auto")': lambda **o: PrivateSparseRegressor(
-        sparsity="auto", max_sparsity=2, **PROMISE, **o
+        sparsity="auto", max_sparsity=2, **OPTIONS, **o
     ),
     # A guarantee so weak that the schedule affords a release of each row of the Gram matrix.
     "PrivateSparseRegressor, Gram rows": lambda **o: PrivateSparseRegressor(
-        sparsity=2, **(PROMISE | {"epsilon": 100.0}), **o
+        sparsity=2, **(OPTIONS | {"epsilon": 100.0}), **o
     ),
 }
 # Without an intercept, since `null_record` knows rows by their place in the whole table.
-TUNED = {"tune": lambda **o: TunedPursuit(sparsity=1, fit_intercept=False, **PROMISE, **o)}
+TUNED = {"tune": lambda **o: TunedPursuit(sparsity=1, fit_intercept=False, **OPTIONS, **o)}
 LOOPS = {
     "DPIHTH": lambda **o: DPIHTH(**LOOP, **o),
     "DPIHTH, largest step": lambda **o: DPIHTH(step=1e100, tau=1e100, radius=1.0, **LOOP, **o),
@@ -140,7 +140,7 @@ def _malformed(base):
             return f"{release.name}: {violation}"
     record, support = base.fitted["privacy_"], base.fitted["support_"]
     if record.epsilon > record.guarantee.epsilon:
-        return "the record exceeds the promise"
+        return "the record exceeds the guarantee"
     return "a feature is picked twice" if len(set(support.tolist())) < len(support) else None
 
 

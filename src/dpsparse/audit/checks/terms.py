@@ -109,7 +109,7 @@ def _exact_sums():
 
 
 def _sums_in_blocks(X, weights, grid, records, compiled):
-    """`_sums` over blocks of so many records in two threads, by compiled loops or by NumPy."""
+    """`_sums` over blocks of `records` records in two threads, by compiled loops or by NumPy."""
     loops = dispatch.compiled if compiled else lambda: None
     sizes = {"LEAST_RECORDS": 1, "MOST_RECORDS": records}
     blocks = replaced(engine, **sizes), replaced(passes, BLOCK_BYTES=64 * records)

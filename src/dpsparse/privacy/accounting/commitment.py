@@ -61,7 +61,7 @@ class Commitment:
         m times a pure epsilon. Slack and failures lie between two runs on the same table, whoever is in it.
         """
         if not self.is_within(guarantee):
-            raise ValueError("the promise does not cover this commitment")
+            raise ValueError("the guarantee does not cover this commitment")
         m, composed = guarantee.records_per_person, self.composed
         is_pure = composed.pure_epsilon <= guarantee.pure_epsilon_per_record
         delta = 0.0 if is_pure else guarantee.delta

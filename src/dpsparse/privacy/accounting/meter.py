@@ -59,7 +59,7 @@ class Meter:
             raise RuntimeError("a fit commits once, before its first release")
         if not commitment.is_within(self.guarantee):
             raise BudgetExceeded(
-                f"the planned releases need rho {commitment.composed.rho:.4g}, more than the promise's "
+                f"the planned releases need rho {commitment.composed.rho:.4g}, more than the guarantee's "
                 f"{self.guarantee.rho_per_record:.4g}; raise epsilon or release less"
             )
         self.commitment = commitment
@@ -77,7 +77,7 @@ class Meter:
         if not (self._is_committed(releases, self.commitment) if self.commitment else self._is_within(after)):
             raise BudgetExceeded(
                 f"'{releases[0].name}' needs rho {compose_parallel(releases, 'rho'):.4g} beside the "
-                f"{compose_parallel(self._releases, 'rho'):.4g} spent, more than the promise's "
+                f"{compose_parallel(self._releases, 'rho'):.4g} spent, more than the guarantee's "
                 f"{self.guarantee.rho_per_record:.4g} or not what the fit committed to; raise epsilon or release less"
             )
         self._pay(after)

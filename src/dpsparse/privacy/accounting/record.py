@@ -165,8 +165,8 @@ class PrivacyRecord:
         return (
             "Somebody who knows everybody else's data, and is in doubt between two versions of one person's at even "
             f"odds, is at most {sure:.3g} % sure after seeing this model, but for a chance of about {self.delta:.2g}. "
-            "The promise covers this fit alone: every further fit on the same people adds to it. It does not hide the "
-            "number of records, the names of the columns, or what is true of people in general."
+            "The guarantee covers this fit alone: every further fit on the same people adds to it. It does not hide "
+            "the number of records, the names of the columns, or what is true of people in general."
         )
 
     def grouped(self) -> dict[str, tuple[Release, ...]]:

@@ -117,7 +117,7 @@ class PrivacyLedger:
             if (given, given_people) != (asked, people):
                 raise ValueError(
                     f"dataset {dataset!r} was granted epsilon={given.epsilon:g}, delta={given.delta:g}, "
-                    f"{given.adjacency}, {given_people} records a person; a budget changed later is no promise: "
+                    f"{given.adjacency}, {given_people} records a person; a budget changed later is no guarantee: "
                     "use a new name for new records"
                 )
             return None
@@ -202,7 +202,7 @@ class PrivacyLedger:
             if records_per_person < most:
                 raise ValueError(
                     f"dataset {dataset!r} was granted for people with up to {most} records; "
-                    f"records_per_person={records_per_person} promises them less"
+                    f"records_per_person={records_per_person} guarantees them less"
                 )
             if not current.admits(cost):
                 raise BudgetExceeded(

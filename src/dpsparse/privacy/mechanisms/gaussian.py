@@ -23,7 +23,7 @@ def gaussian_scale(sensitivity: float, rho: float) -> float:
     """The standard deviation at which Gaussian noise costs rho: sensitivity / sqrt(2 rho), rounded up.
 
     Proof. Independent discrete Gaussian noise of scale s on an integer vector of l2 sensitivity D is D^2 / (2 s^2)-zCDP
-    (Canonne, Kamath and Steinke 2020, Theorem 14), as its continuous twin is.
+    (Canonne, Kamath and Steinke 2020, Theorem 14), as continuous Gaussian noise is.
 
     Examples
     --------

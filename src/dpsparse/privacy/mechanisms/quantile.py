@@ -35,9 +35,9 @@ def release_quantile(
     target : int
         The count wanted: n // 2 for a median.
     rho : float
-        What it may cost.
+        The price of the pick.
     name : str
-        What the record calls it.
+        Its name in the record.
 
     Returns
     -------
