@@ -6,11 +6,11 @@ A `PrivacyRecord` is the immutable account that leaves a fit; a `Meter` makes it
 import json
 import math
 import textwrap
-import warnings
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from dpsparse.deprecation import warn_renamed
 from dpsparse.html import Html, table, tag
 from dpsparse.privacy.accounting.compose import Composition, compose, compose_parallel, releases_per_record
 from dpsparse.privacy.accounting.release import Release
@@ -74,7 +74,7 @@ class PrivacyRecord:
     @property
     def promise(self) -> Guarantee:
         """The old name of `guarantee`."""
-        warnings.warn("PrivacyRecord.promise is now called guarantee", DeprecationWarning, stacklevel=2)
+        warn_renamed("PrivacyRecord.promise", "guarantee")
         return self.guarantee
 
     @property

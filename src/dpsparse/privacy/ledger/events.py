@@ -12,12 +12,12 @@ the digest of the newest event, kept elsewhere, shows that. `dpsparse budget sho
 import hashlib
 import json
 import math
-import warnings
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from dpsparse.deprecation import warn_renamed
 from dpsparse.privacy.accounting.filter import Cost, PrivacyFilter
 from dpsparse.privacy.guarantee import Adjacency, Guarantee
 
@@ -136,7 +136,7 @@ class LedgerState:
     @property
     def odometers(self) -> dict[str, PrivacyFilter]:
         """The old name of `filters`."""
-        warnings.warn("LedgerState.odometers is now called filters", DeprecationWarning, stacklevel=2)
+        warn_renamed("LedgerState.odometers", "filters")
         return self.filters
 
     @property

@@ -19,18 +19,17 @@ two datasets; the database keeps what it has committed. SQLite needs a local dis
 
 import os
 import uuid
-import warnings
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import make_url
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
+from dpsparse.deprecation import warn_renamed
 from dpsparse.privacy.accounting.filter import Cost, PrivacyFilter, round_down
 from dpsparse.privacy.accounting.meter import BudgetExceeded
 from dpsparse.privacy.guarantee import Adjacency, Guarantee
 from dpsparse.privacy.ledger.events import Event, LedgerError, LedgerState, cost_details
+from dpsparse.privacy.ledger.location import check_name, url_of
 from dpsparse.privacy.ledger.store import LedgerStore
 from dpsparse.privacy.process import OpenedHere
 
@@ -63,7 +62,7 @@ class PrivacyLedger:
     """
 
     def __init__(self, location: "str | os.PathLike[str] | PrivacyLedger") -> None:
-        self._url: URL = location._url if isinstance(location, PrivacyLedger) else _url_of(location)
+        self._url: URL = location._url if isinstance(location, PrivacyLedger) else url_of(location)
         self._store = LedgerStore(self._url)
 
     @property
@@ -101,7 +100,7 @@ class PrivacyLedger:
         PrivacyFilter
             The dataset's balance.
         """
-        _check_name(dataset)
+        check_name(dataset)
         if not delta >= _LEAST_DELTA:
             raise ValueError(f"delta={delta!r} must be at least {_LEAST_DELTA:g}; 1e-6 is common")
         asked, people = Guarantee(float(epsilon), float(delta), adjacency), int(records_per_person)
@@ -135,7 +134,7 @@ class PrivacyLedger:
 
     def book(self) -> LedgerState:
         """The old name of `state`."""
-        warnings.warn("PrivacyLedger.book is now called state", DeprecationWarning, stacklevel=2)
+        warn_renamed("PrivacyLedger.book", "state")
         return self.state()
 
     def history(self, dataset: str | None = None) -> list[Event]:
@@ -186,7 +185,7 @@ class PrivacyLedger:
         Reservation
             To be charged before the first release, or refunded. BudgetExceeded where there is no room.
         """
-        _check_name(dataset)
+        check_name(dataset)
         fit = str(uuid.uuid4())
 
         def decide(events: list[Event]) -> Event | None:
@@ -276,43 +275,6 @@ class Reservation:
             return ledger.write(self._dataset, self.fit, kind, {"at": _now()})
 
         self._store.append(decide)
-
-
-def _url_of(location: object) -> URL:
-    if not isinstance(location, str | os.PathLike) or not str(location):
-        raise ValueError("ledger must be a path, a database URL or a PrivacyLedger")
-    text = str(location)
-    if "://" not in text:
-        return URL.create("sqlite", database=os.path.abspath(text))
-    try:
-        url = make_url(text)
-        backend = url.get_backend_name()
-        url.get_dialect()
-    except NoSuchModuleError:
-        raise ValueError("ledger: the URL's database is not known; use sqlite:// or postgresql://") from None
-    except (ArgumentError, ValueError):
-        # SQLAlchemy would quote the URL, and with it a password.
-        raise ValueError("ledger: the URL could not be read; write postgresql://user@host/database") from None
-    if url.password is not None and text.partition("://")[2].partition(":")[2].count("@") > 1:
-        # SQLAlchemy ends a password at its first @: the rest of it would be shown as the host.
-        raise ValueError("ledger: the URL has an @ too many; write %40 for one in a password, or use ~/.pgpass")
-    if any("pass" in key.lower() for key in url.query):
-        raise ValueError("ledger: no password in the URL's query; write user:password@host, or use ~/.pgpass")
-    if backend == "sqlite":
-        if url.query:
-            raise ValueError("ledger: an SQLite URL takes no query; name the file, as in sqlite:///budget.db")
-        if url.database in (None, "", ":memory:"):
-            raise ValueError("ledger: a budget must outlive the process; name a file, as in sqlite:///budget.db")
-        return url.set(database=os.path.abspath(str(url.database)))
-    return url.set(drivername="postgresql+psycopg") if url.drivername == "postgresql" else url
-
-
-def _check_name(dataset: object) -> None:
-    if not isinstance(dataset, str) or not 0 < len(dataset) <= 200 or not dataset.isprintable():
-        raise ValueError("dataset must be a name of 1 to 200 printable characters")
-    if "://" in dataset and "@" in dataset:
-        # Names are shown and kept for good, and a URL may hold a password.
-        raise ValueError("dataset must be a name, not a database URL; were ledger and dataset swapped?")
 
 
 def _now() -> str:
