@@ -48,17 +48,10 @@ SEQUENCES = {
 
 def check_accounts():
     """Conversions, roots, the Gaussian account, the meter, its slots, failures."""
-    return [
-        *map(_conversion, GUARANTEES),
-        *map(_roots, GUARANTEES),
-        *map(_sequence, SEQUENCES),
-        _meter(),
-        _slots(),
-        _skipped(),
-        _failures(),
-        _parts(),
-        _person(),
-    ]
+    for check, cases in ((_conversion, GUARANTEES), (_roots, GUARANTEES), (_sequence, SEQUENCES)):
+        yield from map(check, cases)
+    for check in (_meter, _slots, _skipped, _failures, _parts, _person):
+        yield check()
 
 
 def _gaussian_delta(mu, epsilon):
