@@ -122,8 +122,25 @@ MECHANISMS: Mapping[str, type[Mechanism]] = {
 }
 
 
+class _Named:
+    """A mechanism under a name."""
+
+    name: str
+    mechanism: Mechanism
+
+    @property
+    def rho(self) -> float:
+        """Its zCDP."""
+        return self.mechanism.rho
+
+    @property
+    def group(self) -> str:
+        """The name without a number at its end."""
+        return self.name.rstrip(" 0123456789")
+
+
 @dataclass(frozen=True)
-class Slot:
+class Slot(_Named):
     """A release that a fit has planned, before it reads the data.
 
     Parameters
@@ -146,16 +163,6 @@ class Slot:
     mechanism: Mechanism
     part: int | None = None
 
-    @property
-    def rho(self) -> float:
-        """Its zCDP."""
-        return self.mechanism.rho
-
-    @property
-    def group(self) -> str:
-        """The name without a number at its end."""
-        return self.name.rstrip(" 0123456789")
-
     def pays_for(self, release: "Release") -> bool:
         """Whether this is the slot of that release."""
         return (release.name, release.part) == (self.name, self.part) and self.mechanism.covers(release.mechanism)
@@ -168,7 +175,7 @@ class Slot:
 
 
 @dataclass(frozen=True)
-class Release:
+class Release(_Named):
     """One thing that a fit let out, and its price to a single record.
 
     Parameters
@@ -200,19 +207,9 @@ class Release:
         return self.mechanism.kind
 
     @property
-    def rho(self) -> float:
-        """Its zCDP."""
-        return self.mechanism.rho
-
-    @property
     def pure_epsilon(self) -> float:
         """Its pure differential privacy."""
         return self.mechanism.pure_epsilon
-
-    @property
-    def group(self) -> str:
-        """The name without a number at its end."""
-        return self.name.rstrip(" 0123456789")
 
     def to_dict(self) -> dict[str, Any]:
         """The release as plain numbers and strings, as in model files; an infinite pure epsilon is None."""
