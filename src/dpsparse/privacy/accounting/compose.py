@@ -9,14 +9,16 @@ have a privacy loss of 0 for that record, whatever came before, and may stand an
 nothing to the induction in `gdp`.
 
 **Failures.** Let f_i be the failure probability of release i: whatever came before, on every table an event of
-probability at most f_i may happen, and conditioned on its absence the release costs what it says. Such an event can be
-enlarged by an independent coin until its probability is exactly f_i, which leaves the law without it unchanged. Let M*
-be the run conditioned on no failure, which has probability p = prod (1 - f_i) >= 1 - F with F = sum f_i, the same
-on all tables. M* is the composition of releases without failures.
-(zCDP.) If M* is (e, d)-DP, then P(S) <= p P*(S) + 1 - p <= p (e^e Q*(S) + d) + F <= e^e Q(S) + d + F, for Q(S) >=
-p Q*(S): rho is converted at delta - F. (Gaussian.) The run and M* differ by at most F in total variation on
-every table, so F is added to the slack `tv_slack`. (Pure.) There is no pure epsilon where F > 0. The sums run over all
-releases, whichever part they read, which is more than is needed.
+probability at most f_i may happen, and conditioned on its absence the release costs what it says. An independent coin
+can enlarge such an event until its probability is exactly f_i, which leaves the law without it unchanged. Let M* be
+the run whose releases are conditioned not to fail, with laws P* and Q* on two neighbouring tables, and P and Q those of
+the real run. Along a run with outputs o, w(o) = prod (1 - f_i) is a function of o alone, the same on all tables, even
+where later releases are chosen by earlier ones. A run without a failure has the law w dP*, and the probability of any
+failure is at most F = sum f_i.
+(zCDP.) If M* is (e, d)-DP, then P(S) <= int_S w dP* + F <= e^e int_S w dQ* + d + F <= e^e Q(S) + d + F, since
+(e, d)-DP holds for functions between 0 and 1 as it does for events: rho is converted at delta - F. (Gaussian.) The run
+and M* differ by at most F in total variation on every table, so F is added to `tv_slack`. (Pure.) There is no pure
+epsilon where F > 0. The sums run over all releases, whichever part they read, which is more than is needed.
 """
 
 import math

@@ -22,8 +22,8 @@ is an f-divergence of the fit's two laws, which are a post-processing of N(sqrt 
 pair's, which is D at sqrt b. Stopping is D_0 <= D_sqrt(b). (Smith and Thakurta 2022 prove the same.) Real fits
 differ from the ideal ones for which mu holds by at most tv_slack_i in total variation, given anything before: coupled
 fit by fit, the whole differs by at most sum tv_slack_i on every path, which changes delta by (1 + e^E) times that.
-("zcdp") E_P[exp((a - 1) L)] exp((a - 1) a (b - c)) <= exp((a - 1) a b) for every order a > 1; failures are treated as
-in `compose`, whose argument holds given anything before.
+("zcdp") E_P[exp((a - 1) L)] exp((a - 1) a (b - c)) <= exp((a - 1) a b) for every order a > 1. Failures are taken from
+delta by the argument of `compose`, in which a fit may be chosen by the results before it.
 ("basic") min(P, e^epsilon Q) misses at most delta of P, and on it P(S) <= e^(E - epsilon) Q(S) + (D - delta).
 *Refunds.* A refunded fit has released nothing, so only fits that were not refunded count.
 *The account* is chosen while no such fit exists, hence before anything was released.
