@@ -15,17 +15,21 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx_click",
     "sphinx_gallery.gen_gallery",
+    "sphinx-mathjax-offline",
 ]
 exclude_patterns = ["_build", "gallery", "reproduction/verdicts.md"]
 # Some pages are listed by a pattern, so that they may be missing; Sphinx gives this warning no name to suppress it by.
 logging.getLogger("sphinx.sphinx.directives.other").addFilter(lambda record: "glob pattern" not in record.msg)
 
+myst_enable_extensions = ["amsmath", "dollarmath"]
 myst_heading_anchors = 3
 
 default_role = "literal"
 autosummary_generate = True
 templates_path = ["_templates"]
 numpydoc_show_class_members = False
+# The parameters' own documentation states their types, and signatures stay short.
+autodoc_typehints = "none"
 add_module_names = False
 toc_object_entries_show_parents = "hide"
 

@@ -2,7 +2,6 @@
 
 import glob
 import os
-import pwd
 import shutil
 import socket
 import subprocess
@@ -25,6 +24,7 @@ def _tool(name):
 
 def _server_user():
     """PostgreSQL refuses to run as root."""
+    pwd = pytest.importorskip("pwd", reason="the PostgreSQL server of these tests needs a POSIX system")
     if os.geteuid() != 0:
         return {}, pwd.getpwuid(os.geteuid())
     for name in ("postgres", "nobody"):

@@ -30,8 +30,10 @@ NOT_RUN = {
     'python3 -m venv .venv && .venv/bin/pip install -e ".[test]" && .venv/bin/python -m pytest -n 2': "runs this test",
     ".venv/bin/dpsparse reproduce all --quick": "minutes; paper/ runs it smaller",
     "dpsparse reproduce all": "half an hour; paper/ runs it smaller",
-    "dpsparse audit": "two minutes; audit/test_cli.py runs it smaller",
+    "dpsparse audit": "two minutes; cli/test_audit.py runs it smaller",
+    "dpsparse audit --long": "twenty minutes; cli/test_audit.py runs it smaller",
     "python -m pytest tests/privacy": "runs with all other tests",
+    "python -m build": "builds a wheel; the workflow tests.yml does it",
     'pip install "dpsparse[cuda]"': "installs gigabytes",
     'pip install "dpsparse[accounting]"': "installs",
     'pip install "dpsparse[dask]"': "installs",
@@ -155,6 +157,25 @@ def test_the_bounds_files_can_be_read(block, tmp_path):
 def test_the_reference_lists_every_public_name():
     listed = (ROOT / "docs/reference/index.md").read_text().split()
     assert set(dpsparse.__all__) - {"__version__"} - set(listed) == set()
+
+
+def test_every_file_that_is_named_exists():
+    roots = (ROOT, Path(dpsparse.__file__).parent)
+    pages = PAGES | {"CONTRIBUTING.md": (ROOT / "CONTRIBUTING.md").read_text()}
+    named = {(page, path) for page, text in pages.items() for path in re.findall(r"`([\w./-]+/[\w.-]*\.py)`", text)}
+    missing = {(page, path) for page, path in named if not any((root / path).exists() for root in roots)}
+    assert missing == set()
+
+
+def test_a_reviewer_is_told_of_every_file_that_computes_or_protects_a_term():
+    package = Path(dpsparse.__file__).parent
+    files = {
+        str(path.relative_to(package)) for folder in ("privacy", "engine") for path in (package / folder).rglob("*.py")
+    }
+    section = PAGES["docs/privacy.md"].partition("## What a reviewer has to read")[2].partition("\n## ")[0]
+    assert {file for file in files if not file.endswith("__init__.py")} - set(
+        re.findall(r"`([\w/]+\.py)`", section)
+    ) == set()
 
 
 def test_the_page_on_genes_can_do_without_its_file(tmp_path):

@@ -2,7 +2,7 @@
 Heavy tails
 ===========
 
-Why outliers hurt twice where privacy is promised, and what clipping does about it.
+Why outliers cost twice under differential privacy, and what clipping does about it.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,7 @@ from dpsparse.privacy.guarantee import Guarantee
 # A mean that never settles
 # -------------------------
 # Costs and incomes have heavy tails: now and then a record is hundreds of times the typical one.
-# Their means follow the largest record so far; their medians do not care. Below, 10,000 draws of
+# Their means follow the largest record so far; their medians do not. Below are 10,000 draws of
 # Student's t with 1.2 degrees of freedom: the mean exists, the variance is infinite.
 
 rng = np.random.default_rng(0)
@@ -34,12 +34,12 @@ plt.show()
 # %%
 # Privacy needs a bound
 # ---------------------
-# Noise must hide what one record can do to a sum at most: its *sensitivity*. A sum of unbounded
-# values has none. So each record's term is clipped at some tau, by the code, and the noise is
-# made in proportion to tau.
+# Noise must hide the most that one record can change a sum: its *sensitivity*. For unbounded values
+# it is infinite. So the code clips each record's term at some tau, and the noise is proportional
+# to tau.
 #
 # - A large tau needs much noise, to hide records that hardly ever occur.
-# - A small tau cuts honest records too, which biases the answer.
+# - A small tau clips ordinary records too, which biases the result.
 #
 # The error of a mean of 10,000 such values, clipped at tau, has three parts:
 
@@ -62,16 +62,16 @@ axes.legend()
 plt.show()
 
 # %%
-# Both ends are bad. Regression is luckier than a mean: it clips *residuals*, and where the noise
-# is symmetric, clipping pulls the effects nowhere. Huber's loss is exactly that: small residuals
+# Both extremes are bad. Regression is easier than a mean: it clips *residuals*, and if the noise
+# is symmetric, clipping does not bias the effects. Huber's loss does exactly that: small residuals
 # count in full, large ones as plus or minus tau. So tau may be small, near the typical residual,
-# and with it the noise. `PrivateSparseRegressor` learns that size privately and lowers tau as the
-# residuals shrink; how is told in :doc:`/method`.
+# and the noise is small with it. `PrivateSparseRegressor` learns that size privately and lowers tau
+# as the residuals shrink; :doc:`/method` explains how.
 #
 # Does it work?
 # -------------
 # The same model, whose effects have an l2 norm of about 2, under noise with lighter and heavier
-# tails, from Gaussian to a variance that does not exist:
+# tails, from Gaussian to infinite variance:
 
 for df in (np.inf, 5, 3, 1.75, 1.2):
     errors = []
@@ -84,8 +84,8 @@ for df in (np.inf, 5, 3, 1.75, 1.2):
 # %%
 # What robust does not mean
 # -------------------------
-# - The answer is about typical records. If a tenth of the patients causes nine tenths of the
-#   cost, the *mean* cost is not what comes out.
+# - The result describes typical records. If a tenth of the patients causes nine tenths of the
+#   cost, the *mean* cost is not what is estimated.
 # - A large effect that only one record in twenty carries looks like outliers and is
 #   underestimated: see "Large effects of rare features" in :doc:`/method`.
-# - Skewed noise moves the intercept: it is the median of what is left, not the mean.
+# - Skewed noise moves the intercept, which is the median of the remaining residuals, not their mean.

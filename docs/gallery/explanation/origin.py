@@ -2,9 +2,9 @@
 Why the paper's defaults stay at the origin
 ===========================================
 
-The paper's loops, `DPIHTH` and `DPIHTL`, are private and simple. Run with the parameters printed in
-the paper, they return nearly zero. This page shows the arithmetic; :doc:`/paper-errata` has all of
-it, :doc:`/reproduction/README` every figure.
+The paper's loops, `DPIHTH` and `DPIHTL`, are private and simple. With the parameters printed in
+the paper they return nearly zero. This page shows the main arithmetic; :doc:`/paper-errata` has the
+rest, and :doc:`/reproduction/README` has every figure.
 """
 
 import matplotlib.pyplot as plt
@@ -25,13 +25,13 @@ n, step = 10_000, 0.01
 print(f"{np.log(n) * step:.2f}, where the true ones are near 1")
 
 # %%
-# by signal. The rest is noise.
+# by signal. Any other movement is noise.
 #
 # A longer step does not help by itself
 # -------------------------------------
-# Noise is in proportion to the step, as the signal is. What counts is their ratio, and it needs
-# records: `peeling_limits` sets the largest signal that standardised data can show against the
-# largest of d draws of noise, which a true feature has to beat.
+# Both noise and signal are proportional to the step. Their ratio decides, and it improves only with
+# more records. `peeling_limits` compares the largest signal that standardised data can show with the
+# largest of d draws of noise, which a true feature has to exceed.
 
 sizes = np.geomspace(1_000, 1_000_000, 25).astype(int)
 limits = [peeling_limits(int(size), 1_000, 5, 0.5) for size in sizes]
@@ -47,8 +47,8 @@ axes.legend()
 plt.show()
 
 # %%
-# Left of the crossing a true feature is lost among the others, whatever the data say. Typical
-# signals are some tenths of the largest, so that in practice it takes several times as many records.
+# Left of the crossing a true feature is lost among the others, whatever the data. Typical
+# signals are a few tenths of the largest, so in practice several times more records are needed.
 #
 # Four fits
 # ---------
@@ -61,11 +61,11 @@ for (n, d), step in ((small, 0.01), (small, 0.5), (large, 0.01), (large, 0.5)):
     print(f"{n:>7,} records, {d:>5,} features, step {step:<4}: error {error:.2f} of the signal")
 
 # %%
-# With the short step the error stays near that of the zero estimate, 1, at both sizes. With the
-# long one it is noise at 10,000 records, and the method works at 200,000.
+# With the short step the error stays near 1, that of the zero estimate, at both sizes. With the
+# long step the result is noise at 10,000 records, and the method works at 200,000.
 #
 # What our own method does differently
 # ------------------------------------
-# It does not split the records over the steps, picks a feature once instead of anew in every
-# step, clips features harder while picking, and combines all releases by least squares instead of
-# following a gradient: :doc:`/method`.
+# It does not split the records over the steps. It selects each feature once instead of anew in every
+# step, clips features harder during selection, and combines all releases by least squares instead of
+# following a gradient: see :doc:`/method`.

@@ -3,7 +3,7 @@ Doctor visits: a first private fit
 ==================================
 
 Does insurance change how often people see a doctor? The RAND health insurance experiment gave
-families plans with different shares to pay by themselves and counted the visits: 20,190
+families insurance plans with different co-payments and counted their visits: 20,190
 person-years, most with few visits and some with dozens.
 """
 
@@ -20,13 +20,13 @@ visits = people.pop("mdvis")
 # %%
 # What is public
 # --------------
-# A private fit never looks at the records to find their units: we say, from public knowledge,
-# about where each feature lies. For measurements it is the range in which most people lie, from
-# the plans' terms and from the definition of the disease index; for yes/no columns the share that
-# surveys report.
+# A private fit never reads the records to find their units. We state from public knowledge roughly
+# where each feature lies. For measurements this is the range of most people, from
+# the terms of the plans and the definition of the disease index; for yes/no columns it is the share
+# that surveys report.
 #
-# (To be honest: these numbers were rounded by hand by someone who had seen this table. With your
-# records, ask someone who has not.)
+# (In fact these numbers were rounded by hand by someone who had seen this table. For your own
+# records, ask someone who has not seen them.)
 
 bounds = pd.DataFrame(
     {
@@ -44,16 +44,16 @@ for name, share in shares.items():
     center[name], scale[name] = share, np.sqrt(share * (1 - share))
 
 # %%
-# The experiment lasted up to five years, and a person has a row for each. The promise must be to
-# the person, not to the row: that is a public number too.
+# The experiment lasted up to five years, and a person has one row for each year. The guarantee must
+# protect the person, not the row. The number of rows per person is public too.
 
 records_per_person = 5
 
 # %%
 # Plan before spending
 # --------------------
-# The forecast needs the size of the table and a guess of the noise, say 3 visits. No record is
-# read and nothing is spent.
+# The forecast needs the size of the table and a guess of the noise, say 3 visits. It reads no record
+# and spends nothing.
 
 forecast = plan(
     n=len(people),
@@ -68,12 +68,13 @@ forecast.plot()
 plt.show()
 
 # %%
-# At epsilon 1 an effect of about an eighth of a visit (for a feature that moves by its scale) is
-# found four times in five. Below 0.25 little would be left; above 2 little is gained. We take 1.
+# At epsilon 1 the minimum detectable effect at 80 % power is about an eighth of a visit (for a feature
+# that moves by its scale). Below epsilon 0.25 we would detect little; above 2 we would gain little.
+# We take 1.
 #
 # Fit
 # ---
-# One call, and the whole promise is spent. There is no seed: a fit whose noise can be repeated is
+# One call spends the whole guarantee. We set no seed: a fit whose noise can be repeated is
 # not private.
 
 model = PrivateSparseRegressor(
@@ -88,31 +89,31 @@ print(model.summary())
 # %%
 # Read the intervals
 # ------------------
-# An effect is in visits for one unit of the feature. The interval holds sampling error and
-# privacy noise together. Effects with a star are within the noise: one of nine features without
-# any effect would often look like that. `clear_` marks the others, and `noise_floor_` is the
-# height to beat, per *scaled* feature.
+# An effect is in visits per unit of the feature. The interval includes sampling error and
+# privacy noise. Effects with a star are not significant: among nine features without any effect, one
+# this large is common. `clear_` marks the significant ones (5 % family-wise), and `noise_floor_` is
+# the threshold, per *scaled* feature.
 
 low, high = model.conf_int(0.9).T
-picked = model.support_
-units = np.array([scale[name] for name in people.columns])[picked]
+selected = model.support_
+units = np.array([scale[name] for name in people.columns])[selected]
 figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")
-for row, (j, unit) in enumerate(zip(picked, units, strict=True)):
+for row, (j, unit) in enumerate(zip(selected, units, strict=True)):
     colour = "tab:blue" if model.clear_[j] else "tab:gray"
     axes.plot([low[j] * unit, high[j] * unit], [row, row], color=colour, linewidth=3)
 axes.axvspan(-model.noise_floor_, model.noise_floor_, color="tab:gray", alpha=0.2, label="noise floor")
-axes.set_yticks(range(len(picked)), people.columns[picked])
+axes.set_yticks(range(len(selected)), people.columns[selected])
 axes.set_xlabel("visits, when the feature moves by its scale")
 axes.legend()
 plt.show()
 
 # %%
-# The index of chronic disease is almost always among the picks, and so is a term of the plan:
-# those who pay more go less often. Several terms of a plan say nearly the same, so which of them
-# is picked changes from fit to fit.
+# The index of chronic disease is almost always selected, and so is a term of the plan:
+# those who pay more go less often. Several terms of a plan carry nearly the same information, so a
+# different one may be selected in another fit.
 #
-# What was promised
-# -----------------
+# What is guaranteed
+# ------------------
 # The record lists every release: what it was, how far one record could move it, and its price.
 
 print(model.privacy_)
@@ -120,9 +121,9 @@ print(model.privacy_)
 # %%
 # What may be published, and what not
 # -----------------------------------
-# Everything above may: the summary, the picture, the record, predictions for other people.
+# You may publish everything above: the summary, the figure, the record, predictions for other people.
 #
-# What may not, since it reads the same records without being charged:
+# You may not publish what reads the same records without being charged:
 #
 # - ``model.score(people, visits)``, residuals, a plot of the visits;
 # - the mean or the maximum of a column, also as a "bound" of the next fit;

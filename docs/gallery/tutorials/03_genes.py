@@ -2,9 +2,9 @@
 Genes: hundreds of features
 ===========================
 
-Which genes go with the activity of GATA3, a gene that matters in breast cancer? METABRIC measured
-the expression of genes in the tumours of 1,904 patients. Here are 488 candidates and one response:
-too many to look at, and each patient's profile identifies her.
+Which genes are associated with the expression of GATA3, a gene that matters in breast cancer? METABRIC
+measured gene expression in the tumours of 1,904 patients. Here are 488 candidates and one response:
+too many to inspect one by one, and each patient's profile identifies her.
 """
 
 import matplotlib.pyplot as plt
@@ -14,8 +14,8 @@ from dpsparse import PrivateSparseRegressor, plan
 from dpsparse.datasets import fetch_metabric, make_heavy_tailed
 
 # %%
-# The file is not shipped. Where it is missing, a synthetic table of the same size takes its
-# place, and the genes below are made up.
+# The file is not shipped. If it is missing, a synthetic table of the same size replaces it, and the
+# genes below are made up.
 
 try:
     genes, response = fetch_metabric(target="expr_GATA3", return_X_y=True, as_frame=True)
@@ -29,10 +29,10 @@ except (FileNotFoundError, ImportError) as missing:
 # %%
 # What is public
 # --------------
-# Expression levels in this file are z-scores over the patients: the study published them so, and
-# centre 0 and scale 1, the defaults, fit. The promise starts there: it covers what we add to what
-# the study has told. Had we standardised raw levels ourselves, by a ``StandardScaler`` on these
-# records, there would be no promise at all.
+# Expression levels in this file are z-scores over the patients, as the study published them, so the
+# defaults (centre 0, scale 1) fit. The guarantee covers what our fit adds to what
+# the study has published. If we had standardised raw levels with a ``StandardScaler`` on these
+# records, there would be no guarantee at all.
 #
 # Plan before spending
 # --------------------
@@ -41,9 +41,9 @@ forecast = plan(n=len(genes), d=genes.shape[1], sparsity=5, epsilon=2.0, correla
 print(forecast)
 
 # %%
-# With so few patients the price of privacy shows. At epsilon 0.1 only effects larger than the
-# noise itself would be found: not worth asking. At 2, effects of a seventh of it are. Would it
-# help to wait for more patients at epsilon 0.5?
+# With so few patients privacy has a visible price. At epsilon 0.1 the minimum detectable effect is
+# larger than the noise itself, so a fit is not worthwhile. At 2 it is a seventh of the noise. How many
+# patients would epsilon 0.5 need for the same?
 
 stricter = plan(n=len(genes), d=genes.shape[1], sparsity=5, epsilon=0.5, correlation=0.5)
 print(f"{stricter.n_for_effect(forecast.smallest_effect):,} patients")
@@ -51,9 +51,9 @@ print(f"{stricter.n_for_effect(forecast.smallest_effect):,} patients")
 # %%
 # Fit
 # ---
-# How many genes matter is unknown. ``sparsity="auto"`` picks ten and keeps those that stand clear
-# of the noise; that decision reads releases only and costs nothing, but ten picks share the
-# budget that five had.
+# How many genes matter is unknown. ``sparsity="auto"`` selects ten and keeps the significant ones.
+# That decision reads releases only and costs nothing, but ten selections share the
+# budget of five.
 
 model = PrivateSparseRegressor(sparsity="auto", max_sparsity=10, epsilon=2.0)
 model.fit(genes, response)
@@ -64,9 +64,9 @@ print(model.summary())
 # ------------------
 # Two cautions with genes.
 #
-# - Genes are correlated. Of two that rise and fall together either may be picked, and the next
-#   fit may pick the other. An effect says "this gene, or its companions".
-# - An effect is no cause.
+# - Genes are correlated. Of two that rise and fall together either may be selected, and the next
+#   fit may select the other. An effect means "this gene, or those correlated with it".
+# - An effect is not a cause.
 
 low, high = model.conf_int(0.9).T
 figure, axes = plt.subplots(figsize=(6, 3.5), layout="constrained")
@@ -82,7 +82,7 @@ plt.show()
 # %%
 # Where privacy says no
 # ---------------------
-# 59 cell lines and 14,000 genes, the paper's other table: no epsilon that deserves the name finds
+# The paper's other table has 59 cell lines and 14,000 genes: no meaningful epsilon finds
 # anything. `plan` says so beforehand.
 
 print(plan(n=59, d=14_194, sparsity=5, epsilon=1.0))
@@ -90,7 +90,7 @@ print(plan(n=59, d=14_194, sparsity=5, epsilon=1.0))
 # %%
 # What not to publish
 # -------------------
-# - Genes of a fit without a promise, next to those of the private one: the first table voids the
-#   second's promise.
-# - "The same five genes came out in three fits": those are three fits, and three times the price.
-# - Names of genes that did not stand clear, as if they were findings.
+# - Genes of a non-private fit, next to those of the private one: the first list voids the
+#   guarantee of the second.
+# - "Three fits selected the same five genes": those are three fits, at three times the cost.
+# - Names of genes that are not significant, as if they were findings.

@@ -146,7 +146,7 @@ def tune(candidates, X, y):
     share = MeterShare(meter, meter.guarantee, held_out.n_records, part=HELD_OUT, name=HELD_OUT_NAME)
     index = _choose(held_out, models, share, plan.picks.slots)
     for model in models:
-        model.privacy_ = meter.record()
+        model._publish(replace(model.released_, privacy=meter.record()))
     return Tuned(models[index], index, models, meter.record())
 
 

@@ -1,9 +1,11 @@
-"""Private robust pursuit: grow the support one feature at a time, release small things, reuse every release.
+"""Private robust pursuit: select one feature at a time, make small releases, and reuse every release.
 
-Privacy. Every number below that depends on the data comes out of `privacy.mechanisms`, on sums whose sensitivity
-`privacy.sensitivity` proves: counts (medians, fractions), clipped sums (picks), sums of norm-bounded integer vectors
-(gradients, Gram rows) and of their outer products (the Gram matrix). The releases, their order and their prices are
-fixed in advance (`schedule`): the loop makes one for each slot. Everything else (`gls`, scales, standard errors) is
+The steps are those of docs/method.md.
+
+Privacy. Every number here that depends on the data comes out of `privacy.mechanisms`, on sums whose sensitivity
+`privacy.sensitivity` proves: counts (medians, fractions), clipped sums (scores of the features), sums of norm-bounded
+integer vectors (gradients, Gram rows) and of their outer products (the Gram matrix). The releases, their order and
+their prices are fixed in advance (`schedule`); the loop makes one for each slot. Everything else (`state`, `gls`) is
 computed from releases.
 """
 
@@ -11,11 +13,11 @@ from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
 
-from dpsparse.algorithms.progress import Steps
-from dpsparse.algorithms.pursuit.gls import Gradient, clean_gram, combine, row_clip
+from dpsparse.algorithms.progress import ProgressReporter
+from dpsparse.algorithms.pursuit.gls import row_clip
 from dpsparse.algorithms.pursuit.schedule import INTERCEPTS, POSITIONS, SIZES, median_is_safe
+from dpsparse.algorithms.pursuit.state import PursuitState
 from dpsparse.engine import queries
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer
 from dpsparse.engine.threads import one_blas_thread
@@ -25,31 +27,17 @@ from dpsparse.privacy.mechanisms.gaussian import release_gram, release_vector
 from dpsparse.privacy.mechanisms.quantile import release_quantile
 from dpsparse.privacy.mechanisms.selection import exponential_pick
 
-# In units of the median absolute residual: where residuals are cut in picks, in early and in final gradients.
-PICK_TAU, EARLY_TAU, FINAL_TAU = 0.7, 0.8, 0.7
-# Row norms in units of their typical size: gradients, Gram rows, the Gram matrix's second factor.
+# Where residuals are clipped, in units of their scale: in scores of the features, in early and in final gradients.
+SCORE_TAU, EARLY_TAU, FINAL_TAU = 0.7, 0.8, 0.7
+# Where row norms are clipped, in units of their typical size: gradients, Gram rows, the Gram matrix's second factor.
 GRADIENT_NORM, GRAM_ROW_NORM, GRAM_NORM = 0.6, 1.3, 1.2
-MODEL_ERROR = 0.15
-# Together the effects are thought to be of about this size, in units of the response's scale: a weak prior.
-PRIOR_SCALE = 2.0
-KEEP_ABOVE, TRUST_SCALE, EIGENVALUE_FLOOR = 2.5, 0.1, 0.1
-# Beyond this cosine between a feature and the constant 1 its public centre is off by more than its spread.
-NEARLY_CONSTANT = 0.7
-# Residual scales are kept within these multiples of the response's scale.
-SCALE_RANGE = (0.02, 2.0)
-# An effect that a gradient still moves has residuals of about this many times the move on the rows that carry it.
-STILL_MOVING = 2.5
-# Beyond both of these, in tau and in standard errors, the last gradient moved an effect too far to call it settled.
-SETTLED_TAU, SETTLED_ERRORS = 0.25, 5.0
-# Median of |z| for a standard normal z.
-NORMAL_MEDIAN = 0.6745
 
 
 @dataclass(frozen=True)
 class PursuitResult:
-    """Released effects in public units of the features, in order of picking.
+    """Released effects in public units of the features, in order of selection.
 
-    `centred` says which features vary more than their public centre is off: the others cannot be told from the
+    `centered` says which features vary more than their public centre is off: the others cannot be told from the
     intercept. `scale_known` says whether the response's scale can be trusted, from public numbers and releases.
     """
 
@@ -57,16 +45,16 @@ class PursuitResult:
     effects: np.ndarray
     shrunk_effects: np.ndarray
     standard_errors: np.ndarray
-    centred: np.ndarray
+    centered: np.ndarray
     intercept: float
     scale_known: bool
 
 
 class Pursuit:
-    """One fit: opening it reads the rows once, and releases nothing; `run` makes the releases.
+    """One fit. The constructor reads the rows once and releases nothing; `run` makes the releases.
 
-    With an intercept the columns start with the constant 1, so that a feature whose public centre is off, or whose
-    clipped values are not centred, does not stand in for it. Positions count columns; picks follow the constant.
+    With an intercept the columns start with the constant 1. Without it a feature whose public centre is off, or whose
+    clipped values are not centred, would act as the intercept.
 
     Parameters
     ----------
@@ -77,7 +65,7 @@ class Pursuit:
     schedule : Schedule
         The price of every release.
     sparsity : int
-        Features to pick.
+        The number of features in the result.
     center, scale : float or ndarray
         Public centres and scales of the features.
     response_center, response_scale : float or None
@@ -87,7 +75,8 @@ class Pursuit:
     look : bool
         Whether to raise ValueError, with a constant text, if a feature is not finite.
     progress : callable or None
-        Is given how many steps are done, a fraction, and how many there are; both depend on public numbers alone.
+        Called with the number of steps done, which may be a fraction, and the number of all steps; both depend on
+        public numbers alone.
     """
 
     def __init__(
@@ -109,21 +98,16 @@ class Pursuit:
         self.n, self.adjacency = rows.n_records, meter.guarantee.adjacency
         meter.commit(schedule.commitment)
         self._slots = iter(schedule.commitment.slots)
-        # Where they are not public, the first slots release them.
-        self.center = float(response_center or 0.0)
-        self.first_scale = self.residual_scale = None if response_scale is None else float(response_scale)
-        self.left = 0.0
-        self.constants = int(fit_intercept)
+        self.state = PursuitState(self.n, len(self.schedule.picks), fit_intercept)
+        # Where centre and scale are not public, the first slots release them.
+        self.center, self.correction = float(response_center or 0.0), 0.0
+        if response_scale is not None:
+            self._set_response_scale(response_scale)
         grid = Quantizer(self.schedule.clip_bound, center, scale)
-        # Opening, a sum and a column for each pick, and the rest.
-        self._steps = Steps(progress, 2 + 2 * len(self.schedule.picks))
-        with self._steps.next() as tell:
-            self.reading = rows.reading(grid, constant=fit_intercept, look=look, tell=tell)
-        self.features = []
-        self.effects, self.gradients = np.zeros(self.constants), []
-        self.kept = np.arange(self.constants)
-        self.gram = np.eye(self.constants + len(self.schedule.picks))
-        self.gram_noise = 0.0
+        # Opening; scores and a column for each selected feature; the rest.
+        self._reporter = ProgressReporter(progress, 2 + 2 * len(self.schedule.picks))
+        with self._reporter.step() as on_progress:
+            self.reading = rows.reading(grid, constant=fit_intercept, look=look, tell=on_progress)
         self.scale_safe = True
 
     @one_blas_thread()
@@ -149,19 +133,21 @@ class Pursuit:
         with closing(self.reading):
             for slot in self._slots:
                 make[slot.group](slot)
-        with self._steps.next():
+        with self._reporter.step():
             return self.result()
 
     def release_response_center(self, slot):
-        """The centre of the response."""
-        self.center = self._median(slot, 0.0, self.effects, POSITIONS)
+        """Step 1: the centre of the response."""
+        self.center = self._median(slot, 0.0, self.state.effects, POSITIONS)
         self.scale_safe = median_is_safe(self.n, slot.rho, POSITIONS)
 
     def release_response_scale(self, slot):
-        """The scale of the response about its centre."""
-        scale = self._median(slot, self.center, self.effects, SIZES, sizes=True)
-        self.first_scale = self.residual_scale = float(scale)
+        """Step 1: the scale of the response about its centre."""
+        self._set_response_scale(self._median(slot, self.center, self.state.effects, SIZES, sizes=True))
         self.scale_safe &= median_is_safe(self.n, slot.rho, SIZES)
+
+    def _set_response_scale(self, scale):
+        self.state.response_scale = self.state.residual_scale = float(scale)
 
     def _median(self, slot, center, effects, grid, sizes=False):
         """The median of the residuals at these effects, or of their sizes."""
@@ -169,58 +155,47 @@ class Pursuit:
         return release_quantile(self.meter, counts, grid, target=self.n // 2, rho=slot.rho, name=slot.name)
 
     def add_feature(self, slot):
-        """Pick one more feature."""
-        bound = PICK_TAU * self.residual_scale
-        with self._steps.next() as tell:
-            scores = self.reading.scores(self.center, self.effects, bound, tell)
+        """Step 2: select one more feature, by the exponential mechanism on the features' scores."""
+        bound = SCORE_TAU * self.state.residual_scale
+        with self._reporter.step() as on_progress:
+            scores = self.reading.scores(self.center, self.state.effects, bound, on_progress)
         change = sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, self.adjacency)
-        picked = exponential_pick(
-            self.meter, scores, sensitivity=change, rho=slot.rho, name=slot.name, excluded=self.features
+        selected = exponential_pick(
+            self.meter, scores, sensitivity=change, rho=slot.rho, name=slot.name, excluded=self.state.features
         )
-        self.features.append(picked)
-        with self._steps.next() as tell:
-            self.reading.add(picked, tell)
-        self.effects = np.append(self.effects, 0.0)
-        self.kept = np.arange(len(self.effects))
-
-    def estimate_new_effect(self, slot):
-        """A gradient on all picks, from which the newest effect is learned."""
-        self._gradient(slot, EARLY_TAU)
-        self._solve()
-        self._widen_scale(slice(self.constants, len(self.effects) - 1))
-        # The newest effect explains part of the spread seen so far.
-        explained = (NORMAL_MEDIAN * self.effects[-1]) ** 2
-        self.residual_scale = float(np.sqrt(max(self.residual_scale**2 - explained, (0.3 * self.residual_scale) ** 2)))
+        with self._reporter.step() as on_progress:
+            self.reading.add(selected, on_progress)
+        self.state.add_column(selected)
 
     def release_gram_row(self, slot):
-        """Second moments of the newest feature with those picked before, each released once."""
-        positions = range(self.constants, len(self.effects))
-        bound = float(GRAM_ROW_NORM * np.sqrt(len(positions)))
-        sums = self.reading.evaluate(queries.product_sums, positions, bound)
-        noisy, noise = self._release_mean(slot, sums, bound)
-        noisy = noisy / max(noisy[-1], 0.3)
-        row = np.where(np.abs(noisy) > KEEP_ABOVE * noise, noisy, 0.0)[:-1]
-        newest, before = len(self.effects) - 1, slice(self.constants, len(self.effects) - 1)
-        self.gram[newest, before] = self.gram[before, newest] = row
-        if np.linalg.eigvalsh(self.gram[: newest + 1, : newest + 1])[0] < EIGENVALUE_FLOOR:
-            self.gram[newest, before] = self.gram[before, newest] = 0.8 * row
+        """Step 3: second moments of the newest feature with itself and those before; each pair is released once."""
+        columns = range(self.state.constants, len(self.state.effects))
+        bound = float(GRAM_ROW_NORM * np.sqrt(len(columns)))
+        sums = self.reading.evaluate(queries.product_sums, columns, bound)
+        self.state.add_gram_row(*self._release_mean(slot, sums, bound))
+
+    def estimate_new_effect(self, slot):
+        """Steps 4 and 5: a gradient, and the effects that follow from all gradients so far."""
+        state = self.state
+        self._gradient(slot, EARLY_TAU)
+        state.solve()
+        state.widen_scale(slice(state.constants, len(state.effects) - 1))
+        state.narrow_scale()
 
     def _release_mean(self, slot, sums, bound):
-        """A mean over records of vectors held to norm `bound`, and the standard deviation of its noise."""
+        """A mean over records of vectors clipped to norm `bound`, and the standard deviation of its noise."""
         change = sensitivity.bounded_norm_sum(VECTOR_LEVELS, self.adjacency)
         noisy = release_vector(self.meter, sums, sensitivity=change, rho=slot.rho, name=slot.name)
         unit = bound / VECTOR_LEVELS / self.n
         return noisy.values * unit, float(noisy.scale[0] * unit)
 
     def _gradient(self, slot, tau_in_scales):
-        """A gradient on the kept picks, and the fraction of residuals within tau, which gives the next scale.
-
-        The slot after a gradient is that of its fraction.
-        """
-        tau = tau_in_scales * self.residual_scale
-        clip = row_clip(len(self.kept), GRADIENT_NORM, self.constants)
+        """A gradient on the kept columns and, in the next slot, the fraction of residuals within tau."""
+        state = self.state
+        tau = tau_in_scales * state.residual_scale
+        clip = row_clip(len(state.kept), GRADIENT_NORM, state.constants)
         sums, within = self.reading.evaluate(
-            queries.gradient_sums, self.center, self.effects, tau, self.kept, clip.bound
+            queries.gradient_sums, self.center, state.effects, tau, state.kept, clip.bound
         )
         mean, noise = self._release_mean(slot, sums, clip.bound)
         # In steps of 2^-20 records, so that the noise is as fine as that of the vectors.
@@ -228,108 +203,48 @@ class Pursuit:
         slot, change = next(self._slots), VECTOR_LEVELS * sensitivity.count(self.adjacency)
         counted = release_vector(self.meter, small, sensitivity=change, rho=slot.rho, name=slot.name)
         fraction = float(np.clip(counted.values[0] / VECTOR_LEVELS / self.n, 0.1, 0.95))
-        self.gradients.append(Gradient(self.kept, tau * mean, tau * noise, self.effects.copy(), tau, fraction, clip))
-        seen = tau * NORMAL_MEDIAN / ndtri((1 + fraction) / 2)
-        self.residual_scale = float(np.clip(seen, *(limit * self.first_scale for limit in SCALE_RANGE)))
-
-    def _solve(self):
-        picked = len(self.effects)
-        prior = np.full(picked, PRIOR_SCALE * self.first_scale / np.sqrt(max(1, picked - self.constants)))
-        prior[: self.constants] = PRIOR_SCALE * self.first_scale
-        self.estimate = combine(
-            self.gradients,
-            self.gram[:picked, :picked],
-            self.kept,
-            prior_scale=prior,
-            n_records=self.n,
-            model_error=MODEL_ERROR,
-            gram_noise=self.gram_noise,
-        )
-        self.effects = np.zeros(picked)
-        self.effects[self.kept] = self.estimate.effects
-
-    def _moves(self):
-        """How far the last gradient moved each effect."""
-        return np.abs(self.effects - self.gradients[-1].at)
-
-    def _widen_scale(self, positions):
-        """Keep tau wide while effects known before still move.
-
-        A large effect of a rare 0/1 feature leaves most residuals small: their median would shrink, and clip the few
-        that carry the effect, long before it is learned.
-        """
-        widest = float(STILL_MOVING * np.max(self._moves()[positions], initial=0.0))
-        # In this order, min and max pass over NaN.
-        self.residual_scale = max(self.residual_scale, min(widest, SCALE_RANGE[1] * self.first_scale))
+        state.add_gradient(tau * mean, tau * noise, tau, fraction, clip)
 
     def refine(self, slot):
-        """A final gradient on the kept picks; after the first one the smallest effect, a spare pick's, is dropped."""
+        """Step 6: a final gradient; after the first one the spare feature is dropped."""
+        state = self.state
         self._gradient(slot, FINAL_TAU)
-        self._solve()
-        self._widen_scale(slice(self.constants, None))
-        if len(self.kept) > self.constants + self.sparsity:
-            size = np.abs(self.effects)
-            size[: self.constants] = np.inf
-            self.kept = np.sort(np.argsort(-size, kind="stable")[: self.constants + self.sparsity])
-            self._solve()
+        state.solve()
+        state.widen_scale(slice(state.constants, None))
+        if len(state.kept) > state.constants + self.sparsity:
+            state.keep_largest(self.sparsity)
+            state.solve()
 
     def release_gram_matrix(self, slot):
-        """The joint Gram matrix of all picks, and the effects that follow from it."""
-        k = len(self.kept)
-        clip = row_clip(k, GRADIENT_NORM, self.constants)
+        """Step 6: second moments of all columns, each row clipped as in the gradients."""
+        k = len(self.state.kept)
+        clip = row_clip(k, GRADIENT_NORM, self.state.constants)
         second = GRAM_NORM * np.sqrt(k)
         bound = np.sqrt(clip.bound * second)
-        sums = self.reading.evaluate(queries.gram_sums, self.kept, clip.bound, second)
+        sums = self.reading.evaluate(queries.gram_sums, self.state.kept, clip.bound, second)
         change = sensitivity.gram(GRAM_LEVELS, self.adjacency, k)
         noisy = release_gram(self.meter, sums, sensitivity=change, rho=slot.rho, name=slot.name)
         # Clipped second moments of a standard normal row are diagonal, with entries `gain`.
         unit = (bound / GRAM_LEVELS) ** 2 / self.n / np.sqrt(np.outer(clip.gain, clip.gain))
-        noise = float(noisy.scale[-1, -1] * unit[-1, -1])
-        self.moments = noisy.values * unit
-        self.gram = clean_gram(
-            self.moments, noise, keep_above=KEEP_ABOVE, trust_scale=TRUST_SCALE, floor=EIGENVALUE_FLOOR
-        )
-        self.gram_noise = noise / np.sqrt(2)
-        self._solve()
+        self.state.set_gram(noisy.values * unit, float(noisy.scale[-1, -1] * unit[-1, -1]))
+        self.state.solve()
 
     def correct_intercept(self, slot):
-        """The median of the residuals at the shrunk effects, by which the intercept is off."""
-        self.left = self._median(slot, self.center, self._shrunk_effects(), INTERCEPTS * self.first_scale)
-
-    def _shrunk_effects(self):
-        """The effects of all picks, each shrunk by its error; the intercept's is not."""
-        picks = self.kept[self.constants :]
-        shrunk = self.effects.copy()
-        shrunk[picks] = self.estimate.shrunk()[self.constants :]
-        return shrunk
+        """Step 7: the median of the residuals at the shrunk effects, by which the intercept is off."""
+        grid = INTERCEPTS * self.state.response_scale
+        self.correction = self._median(slot, self.center, self.state.shrunk_effects(), grid)
 
     def result(self):
-        """The effects, their standard errors and the intercept, from releases alone."""
-        picks = self.kept[self.constants :]
-        shrunk = self._shrunk_effects()
-        intercept = self.center + shrunk[0] + self.left if self.constants else 0.0
-        # A residual scale at the end of its range says that the response's scale was wrong.
-        low, high = (limit * self.first_scale for limit in SCALE_RANGE)
-        scale_known = self.scale_safe and 1.05 * low < self.residual_scale < 0.95 * high
+        """The shrunk effects, their standard errors and the intercept, from releases alone."""
+        state = self.state
+        columns, shrunk = state.kept_features(), state.shrunk_effects()
+        intercept = self.center + shrunk[0] + self.correction if state.constants else 0.0
         return PursuitResult(
-            support=np.array(self.features, dtype=np.int64)[picks - self.constants],
-            effects=self.estimate.effects[self.constants :],
-            shrunk_effects=shrunk[picks],
-            standard_errors=self._settled_errors(picks),
-            centred=self._centred(picks),
+            support=np.array(state.features, dtype=np.int64)[columns - state.constants],
+            effects=state.estimate.effects[state.constants :],
+            shrunk_effects=shrunk[columns],
+            standard_errors=state.settled_errors(),
+            centered=state.centered(),
             intercept=float(intercept),
-            scale_known=bool(scale_known),
+            scale_known=bool(self.scale_safe and state.scale_in_range()),
         )
-
-    def _settled_errors(self, picks):
-        """Standard errors; as large as the effect where the last gradient still moved it by more than noise would."""
-        errors = self.estimate.standard_errors[self.constants :]
-        far = np.maximum(SETTLED_TAU * self.gradients[-1].tau, SETTLED_ERRORS * errors)
-        return np.where(self._moves()[picks] > far, np.maximum(errors, np.abs(self.effects[picks])), errors)
-
-    def _centred(self, picks):
-        """Which picks vary more than their centre is off, by the Gram matrix as released, before it was cleaned."""
-        if not self.constants:
-            return np.ones(len(picks), dtype=bool)
-        squares = np.maximum(np.diagonal(self.moments), 0.05)
-        return np.abs(self.moments[0, picks]) <= NEARLY_CONSTANT * np.sqrt(squares[0] * squares[picks])

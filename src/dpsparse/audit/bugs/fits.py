@@ -116,7 +116,7 @@ FITS = (
                 (
                     "counted = release_vector(",
                     "Again = type('Again', (), {'values': small + 7})\n"
-                    "    counted = Again if self.gradients else release_vector(",
+                    "    counted = Again if state.gradients else release_vector(",
                 )
             ]
         },
@@ -137,8 +137,8 @@ FITS = (
         {
             pursuit.Pursuit.add_feature: [
                 (
-                    "PICK_TAU * self.residual_scale",
-                    "PICK_TAU * float(np.median(np.abs(self.reading._records.y)))",
+                    "SCORE_TAU * self.state.residual_scale",
+                    "SCORE_TAU * float(np.median(np.abs(self.reading._records.y)))",
                 )
             ]
         },
@@ -149,8 +149,8 @@ FITS = (
         {
             pursuit.Pursuit.result: [
                 (
-                    "self._settled_errors(picks)",
-                    "self._settled_errors(picks) * np.median(np.abs(self.reading._records.y))",
+                    "state.settled_errors()",
+                    "state.settled_errors() * np.median(np.abs(self.reading._records.y))",
                 )
             ]
         },
@@ -180,6 +180,6 @@ FITS = (
     Mutation(
         "a coordinate picked twice",
         PURSUITS,
-        {pursuit.Pursuit.add_feature: [("excluded=self.features", "excluded=()")]},
+        {pursuit.Pursuit.add_feature: [("excluded=self.state.features", "excluded=()")]},
     ),
 )

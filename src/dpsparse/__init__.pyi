@@ -1,0 +1,23 @@
+"""The public names, for editors and type checkers; `__init__.py` loads the same names when they are first used."""
+
+from dpsparse.algorithms.iht.theory import theory_parameters as theory_parameters
+from dpsparse.data.on_disk import OnDisk as OnDisk
+from dpsparse.data.streamed import Streamed as Streamed
+from dpsparse.estimators.ada_huber import AdaHuber as AdaHuber
+from dpsparse.estimators.ada_huber import AdaHuberCV as AdaHuberCV
+from dpsparse.estimators.iht import DPIHTH as DPIHTH
+from dpsparse.estimators.iht import DPIHTL as DPIHTL
+from dpsparse.estimators.iht import DPSLR as DPSLR
+from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor as PrivateSparseRegressor
+from dpsparse.estimators.tuning import tune as tune
+from dpsparse.io.bounds import scale_from_bounds as scale_from_bounds
+from dpsparse.model.json_file import load_model as load_model
+from dpsparse.model.json_file import save_model as save_model
+from dpsparse.planning import plan as plan
+from dpsparse.privacy.accounting.meter import BudgetExceeded as BudgetExceeded
+from dpsparse.privacy.accounting.record import PrivacyRecord as PrivacyRecord
+from dpsparse.privacy.ledger.events import LedgerError as LedgerError
+from dpsparse.privacy.ledger.ledger import PrivacyLedger as PrivacyLedger
+from dpsparse.privacy.noise import NotPrivateWarning as NotPrivateWarning
+
+__version__: str
