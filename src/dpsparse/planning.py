@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from dpsparse.algorithms.iht.theory import default_clip_bound, default_n_iter
-from dpsparse.privacy.guarantee import Guarantee
+from dpsparse.privacy.guarantee import Guarantee, default_delta
 from dpsparse.privacy.mechanisms.selection import paper_peeling_scale, tight_peeling_scale
 
 # Fitted by benchmarks/calibrate_plan.py.
@@ -103,7 +103,7 @@ class Plan:
     @cached_property
     def guarantee(self):
         """The privacy guarantee that the forecast is for."""
-        delta = float(self.n) ** -1.1 if self.delta is None else self.delta
+        delta = default_delta(self.n) if self.delta is None else self.delta
         return Guarantee(float(self.epsilon), delta, records_per_person=self.records_per_person)
 
     def _terms(self):
@@ -282,7 +282,7 @@ def peeling_limits(n, d, sparsity, epsilon, delta=None, *, tau=1.0, adjacency="r
     >>> limits.pick_probability < 0.003
     True
     """
-    guarantee = Guarantee(float(epsilon), float(n) ** -1.1 if delta is None else delta, adjacency)
+    guarantee = Guarantee(float(epsilon), default_delta(n) if delta is None else delta, adjacency)
     steps, clip = default_n_iter(n), default_clip_bound(d)
     signal, spread = tau * clip, {"replace-one": 2, "zero-out-one": 1}[adjacency] * tau * clip / (n // steps)
     scale = {"tight": tight_peeling_scale, "paper": paper_peeling_scale}[calibration](guarantee, sparsity, spread)
