@@ -17,6 +17,8 @@ from dpsparse.engine import queries
 from dpsparse.engine.cpu.rows import NOT_FINITE
 from dpsparse.engine.dask import cluster
 
+pytestmark = pytest.mark.slow
+
 N, D = 3_000, 12
 MODELS = [
     PrivateSparseRegressor(sparsity=3, random_state=0),

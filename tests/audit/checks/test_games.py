@@ -14,6 +14,8 @@ from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.mechanisms.selection import peel
 from dpsparse.privacy.noise import SeededSource
 
+pytestmark = pytest.mark.slow
+
 
 def coins(epsilon, n, rng):
     """Randomised response: the score is the answer itself."""
