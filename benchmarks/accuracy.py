@@ -22,7 +22,7 @@ PAPER = {"DPIHTH": DPIHTH, "DPIHTL": DPIHTL, "DPSLR": DPSLR}
 
 
 def private_coefficients(task, X, y, noise_seed):
-    """Coefficients of our method and of the paper's (these on a centred response of unit scale: a head start)."""
+    """Coefficients of our method and of the paper's (the latter get a centred response of unit scale: a head start)."""
     guarantee = {"sparsity": task.sparsity, "epsilon": task.epsilon, "delta": task.delta, "random_state": noise_seed}
     yield OURS, PrivateSparseRegressor(**guarantee).fit(X, y).coef_
     for name, method in PAPER.items():
@@ -40,10 +40,10 @@ def run_task(task, seeds, draws, progress):
             "AdaHuber": AdaHuber(lam=0.1, sparsity=task.sparsity).fit(X, plain).coef_ * task.scale,
             "zero": np.zeros(task.d),
         }
-        found = [*open_fits.items()]
+        estimates = [*open_fits.items()]
         for draw in range(draws):
-            found += private_coefficients(task, X, y, 2 * seed + draw)
-        for name, estimate in found:
+            estimates += private_coefficients(task, X, y, 2 * seed + draw)
+        for name, estimate in estimates:
             errors.setdefault(name, {}).setdefault(seed, []).append(np.linalg.norm(estimate - coef) / task.scale)
             hits.setdefault(name, []).append(np.count_nonzero((estimate != 0) & (coef != 0)) / task.sparsity)
         progress.update(1)
@@ -59,7 +59,7 @@ def ratio_with_interval(errors, reference, seed=0):
 
 
 def summarise(name, task, errors, hits):
-    """One JSON-able row a method."""
+    """One row for each method, ready for JSON."""
     forecast = plan(
         task.n, task.d, task.sparsity, task.epsilon, task.delta,
         noise_scale=task.noise_scale, correlation=task.correlation,
@@ -83,7 +83,7 @@ def print_table(rows):
             f"{row['task']:<5} {row['method']:<24} {row['error']:>8.4f} {row['spread']:>8.4f} {row['ratio']:>7.2f}  "
             f"[{row['low']:.2f}, {row['high']:.2f}]{'':<4} {row['support']:>6.0%}"
         )
-    click.echo("\ntask   ratio  must reach   verdict   forecast/measured")
+    click.echo("\ntask   ratio      target   verdict   forecast/measured")
     for row in rows:
         if row["method"] == OURS:
             verdict = "met" if row["ratio"] <= row["target"] else "MISSED"

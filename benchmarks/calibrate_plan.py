@@ -1,11 +1,11 @@
 """Fit the constants of `dpsparse.plan` on simulations that are none of the benchmark tasks.
 
-Run ``python benchmarks/calibrate_plan.py``: random settings of n, d, s, epsilon, correlation and tails, fits on seeds
-below 1000; least absolute deviations on the logarithm of the mean error, least squares on that of the interval width,
-and a probit fit of the effects found. Prints the constants for `planning.py`, and how far its own simulations lie from
-the fitted forecast. ``--holdout`` fits nothing: it prints how far the committed forecast lies from 80 settings that it
-was never fitted on. The *form* of the forecast was chosen among seven with the benchmark tasks in view, so the holdout,
-not the tasks, says how well it does elsewhere.
+Run ``python benchmarks/calibrate_plan.py``. It draws settings of n, d, s, epsilon, correlation and tails and fits
+them on seeds below 1000. The constants minimise absolute deviations of the logarithm of the mean error, squared
+deviations of the logarithm of the interval width, and the loss of a probit model of detection. It prints the constants
+for `planning.py`, and how far the simulations lie from the fitted forecast. ``--holdout`` fits nothing: it prints how
+far the committed forecast lies from 80 settings that it was never fitted on. The *form* of the forecast was chosen
+among seven with the benchmark tasks in view, so the holdout, not the tasks, shows how good it is elsewhere.
 """
 
 import warnings
@@ -31,7 +31,7 @@ def random_task(rng):
 
 
 def simulate(task, seeds):
-    """Mean error, mean interval width, and (effect, found) pairs, in units of the noise scale."""
+    """Mean error, mean interval width, and (effect, detected) pairs, in units of the noise scale."""
     warnings.simplefilter("ignore")
     errors, widths, pairs = [], [], []
     unit = task.noise_scale
@@ -65,8 +65,8 @@ def fit_constants(constants, names, loss):
         return loss()
 
     start = np.log([constants[name] for name in names])
-    found = optimize.minimize(objective, start, method="Nelder-Mead", options={"maxiter": 2000, "xatol": 1e-3})
-    objective(found.x)
+    optimum = optimize.minimize(objective, start, method="Nelder-Mead", options={"maxiter": 2000, "xatol": 1e-3})
+    objective(optimum.x)
     return {name: round(float(constants[name]), 3) for name in names}
 
 
@@ -100,13 +100,13 @@ def main(settings, repeats, jobs, holdout):
         return sum(np.log(p.interval_width / w) ** 2 for p, (_, w, _) in zip(plans, results, strict=True))
 
     def effect_loss():
-        # Found with probability Phi(0.84 + slope log(effect / smallest)): 80 % at the smallest effect.
+        # Detected with probability Phi(0.84 + slope log(effect / minimum)): 80 % at the minimum detectable effect.
         total = 0.0
         for p, (_, _, pairs) in zip(plans, results, strict=True):
-            effects, found = np.array(pairs, dtype=float).T
+            effects, detected = np.array(pairs, dtype=float).T
             chance = stats.norm.cdf(0.8416 + 1.8 * np.log(np.maximum(effects, 1e-9) / p.smallest_effect))
             chance = np.clip(chance, 1e-3, 1 - 1e-3)
-            total -= np.sum(found * np.log(chance) + (1 - found) * np.log(1 - chance))
+            total -= np.sum(detected * np.log(chance) + (1 - detected) * np.log(1 - chance))
         return total
 
     for name, loss in (("_EFFECT", effect_loss), ("_ERROR", error_loss), ("_WIDTH", width_loss)):
@@ -119,7 +119,7 @@ def main(settings, repeats, jobs, holdout):
         click.echo(f"{label}: forecast / simulated, 10th to 90th percentile {np.quantile(ratios, [0.1, 0.5, 0.9])}")
     near = [f for p, (_, _, pairs) in zip(plans, results, strict=True) for b, f in pairs
             if 0.85 < b / p.smallest_effect < 1.2]  # fmt: skip
-    click.echo(f"found at the smallest effect: {np.mean(near):.1%} of {len(near)}")
+    click.echo(f"power at the minimum detectable effect: {np.mean(near):.1%} of {len(near)}")
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from gpu_picture import draw
 
 from dpsparse import NotPrivateWarning, PrivateSparseRegressor, Streamed
 from dpsparse.algorithms.pursuit import pursuit
+from dpsparse.algorithms.pursuit.state import PursuitState
 from dpsparse.engine.cuda import kernels as cuda_kernels
 from dpsparse.engine.cuda import rows as cuda
 from dpsparse.engine.cuda import terms as cuda_terms
@@ -81,12 +82,12 @@ def times_ms(work):
 
 
 def median_ms(work):
-    """Their median."""
+    """Median time of a piece of work."""
     return float(np.median(times_ms(work)))
 
 
 def floor_ms(X):
-    """The fastest plain read of X found."""
+    """The fastest plain read of X."""
     words = (X if X.is_contiguous() else X.T).view(torch.int32).view(-1)
     times = []
     for block, blocks, warps in ((2048, 8, 4), (4096, 8, 8), (4096, 16, 4), (8192, 4, 8), (2048, 32, 4), (4096, 4, 4)):
@@ -141,14 +142,14 @@ def response(X):
 
 @contextmanager
 def clocked(spent):
-    """Add up the time spent in the parts of a fit, each waited for, under their names."""
+    """Add up the time of the named parts of a fit; the GPU is synchronised after each."""
     parts = [
         (cuda.CudaReading, "scores", "passes"),
         (cuda_terms.Terms, "answer", "records' terms (GPU)"),
         (cuda_terms.Terms, "add", "records' terms (GPU)"),
         (pursuit, "exponential_pick", "private picks (CPU)"),
         (pursuit, "release_quantile", "private picks (CPU)"),
-        (pursuit.Pursuit, "_solve", "least squares (CPU)"),
+        (PursuitState, "solve", "least squares (CPU)"),
         (pursuit, "release_vector", "noise, schedule, validation (CPU)"),
         (sparse_regressor, "schedule_for", "noise, schedule, validation (CPU)"),
         (_private, "validate_anywhere", "noise, schedule, validation (CPU)"),
@@ -182,7 +183,7 @@ def clocked(spent):
 
 @contextmanager
 def looked_at_first():
-    """Fits that look at X before their first release, as those with a ledger do."""
+    """Fits that check X before their first release, as fits with a ledger do."""
     cuda.CardTable.check_before_release = property(lambda table: True, lambda table, value: None)
     yield
     del cuda.CardTable.check_before_release

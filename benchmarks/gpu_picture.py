@@ -12,7 +12,7 @@ COLORS = {"float32": "#3b6ea5", "bfloat16": "#7a9e5c", "int8": "#c07b3f"}
 
 
 def draw(found, path):
-    """Passes as shares of the floor; fits by their parts, with what they may take."""
+    """Passes as shares of the floor; fits by their parts, with their targets."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(13, 5.2), constrained_layout=True)
     _passes(left, found["passes"])
     _fits(right, found["fits"])

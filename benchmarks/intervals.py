@@ -1,4 +1,4 @@
-"""Coverage of the 90 % intervals of `PrivateSparseRegressor` for correctly picked features.
+"""Coverage of the 90 % intervals of `PrivateSparseRegressor` for correctly selected features.
 
 Run ``python benchmarks/intervals.py``: tasks B, C and G, 200 seeds each from 2000 on.
 """
@@ -13,7 +13,7 @@ from dpsparse import PrivateSparseRegressor
 
 
 def covered(task, seed):
-    """For each correctly picked feature, whether its interval holds the true coefficient."""
+    """For each correctly selected feature, whether its interval holds the true coefficient."""
     X, y, coef = task.make(seed)
     model = PrivateSparseRegressor(
         sparsity=task.sparsity, epsilon=task.epsilon, delta=task.delta, random_state=seed

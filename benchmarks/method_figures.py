@@ -1,4 +1,4 @@
-"""Pictures for docs/method.md: how the budget is divided, and what a private pick sees.
+"""Pictures for docs/method.md: how the budget is divided, and the scores that a private selection is made from.
 
 Run ``python benchmarks/method_figures.py``; it writes docs/img/budget.png and docs/img/picks.png.
 """
@@ -48,7 +48,7 @@ def draw_budget():
 
 
 def draw_picks():
-    """Scores of a first pick against the noise that protects it."""
+    """Scores of the first selection against its privacy noise."""
     task = TASKS["B"]
     X, y, coef = task.make(0)
     plan = schedule_for(Guarantee(task.epsilon, task.delta), task.n, task.d, task.sparsity)

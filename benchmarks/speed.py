@@ -1,15 +1,15 @@
-"""Speed and memory of passes and fits, against what reading the data costs.
+"""Speed and memory of passes and fits, against the cost of reading the data.
 
 Run ``python benchmarks/speed.py`` for everything, or name sections: quick, kernels, fits, memory, scaling, threads,
 formats, dask, genome, peers (which needs ``.[peers]``). Every claim is printed with its target, and written to
 benchmarks/results/speed.json and docs/img/speed.png; sections that are not run keep their last results there.
 
 The floor is a plain read of the same table in the same run: a thread for each core, compiled, eight rows at a time.
-Times are medians of at least seven (peers that take minutes: fewer, as told), taken in turns with the floor, so that a
-busy machine is busy for both; a ratio is the median over turns. Whole fits, scaling and Dask are timed behind a fit of
-the same table, which leaves them its memory. Fits are private: their noise is from the secure source. Fits from files
-start with nothing of the file in memory, and are compared with plain reads of the file, as many as the fit read,
-counted by the system.
+Times are medians of at least seven (fewer for peers that take minutes; the output says how many). Runs alternate with
+the floor, so that a busy machine slows both; a ratio is the median over turns. Whole fits, scaling and Dask are timed
+after a fit of the same table, so that its memory is allocated already. Fits are private: their noise is from the secure
+source. Fits from files start with a cold file cache, and are compared with plain reads of as many bytes as the system
+counted for the fit.
 
 ``--quick --compare`` prints the section quick beside the committed ratios, and fails at more than twice those.
 ``--small`` divides the rows of all tables by 16, to try the script, and writes nothing.
@@ -50,7 +50,7 @@ TOO_SLOW = 2.0
 
 
 def run_section(section, scale):
-    """Records of a section, printed as they come, with what they were measured on."""
+    """Records of a section, printed as they come, with the machine and the versions."""
     module, function = SECTIONS[section]
     click.echo(f"\n{section}")
     records = []

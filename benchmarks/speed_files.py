@@ -76,7 +76,7 @@ def files_of(path):
 
 
 def evict(path):
-    """Have the system forget what it keeps of a table's files in memory."""
+    """Drop a table's files from the file cache."""
     for file in files_of(path):
         descriptor = os.open(file, os.O_RDONLY)
         os.fsync(descriptor)
@@ -85,7 +85,7 @@ def evict(path):
 
 
 def plain_read(path, threads):
-    """Read a table's files in large blocks, each thread its part of each file."""
+    """Read a table's files in large blocks; each thread reads a part of each file."""
 
     def read_part(file, start, stop):
         buffer = memoryview(bytearray(BLOCK_BYTES))
@@ -101,7 +101,7 @@ def plain_read(path, threads):
 
 
 def cold(work, path):
-    """Time of some work on a table none of which is in memory."""
+    """Time of some work on a table with a cold file cache."""
     evict(path)
     return seconds(work)
 
@@ -152,7 +152,7 @@ def fit_in_memory(n):
 
 
 def format_section(scale=1):
-    """Fits from files against reading the same files as often, nothing of them in memory before either."""
+    """Fits from files against as many plain reads of the same files, both with a cold file cache."""
     for kind, n in (("npy", 600_000), ("npy", 50_000), ("parquet", 50_000), ("zarr", 50_000)):
         n //= scale
         # Formats that are decoded, and files so small that the fixed part of a fit shows, are for information.

@@ -14,8 +14,8 @@ from numba import njit
 from dpsparse.engine.threads import n_threads
 
 REPEATS = 9
-# Cells that the floor takes for a row: the sums stay in the first cache, and it is no power of 2, whose multiples
-# would all want the same place there.
+# Cells in a row of the floor: the sums fit into the first-level cache. It is no power of 2, because multiples of one
+# would compete for the same cache lines.
 WIDTH = 5_000
 
 
@@ -68,7 +68,7 @@ def seconds(work):
 
 
 def in_turn(*works, repeats=REPEATS):
-    """Times of pieces of work, one row for each, taken in turns so that a busy machine is busy for all."""
+    """Times of pieces of work, one row for each, taken in turns so that a busy machine slows all of them."""
     for work in works:
         work()
     return np.array([[seconds(work) for work in works] for _ in range(repeats)]).T
@@ -84,7 +84,7 @@ def in_turn_after_one(*works, repeats=REPEATS):
 
 
 def record(name, value, unit, *, at_most=None, at_least=None, **more):
-    """A measured number, None where it could not be measured, and what it has to be.
+    """A measured number, None where it could not be measured, and its target.
 
     `met` is None where nothing is asked.
     """
@@ -121,7 +121,7 @@ def exponent(sizes, times, fixed=0.0):
 
 
 class AnonymousMemory:
-    """The peak of this process's anonymous memory (RssAnon) within a block, looked at every millisecond.
+    """The peak of this process's anonymous memory (RssAnon) within a block, sampled every millisecond.
 
     Attributes
     ----------
@@ -158,7 +158,7 @@ def anonymous_bytes():
 
 
 def bytes_read():
-    """What this process has read from files by calls, and from disks, be it by touching mapped pages."""
+    """Bytes that this process has read from files by calls, and from disks (mapped pages included)."""
     return np.array([_proc("io", "rchar"), _proc("io", "read_bytes")])
 
 
@@ -176,7 +176,7 @@ class TimedOut(Failed):
 
 
 def fresh(function, *arguments, timeout=None):
-    """What a module's function returns in a new process; `Failed` where it does not."""
+    """The return value of a module's function in a new process; raises `Failed` if there is none."""
     context = multiprocessing.get_context("spawn")
     answers, there = context.Pipe(duplex=False)
     process = context.Process(target=_answer, args=(there, function, arguments))
@@ -202,7 +202,7 @@ def _answer(there, function, arguments):
     try:
         there.send((function(*arguments), None))
     except Exception as error:
-        # Its text may name folders of this machine, which have no place in results.
+        # Its text may name folders of this machine, which must not get into the results.
         there.send((None, type(error).__name__))
         raise
     finally:

@@ -113,18 +113,18 @@ def memory_section(scale=1):
 
 
 def _table_at(line, n, d):
-    """The first cells of a line as a table of any shape: no size costs memory of its own."""
+    """The first cells of a flat array as a table of any shape, without a copy."""
     X = line[: n * d].reshape(n, d)
     return X, response(X)
 
 
 def _times(calls):
-    """Median times, the calls taken in turns."""
+    """Median times of calls that are made in turns."""
     return np.median(in_turn_after_one(*calls, repeats=7), axis=1)
 
 
 def scaling_section(scale=1):
-    """How time grows with what is added to a small table, whose own time, most of it fixed, is subtracted."""
+    """How time grows with size; the time of a small table, most of it fixed, is subtracted."""
     n, d = 640_000 // scale, 2_500
     line = features(n, d, "float32").ravel()
     for side, sizes, shape_of in (
@@ -205,7 +205,7 @@ def genome_section(scale=1):
 
 
 def quick_section(scale=1):
-    """A few ratios in seconds, for a look at every change."""
+    """A few ratios within seconds, to check every change."""
     for dtype in FIT_TARGETS:
         X = features(8_000 // scale, TALL[1], dtype)
         y = response(X)

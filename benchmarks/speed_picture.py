@@ -28,7 +28,7 @@ def draw(found, path):
 
 
 def _whole(row):
-    """A fit with the seconds that its target leaves out, in the target too: a quick one has less than those."""
+    """A fit beside its target, both with the fixed seconds that the target allows: quick fits take less than those."""
     if "seconds_over_floor" not in row:
         return row
     left_out = row["seconds_over_floor"] - row["value"]

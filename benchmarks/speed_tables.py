@@ -19,13 +19,13 @@ def features(n, d, dtype, order="C", seed=0):
 
 
 def response(X, seed=1):
-    """Responses of any table whose first columns can be added up."""
+    """Responses of any table, from its first columns."""
     effects = np.asarray(X[:, :EFFECTS].sum(axis=1), dtype=np.float64).ravel()
     return effects + np.random.default_rng(seed).standard_t(3, len(effects))
 
 
 def sparse_features(n, d, stored, seed=0, rows_at_a_time=10_000):
-    """CSR in float32 with `stored` cells in every row, one in each of as many equal spans of columns."""
+    """CSR in float32 with `stored` cells in every row, one in each of `stored` equal spans of columns."""
     generator = np.random.default_rng(seed)
     span = d // stored
     data, indices = np.empty(n * stored, dtype=np.float32), np.empty(n * stored, dtype=np.int32)

@@ -1,4 +1,4 @@
-"""The synthetic tasks all accuracy benchmarks share."""
+"""The synthetic tasks of all accuracy benchmarks."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What a choice by `tune` costs and brings, against the default and against the best candidate in hindsight.
+"""Cost and benefit of a choice by `tune`, against the default and against the best candidate in hindsight.
 
 Run ``python benchmarks/tuning.py``: l2 errors, medians over 20 seeds from 3000 on. "In hindsight" is the candidate of
 the smallest median when each has the whole promise and all rows: nobody knows it beforehand.
@@ -27,7 +27,7 @@ SETTINGS = {
 
 
 def errors(setting, seed):
-    """Errors of the default, "auto", tune, each candidate with the whole promise, and whether tune chose its best."""
+    """Errors of the default, "auto", tune, each candidate with the whole budget, and whether tune chose its best."""
     n, d, sparsity, epsilon, factor, options = setting
     X, y, coef = make_heavy_tailed(n, d, sparsity, random_state=seed)
 

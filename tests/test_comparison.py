@@ -22,13 +22,13 @@ def test_the_table_shows_every_method_and_the_forecast(capsys):
 def test_json_and_picture(capsys, tmp_path):
     picture = tmp_path / "c.png"
     main([*SMALL, "--df", "inf", "--correlation", "0.5", "--json", "--out", str(picture)])
-    found = json.loads(capsys.readouterr().out)
-    ours, *others = found["methods"]
-    assert [method["method"] for method in found["methods"]] == [method.__name__ for method in METHODS]
+    comparison = json.loads(capsys.readouterr().out)
+    ours, *others = comparison["methods"]
+    assert [method["method"] for method in comparison["methods"]] == [method.__name__ for method in METHODS]
     assert max(ours["errors"]) < min(min(other["errors"]) for other in others)
     assert all(1 <= hits <= 2 for hits in ours["hits"])
-    assert all(len(method["errors"]) == 2 for method in found["methods"])
-    assert found["forecast_error"] == pytest.approx(plan(3_000, 20, 2, 10.0, correlation=0.5).expected_error)
+    assert all(len(method["errors"]) == 2 for method in comparison["methods"])
+    assert comparison["forecast_error"] == pytest.approx(plan(3_000, 20, 2, 10.0, correlation=0.5).expected_error)
     with Image.open(picture) as image:
         assert image.width > 600
 

@@ -25,7 +25,7 @@ _LAZY = {
     "load_model": "model.json_file",
     "plan": "planning",
     "save_model": "model.json_file",
-    "scale_from_bounds": "data.units",
+    "scale_from_bounds": "io.bounds",
     "theory_parameters": "algorithms.iht.theory",
     "tune": "estimators.tuning",
 }

@@ -3,7 +3,7 @@
 from dpsparse.algorithms.iht.theory import theory_parameters as theory_parameters
 from dpsparse.data.on_disk import OnDisk as OnDisk
 from dpsparse.data.streamed import Streamed as Streamed
-from dpsparse.data.units import scale_from_bounds as scale_from_bounds
+from dpsparse.io.bounds import scale_from_bounds as scale_from_bounds
 from dpsparse.estimators.ada_huber import AdaHuber as AdaHuber
 from dpsparse.estimators.ada_huber import AdaHuberCV as AdaHuberCV
 from dpsparse.estimators.iht import DPIHTH as DPIHTH

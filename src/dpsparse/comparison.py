@@ -1,4 +1,4 @@
-"""The private methods on synthetic data of a given shape: what to expect of each, from public numbers alone."""
+"""The private methods compared on synthetic data of a given shape: public numbers alone are needed."""
 
 import warnings
 from dataclasses import asdict, dataclass
@@ -16,7 +16,7 @@ MOST_CELLS = 5 * 10**8
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a method reached, one number for each repeat.
+    """The results of one method, one number for each repeat.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class Outcome:
     errors : list of float
         l2 errors of the coefficients.
     hits : list of int
-        True features picked.
+        True features selected.
     """
 
     method: str
@@ -58,19 +58,19 @@ def compare(n, d, sparsity, epsilon, delta=None, *, df=3.0, correlation=0.0, rep
     Parameters
     ----------
     n, d, sparsity : int
-        Records, features, and how many of these matter; the methods are told the last.
+        Records, features, and how many features matter; every method is given this number.
     epsilon : float
-        The promise.
+        The privacy guarantee.
     delta : float or None, default=None
-        None for n**-1.1.
+        Its failure probability; None for n**-1.1.
     df : float, default=3.0
-        Degrees of freedom of the noise, Student's t; smaller is wilder.
+        Degrees of freedom of the noise, Student's t; fewer mean heavier tails.
     correlation : float, default=0.0
         Correlation of neighbouring features.
     repeats : int, default=5
-        Tables to make, from seeds 0, 1, ...; the noise that protects takes no seed.
+        Tables to make, from seeds 0, 1, ...; privacy noise takes no seed.
     progress : callable
-        Told the name of what comes next, once for each method and table.
+        Called before each fit with the name of its method.
 
     Returns
     -------
@@ -80,14 +80,15 @@ def compare(n, d, sparsity, epsilon, delta=None, *, df=3.0, correlation=0.0, rep
     Examples
     --------
     >>> from dpsparse.comparison import compare
-    >>> found = compare(2_000, 20, 2, 2.0, repeats=1)
-    >>> found.outcomes[0].method, found.outcomes[0].errors[0] < found.zero_errors[0]
+    >>> comparison = compare(2_000, 20, 2, 2.0, repeats=1)
+    >>> ours = comparison.outcomes[0]
+    >>> ours.method, ours.errors[0] < comparison.zero_errors[0]
     ('PrivateSparseRegressor', True)
     """
     # 1.48 times the median size of the noise, as `plan` takes it.
     noise = float(stats.t(df).ppf(0.75) / stats.norm.ppf(0.75)) if df > 0 else 1.0
     forecast = plan(n, d, sparsity, epsilon, delta, noise_scale=noise, correlation=correlation)
-    forecast.guarantee  # noqa: B018  a promise that cannot be made is refused before any work
+    forecast.guarantee  # noqa: B018  an impossible guarantee is refused before any work
     if repeats < 1:
         raise ValueError(f"repeats={repeats!r} must be at least 1")
     if n * d > MOST_CELLS:
@@ -101,7 +102,7 @@ def compare(n, d, sparsity, epsilon, delta=None, *, df=3.0, correlation=0.0, rep
             progress(outcome.method)
             model = method(sparsity=sparsity, epsilon=epsilon, delta=delta)
             with warnings.catch_warnings():
-                # That the promise leaves little to be found shows in the table.
+                # Fits warn that they can detect little under this guarantee: the table shows it.
                 warnings.simplefilter("ignore", UserWarning)
                 model.fit(X, y)
             outcome.errors.append(float(np.linalg.norm(model.coef_ - coef)))

@@ -1,4 +1,4 @@
-"""`dpsparse demo`: the main job on data made on the spot, told step by step."""
+"""`dpsparse demo`: a private fit of synthetic data, explained step by step."""
 
 from pathlib import Path
 
@@ -8,23 +8,23 @@ from rich.table import Table
 
 from dpsparse import AdaHuber, PrivateSparseRegressor, plan
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.io.figures import save_picture
+from dpsparse.io.figures import save_figure
 from dpsparse.privacy.guarantee import check_epsilon
 
 N, D, SPARSITY = 10_000, 1_000, 5
 
 
 def run_demo(epsilon, picture, seed, console=None):
-    """Make data, fit privately, print what was promised, released and found, and draw a picture.
+    """Make data, fit privately, print the guarantee, the releases and the effects, and draw a picture.
 
     Parameters
     ----------
     epsilon : float
-        The promise.
+        The privacy guarantee.
     picture : str or path
         Where the picture goes.
     seed : int or None
-        Seed of the synthetic data; the noise that protects is never seeded.
+        Seed of the synthetic data; privacy noise is never seeded.
     console : rich.console.Console, optional
         Where the text goes.
 
@@ -45,19 +45,19 @@ def run_demo(epsilon, picture, seed, console=None):
     # 1.48 times the median size of Student's t with 3 degrees of freedom.
     forecast = plan(N, D, SPARSITY, epsilon, noise_scale=1.13)
     console.print(
-        f"[bold]Forecast[/], before anything is spent: l2 error about {forecast.expected_error:.3f}; effects of "
-        f"{forecast.smallest_effect:.2f} found 4 times in 5, larger ones more often."
+        f"[bold]Forecast[/], before anything is spent: l2 error about {forecast.expected_error:.3f}; minimum "
+        f"detectable effect at 80 % power {forecast.smallest_effect:.2f}."
     )
     X, y, coef = make_heavy_tailed(N, D, SPARSITY, random_state=seed)
     private = PrivateSparseRegressor(sparsity=SPARSITY, epsilon=epsilon).fit(X, y)
     open_fit = AdaHuber(lam=0.1, sparsity=SPARSITY).fit(X, y)
-    console.print("[bold]Promise[/]: " + private.privacy_.statement(), highlight=False)
+    console.print("[bold]Guarantee[/]: " + private.privacy_.statement(), highlight=False)
     releases = private.privacy_.releases
     console.print(f"[bold]Released[/]: {len(releases)} noisy statistics, rho = {private.privacy_.rho:.4g} in all.")
-    console.print(_findings(coef, private, open_fit.coef_))
-    found = len(set(np.flatnonzero(coef)) & set(private.support_))
+    console.print(_effects_table(coef, private, open_fit.coef_))
+    n_found = len(set(np.flatnonzero(coef)) & set(private.support_))
     errors = [np.linalg.norm(model.coef_ - coef) for model in (private, open_fit)]
-    console.print(f"[bold]Found[/]: {found} of the {SPARSITY} true features.")
+    console.print(f"[bold]Found[/]: {n_found} of the {SPARSITY} true features.")
     console.print(
         f"[bold]Error[/] (l2): {errors[0]:.3f} private, {errors[1]:.3f} not private, "
         f"{np.linalg.norm(coef):.3f} for all zeros."
@@ -67,7 +67,7 @@ def run_demo(epsilon, picture, seed, console=None):
     return {
         "promise": private.privacy_.statement(),
         "expected_error": forecast.expected_error,
-        "found": found,
+        "found": n_found,
         "error": float(errors[0]),
         "non_private_error": float(errors[1]),
         "zero_error": float(np.linalg.norm(coef)),
@@ -75,16 +75,16 @@ def run_demo(epsilon, picture, seed, console=None):
     }
 
 
-def _findings(coef, private, open_fit):
+def _effects_table(coef, private, open_fit):
     low, high = private.conf_int(0.9).T
     table = Table(title="Effects")
-    for name in ("feature", "true", "private", "90 % interval", "stands clear", "not private"):
+    for name in ("feature", "true", "private", "90 % interval", "significant", "not private"):
         table.add_column(name, justify="right")
     for j in _shown(coef, private.coef_):
         interval = f"[{low[j]:+.3f}, {high[j]:+.3f}]" if j in private.support_ else "-"
         values = (f"{value[j]:+.3f}" if value[j] else "0" for value in (coef, private.coef_, open_fit))
-        true, found, plain = values
-        table.add_row(str(j), true, found, interval, "yes" if private.clear_[j] else "no", plain)
+        true, released, plain = values
+        table.add_row(str(j), true, released, interval, "yes" if private.clear_[j] else "no", plain)
     return table
 
 
@@ -100,14 +100,14 @@ def _draw(coef, private, open_fit, picture):
     import matplotlib.pyplot as plt
 
     shown = _shown(coef, private.coef_)
-    place = np.arange(len(shown))
+    position = np.arange(len(shown))
     figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
-    axes.scatter(place, coef[shown], marker="_", s=200, color="black", label="true")
-    axes.scatter(place - 0.15, open_fit.coef_[shown], marker="x", color="tab:gray", label="not private")
-    chosen = shown[np.isin(shown, private.support_)]
-    low, high = private.conf_int(0.9)[chosen].T
+    axes.scatter(position, coef[shown], marker="_", s=200, color="black", label="true")
+    axes.scatter(position - 0.15, open_fit.coef_[shown], marker="x", color="tab:gray", label="not private")
+    selected = shown[np.isin(shown, private.support_)]
+    low, high = private.conf_int(0.9)[selected].T
     axes.errorbar(
-        place[np.isin(shown, chosen)] + 0.15,
+        position[np.isin(shown, selected)] + 0.15,
         (low + high) / 2,
         yerr=(high - low) / 2,
         fmt="o",
@@ -117,8 +117,8 @@ def _draw(coef, private, open_fit, picture):
         label=f"private, epsilon = {private.epsilon:g}, 90 % interval",
     )
     axes.axhline(0, color="lightgray", zorder=0)
-    axes.set_xticks(place, shown)
+    axes.set_xticks(position, shown)
     axes.set_xlabel("feature (true ones first)")
     axes.set_ylabel("effect on the response")
     axes.legend()
-    save_picture(figure, picture)
+    save_figure(figure, picture)

@@ -1,4 +1,4 @@
-"""HTML elements and numbers for people. Text is escaped here, once; what is meant as HTML is of type `Html`."""
+"""HTML elements, and numbers for people. Text is escaped here, once; text that is HTML already has the type `Html`."""
 
 import html
 from collections.abc import Collection, Iterable, Sequence

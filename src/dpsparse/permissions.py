@@ -7,7 +7,7 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def is_open_to_others(path: str | os.PathLike[str]) -> bool:
-    """Whether anybody but the owner may read, write or enter what is there."""
+    """Whether anybody but the owner may read, write or enter the file or folder at a path."""
     return os.name == "posix" and bool(os.stat(path).st_mode & _OTHERS)
 
 
@@ -30,5 +30,5 @@ def close_to_others(path: str | os.PathLike[str]) -> None:
     False
     """
     if is_open_to_others(path):
-        # By its name: to open and close a database would end the locks that this process holds on it.
+        # By its name: opening and closing a database would release the locks that this process holds on it.
         os.chmod(path, stat.S_IMODE(os.stat(path).st_mode) & ~_OTHERS)

@@ -1,15 +1,17 @@
-"""`plan`: what a budget buys, from public numbers and public guesses alone, before any of it is spent.
+"""`plan`: a forecast of what a budget buys, from public numbers and guesses alone, before any of it is spent.
 
-The forecast is of `PrivateSparseRegressor` on rows like normal ones, effects of about the noise's size and features
-scaled to 1. Its constants were fitted by `benchmarks/calibrate_plan.py` on simulations:
+The forecast is for `PrivateSparseRegressor` on roughly normal rows with features scaled to 1 and effects of about the
+noise's size. `benchmarks/calibrate_plan.py` fitted its constants on simulations:
 
-- the smallest effect found grows with log d sqrt(s) / (n sqrt(rho)), the noise of a pick, and with sqrt(log d / n), the
-  chance correlation of n records;
-- the squared error is that of estimating s effects from n records, plus an empirical law for what privacy adds, by
-  noise and by effects missed, both inflated where neighbours are correlated, the more so the denser the effects lie.
+- The minimum detectable effect at 80 % power grows with log d sqrt(s) / (n sqrt(rho)), the noise of a selection, and
+  with sqrt(log d / n), the chance correlation of n records.
+- The squared error is that of estimating s effects from n records, plus an empirical law for the cost of privacy: its
+  noise and the effects it misses. Both grow where neighbouring features are correlated, and more so where the effects
+  lie close together.
 
-It is a rough guide. On settings it was not fitted on, three in five forecasts lie within 1.3 of the simulated error
-and nine in ten within a factor of 2 (`calibrate_plan.py --holdout`); correlated and crowded effects are the hardest.
+It is a rough guide. On settings it was not fitted on, three in five forecasts lie within a factor of 1.3 of the
+simulated error and nine in ten within a factor of 2 (`calibrate_plan.py --holdout`). Correlated features with many
+effects close together are the hardest to forecast.
 """
 
 import math
@@ -34,21 +36,21 @@ _ERROR = {
 }
 _WIDTH = {"sampling": 0.952, "privacy": 20.0, "correlation": 0.641}
 
-# What tables of forecasts show.
+# The epsilons of a table of forecasts.
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 
 
 def plan(n, d, sparsity, epsilon, delta=None, *, noise_scale=1.0, correlation=0.0, records_per_person=1):
-    """Forecast what a private fit will find, from public numbers alone.
+    """Forecast the accuracy of a private fit, from public numbers alone.
 
     Parameters
     ----------
     n, d, sparsity : int
-        Records, features, features to pick.
+        Records, features, features to select.
     epsilon : float
-        The promise.
+        The privacy guarantee.
     delta : float or None, default=None
-        None for n**-1.1.
+        Its failure probability; None for n**-1.1.
     noise_scale : float, default=1.0
         A guess of the noise's size in units of the response: its standard deviation if it is normal, 1.48 times its
         median distance from its centre otherwise.
@@ -100,39 +102,39 @@ class Plan:
 
     @cached_property
     def guarantee(self):
-        """The promise forecast for."""
+        """The privacy guarantee that the forecast is for."""
         delta = float(self.n) ** -1.1 if self.delta is None else self.delta
         return Guarantee(float(self.epsilon), delta, records_per_person=self.records_per_person)
 
     def _terms(self):
-        """Log d, 1 / n, 1 / (n^2 rho), and the inflation of variances by correlated neighbours."""
+        """The terms log d, 1 / n, 1 / (n^2 rho), and the inflation of variances by correlated neighbours."""
         rho = self.guarantee.rho_per_record
         return math.log(max(self.d, 3)), 1 / self.n, 1 / (self.n**2 * rho), 1 / (1 - self.correlation**2)
 
     @property
     def expected_error(self):
-        """The l2 error of the coefficients to expect."""
+        """The expected l2 error of the coefficients."""
         log_d, sampling, privacy, inflation = self._terms()
         s, c = self.sparsity, _ERROR
         squared = c["sampling"] * s * sampling
         squared += (c["privacy"] * s ** c["features"] * log_d ** c["dimension"] * privacy) ** c["power"]
-        # Correlation hurts most where effects lie within a correlation length of each other.
+        # Correlation costs most where effects lie within a correlation length of each other.
         length = -1 / math.log(self.correlation) if self.correlation > 0 else 0.0
         crowded = -math.expm1(-2 * s * length / self.d)
         squared *= 1 + (inflation - 1) * (c["correlation"] + c["crowding"] * crowded)
-        # No worse than effects of the noise's size that are all missed.
+        # Never worse than missing all effects, each of the noise's size.
         return self.noise_scale * math.sqrt(squared / (1 + squared / s))
 
     @property
     def smallest_effect(self):
-        """The size of an effect that is found with a probability of 80 %."""
+        """The minimum detectable effect: effects of this size are selected with 80 % power."""
         log_d, sampling, privacy, _ = self._terms()
         by_privacy = _EFFECT["privacy"] * log_d * math.sqrt(self.sparsity * privacy)
         return self.noise_scale * math.hypot(by_privacy, _EFFECT["sampling"] * math.sqrt(log_d * sampling))
 
     @property
     def interval_width(self):
-        """The width of a 90 % interval to expect."""
+        """The expected width of a 90 % interval."""
         _, sampling, privacy, inflation = self._terms()
         squared = _WIDTH["sampling"] * sampling + _WIDTH["privacy"] * self.sparsity * privacy
         return 2 * 1.645 * self.noise_scale * math.sqrt(squared * inflation ** _WIDTH["correlation"])
@@ -142,11 +144,11 @@ class Plan:
         return self._smallest_n(lambda other: other.expected_error <= target)
 
     def n_for_effect(self, target):
-        """The number of records at which effects of size `target` are found with a probability of 80 %."""
+        """The number of records at which the minimum detectable effect at 80 % power falls to `target`."""
         return self._smallest_n(lambda other: other.smallest_effect <= target)
 
     def epsilon_for_effect(self, target):
-        """The epsilon at which effects of size `target` are found; infinite where more records are needed."""
+        """The epsilon at which the minimum detectable effect falls to `target`; infinite if no epsilon suffices."""
         if replace(self, epsilon=1e4).smallest_effect > target:
             return math.inf
         low, high = 1e-4, 1e4
@@ -169,7 +171,7 @@ class Plan:
     def table(self, epsilons=EPSILONS):
         """The forecast at several epsilons, as text."""
         rows = [
-            f"{'epsilon':>8} {'l2 error':>10} {'found 4 in 5':>13} {'interval width':>15} {'n for half the error':>21}"
+            f"{'epsilon':>8} {'l2 error':>10} {'detectable':>13} {'interval width':>15} {'n for half the error':>21}"
         ]
         for epsilon in sorted({*epsilons, self.epsilon}):
             at = replace(self, epsilon=epsilon)
@@ -180,7 +182,7 @@ class Plan:
         return "\n".join(rows)
 
     def plot(self, axes=None, epsilons=None):
-        """Draw the expected error and the smallest effect over epsilon on matplotlib axes, and return the axes."""
+        """Draw the expected error and the minimum detectable effect over epsilon; returns the matplotlib axes."""
         import matplotlib.pyplot as plt
 
         axes = plt.subplots(figsize=(6, 4), layout="constrained")[1] if axes is None else axes
@@ -188,7 +190,11 @@ class Plan:
         plans = [replace(self, epsilon=epsilon) for epsilon in epsilons]
         axes.loglog(epsilons, [at.expected_error for at in plans], "-", color="tab:blue", label="expected l2 error")
         axes.loglog(
-            epsilons, [at.smallest_effect for at in plans], "--", color="black", label="smallest effect found (80 %)"
+            epsilons,
+            [at.smallest_effect for at in plans],
+            "--",
+            color="black",
+            label="minimum detectable effect (80 % power)",
         )
         axes.axvline(self.epsilon, color="tab:gray", linestyle=":", label=f"epsilon = {self.epsilon:g}")
         axes.set_xlabel("epsilon")
@@ -201,31 +207,31 @@ class Plan:
         return (
             f"n = {self.n:,}, d = {self.d:,}, sparsity {self.sparsity}, noise {self.noise_scale:g}, "
             f"correlation {self.correlation:g}\n{self.table()}\n"
-            "Units of the response per scaled feature. Found 4 in 5: the smallest effect found with a probability of\n"
-            "80 %. Interval width: of a 90 % interval."
+            "Units of the response per scaled feature. Detectable: the minimum detectable effect at 80 % power.\n"
+            "Interval width: of a 90 % interval."
         )
 
 
 @dataclass(frozen=True)
 class PeelingLimits:
-    """What a step of the paper's loops can show, whatever the data. Signals and noise are in units of the step size.
+    """Limits of a step of the paper's loops that hold for any data. Signals and noise are in units of the step size.
 
     Parameters
     ----------
     noise_scale : float
         The scale of the Laplace noise on a coordinate.
     largest_noise : float
-        The mean of the largest of d such draws: what a signal has to beat.
+        The mean of the largest of d such draws, which a signal has to exceed.
     largest_signal : float
         tau times the clip of the features: no data move a coordinate further from 0 in one step.
     standardised_signal : float
-        tau: no data do, if the features have mean square 1 on the step's records.
+        tau: the same bound for features of mean square 1 on the step's records.
     pick_probability : float
-        No data make a given feature, chosen beforehand, end among the picks with a higher probability.
+        Upper bound, for any data, on the probability that a feature named beforehand is selected in the end.
     standardised_pick_probability : float
         The same for features of mean square 1.
     random_pick_probability : float
-        The probability for a pick by lot.
+        The probability if features are selected at random.
     """
 
     noise_scale: float
@@ -240,21 +246,21 @@ class PeelingLimits:
 def peeling_limits(n, d, sparsity, epsilon, delta=None, *, tau=1.0, adjacency="replace-one", calibration="tight"):
     """Limits of DP-IHT-H (with tau = 1, of DP-IHT-L too) from public numbers, with K = log d and T = log n.
 
-    Proof of the bound on picks. A feature that the step before did not keep has a score `|v|` of at most M, the
+    Proof of the bound on selection. Take a feature that the step before did not keep. Its score `|v|` is at most M, the
     largest signal: v is the mean of m = n / T terms psi(r) x_j, each at most tau K, or by Cauchy and Schwarz at most
-    tau sqrt(mean x_j^2). Other scores are at least 0, and lowering them to 0 can only help it. With all scores 0
-    each of the d - k features left wins pick k + 1 with probability 1 / (d - k), ties apart; raising one score by M
-    multiplies its chance by at most exp(M / b), for Laplace noise of scale b. A feature among the last picks entered
-    at one of T steps, by one of s picks: P <= T exp(M / b) sum_k 1 / (d - k), by a union bound.
+    tau sqrt(mean x_j^2). The other scores are at least 0, and lowering them to 0 can only help the feature. With all
+    scores 0, each of the d - k features left wins selection k + 1 with probability 1 / (d - k), ties apart. Raising one
+    score by M multiplies its probability by at most exp(M / b), for Laplace noise of scale b. A feature selected in the
+    end entered at one of T steps, by one of s selections: P <= T exp(M / b) sum_k 1 / (d - k), by a union bound.
 
     Parameters
     ----------
     n, d, sparsity : int
-        Records, features, features picked.
+        Records, features, features selected.
     epsilon : float
-        The promise.
+        The privacy guarantee.
     delta : float or None, default=None
-        None for n**-1.1.
+        Its failure probability; None for n**-1.1.
     tau : float, default=1.0
         Threshold of the Huber loss.
     adjacency : {"replace-one", "zero-out-one"}, default="replace-one"
@@ -280,10 +286,10 @@ def peeling_limits(n, d, sparsity, epsilon, delta=None, *, tau=1.0, adjacency="r
     steps, clip = default_n_iter(n), default_clip_bound(d)
     signal, spread = tau * clip, {"replace-one": 2, "zero-out-one": 1}[adjacency] * tau * clip / (n // steps)
     scale = {"tight": tight_peeling_scale, "paper": paper_peeling_scale}[calibration](guarantee, sparsity, spread)
-    by_lot = math.fsum(1 / (d - k) for k in range(sparsity))
+    at_random = math.fsum(1 / (d - k) for k in range(sparsity))
 
     def probability(largest):
-        return min(1.0, steps * by_lot * math.exp(min(largest / scale, 700.0)))
+        return min(1.0, steps * at_random * math.exp(min(largest / scale, 700.0)))
 
     return PeelingLimits(
         noise_scale=scale,

@@ -1,17 +1,17 @@
-"""Strict reading of the project's own small files: every key known, every value of its type, every number finite."""
+"""Reading our own small files against their schema: every key known, every value of its type, every number finite."""
 
 import json
 import math
 import tomllib
 from pathlib import Path
 
-# Far more than any bounds or model file needs; a parser of Python takes a second for it.
+# Bytes: far more than any bounds or model file needs; Python's parsers take a second for them.
 LARGEST = 64 * 2**20
 _REQUIRED = object()
 
 
 class FileError(ValueError):
-    """A file that cannot be used; one line with the remedy, and none of the values in it."""
+    """A file that cannot be used. The message is one line with the remedy, and quotes none of the file's values."""
 
 
 def existing_path(path):
@@ -55,7 +55,7 @@ def _read(path, language, parse):
     if path.stat().st_size > LARGEST:
         raise FileError(f"{path} is larger than {LARGEST >> 20} MiB; it is no file of ours")
     try:
-        # Parsers quote what they stumble on, and a file given by mistake may hold data.
+        # Parsers quote the text that they cannot read, and a file given by mistake may hold data.
         return Fields(parse(path.read_text(encoding="utf-8")), str(path))
     except FileError:
         raise
@@ -68,19 +68,19 @@ def _refuse(_):
 
 
 def _without_repetition(pairs):
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    unique = dict(pairs)
+    if len(unique) < len(pairs):
         raise ValueError
-    return found
+    return unique
 
 
 class Fields:
-    """A table of such a file. What is taken is checked; `finish` refuses what was not taken.
+    """The entries of a table in such a file. Each is checked when it is taken; `finish` refuses entries that were not.
 
     Parameters
     ----------
     data : object
-        What a parser returned; anything but a dict is refused.
+        The parser's result; anything but a dict is refused.
     where : str
         How messages name the place.
 

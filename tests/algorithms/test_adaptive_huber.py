@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 
 from dpsparse.algorithms.adaptive_huber import (
-    StandardisedDesign,
+    StandardizedDesign,
     adaptive_huber_lasso,
     hard_threshold,
     lambda_grid,
@@ -42,12 +42,12 @@ def test_every_run_of_the_r_package(run, layout):
     # With tau given the rule plays no part; the default must meet the package too.
     rule = "adahuber-1.1" if run["tau_given"] is None else "residual"
     fit = adaptive_huber_lasso(layout(X), y, run["lambda_"], tau=run["tau_given"], tau_rule=rule)
-    found = np.concatenate(([fit.intercept], fit.coef))
+    coefficients = np.concatenate(([fit.intercept], fit.coef))
     assert fit.n_iter == run["iterations"]
     assert fit.converged
     np.testing.assert_allclose(fit.tau, run["tau"], rtol=1e-6)
-    np.testing.assert_array_equal(np.flatnonzero(found), run["nonzero_index"])
-    np.testing.assert_allclose(found[run["nonzero_index"]], run["nonzero_coef"], rtol=1e-6)
+    np.testing.assert_array_equal(np.flatnonzero(coefficients), run["nonzero_index"])
+    np.testing.assert_allclose(coefficients[run["nonzero_index"]], run["nonzero_coef"], rtol=1e-6)
 
 
 def test_design_products_are_those_of_standardised_columns():
@@ -57,7 +57,7 @@ def test_design_products_are_those_of_standardised_columns():
     few, many, r = np.zeros(31), rng.standard_normal(31), rng.standard_normal(len(X))
     few[[0, 4]] = 1.0, -2.0
     for layout in (X, np.asfortranarray(X), sparse.csr_array(X), sparse.csc_matrix(X)):
-        design = StandardisedDesign.of(layout)
+        design = StandardizedDesign.of(layout)
         np.testing.assert_allclose(design.product(few), Z @ few, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(design.product(many), Z @ many, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(design.transposed_product(r), Z.T @ r, rtol=1e-9, atol=1e-8)
@@ -114,8 +114,8 @@ def test_residual_tau_beats_the_shipped_rule_under_heavy_tails():
     errors = {"residual": [], "adahuber-1.1": []}
     for seed in range(15):
         X, y, coef = make_data(seed, 150, 200, 5, 1.5, 1.0)
-        for rule, found in errors.items():
-            found.append(np.linalg.norm(adaptive_huber_lasso(X, y, 0.3, tau_rule=rule).coef - coef))
+        for rule, of_rule in errors.items():
+            of_rule.append(np.linalg.norm(adaptive_huber_lasso(X, y, 0.3, tau_rule=rule).coef - coef))
     assert np.median(errors["residual"]) < 0.9 * np.median(errors["adahuber-1.1"])
 
 

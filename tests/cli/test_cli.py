@@ -13,7 +13,7 @@ def test_demo_tells_the_whole_story(tmp_path, capsys):
     picture = tmp_path / "demo.png"
     main(["demo", "--out", str(picture)])
     told = capsys.readouterr().out
-    for word in ("Promise", "differentially private", "Released", "Found", "of the 5 true features", "not private"):
+    for word in ("Guarantee", "differentially private", "Released", "Found", "of the 5 true features", "not private"):
         assert word in told.replace("\n", " ")
     with Image.open(picture) as image:
         assert image.width > 600
@@ -24,7 +24,7 @@ def test_demo_as_json(tmp_path, capsys):
     main(["demo", "--json", "--out", str(tmp_path / "demo.png")])
     found = json.loads(capsys.readouterr().out)
     assert found["error"] < found["zero_error"]
-    assert "differentially private" in found["guarantee"]
+    assert "differentially private" in found["promise"]
 
 
 def test_the_shell_completes_commands():

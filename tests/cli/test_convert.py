@@ -11,7 +11,7 @@ from pyarrow import csv, parquet
 
 from dpsparse import PrivateSparseRegressor, load_model
 from dpsparse.cli import main
-from dpsparse.estimators.inputs import open_input
+from dpsparse.data.inputs import open_input
 from dpsparse.io import convert as converting
 from dpsparse.privacy.accounting.meter import Meter
 
@@ -96,13 +96,15 @@ def test_the_model_of_a_store_is_that_of_the_file(folder, dtype):
         fresh = PrivateSparseRegressor(
             sparsity=3, epsilon=3.0, feature_center=center, feature_scale=scale, random_state=0
         )
-        models.append(given.model(fresh.fit(*given.read())))
+        fresh.fit(*given.read())
+        model = fresh.released_.on_columns(given.provenance.features, given.provenance.target)
+        models.append(model.in_raw_units() if given.in_public_units else model)
     direct, stored = models
     assert stored.features == direct.features
     assert [effect.feature for effect in stored.effects] == [effect.feature for effect in direct.effects]
     for name in ("coef", "estimate", "standard_error"):
-        found, expected = ([getattr(effect, name) for effect in model.effects] for model in models)
-        np.testing.assert_allclose(found, expected, rtol=1e-3)
+        of_file, of_store = ([getattr(effect, name) for effect in model.effects] for model in models)
+        np.testing.assert_allclose(of_store, of_file, rtol=1e-3)
     assert stored.intercept == pytest.approx(direct.intercept, abs=1)
     assert stored.noise_floor == pytest.approx(direct.noise_floor, rel=1e-3)
 
@@ -162,15 +164,13 @@ def test_what_does_not_exist_is_said_not_to(folder, capsys):
 
 
 def test_ctrl_c_says_in_one_line_how_to_go_on(folder, capsys, monkeypatch):
-    saved = converting._saved
-
-    def interrupted(path, array):
-        if path.name == "features-00002.npy":
+    def interrupted(stream, array, save=np.save):
+        if "features-00002.npy" in stream.name:
             raise KeyboardInterrupt
-        return saved(path, array)
+        save(stream, array)
 
     with monkeypatch.context() as once:
-        once.setattr(converting, "_saved", interrupted)
+        once.setattr(np, "save", interrupted)
         told = failed(capsys, "convert", "people.csv", "store", *OPTIONS, code=130)
     assert told == "dpsparse: interrupted; the same command goes on where it stopped\n"
     assert "the conversion was interrupted" in failed(capsys, "fit", "store", "--epsilon", 1)
@@ -222,11 +222,11 @@ PEAK = """
 import sys, tracemalloc
 import pyarrow
 from dpsparse.cli import main
-from dpsparse.io.tables import arrow as arrow_tables, base as table
+from dpsparse.data import inputs
 from dpsparse.io import convert
-from dpsparse.estimators import inputs
+from dpsparse.io.tables import csv, reader
 
-convert.CHUNK_BYTES, arrow_tables.CSV_BLOCK, table.BLOCK_CELLS = 2**20, 2**16, 2**16
+convert.CHUNK_BYTES, csv.CSV_BLOCK, reader.BLOCK_CELLS = 2**20, 2**16, 2**16
 pyarrow.set_cpu_count(2)
 tracemalloc.start()
 main(["convert", sys.argv[1], sys.argv[2], "--target", sys.argv[3], "--json"])

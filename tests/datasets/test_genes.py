@@ -72,6 +72,6 @@ def test_other_files_need_consent(tmp_path):
     pd.DataFrame(table).to_parquet(tmp_path / "metabric.parquet")
     with pytest.raises(ValueError, match="not the known file"):
         fetch_metabric(data_home=tmp_path)
-    found = fetch_metabric(data_home=tmp_path, verify=False, features="all")
-    assert found.data.tolist() == [[pytest.approx(0.1), 0.0], [pytest.approx(0.3), 1.0]]
-    assert found.target.tolist() == [1.0, 3.0]
+    table = fetch_metabric(data_home=tmp_path, verify=False, features="all")
+    assert table.data.tolist() == [[pytest.approx(0.1), 0.0], [pytest.approx(0.3), 1.0]]
+    assert table.target.tolist() == [1.0, 3.0]

@@ -6,9 +6,9 @@ from dpsparse.datasets import make_heavy_tailed
 
 def test_rows_are_correlated_as_asked():
     X, _, _ = make_heavy_tailed(40_000, 6, 2, correlation=0.7, random_state=0)
-    found = np.corrcoef(X.T)
+    correlations = np.corrcoef(X.T)
     expected = 0.7 ** np.abs(np.subtract.outer(np.arange(6), np.arange(6)))
-    np.testing.assert_allclose(found, expected, atol=0.03)
+    np.testing.assert_allclose(correlations, expected, atol=0.03)
     np.testing.assert_allclose(X.std(axis=0), 1, atol=0.03)
 
 

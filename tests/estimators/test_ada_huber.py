@@ -30,12 +30,12 @@ def data():
 def test_sparse_equals_dense(data, model, layout):
     X, y, _ = data
     dense = clone(model).fit(X, y)
-    found = clone(model).fit(layout(X), y)
-    np.testing.assert_allclose(found.coef_, dense.coef_, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(found.intercept_, dense.intercept_)
-    np.testing.assert_allclose(found.predict(layout(X)), dense.predict(X))
-    assert found.tau_ == pytest.approx(dense.tau_)
-    assert found.n_iter_ == dense.n_iter_
+    fitted = clone(model).fit(layout(X), y)
+    np.testing.assert_allclose(fitted.coef_, dense.coef_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(fitted.intercept_, dense.intercept_)
+    np.testing.assert_allclose(fitted.predict(layout(X)), dense.predict(X))
+    assert fitted.tau_ == pytest.approx(dense.tau_)
+    assert fitted.n_iter_ == dense.n_iter_
 
 
 def test_duplicate_entries_of_a_sparse_matrix_are_summed_in_a_copy(data):

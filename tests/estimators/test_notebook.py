@@ -21,7 +21,7 @@ def test_before_the_fit_it_is_scikit_learns_diagram(model):
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
-def test_after_the_fit_promise_effects_and_releases(model):
+def test_after_the_fit_guarantee_effects_and_releases(model):
     fitted = sklearn.clone(model).fit(NAMED, Y)
     shown = fitted._repr_html_()
     assert fitted._repr_mimebundle_() == {"text/plain": repr(fitted), "text/html": shown}
@@ -46,7 +46,7 @@ def test_the_display_option_is_obeyed():
         assert "text/html" not in fitted._repr_mimebundle_()
 
 
-def test_a_record_shows_the_promise_and_the_price_of_each_kind():
+def test_a_record_shows_the_guarantee_and_the_price_of_each_kind():
     record = sklearn.clone(MODELS[0]).fit(X, Y).privacy_
     shown = record._repr_html_()
     kinds = re.findall(r'<th scope="row">(.*?)</th><td class="number">(\d+)</td>', shown)

@@ -116,6 +116,9 @@ def by_skops(model):
     assert sorted(trusted) == sorted(
         [
             f"{kind.__module__}.{kind.__name__}",
+            "dpsparse.model.effect.Effect",
+            "dpsparse.model.released.LinearModel",
+            "dpsparse.model.released.NumericColumns",
             "dpsparse.privacy.guarantee.Guarantee",
             "dpsparse.privacy.accounting.record.PrivacyRecord",
             "dpsparse.privacy.accounting.record.Release",
@@ -132,6 +135,7 @@ def test_fitted_estimators_come_back_the_same(estimator, way):
     np.testing.assert_array_equal(back.predict(X), model.predict(X))
     assert back.privacy_ == model.privacy_
     assert str(back.privacy_) == str(model.privacy_)
+    assert back.released_ == model.released_
     assert back.get_params() == model.get_params()
 
 

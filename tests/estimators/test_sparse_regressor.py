@@ -79,7 +79,7 @@ def test_fitted_attributes_hang_together():
         model.conf_int(1)
 
 
-def test_auto_keeps_what_stands_clear():
+def test_auto_keeps_significant_effects():
     model = seeded(sparsity="auto", max_sparsity=8, epsilon=2.0)
     assert model.clear_[model.support_].all()
     assert 3 <= len(model.support_) <= 4
@@ -132,7 +132,7 @@ def test_unbalanced_0_1_features_are_estimated_without_bias(share):
     assert model.clear_[:3].all()
 
 
-def test_off_centre_features_never_stand_clear():
+def test_effects_of_off_centre_features_are_never_significant():
     rng = np.random.default_rng(0)
     shifted = X.copy()
     shifted[:, 1] = 3.0 + 0.1 * rng.normal(size=len(X))
@@ -153,7 +153,7 @@ def test_an_unknown_response_scale_is_admitted():
 
 
 @pytest.mark.parametrize("epsilon", [12.0, 20.0, 50.0, 100.0])
-def test_loose_promises_work_too(epsilon):
+def test_loose_guarantees_work_too(epsilon):
     with pytest.warns(UserWarning, match="above 10"):
         model = PrivateSparseRegressor(sparsity=4, epsilon=epsilon, records_per_person=3).fit(X, Y)
     assert model.privacy_.epsilon <= epsilon
@@ -193,9 +193,9 @@ def test_bad_parameters_are_named(parameters, message):
 
 def test_hopeless_fits_warn_from_public_numbers_and_say_what_would_help():
     tiny, response = X[:59], Y[:59]
-    with pytest.warns(UserWarning, match=r"close to random. About n=[\d,]+ would find"):
+    with pytest.warns(UserWarning, match=r"close to random. About n=[\d,]+ would detect"):
         PrivateSparseRegressor(epsilon=0.5).fit(tiny, response)
-    with pytest.warns(UserWarning, match=r"close to random. About n=[\d,]+ or epsilon=[\d.]+ would find"):
+    with pytest.warns(UserWarning, match=r"close to random. About n=[\d,]+ or epsilon=[\d.]+ would detect"):
         PrivateSparseRegressor(epsilon=0.1).fit(X[:500], Y[:500])
     with warnings.catch_warnings():
         warnings.simplefilter("error")

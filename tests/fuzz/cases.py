@@ -15,8 +15,8 @@ import pandas as pd
 from mutations import mutate
 
 from dpsparse.cli import main
-from dpsparse.io.convert import check_store
-from dpsparse.io.tables.open_table import open_table
+from dpsparse.io.formats import open_table
+from dpsparse.io.store.reader import check_store
 from dpsparse.model.json_file import load_model
 from dpsparse.privacy.accounting.meter import Meter
 

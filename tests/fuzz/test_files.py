@@ -81,9 +81,9 @@ def test_the_fuzzer_notices_a_parser_that_lets_its_message_through(fuzzer, monke
     """Readers quote values; without the cover over them cases fail within a few hundred."""
     import cases
 
-    from dpsparse.io.tables.open_table import Table
+    from dpsparse.io.tables.reader import TableReader
 
     monkeypatch.setattr(cases, "FAMILIES", [cases.fit])
-    monkeypatch.setattr(Table, "_readable", lambda table: contextlib.nullcontext())
+    monkeypatch.setattr(TableReader, "_readable", lambda table: contextlib.nullcontext())
     faults = [fault for number in range(300) if (fault := fuzzer.run(number)[1])]
     assert any("a value is quoted" in fault for fault in faults)

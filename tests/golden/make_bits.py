@@ -6,6 +6,7 @@ one entry serves both; this program refuses to write the file where they differ.
 
 import contextlib
 import hashlib
+import importlib.metadata
 import io
 import json
 import platform
@@ -17,15 +18,10 @@ from collections import namedtuple
 from functools import cache
 from pathlib import Path
 
-import dask
-import dask.array as da
-import numba
 import numpy as np
-import pandas as pd
 import scipy.linalg
 import sklearn
 import threadpoolctl
-import zarr
 from scipy import sparse
 
 from dpsparse import (
@@ -154,6 +150,8 @@ def _columns(X):
 
 
 def _frame(X):
+    import pandas as pd
+
     return pd.DataFrame(X, columns=_columns(X))
 
 
@@ -169,6 +167,8 @@ def _parquet(X, folder):
 
 
 def _zarr(X, folder):
+    import zarr
+
     array = zarr.create_array(
         folder / "x.zarr", shape=X.shape, chunks=(20_000, max(15, X.shape[1] // 3)), dtype=X.dtype
     )
@@ -199,6 +199,8 @@ def _store(given, folder):
 
 
 def _dask(given, _):
+    import dask.array as da
+
     X = da.from_array(given.X, chunks=(len(given.y) // 3 + 1, 25))
     return X, da.from_array(given.y, chunks=len(given.y) // 2 + 1)
 
@@ -278,6 +280,8 @@ def running(name):
     """An engine, with its tables in a temporary folder and its cluster for as long as it is needed."""
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         if name == "dask":
+            import dask
+
             stack.enter_context(dask.config.set(scheduler="synchronous"))
         if name == "dask cluster":
             from distributed import Client, LocalCluster
@@ -343,13 +347,20 @@ def fingerprint():
         "numpy": np.__version__,
         "scipy": scipy.__version__,
         "scikit-learn": sklearn.__version__,
-        "numba": numba.__version__,
+        "numba": _version("numba"),
         "libc": " ".join(platform.libc_ver()),
         "machine": platform.machine(),
         "cpu": _cpu(),
         "simd": built["SIMD Extensions"]["found"],
         "blas": sorted({f"{each['internal_api']} {each['version']} {each.get('architecture')}" for each in blas}),
     }
+
+
+def _version(library):
+    try:
+        return importlib.metadata.version(library)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def _cpu():

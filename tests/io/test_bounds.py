@@ -4,7 +4,7 @@ import pytest
 
 from dpsparse.io.bounds import Bounds, read_bounds, template
 from dpsparse.io.features import read_features
-from dpsparse.io.tables.open_table import open_table
+from dpsparse.io.formats import open_table
 from dpsparse.schema import FileError
 
 NAMES = ["id", "age", "region", "cost"]

@@ -1,9 +1,9 @@
-import json
 import os
 import signal
 import stat
 import subprocess
 import sys
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -12,10 +12,12 @@ import pytest
 
 from dpsparse.io import convert as converting
 from dpsparse.io.bounds import Bounds, read_bounds
-from dpsparse.io.convert import check_store, convert, fit_refuses, in_public_units
-from dpsparse.io.provenance import origin_of, read_origin
-from dpsparse.io.store import open_store
-from dpsparse.io.tables.open_table import open_table
+from dpsparse.io.convert import convert, in_public_units
+from dpsparse.io.formats import open_table
+from dpsparse.io.provenance import provenance_of
+from dpsparse.io.store import writer
+from dpsparse.io.store.manifest import fit_refuses, write_manifest
+from dpsparse.io.store.reader import check_store, open_store
 from dpsparse.schema import FileError
 
 RNG = np.random.default_rng(0)
@@ -52,8 +54,8 @@ UNITS = np.column_stack(
 def small(monkeypatch):
     """Chunks of 100 rows of three float32 features, blocks of 70 rows of four numbers, CSV in pieces of 4 kB."""
     monkeypatch.setattr(converting, "CHUNK_BYTES", 1200)
-    monkeypatch.setattr("dpsparse.io.tables.base.BLOCK_CELLS", 280)
-    monkeypatch.setattr("dpsparse.io.tables.arrow.CSV_BLOCK", 2**12)
+    monkeypatch.setattr("dpsparse.io.tables.reader.BLOCK_CELLS", 280)
+    monkeypatch.setattr("dpsparse.io.tables.csv.CSV_BLOCK", 2**12)
 
 
 @pytest.fixture
@@ -78,7 +80,22 @@ def written(folder, kind, people=PEOPLE):
 
 def converted(path, folder, bounds, target="cost", **options):
     table = open_table(path)
-    return convert(table, origin_of(table, bounds, target), folder, **options)
+    return convert(table, provenance_of(table, bounds, target), folder, **options)
+
+
+@contextmanager
+def interrupted_at(name):
+    """Ctrl-C while a file of a store is written."""
+
+    def save(stream, array, save=np.save):
+        if name in stream.name:
+            raise KeyboardInterrupt
+        save(stream, array)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(np, "save", save)
+        with pytest.raises(KeyboardInterrupt):
+            yield
 
 
 def files_of(folder):
@@ -97,9 +114,9 @@ def test_a_store_holds_public_units_rounded_once(tmp_path, bounds, kind, dtype):
     np.testing.assert_array_equal(store.response, PEOPLE.cost)
     assert store.names == ["age", "region=south", "income"]
     assert stat.S_IMODE((tmp_path / "store").stat().st_mode) == 0o700
-    origin = read_origin(store.manifest, store.folder)
-    assert (origin.target, origin.response_center, origin.response_scale) == ("cost", None, 0.7)
-    assert [(feature.center, feature.scale) for feature in origin.features] == [(50, 15), (0.5, 0.5), (20000, 7e3)]
+    provenance = store.manifest.provenance
+    assert (provenance.target, provenance.response_center, provenance.response_scale) == ("cost", None, 0.7)
+    assert [(feature.center, feature.scale) for feature in provenance.features] == [(50, 15), (0.5, 0.5), (20000, 7e3)]
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int16", "bool"])
@@ -186,22 +203,22 @@ def test_killed_and_resumed_it_is_byte_for_byte_the_same(tmp_path, bounds, kind)
 def test_at_whatever_chunk_it_stops_the_result_is_the_same(tmp_path, bounds, monkeypatch):
     path = written(tmp_path, "parquet")
     converted(path, tmp_path / "once", bounds)
-    whole, write = files_of(tmp_path / "once"), converting._write_manifest
+    whole = files_of(tmp_path / "once")
     # Before the first chunk, after each of eleven, and at the end.
     for stop in range(1, 14):
         written_so_far = []
 
-        def stopped(*arguments, stop=stop, written_so_far=written_so_far, **options):
-            write(*arguments, **options)
-            written_so_far.append(options["complete"])
+        def stopped(folder, manifest, stop=stop, written_so_far=written_so_far):
+            write_manifest(folder, manifest)
+            written_so_far.append(manifest.complete)
             if len(written_so_far) == stop:
                 raise KeyboardInterrupt
 
         folder = tmp_path / f"store-{stop}"
-        monkeypatch.setattr(converting, "_write_manifest", stopped)
+        monkeypatch.setattr(writer, "write_manifest", stopped)
         with pytest.raises(KeyboardInterrupt):
             converted(path, folder, bounds)
-        monkeypatch.setattr(converting, "_write_manifest", write)
+        monkeypatch.setattr(writer, "write_manifest", write_manifest)
         assert written_so_far[-1] == (stop == 13)
         converted(path, folder, bounds)
         assert files_of(folder) == whole
@@ -238,24 +255,16 @@ def test_the_same_file_elsewhere_is_the_same_source(tmp_path, bounds):
     assert {words.split()[0] for words in said} == {"checking"}
 
 
-def test_columns_that_a_fit_refuses_are_noted_once_also_when_resumed(tmp_path, bounds, monkeypatch):
+def test_columns_that_a_fit_refuses_are_noted_once_also_when_resumed(tmp_path, bounds):
     people = PEOPLE.astype({"age": object})
     people.loc[[5, 950], "age"] = "unknown"
     people.loc[[210, 950], "cost"] = np.nan
     people.loc[777, "income"] = -np.inf
     people.loc[3, "region"] = None
-    path, saved = written(tmp_path, "csv", people), converting._saved
+    path = written(tmp_path, "csv", people)
     converted(path, tmp_path / "once", bounds)
-
-    def interrupted(path, array):
-        if path.name == "response-00004.npy":
-            raise KeyboardInterrupt
-        return saved(path, array)
-
-    monkeypatch.setattr(converting, "_saved", interrupted)
-    with pytest.raises(KeyboardInterrupt):
+    with interrupted_at("response-00004.npy"):
         converted(path, tmp_path / "store", bounds)
-    monkeypatch.setattr(converting, "_saved", saved)
     manifest = converted(path, tmp_path / "store", bounds)
     assert files_of(tmp_path / "store") == files_of(tmp_path / "once")
     assert manifest.refused == ["age", "cost", "income"]
@@ -280,122 +289,9 @@ def test_a_flipped_bit_is_found_and_mended(tmp_path, bounds):
         check_store(folder)
 
 
-def test_folders_that_are_no_stores_are_left_alone(tmp_path, bounds):
-    path = written(tmp_path, "folder")
-    for folder in (path, tmp_path / "bounds.toml"):
-        with pytest.raises(FileError, match="neither empty nor a store"):
-            converted(path, folder, bounds)
-    with pytest.raises(FileError, match=r"cannot write .*no/such"):
-        converted(path, tmp_path / "no/such/store", bounds)
-    (tmp_path / "empty").mkdir(mode=0o700)
-    converted(path, tmp_path / "empty", bounds)
-    assert json.loads((tmp_path / "empty/store.json").read_text())["complete"]
-
-
-posix = pytest.mark.skipif(os.name != "posix", reason="there are no POSIX permissions here")
-
-
-def modes(folder):
-    return {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}, stat.S_IMODE(folder.stat().st_mode)
-
-
-@posix
-@pytest.mark.parametrize("umask", [0o000, 0o022, 0o377])
-def test_a_store_is_its_owners_alone_whatever_the_umask(tmp_path, bounds, monkeypatch, umask):
-    path, saved, seen = written(tmp_path, "csv"), np.save, set()
-    (tmp_path / "empty").mkdir(mode=0o700)
-
-    def watched(stream, array):
-        seen.add(stat.S_IMODE(os.fstat(stream.fileno()).st_mode))
-        saved(stream, array)
-
-    monkeypatch.setattr(np, "save", watched)
-    before = os.umask(umask)
-    try:
-        for name in ("empty", "store"):
-            converted(path, tmp_path / name, bounds)
-    finally:
-        os.umask(before)
-    assert seen == {0o600}
-    for name in ("empty", "store"):
-        assert modes(tmp_path / name) == ({0o600}, 0o700)
-
-
-@posix
-@pytest.mark.parametrize("mode", [0o755, 0o750, 0o711, 0o777])
-def test_a_folder_that_others_may_enter_is_refused_and_left_as_it_is(tmp_path, bounds, monkeypatch, mode):
-    path, folder = written(tmp_path, "csv"), tmp_path / "store"
-    folder.mkdir()
-    folder.chmod(mode)
-    with pytest.raises(FileError, match=r"others may enter .*store, .*; run chmod 700 on it first, or name a new"):
-        converted(path, folder, bounds)
-    assert modes(folder) == (set(), mode)
-    # Made by another between the look and the first file.
-    folder.rmdir()
-    mkdir = type(folder).mkdir
-
-    def too_late(self, **options):
-        mkdir(self)
-        os.chmod(self, mode)
-        mkdir(self, **options)
-
-    monkeypatch.setattr(type(folder), "mkdir", too_late)
-    with pytest.raises(FileError, match="others may enter"):
-        converted(path, folder, bounds)
-    assert modes(folder) == (set(), mode)
-
-
-@posix
-@pytest.mark.parametrize("complete", [True, False])
-def test_a_store_that_others_may_read_is_closed_when_it_is_converted_again(tmp_path, bounds, monkeypatch, complete):
-    path, folder, saved = written(tmp_path, "csv"), tmp_path / "store", converting._saved
-
-    def interrupted(path, array):
-        if path.name == "response-00004.npy":
-            raise KeyboardInterrupt
-        return saved(path, array)
-
-    if not complete:
-        monkeypatch.setattr(converting, "_saved", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            converted(path, folder, bounds)
-        monkeypatch.setattr(converting, "_saved", saved)
-    else:
-        converted(path, folder, bounds)
-    for file in folder.iterdir():
-        file.chmod(0o644)
-    folder.chmod(0o755)
-    with pytest.raises(FileError, match="with other options"):
-        converted(path, folder, bounds, dtype="float64")
-    assert modes(folder) == ({0o644}, 0o755)
-    converted(path, folder, bounds)
-    assert modes(folder) == ({0o600}, 0o700)
-
-
-@posix
-def test_a_store_of_another_that_others_may_read_is_refused(tmp_path, bounds, monkeypatch):
-    path, folder = written(tmp_path, "csv"), tmp_path / "store"
-    converted(path, folder, bounds)
-    folder.chmod(0o755)
-
-    def not_yours(*_):
-        raise PermissionError(1, "Operation not permitted")
-
-    monkeypatch.setattr(os, "chmod", not_yours)
-    with pytest.raises(FileError, match="not yours to close; its owner must run chmod -R go= on it"):
-        converted(path, folder, bounds)
-
-
 def test_a_table_without_records_or_that_cannot_be_read_leaves_nothing(tmp_path):
     for content, message in (("a,cost\n", "holds no records"), ("a,cost\n1,2\n3\n", "not a readable CSV")):
         (tmp_path / "a.csv").write_text(content)
         with pytest.raises(FileError, match=message):
             converted(tmp_path / "a.csv", tmp_path / "store", Bounds())
         assert not (tmp_path / "store").exists()
-
-
-def test_files_of_a_folder_must_have_the_same_columns(tmp_path):
-    path = written(tmp_path, "folder")
-    PEOPLE[["id", "age"]].to_parquet(path / "zzz.parquet")
-    with pytest.raises(FileError, match="the same columns in the same order"):
-        open_table(path)

@@ -65,7 +65,7 @@ def test_every_private_estimator_can_be_saved(path, model):
         np.testing.assert_allclose(again.predict(rows), model.predict(rows), rtol=1e-12)
 
 
-def test_what_has_no_promise_is_not_saved(path):
+def test_what_has_no_guarantee_is_not_saved(path):
     for model in (AdaHuber(lam=0.1).fit(X, Y), PrivateSparseRegressor()):
         with pytest.raises(ValueError, match="only a fitted private estimator"):
             save_model(model, path)

@@ -79,7 +79,8 @@ if __name__ == "__main__":
 def test_a_killed_run_goes_on_to_the_same_bytes_whatever_the_jobs(tmp_path):
     script = tmp_path / "run.py"
     script.write_text(RUN)
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    paths = (str(Path(__file__).parent), os.environ.get("PYTHONPATH"))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
     def start(folder, jobs):
         command = [sys.executable, str(script), str(tmp_path / folder), str(jobs)]
@@ -152,7 +153,7 @@ def test_the_report_tells_everything(tmp_path):
         assert verdict.claim.quote in page.text
         assert verdict.claim.rule in page.text
     plain = json.loads((tmp_path / "results.json").read_text())
-    assert [found["verdict"] for found in plain["verdicts"]] == [found.verdict for found in verdicts]
+    assert [verdict["verdict"] for verdict in plain["verdicts"]] == [verdict.verdict for verdict in verdicts]
     rows = pyarrow.parquet.read_table(tmp_path / "panels.parquet").to_pylist()
     assert rows == list(results.panel_rows)
     for panel in PANELS:
@@ -173,7 +174,7 @@ def test_table_rows_rank_genes_by_count_then_name():
     results = made_up(lambda *_: 1.0, picked=picked)
     row = summarise(results, results.tables[0])[-1]
     assert row.genes == (("A", 1.0), ("B", 1.0))
-    assert (row.method, row.not_by_lot, row.size) == (OURS, 2, 2.0)
+    assert (row.method, row.beyond_chance, row.size) == (OURS, 2, 2.0)
 
 
 @pytest.mark.parametrize(
@@ -196,12 +197,12 @@ def test_quick_reproduces_everything(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["report"] == str(tmp_path / "report.html")
-    found = json.loads((tmp_path / "results.json").read_text())
-    assert set(found["left_out"]) == (set() if HAS_DATA else {"table1", "table2"})
-    assert {verdict["number"] for verdict in found["verdicts"]} == set(range(1, 23 if HAS_DATA else 14))
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert set(results["left_out"]) == (set() if HAS_DATA else {"table1", "table2"})
+    assert {verdict["number"] for verdict in results["verdicts"]} == set(range(1, 23 if HAS_DATA else 14))
     assert {path.stem for path in (tmp_path / "figures").glob("*.png")} == {*PANELS, "headline"}
     if HAS_DATA:
-        assert set(found["tables"]) == {"nci60", "tumour size", "GATA3"}
+        assert set(results["tables"]) == {"nci60", "tumour size", "GATA3"}
     # Our own method, on the data where the paper's stay at the origin.
     rows = pyarrow.parquet.read_table(tmp_path / "panels.parquet").to_pylist()
     base = QUICK.regimes[1].base

@@ -46,7 +46,7 @@ def verdicts_of(results, view):
 
 
 def as_the_paper_says(setting, method, data, epsilon):
-    """Every claim about the panels comes true in the mended setting; all zeros as stated."""
+    """Every claim about the panels comes true in the corrected setting; all zeros as stated."""
     if setting == "as stated":
         return 1.0
     tail = 0.5 - (data.zeta == 1.0) * 0.1  # heavier tails hurt, but for DP-IHT-L
@@ -62,13 +62,13 @@ def as_the_paper_says(setting, method, data, epsilon):
 
 def test_claims_hold_where_they_were_planted_and_fail_at_the_origin():
     results = made_up(as_the_paper_says)
-    mended, stated = verdicts_of(results, "mended, n"), verdicts_of(results, "as stated, n")
-    assert {number: found.verdict for number, found in mended.items()} == dict.fromkeys(range(1, 14), HOLDS)
-    assert not any(found.says_nothing for found in mended.values())
+    corrected, stated = verdicts_of(results, "corrected, n"), verdicts_of(results, "as stated, n")
+    assert {number: verdict.verdict for number, verdict in corrected.items()} == dict.fromkeys(range(1, 14), HOLDS)
+    assert not any(verdict.says_nothing for verdict in corrected.values())
     # At the origin nothing is better than anything: the claims of equality (9, 10) come true, and that adaHuber's
     # error grows more than one that cannot (3); but they say nothing.
-    assert {number for number, found in stated.items() if found.verdict == HOLDS} == {3, 9, 10}
-    assert all(found.says_nothing for found in stated.values())
+    assert {number for number, verdict in stated.items() if verdict.verdict == HOLDS} == {3, 9, 10}
+    assert all(verdict.says_nothing for verdict in stated.values())
 
 
 def test_claims_fail_where_the_contrary_was_planted():
@@ -79,15 +79,15 @@ def test_claims_fail_where_the_contrary_was_planted():
             "DP-IHT-L": 1.5 + 0.3 * np.log(epsilon) - 0.4 * data.zeta,
         }.get(method, 0.01)
 
-    found = verdicts_of(made_up(contrary), "mended, n")
-    assert {number: verdict.verdict for number, verdict in found.items()} == dict.fromkeys(range(1, 14), FAILS)
+    verdicts = verdicts_of(made_up(contrary), "corrected, n")
+    assert {number: verdict.verdict for number, verdict in verdicts.items()} == dict.fromkeys(range(1, 14), FAILS)
 
 
 def test_claims_about_real_data():
     adahuber = ["MALL", "A", "B", "C", "D"]
 
     def mae(table, setting, method):
-        if setting == "mended":
+        if setting == "corrected":
             return 1.0
         return {"adaHuber, cut to s*": 0.6, "DP-IHT-H": 0.65, "DP-IHT-L": 0.7, "DP-SLR": 0.8}.get(method, 1.0)
 
@@ -96,11 +96,11 @@ def test_claims_about_real_data():
 
     results = made_up(lambda *_: 1.0, mae, picked)
     for title in ("NCI-60", "METABRIC: tumour", "METABRIC: GATA3"):
-        stated, mended = verdicts_of(results, f"as stated, {title}"), verdicts_of(results, f"mended, {title}")
+        stated, corrected = verdicts_of(results, f"as stated, {title}"), verdicts_of(results, f"corrected, {title}")
         assert len(stated) == (5 if title == "NCI-60" else 4)
-        assert all(found.verdict == HOLDS for found in stated.values())
+        assert all(verdict.verdict == HOLDS for verdict in stated.values())
         # adaHuber stays best; the rest fails where the private methods predict like the median and pick other genes.
-        first, *others = mended.values()
+        first, *others = corrected.values()
         assert first.verdict == HOLDS
-        assert all(found.verdict == FAILS for found in others)
-        assert all(found.says_nothing for found in others)
+        assert all(verdict.verdict == FAILS for verdict in others)
+        assert all(verdict.says_nothing for verdict in others)

@@ -42,7 +42,7 @@ def model(record):
             Effect("smoker", 8_900.0, 9_000.0, 200.0, clear=True),
             Effect("age", -99.0, -100.0, 4.0, clear=True),
             Effect(LONG, 20.0, 40.0, 80.0),
-            Effect("bmi", 500.0, 510.0, 10.0, centred=False),
+            Effect("bmi", 500.0, 510.0, 10.0, centered=False),
         ),
         intercept=1_234.5,
         noise_floor=250.0,

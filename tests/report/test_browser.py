@@ -120,7 +120,7 @@ def test_a_screen_reader_hears_names_tables_and_pictures(browser, url):
         (node["role"]["value"], node.get("name", {}).get("value", "")) for node in nodes if not node.get("ignored")
     ]
     names = {role: [name for other, name in heard if other == role] for role, _ in heard}
-    assert names["heading"][:2] == ["What explains cost", "Promise"]
+    assert names["heading"][:2] == ["What explains cost", "Guarantee"]
     assert names["navigation"] == ["Sections"]
     assert len(names["image"]) == 2
     assert "noise floor" in names["image"][0]

@@ -9,8 +9,8 @@ from dpsparse.report.charts import Row, curves, forest
 
 FLOATS = st.floats(allow_nan=False)
 ROWS = [
-    Row("a", 2.0, (1.0, 3.0), True, "stands clear"),
-    Row("<b>" + "x" * 50, -0.5, (-1.0, 0.0), False, "not clear"),
+    Row("a", 2.0, (1.0, 3.0), True, "significant"),
+    Row("<b>" + "x" * 50, -0.5, (-1.0, 0.0), False, "not significant"),
     Row("c", 4.0, None, False, ""),
 ]
 
@@ -39,7 +39,7 @@ def percent(text):
 
 def test_places_follow_the_numbers():
     found = Marks(forest(ROWS, 1.0, "about it"))
-    (solid,), (dashed,) = found.of("line", "clear")[::3][:1], found.of("line", "vague")
+    (solid,), (dashed,) = found.of("line", "significant")[::3][:1], found.of("line", "vague")
     first, second = found.of("line", "floor")
     # The axis runs from the least number, -1, at 3 % to the largest, 4, at 97 %.
     for mark, low, high in ((solid, 1, 3), (dashed, -1, 0)):
@@ -53,12 +53,12 @@ def test_places_follow_the_numbers():
     assert not any(name == "b" for name, _ in found.marks)
 
 
-def test_what_stands_clear_differs_by_more_than_colour():
+def test_what_is_significant_differs_by_more_than_colour():
     found = Marks(forest(ROWS, None, "about it"))
     kinds = [marks["class"] for name, marks in found.marks if name == "circle"]
-    assert kinds == ["clear", "vague", "vague"]
-    assert "stands clear" in found.words
-    assert "not clear" in found.words
+    assert kinds == ["significant", "vague", "vague"]
+    assert "significant" in found.words
+    assert "not significant" in found.words
     assert not found.of("line", "floor")
 
 

@@ -9,7 +9,6 @@ import dpsparse
 from dpsparse import DPIHTH, PrivateSparseRegressor, load_model, plan, save_model
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.model.effect import Effect
-from dpsparse.model.released import linear_model
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.report.fit import fit_page
 
@@ -27,7 +26,7 @@ def test_the_same_model_gives_the_same_bytes(model, tmp_path):
     assert list(inspect.signature(fit_page).parameters) == ["model"]
 
 
-def test_everything_is_told(model):
+def test_the_page_has_everything(model):
     told = words(fit_page(model))
     record = model.privacy
     assert record.plain_words() in told
@@ -35,12 +34,12 @@ def test_everything_is_told(model):
     for release in record.releases:
         assert f". {release.name} " in told
     for part in (
-        "smoker 8900 [8671, 9329] yes",
-        "bmi 500 [493.6, 526.4] no, centre off",
+        "smoker 8900 [8671, 9329] significant",
+        "bmi 500 [493.6, 526.4] centre off",
         "smoker 0.4 3600 [3468, 3732]",
         "smoker: a step of 1 goes with 8900 more of cost (between 8671 and 9329 more, with 90 % confidence)",
         "age: a step of 1 goes with 99 less of cost (between 93.42 and 106.6 less, with 90 % confidence)",
-        "These do not: a feature with <b>markup</b> & a name",
+        "These are not significant: a feature with <b>markup</b> & a name",
         "noise floor, ±250",
         f"a record paid {record.rho:.4g} in all",
         "dpsparse fit DATA \\ --target cost \\ --epsilon 1.0 \\ --sparsity 4 \\ --bounds bounds.toml",
@@ -75,7 +74,7 @@ def test_names_are_escaped_everywhere(model):
 
 def test_methods_without_errors_say_so():
     fitted = DPIHTH(sparsity=2, epsilon=1.0, delta=1e-4, adjacency="zero-out-one").fit(X, Y)
-    told = words(fit_page(linear_model(fitted)))
+    told = words(fit_page(fitted.released_))
     assert "DPIHTH gives no errors" in told
     assert "The method gives no intervals" in told
     assert "a record lies in one part and pays once" in told
@@ -85,10 +84,10 @@ def test_methods_without_errors_say_so():
 
 
 @pytest.mark.filterwarnings("ignore:With n=500")
-def test_a_seeded_fit_promises_nothing():
+def test_a_seeded_fit_guarantees_nothing():
     fitted = PrivateSparseRegressor(sparsity="auto", max_sparsity=3, epsilon=0.01, random_state=0).fit(X, Y)
-    told = words(fit_page(linear_model(fitted)))
-    assert "WITHOUT any promise" in told
+    told = words(fit_page(fitted.released_))
+    assert "WITHOUT any guarantee" in told
     assert "NOT PRIVATE" in told
     assert "may pass it on" not in told
     assert "sparsity='auto', max_sparsity=3" in told
@@ -97,19 +96,19 @@ def test_a_seeded_fit_promises_nothing():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"effects": ()}, "No effect stands clear of the noise, and none was kept"),
+        ({"effects": ()}, "No effect is significant, and none was kept"),
         ({"response_scale_known": False}, "The response's scale could not be learned"),
         ({"effects": (Effect("age", 1e308, 1e308, 1e308, clear=True),)}, "too large or too small to draw"),
         ({"effects": (Effect("age", 1.0, clear=True),)}, "gives no errors"),
         ({"noise_floor": None}, "90 % intervals"),
     ],
 )
-def test_odd_models_are_told_of_too(model, change, sentence):
+def test_odd_models_have_a_report_too(model, change, sentence):
     assert sentence in words(fit_page(replace(model, **change)))
 
 
 @pytest.mark.parametrize("n_records", [1, 2**53 - 1])
 @pytest.mark.parametrize("guarantee", [(1e-10, 5e-324, "replace-one", 2**53 - 1), (1e10, 0.999, "replace-one", 1)])
-def test_absurd_promises_have_a_report(model, guarantee, n_records):
+def test_absurd_guarantees_have_a_report(model, guarantee, n_records):
     record = replace(model.privacy, guarantee=Guarantee(*guarantee), n_records=n_records)
     assert "(this fit)" in words(fit_page(replace(model, privacy=record)))

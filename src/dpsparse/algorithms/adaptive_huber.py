@@ -1,4 +1,4 @@
-"""The adaptive Huber lasso, without privacy: the yardstick the private methods are held against.
+"""The adaptive Huber lasso, without privacy: the reference for the private methods.
 
 The method of the R package adaHuber 1.1 (`adaHuber.lasso`). With standardised features Z it minimises
 
@@ -36,7 +36,7 @@ HUGE_UNIT = 2.0**600
 
 
 @dataclass(frozen=True, eq=False)
-class StandardisedDesign:
+class StandardizedDesign:
     """Z = [1, (X - mean) / sd], known only by its products; a constant column of X is a zero column of Z."""
 
     X: np.ndarray | sparse.sparray | sparse.spmatrix
@@ -65,12 +65,12 @@ class StandardisedDesign:
         """Z' r."""
         total = r.sum()
         # Z's columns sum to zero, so r may be centred first: less cancellation where |mean| >> sd.
-        centred = r - total / r.size
-        products = (self.X.T @ centred.astype(self.X.dtype)).astype(np.float64)
-        products -= self.mean * centred.sum()
+        centered = r - total / r.size
+        products = (self.X.T @ centered.astype(self.X.dtype)).astype(np.float64)
+        products -= self.mean * centered.sum()
         return np.concatenate(([total], products * self.inverse_sd))
 
-    def unstandardise(self, b):
+    def unstandardize(self, b):
         """Coefficients and intercept on the scale of X."""
         coef = b[1:] * self.inverse_sd
         return coef, b[0] - self.mean @ coef
@@ -78,10 +78,10 @@ class StandardisedDesign:
 
 @dataclass(frozen=True, eq=False)
 class AdaptiveHuberFit:
-    """What a solve found.
+    """The solution of one problem.
 
-    `standardised` is (intercept, coefficients) for standardised X and centred y, `curvature` the phi that
-    the next step would have tried first; a neighbouring solve can start from them.
+    `standardized` is (intercept, coefficients) for standardised X and centred y, `curvature` the phi that
+    the next step would have tried first. The solve of a neighbouring problem can start from both.
     """
 
     coef: np.ndarray
@@ -89,7 +89,7 @@ class AdaptiveHuberFit:
     tau: float
     n_iter: int
     converged: bool
-    standardised: np.ndarray
+    standardized: np.ndarray
     curvature: float
 
 
@@ -100,8 +100,8 @@ def adaptive_huber_lasso(
 
     Parameters
     ----------
-    X : ndarray, sparse matrix in canonical format, or StandardisedDesign
-        The features; a `StandardisedDesign` saves measuring the columns again.
+    X : ndarray, sparse matrix in canonical format, or StandardizedDesign
+        The features; a `StandardizedDesign` saves measuring the columns again.
     y : ndarray of shape (n,)
         The response.
     lam : float
@@ -125,38 +125,38 @@ def adaptive_huber_lasso(
     AdaptiveHuberFit
         Coefficients, intercept, tau and the number of steps.
     """
-    design = X if isinstance(X, StandardisedDesign) else StandardisedDesign.of(X)
+    design = X if isinstance(X, StandardizedDesign) else StandardizedDesign.of(X)
     y = np.asarray(y, dtype=np.float64)
     n, d = design.X.shape
     replicate = tau is None and tau_rule == "adahuber-1.1"
-    centre = _centre(y, replicate)
-    response = y - centre
+    center = _center(y, replicate)
+    response = y - center
     log_candidates = np.log(float(n) * (d if n_candidates is None else n_candidates))
 
     b, phi, residual = np.zeros(1 + d), SMALLEST_CURVATURE, response
     if start is not None:
-        b, phi = start.standardised, start.curvature
+        b, phi = start.standardized, start.curvature
         residual = response - design.product(b)
     fixed_tau = tau
     if tau is None:
         tau = _initial_tau(residual)
     if replicate:
-        # The response does not change from step to step, so neither does the shipped rule's answer.
+        # The R package tunes tau on the response, which does not change from step to step.
         fixed_tau = tau_by_bisection(response, log_candidates)
 
     converged = False
     n_iter = 0
     while n_iter < max_iter and not converged:
         n_iter += 1
-        step, residual, phi = _majorise_minimise_step(design, b, residual, lam, tau, phi)
+        step, residual, phi = _majorize_minimize_step(design, b, residual, lam, tau, phi)
         b = b + step
         converged = bool(np.max(np.abs(step)) <= tol)
         if converged:
             break
         tau = tau_from_residuals(residual, log_candidates, tau) if fixed_tau is None else fixed_tau
 
-    coef, shift = design.unstandardise(b)
-    return AdaptiveHuberFit(coef, float(centre + shift), float(tau), n_iter, converged, b, phi)
+    coef, shift = design.unstandardize(b)
+    return AdaptiveHuberFit(coef, float(center + shift), float(tau), n_iter, converged, b, phi)
 
 
 def hard_threshold(X, y, lasso_fit, sparsity, **options):
@@ -173,7 +173,7 @@ def hard_threshold(X, y, lasso_fit, sparsity, **options):
     y : ndarray of shape (n,)
         The response.
     lasso_fit : AdaptiveHuberFit
-        What to threshold.
+        The lasso fit to threshold.
     sparsity : int
         The largest number of features to keep.
     **options
@@ -184,33 +184,33 @@ def hard_threshold(X, y, lasso_fit, sparsity, **options):
     AdaptiveHuberFit
         The refit, embedded among all features; `n_iter` counts the steps of both solves.
     """
-    kept = largest_coefficients(lasso_fit.standardised[1:], sparsity)
+    kept = largest_coefficients(lasso_fit.standardized[1:], sparsity)
     d = lasso_fit.coef.size
     refit = adaptive_huber_lasso(X[:, kept], y, 0.0, n_candidates=d, **options)
     coef = np.zeros(d)
     coef[kept] = refit.coef
-    standardised = np.zeros(1 + d)
-    standardised[np.concatenate(([0], 1 + kept))] = refit.standardised
+    standardized = np.zeros(1 + d)
+    standardized[np.concatenate(([0], 1 + kept))] = refit.standardized
     return AdaptiveHuberFit(
         coef,
         refit.intercept,
         refit.tau,
         lasso_fit.n_iter + refit.n_iter,
         lasso_fit.converged and refit.converged,
-        standardised,
+        standardized,
         refit.curvature,
     )
 
 
-def largest_coefficients(standardised, sparsity):
+def largest_coefficients(standardized, sparsity):
     """Sorted indices of the at most `sparsity` largest nonzero entries; ties go to the lower index."""
-    order = np.argsort(-np.abs(standardised), kind="stable")[:sparsity]
-    return np.sort(order[standardised[order] != 0])
+    order = np.argsort(-np.abs(standardized), kind="stable")[:sparsity]
+    return np.sort(order[standardized[order] != 0])
 
 
 def lambda_grid(X, y, n_lambdas):
     """Penalties log-spaced from max|Z'y|/n, the least that zeroes a lasso, down to a hundredth of it."""
-    design = X if isinstance(X, StandardisedDesign) else StandardisedDesign.of(X)
+    design = X if isinstance(X, StandardizedDesign) else StandardizedDesign.of(X)
     y = np.asarray(y, dtype=np.float64)
     largest = np.max(np.abs(design.transposed_product(y - y.mean())[1:])) / y.size
     if largest == 0:
@@ -230,7 +230,7 @@ def tau_from_residuals(residual, log_candidates, fallback):
     most_clipped = int(np.ceil(log_candidates)) - 1
     if most_clipped >= n or size[n - 1 - most_clipped] == 0:
         return fallback
-    # At the root at most this many are clipped, so tau is at least `unit` and squares in this unit are safe.
+    # At the root at most `most_clipped` residuals are clipped, so tau is at least `unit`: its squares cannot overflow.
     unit = size[n - 1 - most_clipped]
     squares = np.minimum(size[n - 1 - most_clipped :] / unit, 1e100) ** 2
     below = np.sum((size[: n - 1 - most_clipped] / unit) ** 2)
@@ -257,7 +257,7 @@ def tau_by_bisection(values, log_candidates):
     return float(np.sqrt(0.5 * (low + high)))
 
 
-def _majorise_minimise_step(design, b, residual, lam, tau, phi):
+def _majorize_minimize_step(design, b, residual, lam, tau, phi):
     """One accepted step, the residual after it, and the curvature to try first next time."""
     n, d = design.X.shape
     clipped = np.clip(residual, -tau, tau)
@@ -270,7 +270,7 @@ def _majorise_minimise_step(design, b, residual, lam, tau, phi):
         # Twice the loss less its linear model at b, summed over differences that vanish with the step: a
         # difference of two losses would drown in rounding near the optimum and beside a huge outlier.
         excess = np.mean((moved_clipped - clipped) * (2 * moved - moved_clipped - clipped))
-        # Standardised columns bound the curvature by d + 1: beyond it only rounding can say no.
+        # Standardised columns bound the curvature by d + 1: beyond that only rounding errors can refuse a step.
         if excess <= phi * (step @ step) or phi > d + 1:
             return step, moved, max(SMALLEST_CURVATURE, phi / CURVATURE_GROWTH)
         phi *= CURVATURE_GROWTH
@@ -283,8 +283,8 @@ def _soft_threshold(b, threshold):
     return shrunk
 
 
-def _centre(y, replicate):
-    """The intercept to start from: the mean, as in R, but not one that outliers have carried away."""
+def _center(y, replicate):
+    """The intercept to start from: the mean, as in R, or the median where outliers have carried the mean away."""
     mean, median = y.mean(), np.median(y)
     if replicate or np.abs(mean - median) <= FARTHEST_MEAN * np.median(np.abs(y - median)):
         return mean
@@ -308,8 +308,8 @@ def _column_moments(X):
             mean = X.mean(axis=0, dtype=np.float64)
             squares = np.zeros(d)
             for first in range(0, n, ROWS_PER_BLOCK):
-                centred = X[first : first + ROWS_PER_BLOCK] - mean
-                squares += np.einsum("ij,ij->j", centred, centred)
+                centered = X[first : first + ROWS_PER_BLOCK] - mean
+                squares += np.einsum("ij,ij->j", centered, centered)
     sd = np.sqrt(squares / (n - 1))
     huge = np.flatnonzero(~np.isfinite(sd))
     if huge.size:  # finite values whose squares overflow: measure them in a larger unit

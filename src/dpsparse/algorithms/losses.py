@@ -1,4 +1,4 @@
-"""Losses as the pieces a private gradient needs: psi, the derivative, and a bound on |psi|."""
+"""Losses, each as the two things that a private gradient needs: its derivative psi and a bound on |psi|."""
 
 from dataclasses import dataclass
 
@@ -34,7 +34,7 @@ class Absolute:
 
 @dataclass(frozen=True)
 class Squared:
-    """The squared loss, with residuals held to `bound`."""
+    """The squared loss, with residuals clipped at `bound`."""
 
     bound: float
 

@@ -1,24 +1,24 @@
-"""Telling a caller how far a fit has come."""
+"""Progress of a fit, reported to a caller."""
 
 from contextlib import contextmanager
 
 
-class Steps:
-    """Steps of a fit, of which each may tell the share of it that is done.
+class ProgressReporter:
+    """Reports the steps of a fit; a long step may report the share of it that is done.
 
     Parameters
     ----------
     progress : callable or None
-        Called with the steps done, a fraction, and their number.
+        Called with the number of steps done, which may be a fraction, and the number of all steps.
     total : int
-        The number of steps.
+        The number of all steps.
 
     Examples
     --------
-    >>> from dpsparse.algorithms.progress import Steps
-    >>> steps = Steps(print, 2)
-    >>> with steps.next() as tell:
-    ...     tell(0.5)
+    >>> from dpsparse.algorithms.progress import ProgressReporter
+    >>> reporter = ProgressReporter(print, 2)
+    >>> with reporter.step() as on_progress:
+    ...     on_progress(0.5)
     0.5 2
     1 2
     """
@@ -27,8 +27,8 @@ class Steps:
         self._progress, self._total, self._done = progress, total, 0
 
     @contextmanager
-    def next(self):
-        """The next step; gives a function to be called with the share that is done, or None where nobody listens."""
+    def step(self):
+        """The next step: yields a function that takes the share of it that is done, or None without a listener."""
         yield None if self._progress is None else lambda share: self._progress(self._done + share, self._total)
         self._done += 1
         if self._progress is not None:

@@ -16,7 +16,7 @@ from dpsparse.audit.neighbours import STORAGES
 from dpsparse.audit.patching import replaced
 from dpsparse.engine import regrets, session, vector_sums
 from dpsparse.engine.cpu import passes, rows
-from dpsparse.estimators._private import PrivateLinearRegressor
+from dpsparse.estimators._private import PrivateEstimator
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.accounting.record import Release
 from dpsparse.privacy.mechanisms import selection
@@ -116,7 +116,7 @@ class Tape:
         with contextlib.ExitStack() as stack:
             stack.enter_context(replaced(Meter, charge=charged))
             stack.enter_context(replaced(selection, pick_index=picked))
-            stack.enter_context(replaced(PrivateLinearRegressor, _noise_source=lambda _: self))
+            stack.enter_context(replaced(PrivateEstimator, _noise_source=lambda _: self))
             for owner, names in _SUMS:
                 kept = {name: self._kept(getattr(owner, name)) for name in names}
                 stack.enter_context(replaced(owner, **kept))

@@ -1,4 +1,7 @@
-"""The command line. Commands import what they need when they run, so that help answers at once."""
+"""The command line: one module a command, `options` and `output` shared.
+
+Commands import what they need when they run, so that help answers at once.
+"""
 
 import io
 import sys
@@ -8,13 +11,18 @@ import click
 
 from dpsparse import __version__
 from dpsparse.cli.audit import audit
+from dpsparse.cli.bounds import bounds
 from dpsparse.cli.budget import budget
+from dpsparse.cli.check import check
 from dpsparse.cli.compare import compare
-from dpsparse.cli.convert import check, convert
+from dpsparse.cli.convert import convert
 from dpsparse.cli.demo import demo
-from dpsparse.cli.files import bounds, fit, inspect, predict, report
+from dpsparse.cli.fit import fit
+from dpsparse.cli.inspect import inspect
 from dpsparse.cli.messages import without_passwords
 from dpsparse.cli.plan import plan
+from dpsparse.cli.predict import predict
+from dpsparse.cli.report import report
 from dpsparse.cli.reproduce import reproduce
 
 
@@ -39,9 +47,9 @@ def main(arguments=None):
     except click.exceptions.NoArgsIsHelpError as help_text:
         click.echo(help_text.format_message())
     except click.ClickException as error:
-        told = io.StringIO()
-        error.show(told)
-        click.echo(without_passwords(told.getvalue()), err=True, nl=False)
+        message = io.StringIO()
+        error.show(message)
+        click.echo(without_passwords(message.getvalue()), err=True, nl=False)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         click.echo("dpsparse: interrupted", err=True)
@@ -54,6 +62,6 @@ def main(arguments=None):
             # Python itself would print it as it is.
             click.echo(without_passwords(whole), err=True, nl=False)
             sys.exit(1)
-        told = without_passwords(" ".join(str(error).split())) or type(error).__name__
-        click.echo(f"dpsparse: {told} (add -v before the command for a traceback)", err=True)
+        message = without_passwords(" ".join(str(error).split())) or type(error).__name__
+        click.echo(f"dpsparse: {message} (add -v before the command for a traceback)", err=True)
         sys.exit(1)

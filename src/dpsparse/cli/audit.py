@@ -4,53 +4,49 @@ import json
 
 import click
 
+from dpsparse.cli import options
+
 
 @click.command()
 @click.option("--long", is_flag=True, help="Play the distinguishing games ten times longer.")
 @click.option("--only", metavar="NAME", help="One check, or 'planted bugs'; a wrong name lists them all.")
-@click.option(
-    "--out",
-    default="dpsparse-audit.html",
-    show_default=True,
-    type=click.Path(dir_okay=False, writable=True),
-    help="Where the page goes.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@options.out_file("Where the page goes.", "dpsparse-audit.html")
+@options.AS_JSON
 def audit(long, only, out, as_json):
-    """Attack the promise: replay, games, floating point, planted bugs. Status 0 if all is well, 1 otherwise."""
+    """Attack the guarantee: replay, games, floating point, planted bugs. Status 0 if all is well, 1 otherwise."""
     from dpsparse.audit.page import audit_page
     from dpsparse.audit.run import BUGS, CHECKS, run_audit, steps
-    from dpsparse.cli.progress import step_bar
+    from dpsparse.cli import output
     from dpsparse.io.atomic import write_file
 
     names = [*CHECKS, BUGS]
     if only is not None and only not in names:
         raise click.BadParameter(f"choose one of {', '.join(map(repr, names))}", param_hint="--only")
-    with step_bar(steps(only)) as progress:
-        found = run_audit(only, long=long, progress=progress)
-    write_file(out, audit_page(found))
+    with output.step_bar(steps(only)) as progress:
+        outcome = run_audit(only, long=long, progress=progress)
+    write_file(out, audit_page(outcome))
     if as_json:
-        click.echo(json.dumps(found.to_dict(), indent=2))
+        click.echo(json.dumps(outcome.to_dict(), indent=2))
     else:
-        _print(found)
-        click.echo(f"{'Every verdict is good' if found.good else 'Something is wrong'}. The page: {out}")
-    if not found.good:
+        _print(outcome)
+        click.echo(f"{'Every verdict is good' if outcome.good else 'Something is wrong'}. The page: {out}")
+    if not outcome.good:
         raise SystemExit(1)
 
 
-def _print(found):
+def _print(outcome):
     from rich.console import Console
 
     console = Console()
-    for check, findings in found.findings.items():
+    for check, findings in outcome.findings.items():
         table = _table(check.capitalize(), "mechanism", "claimed", "found", "verdict")
         for finding in findings:
             verdict = "[green]good[/]" if finding.good else "[bold red]BAD[/]"
             table.add_row(*map(_plain, (finding.mechanism, finding.claimed, finding.found)), verdict)
         console.print(table)
-    if found.catches:
+    if outcome.catches:
         table = _table("Planted bugs", "bug", "caught by", "what it saw")
-        for catch in found.catches:
+        for catch in outcome.catches:
             table.add_row(*map(_plain, (catch.bug, catch.check or "UNNOTICED", catch.seen)))
         console.print(table)
 

@@ -1,13 +1,14 @@
-"""`dpsparse budget`: grant a dataset its budget, see what is left, check that nobody changed the books."""
+"""`dpsparse budget`: grant a dataset its budget, show what is left, check that nobody changed the ledger."""
 
 import json
 
 import click
 
+from dpsparse.cli import options
+
 _BAR = 30
 
 _ledger = click.argument("ledger")
-_as_json = click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 
 
 @click.group()
@@ -18,11 +19,11 @@ def budget():
 @budget.command()
 @_ledger
 @click.argument("dataset")
-@click.option("--epsilon", type=float, required=True, help="What a person is promised over all fits.")
-@click.option("--delta", type=float, required=True, help="Its slack; below 1 / (number of records).")
+@click.option("--epsilon", type=float, required=True, help="The guarantee to each person over all fits.")
+@click.option("--delta", type=float, required=True, help="Its failure probability; below 1 / (number of records).")
 @click.option("--adjacency", default="replace-one", show_default=True, help="replace-one or zero-out-one.")
-@click.option("--records-per-person", type=int, default=1, show_default=True, help="The most rows one person has.")
-@_as_json
+@options.RECORDS_PER_PERSON
+@options.AS_JSON
 def grant(ledger, dataset, epsilon, delta, adjacency, records_per_person, as_json):
     """Grant DATASET its budget, once; the same grant again changes nothing."""
     from dpsparse.privacy.ledger.ledger import PrivacyLedger
@@ -35,7 +36,7 @@ def grant(ledger, dataset, epsilon, delta, adjacency, records_per_person, as_jso
 @budget.command()
 @_ledger
 @click.argument("dataset", required=False)
-@_as_json
+@options.AS_JSON
 def show(ledger, dataset, as_json):
     """What was granted, spent and is left, and the head of the chain."""
     from dpsparse.privacy.ledger.ledger import PrivacyLedger
@@ -50,7 +51,7 @@ def show(ledger, dataset, as_json):
 @budget.command()
 @_ledger
 @click.argument("dataset", required=False)
-@_as_json
+@options.AS_JSON
 def history(ledger, dataset, as_json):
     """Every event, oldest first."""
     from dpsparse.privacy.ledger.ledger import PrivacyLedger
@@ -71,7 +72,7 @@ def history(ledger, dataset, as_json):
 @budget.command()
 @_ledger
 @click.option("--head", help="A head that `show` printed earlier: the ledger must still contain it.")
-@_as_json
+@options.AS_JSON
 def verify(ledger, head, as_json):
     """Check the chain and repeat every decision; exit status 1 where the ledger was changed.
 
@@ -80,11 +81,11 @@ def verify(ledger, head, as_json):
     from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
     books = PrivacyLedger(ledger)
-    found, count = books.verify(head), len(books.history())
+    current, count = books.verify(head), len(books.history())
     if as_json:
-        click.echo(json.dumps({"intact": True, "events": count, "head": found}, indent=2))
+        click.echo(json.dumps({"intact": True, "events": count, "head": current}, indent=2))
     else:
-        click.echo(f"intact: {count} events, head {found}")
+        click.echo(f"intact: {count} events, head {current}")
 
 
 def _show(book, datasets, as_json):
@@ -103,7 +104,7 @@ def _show(book, datasets, as_json):
         row = [name, *numbers, bar, str(values["fits"]), values["account"] or "", values["adjacency"]]
         table.add_row(*_plain(*row))
     _print(table)
-    click.echo("Spent and left are each by themselves: fits together cost less than their sum.")
+    click.echo("'Spent' and 'left' do not add up to the grant: composed fits cost less than the sum of their epsilons.")
     click.echo(f"head {book.head}")
 
 

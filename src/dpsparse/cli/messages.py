@@ -1,4 +1,4 @@
-"""What the command line says in error, without the password of a ledger's URL that was written where it is quoted."""
+"""Error messages without passwords: a message may quote the URL of a ledger as it was typed."""
 
 import re
 

@@ -2,27 +2,29 @@
 
 import click
 
+from dpsparse.cli import options
+
 
 def _numbers(context, parameter, value):
     try:
-        found = [float(part) for part in value.split(",")]
+        numbers = [float(part) for part in value.split(",")]
     except ValueError:
         raise click.BadParameter("give numbers with commas between, such as 0.1,0.5,1") from None
-    return sorted(set(found))
+    return sorted(set(numbers))
 
 
 @click.command(short_help="Forecast what each epsilon buys.")
-@click.option("--n", type=int, required=True, help="Records.")
-@click.option("--d", type=int, required=True, help="Features.")
-@click.option("--sparsity", type=int, default=5, show_default=True, help="Features to pick.")
-@click.option("--epsilon", default="0.1,0.5,1,2", show_default=True, callback=_numbers, help="Promises to compare.")
-@click.option("--delta", type=float, help="The promise's slack; n**-1.1 unless given.")
-@click.option("--out", type=click.Path(), help="Where a picture goes, as PNG, PDF or SVG.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@options.N_RECORDS
+@options.N_FEATURES
+@options.sparsity()
+@click.option("--epsilon", default="0.1,0.5,1,2", show_default=True, callback=_numbers, help="Guarantees to compare.")
+@options.DELTA
+@options.out("Where a picture goes, as PNG, PDF or SVG.")
+@options.AS_JSON
 def plan(n, d, sparsity, epsilon, delta, out, as_json):
     """Forecast what each epsilon buys, from public numbers alone and before any of it is spent."""
     from dpsparse import plan as forecast
-    from dpsparse.cli import show
+    from dpsparse.cli import output
 
     plans = [forecast(n, d, sparsity, value, delta) for value in epsilon]
     rows = [
@@ -39,11 +41,24 @@ def plan(n, d, sparsity, epsilon, delta, out, as_json):
     if out is not None:
         _draw(plans, out)
     if as_json:
-        show.as_json({"n": n, "d": d, "sparsity": sparsity, "forecasts": rows, "out": out})
-    else:
-        show.plan(plans[0], rows)
-        if out is not None:
-            click.echo(f"Picture: {out}")
+        output.print_json({"n": n, "d": d, "sparsity": sparsity, "forecasts": rows, "out": out})
+        return
+    first = plans[0]
+    output.say("Forecast", f"n = {first.n:,}, d = {first.d:,}, {first.sparsity} features to select")
+    headings = ("epsilon", "l2 error", "detectable effect", "90 % interval", "n for half the error")
+    output.print_table(headings, map(_cells, rows))
+    output.say(
+        "Units",
+        "the response's noise per scaled feature. Detectable effect: the minimum detectable effect at 80 % power. "
+        "90 % interval: its width.",
+    )
+    if out is not None:
+        click.echo(f"Picture: {out}")
+
+
+def _cells(row):
+    *numbers, needed = (row[key] for key in row if key != "delta")
+    return [*(f"{value:.3g}" for value in numbers), "-" if needed is None else f"{needed:,}"]
 
 
 def _or_none(count):
@@ -53,7 +68,7 @@ def _or_none(count):
 def _draw(plans, out):
     import matplotlib
 
-    from dpsparse.io.figures import save_picture
+    from dpsparse.io.figures import save_figure
 
     matplotlib.use("Agg")
     axes = plans[0].plot()
@@ -61,4 +76,4 @@ def _draw(plans, out):
     for at in plans[1:]:
         axes.axvline(at.epsilon, color="tab:gray", linestyle=":")
     axes.legend()
-    save_picture(axes.figure, out)
+    save_figure(axes.figure, out)

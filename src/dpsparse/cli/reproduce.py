@@ -4,30 +4,30 @@ import json
 
 import click
 
+from dpsparse.cli import options
+
 
 @click.command()
 @click.argument("parts", nargs=-1, metavar="[PART]...")
 @click.option("--quick", is_flag=True, help="Small data, few repetitions: a check that it runs, in about a minute.")
 @click.option("--repeats", type=click.IntRange(min=2), help="Repetitions and splits; 20 by default, 3 with --quick.")
 @click.option("--jobs", type=click.IntRange(min=1), default=2, show_default=True, help="Processes.")
-@click.option(
-    "--out",
-    default="reproduction",
-    show_default=True,
-    type=click.Path(file_okay=False, writable=True),
-    help="Folder of the results; a run that was stopped goes on from there.",
+@options.out(
+    "Folder of the results; a run that was stopped goes on from there.",
+    click.Path(file_okay=False, writable=True),
+    "reproduction",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print a summary as JSON; progress goes to standard error.")
+@options.AS_JSON
 def reproduce(parts, quick, repeats, jobs, out, as_json):
-    """Run the paper's figures and tables: as stated, mended, and by this package's own method.
+    """Run the paper's figures and tables: as stated, corrected, and by this package's own method.
 
     PART is any of fig1a to fig1d, fig2a to fig2d, table1 (NCI-60), table2 (METABRIC), or all, the default. The tables
-    need files that are not shipped: DPSPARSE_DATA names their folder.
+    need files that are not shipped: DPSPARSE_DATA names their folder. With --json progress goes to standard error.
     """
     from rich.console import Console
 
     from dpsparse.paper.reproduce import reproduce_parts
 
-    found = reproduce_parts(parts, quick=quick, repeats=repeats, jobs=jobs, out=out, console=Console(stderr=as_json))
+    summary = reproduce_parts(parts, quick=quick, repeats=repeats, jobs=jobs, out=out, console=Console(stderr=as_json))
     if as_json:
-        click.echo(json.dumps(found, indent=2))
+        click.echo(json.dumps(summary, indent=2))

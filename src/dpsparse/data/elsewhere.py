@@ -26,7 +26,7 @@ def validate_anywhere(estimator, X, y=None, *, reset, min_samples=1):
         return validate_table(estimator, X, on_host(y), reset=reset, min_samples=min_samples, look=not reset)
     table_shape(X)
     table = gpu_table(X) if is_on_gpu(X) else X if isinstance(X, OnDisk) else OnDisk(X)
-    if is_on_gpu(X):
+    if reset and is_on_gpu(X):
         # Without a ledger a fit that is refused after its first release has cost nothing: one read of X is saved.
         table.check_before_release = estimator.ledger is not None or estimator._shared_meter is not None
     names = getattr(table, "names", None)

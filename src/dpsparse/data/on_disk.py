@@ -1,12 +1,12 @@
 """Features that stay on a disk, as a caller names them."""
 
 import numbers
-from pathlib import Path
 
 import numpy as np
 
-from dpsparse.engine.disk.sources import ArraySource, Source, ZarrSource
-from dpsparse.io.store import Store, is_store, open_store
+from dpsparse.engine.disk.sources import ArraySource, Source
+from dpsparse.io.formats import open_on_disk
+from dpsparse.io.tables.reader import ONLY_STORES_HAVE_A_RESPONSE, check_array
 
 
 class OnDisk:
@@ -41,8 +41,18 @@ class OnDisk:
     """
 
     def __init__(self, path):
-        self._store = open_store(path) if isinstance(path, str | Path) and is_store(path) else None
-        self.source = _source(path if self._store is None else self._store)
+        self._reader = None
+        if isinstance(path, Source):
+            self.source = path
+        elif isinstance(path, np.ndarray):
+            self.source = ArraySource([check_array(path, "X on a disk")])
+        elif _is_zarr(path):
+            from dpsparse.io.tables.zarr import ZarrSource
+
+            self.source = ZarrSource(check_array(path, "X on a disk"))
+        else:
+            self._reader = open_on_disk(path)
+            self.source = self._reader.source()
         self.shape, self.ndim = self.source.shape, 2
         self.columns = list(range(self.shape[1]) if self.source.names is None else self.source.names)
 
@@ -59,9 +69,9 @@ class OnDisk:
     @property
     def response(self):
         """The responses of a store, in their own units and in float64."""
-        if self._store is None:
-            raise ValueError("only a store knows its response: take a column, as in y = table['cost']")
-        return self._store.response
+        if self._reader is None:
+            raise ValueError(ONLY_STORES_HAVE_A_RESPONSE)
+        return self._reader.response
 
     def __getitem__(self, column):
         """The values of one column, in float64."""
@@ -79,9 +89,9 @@ class OnDisk:
         kept = [place for place in range(self.shape[1]) if place not in dropped]
         if not kept:
             raise ValueError("drop leaves no column: keep at least one feature")
-        found = OnDisk(self.source.only(kept))
-        found._store = self._store
-        return found
+        remaining = OnDisk(self.source.only(kept))
+        remaining._reader = self._reader
+        return remaining
 
     def on_host(self, places):
         """Values of some features in float64."""
@@ -108,47 +118,3 @@ def _is_table_of_integers(X):
 
 def _is_zarr(X):
     return type(X).__module__.partition(".")[0] == "zarr" and hasattr(X, "chunks")
-
-
-def _source(place):
-    if isinstance(place, Source):
-        return place
-    if isinstance(place, Store):
-        return ArraySource(place.chunks, place.names)
-    if isinstance(place, np.ndarray):
-        return ArraySource([_two_dimensional(place)])
-    if _is_zarr(place):
-        return ZarrSource(_two_dimensional(place))
-    path = Path(place)
-    if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist")
-    if path.suffix == ".npy":
-        return ArraySource([_two_dimensional(_loaded(path))])
-    if (path / "zarr.json").exists() or (path / ".zarray").exists():
-        try:
-            import zarr
-        except ImportError:
-            raise ImportError(f"{path} needs zarr: pip install 'dpsparse[zarr]'") from None
-        return ZarrSource(_two_dimensional(zarr.open_array(path, mode="r")))
-    files = [path] if path.is_file() else sorted(path.glob("*.parquet"))
-    if not files or files[0].suffix != ".parquet":
-        kinds = "an .npy or .parquet file, a folder of .parquet files, a Zarr array or a store"
-        raise ValueError(f"{path} must be {kinds}; a store is made with: dpsparse convert")
-    try:
-        from dpsparse.io.tables.parquet_source import ParquetSource
-    except ImportError:
-        raise ImportError(f"{path} needs pyarrow: pip install 'dpsparse[data]'") from None
-    return ParquetSource(files)
-
-
-def _loaded(path):
-    try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError:
-        raise ValueError(f"{path} is no whole .npy file of numbers") from None
-
-
-def _two_dimensional(array):
-    if array.ndim != 2 or 0 in array.shape or array.dtype.kind not in "biuf":
-        raise ValueError("X on a disk must be one array of real numbers with two dimensions, and not be empty")
-    return array

@@ -7,43 +7,6 @@ import numpy as np
 from dpsparse.data.validation import LARGEST, check_number
 
 
-def scale_from_bounds(low, high):
-    """Public centre and scale of features that usually lie in [low, high].
-
-    The centre is the middle and the scale a quarter of the width: give the range in which about 95 % of people lie, not
-    the extremes. For a 0/1 feature with a known share p use centre p and scale sqrt(p (1 - p)) instead; for counts that
-    are mostly 0, a centre and scale near their mean and standard deviation. The promise never depends on these numbers;
-    accuracy does, and a centre that is off by more than the feature's spread makes it a stand-in for the intercept.
-
-    Parameters
-    ----------
-    low, high : float or array-like of shape (n_features,)
-        Public numbers, never read off the data.
-
-    Returns
-    -------
-    center, scale : float, ndarray or dict
-        For `feature_center` and `feature_scale`; by name if `low` is a Series.
-
-    Examples
-    --------
-    >>> from dpsparse import scale_from_bounds
-    >>> scale_from_bounds(18, 98)
-    (58.0, 20.0)
-    """
-    index = getattr(low, "index", None)
-    try:
-        low, high = np.broadcast_arrays(np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64))
-    except (TypeError, ValueError):
-        raise ValueError("low and high must be numbers, or one number each for every feature in order") from None
-    if not (np.isfinite(low).all() and np.isfinite(high).all() and (low < high).all()):
-        raise ValueError("low and high must be finite with low < high for every feature")
-    center, scale = low + (high - low) / 2, (high - low) / 4
-    if hasattr(index, "tolist"):
-        return dict(zip(index, center.tolist(), strict=True)), dict(zip(index, scale.tolist(), strict=True))
-    return (float(center), float(scale)) if center.ndim == 0 else (center, scale)
-
-
 def public_units(center, scale, columns):
     """Centres and scales as floats or arrays in the order of X's columns, checked."""
     center = _per_feature("feature_center", center, columns)

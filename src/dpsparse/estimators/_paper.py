@@ -6,17 +6,18 @@ from dpsparse.data.dask_input import opened
 from dpsparse.data.validation import cap_sparsity, check_choice, check_count, check_number
 from dpsparse.engine.cpu.rows import rows_of
 from dpsparse.estimators._private import PrivateLinearRegressor, as_dtype
+from dpsparse.model.effect import Effect
 from dpsparse.privacy.mechanisms.selection import paper_scale_is_sound
 
 _COMMON = """
     Parameters
     ----------
     sparsity : int, default=5
-        Features to pick.
+        Features to select.
     epsilon : float, default=1.0
-        The promise to each person; smaller is more private.
+        The guarantee to each person; smaller is more private.
     delta : float or None, default=None
-        The promise's slack; None for n**-1.1, the paper's.
+        The guarantee's failure probability; None for n**-1.1, the paper's.
 {extra}
     step : {step_type}, default=None
         {step_text}
@@ -29,9 +30,9 @@ _COMMON = """
     calibration : {{"tight", "paper"}}, default="tight"
         The smallest peeling scale the accounting allows, or the paper's closed form, an error where that is unsound.
     adjacency : {{"replace-one", "zero-out-one"}}, default="replace-one"
-        Which tables the promise covers: one record changed to any other, or blanked. n is public in both.
+        Which tables the guarantee covers: one record changed to any other, or blanked. n is public in both.
     records_per_person : int, default=1
-        The most rows one person may have in X; the promise is to the person.
+        The most rows one person may have in X; the guarantee is to the person.
     random_state : int, RandomState or None, default=None
         Leave None for a private fit. A seed makes the noise repeatable and the fit not private; its record says so.
     ledger : path, URL or PrivacyLedger, default=None
@@ -46,9 +47,11 @@ _COMMON = """
     intercept_ : float
         0: the method fits none.
     support_ : ndarray of shape (sparsity,)
-        Features picked, in order of picking.
+        Features selected, in order of selection.
     privacy_ : PrivacyRecord
-        Every release, its cost, the promise kept.
+        The guarantee, every release and its cost.
+    released_ : LinearModel
+        All of the above as one object, which files, reports and notebooks read.
     n_iter_ : int
         Steps made.
     n_features_in_ : int
@@ -112,7 +115,7 @@ class PaperMethod(PrivateLinearRegressor):
         self.dataset = dataset
 
     def fit(self, X, y, *, progress=None):
-        """Fit privately. The whole promise is spent; it is charged before each release.
+        """Fit privately. The whole guarantee is spent; it is charged before each release.
 
         Parameters
         ----------
@@ -171,12 +174,14 @@ class PaperMethod(PrivateLinearRegressor):
         self.intercept_ = 0.0
         self.support_ = result.support
         self.n_iter_ = n_iter
-        self.privacy_ = meter.record()
+        names = self._names_of(self.support_)
+        effects = [Effect(name, float(self.coef_[j])) for j, name in zip(self.support_, names, strict=True)]
+        self._publish(self._linear_model(effects, meter.record()))
         return self
 
     def _check_parameters(self):
         self._check_guarantee()
-        check_count("sparsity", self.sparsity, remedy="it is the number of features to pick")
+        check_count("sparsity", self.sparsity, remedy="it is the number of features to select")
         if self.n_iter is not None:
             check_count("n_iter", self.n_iter, remedy="use None for log n")
         if self.clip_bound is not None:

@@ -1,4 +1,8 @@
-"""What every private estimator shares: the promise, the source of noise, prediction, tags."""
+"""What every private estimator shares, and what the linear regressions among them share.
+
+`PrivateEstimator` knows the guarantee, the ledger, the noise and the input, and nothing of what is fitted: a classifier
+derives from it as `PrivateLinearRegressor` does, and ends its `fit` with `_publish`.
+"""
 
 import warnings
 from contextlib import contextmanager
@@ -7,14 +11,12 @@ import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from dpsparse.data.dask_input import predict_lazily
-from dpsparse.data.elsewhere import is_elsewhere, predict_elsewhere, validate_anywhere
-from dpsparse.data.validation import check_count, is_dask, table_shape
+from dpsparse.data.elsewhere import validate_anywhere
+from dpsparse.data.validation import check_count, table_shape
 from dpsparse.estimators._spending import reserved
-from dpsparse.model.effect import notebook_html
+from dpsparse.model.released import LinearModel, NumericColumns, predict_linear
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.guarantee import Guarantee, check_adjacency, check_delta, check_epsilon
 from dpsparse.privacy.noise import NotPrivateWarning, SecureSource, SeededSource
@@ -29,8 +31,8 @@ def as_dtype(coef, dtype):
     return np.clip(coef, -most, most).astype(dtype)
 
 
-class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
-    """Base of the private linear models. Parameters of the promise are checked before any data are read."""
+class PrivateEstimator(BaseEstimator):
+    """Base of everything that is fitted privately. Parameters of the guarantee are checked before any data are read."""
 
     # Set by `tune` for the length of a fit: several fits are then accounted for as one.
     _shared_meter = None
@@ -103,10 +105,15 @@ class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
             raise
 
     def __sklearn_is_fitted__(self):
-        return hasattr(self, "coef_")
+        return hasattr(self, "released_")
+
+    def _publish(self, model):
+        """Set what the fit publishes: a released model, which has `privacy` and `as_html`."""
+        self.released_ = model
+        self.privacy_ = model.privacy
 
     def _open_meter(self, n_records):
-        """The meter of one fit; warns where a seed voids its promise."""
+        """The meter of one fit; warns where a seed voids its guarantee."""
         if self._shared_meter is not None:
             return self._shared_meter
         delta = float(n_records) ** -1.1 if self.delta is None else float(self.delta)
@@ -114,18 +121,18 @@ class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
         return Meter(guarantee, n_records, self._noise_source())
 
     def _warn_if_weak(self, meter):
-        """Warn, from public numbers, where a promise is weak."""
+        """Warn, from public numbers, where a guarantee is weak."""
         delta, n = meter.guarantee.delta, meter.n_records
         if delta > 1 / n:
             warnings.warn(
-                f"delta={delta:.3g} is above 1/n={1 / n:.3g}: a promise that weak allows publishing a whole "
+                f"delta={delta:.3g} is above 1/n={1 / n:.3g}: a guarantee that weak allows publishing a whole "
                 "record; use delta=None for n**-1.1",
                 UserWarning,
                 stacklevel=3,
             )
         if self.epsilon > 10:
             warnings.warn(
-                f"epsilon={self.epsilon:g} is above 10 and promises little; common choices are 0.1 to 10",
+                f"epsilon={self.epsilon:g} is above 10 and guarantees little; common choices are 0.1 to 10",
                 UserWarning,
                 stacklevel=3,
             )
@@ -146,6 +153,55 @@ class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
             ) from None
         return SeededSource(generator.randint(np.iinfo(np.int32).max))
 
+    def _repr_html_inner(self):
+        """What `_repr_html_` shows: the released model once fitted, scikit-learn's diagram before."""
+        return self.released_.as_html() if hasattr(self, "released_") else super()._repr_html_inner()
+
+    def _repr_mimebundle_(self, **options):
+        bundle = super()._repr_mimebundle_(**options)
+        # Jupyter asks for this one first.
+        return bundle | {"text/html": self._repr_html_inner()} if "text/html" in bundle else bundle
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class PrivateLinearRegressor(RegressorMixin, PrivateEstimator):
+    """Base of the private linear regressions: `predict`, and a `LinearModel` as what they publish."""
+
+    def _names_of(self, places):
+        """The names of features, or their numbers where X has no names."""
+        return [
+            str(name) for name in (self.feature_names_in_[places] if hasattr(self, "feature_names_in_") else places)
+        ]
+
+    def _linear_model(self, effects, privacy, center=0.0, scale=1.0, **facts):
+        """The released model of this fit.
+
+        Parameters
+        ----------
+        effects : list of Effect
+            In order of selection.
+        privacy : PrivacyRecord
+            The record of the fit.
+        center, scale : float or ndarray
+            Public units of the features.
+        **facts
+            Further fields of `LinearModel` that the method knows.
+        """
+        names = getattr(self, "feature_names_in_", None)
+        return LinearModel(
+            estimator=type(self).__name__,
+            target="y",
+            features=NumericColumns(self.n_features_in_, names, np.array(center), np.array(scale)),
+            effects=tuple(effects),
+            intercept=float(self.intercept_),
+            privacy=privacy,
+            **{"noise_floor": None, "response_scale_known": True} | facts,
+        )
+
     def predict(self, X):
         """Predict responses; it reads nothing but the released coefficients.
 
@@ -160,27 +216,10 @@ class PrivateLinearRegressor(RegressorMixin, BaseEstimator):
             Predictions; a dask array, not computed yet, where X is dask's.
         """
         check_is_fitted(self)
-        if is_dask(X):
-            return predict_lazily(self, X)
-        elsewhere = is_elsewhere(X)
-        X, _ = validate_anywhere(self, X, reset=False)
-        if elsewhere:
-            return predict_elsewhere(X, self.coef_, self.intercept_)
-        with np.errstate(all="ignore"):
-            return safe_sparse_dot(X, self.coef_) + self.intercept_
-
-    def _repr_html_inner(self):
-        """What `_repr_html_` shows: the promise and the effects once fitted, scikit-learn's diagram before."""
-        return notebook_html(self) if hasattr(self, "privacy_") else super()._repr_html_inner()
-
-    def _repr_mimebundle_(self, **options):
-        bundle = super()._repr_mimebundle_(**options)
-        # Jupyter asks for this one first.
-        return bundle | {"text/html": self._repr_html_inner()} if "text/html" in bundle else bundle
+        return predict_linear(self, X)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        # At the sizes of scikit-learn's checks noise drowns any signal: that is the promise at work.
+        # At the sizes of scikit-learn's checks noise drowns any signal: the guarantee asks for that.
         tags.regressor_tags.poor_score = True
         return tags

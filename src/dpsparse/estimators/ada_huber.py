@@ -1,4 +1,4 @@
-"""The adaptive Huber lasso as scikit-learn estimators. Not private: the yardstick of the private ones."""
+"""The adaptive Huber lasso as scikit-learn estimators. Not private: the reference for the private ones."""
 
 import warnings
 
@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpsparse.algorithms.adaptive_huber import (
     TAU_RULES,
-    StandardisedDesign,
+    StandardizedDesign,
     adaptive_huber_lasso,
     hard_threshold,
     lambda_grid,
@@ -26,7 +26,7 @@ from dpsparse.data.validation import (
 
 
 class _AdaHuberBase(RegressorMixin, BaseEstimator):
-    """What the two estimators share: the solve for one penalty, the fitted attributes, `predict`."""
+    """The common part of the two estimators: the solve for one penalty, the fitted attributes, `predict`."""
 
     def predict(self, X):
         """Predict the response.
@@ -292,7 +292,7 @@ class AdaHuberCV(_AdaHuberBase):
 
     def _path(self, X, y, sparsity):
         """The fits along `lams_`, each solve started from the one before."""
-        design = StandardisedDesign.of(X)
+        design = StandardizedDesign.of(X)
         options = self._solver_options()
         start = None
         refits = {}
@@ -301,7 +301,7 @@ class AdaHuberCV(_AdaHuberBase):
             start = fit
             if sparsity is not None:
                 # Neighbouring penalties mostly keep the same features, whose refit does not depend on lam.
-                kept = tuple(largest_coefficients(fit.standardised[1:], sparsity))
+                kept = tuple(largest_coefficients(fit.standardized[1:], sparsity))
                 if kept not in refits:
                     refits[kept] = hard_threshold(X, y, fit, sparsity, **options)
                 fit = refits[kept]

@@ -22,7 +22,7 @@ from dpsparse.estimators._paper import PaperMethod, documented
 class DPIHTH(PaperMethod):
     """DP-IHT-H: private iterative hard thresholding with the Huber loss (Algorithm 1 of the paper).
 
-    Follows the printed algorithm with its step's sign and its sensitivity mended: descent, and twice the printed
+    Follows the printed algorithm with its step's sign and its sensitivity corrected: descent, and twice the printed
     sensitivity under "replace-one".
 
     {common}

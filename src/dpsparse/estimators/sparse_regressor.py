@@ -1,6 +1,5 @@
 """`PrivateSparseRegressor`: the package's own private method."""
 
-import textwrap
 import warnings
 from functools import cache
 
@@ -15,29 +14,30 @@ from dpsparse.data.units import public_units
 from dpsparse.data.validation import cap_sparsity, check_count, check_number
 from dpsparse.engine.cpu.rows import rows_of
 from dpsparse.estimators._private import PrivateLinearRegressor, as_dtype
+from dpsparse.model.effect import Effect
 from dpsparse.planning import plan
 
 
 class PrivateSparseRegressor(PrivateLinearRegressor):
     """Private robust pursuit: sparse linear regression close to the non-private fit.
 
-    Features are picked one at a time by the exponential mechanism on clipped correlations with the residuals;
-    after each pick a noisy gradient on the few chosen features is released, and all releases so far are
+    Features are selected one at a time by the exponential mechanism on clipped correlations with the residuals.
+    After each selection a noisy gradient on the few selected features is released, and all releases so far are
     combined by least squares. The response's centre and scale are learned privately, so that dollars and log
-    units do equally well, and residuals are clipped, so that outliers do no harm.
+    units do equally well. Residuals are clipped, so that outliers have bounded influence.
 
     Parameters
     ----------
     sparsity : int or "auto", default=5
-        Features to pick; "auto" picks `max_sparsity` and keeps those whose effects stand clear of their error.
+        Features to select; "auto" selects `max_sparsity` and keeps those with significant effects.
     epsilon : float, default=1.0
-        The promise to each person; smaller is more private.
+        The guarantee to each person; smaller is more private.
     delta : float or None, default=None
-        The promise's slack; None for n**-1.1.
+        The guarantee's failure probability; None for n**-1.1.
     feature_center, feature_scale : float, array-like of shape (n_features,), dict or Series, default=0.0 and 1.0
         Public centres and scales of the features, near their means and standard deviations, by position or by column
         name; see `scale_from_bounds`. Nothing is standardised from the data, and a StandardScaler, an imputer or a
-        feature selection fitted on the same records would void the promise. The promise does not depend on these
+        feature selection fitted on the same records would void the guarantee. The guarantee does not depend on these
         numbers being right, accuracy does.
     response_center, response_scale : float or None, default=None
         Public centre (median) and scale (median distance from it) of the response; None to release them privately.
@@ -46,9 +46,9 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
     max_sparsity : int, default=10
         The most features for ``sparsity="auto"``.
     adjacency : {"replace-one", "zero-out-one"}, default="replace-one"
-        Which tables the promise covers: one record changed to any other, or blanked. n is public in both.
+        Which tables the guarantee covers: one record changed to any other, or blanked. n is public in both.
     records_per_person : int, default=1
-        The most rows one person may have in X; the promise is to the person.
+        The most rows one person may have in X; the guarantee is to the person.
     random_state : int, RandomState or None, default=None
         Leave None for a private fit. A seed makes the noise repeatable and the fit not private; its record says so.
     ledger : path, URL or PrivacyLedger, default=None
@@ -63,17 +63,20 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
     coef_se_ : ndarray of shape (n_features,)
         Standard errors of the unshrunk effects, from privacy noise and sampling; NaN outside the support.
     clear_ : ndarray of bool of shape (n_features,)
-        Which effects stand clear: further from zero than any of d features without effect would be but in about 5 % of
-        fits (Bonferroni). Never where the response's scale could not be learned, nor for a feature whose public
-        centre is off by more than its spread.
+        Which effects are significant at the 5 % family-wise level (Bonferroni over d features). None is where the
+        response's scale could not be learned, nor the effect of a feature whose public centre is off by more than its
+        spread.
     noise_floor_ : float
-        That height for a feature of typical standard error, in units of the response per scaled feature.
+        The smallest significant effect of a feature of typical standard error, in units of the response per scaled
+        feature.
     intercept_ : float
         Released intercept.
     support_ : ndarray of int
-        Features picked, in order of picking; for "auto" those kept.
+        Features selected, in order of selection; for "auto" those kept.
     privacy_ : PrivacyRecord
-        Every release, its cost, the promise kept.
+        The guarantee, every release and its cost.
+    released_ : LinearModel
+        All of the above as one object, which `summary`, files, reports and notebooks read.
     n_features_in_ : int
         Features seen in `fit`.
     feature_names_in_ : ndarray of str
@@ -131,7 +134,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         self.dataset = dataset
 
     def fit(self, X, y, *, progress=None):
-        """Fit privately. The whole promise is spent; each release is charged before it is made.
+        """Fit privately. The whole guarantee is spent; each release is charged before it is made.
 
         Parameters
         ----------
@@ -176,9 +179,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
                 progress=progress,
             )
         self._reset()
-        found = pursuit.run()
-        self._publish(found, X.dtype, center, scale, self.sparsity == "auto")
-        self.privacy_ = meter.record()
+        self._set_results(pursuit.run(), X.dtype, center, scale, meter)
         return self
 
     @property
@@ -189,7 +190,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         return int(min(getattr(self, self._sparsity_parameter), d))
 
     def _schedule(self, guarantee, n, d):
-        """What a fit on n records of d features will release under a promise, and for how much."""
+        """What a fit on n records of d features will release under a guarantee, and for how much."""
         known = {
             "center_known": self.response_center is not None,
             "scale_known": self.response_scale is not None,
@@ -198,32 +199,50 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         return schedule_for(guarantee, n, d, self._picks(d), **known)
 
     @np.errstate(all="ignore")
-    def _publish(self, found, dtype, center, scale, auto):
-        """Releases in the caller's units."""
+    def _set_results(self, result, dtype, center, scale, meter):
+        """Publish the releases in the caller's units."""
         d = self.n_features_in_
-        center, scale = np.broadcast_to(center, d)[found.support], np.broadcast_to(scale, d)[found.support]
+        units = center, scale
+        center, scale = np.broadcast_to(center, d)[result.support], np.broadcast_to(scale, d)[result.support]
+        # Bonferroni over all features, two-sided: 5 % family-wise.
         height = stats.norm.isf(0.025 / d)
-        clear = (np.abs(found.effects) > height * found.standard_errors) & found.centred & found.scale_known
-        kept = clear if auto else np.ones_like(clear)
+        clear = (np.abs(result.effects) > height * result.standard_errors) & result.centered & result.scale_known
+        kept = clear if self.sparsity == "auto" else np.ones_like(clear)
         coef, errors = np.zeros(d, dtype), np.full(d, np.nan)
-        chosen, shrunk = found.support[kept], (found.shrunk_effects / scale)[kept]
+        chosen, shrunk = result.support[kept], (result.shrunk_effects / scale)[kept]
         coef[chosen] = as_dtype(shrunk, dtype)
-        errors[chosen] = (found.standard_errors / scale)[kept]
+        errors[chosen] = (result.standard_errors / scale)[kept]
         self.coef_ = coef
         self.coef_se_ = errors
-        self._effects = (found.effects / scale)[kept]
-        self._off_center = set(found.support[~found.centred].tolist())
-        self._scale_known = found.scale_known
         self.clear_ = np.zeros(d, dtype=bool)
-        self.clear_[found.support[clear]] = True
-        self.noise_floor_ = float(height * np.median(found.standard_errors))
+        self.clear_[result.support[clear]] = True
+        self.noise_floor_ = float(height * np.median(result.standard_errors))
         self.support_ = chosen
-        self.intercept_ = found.intercept - float((shrunk * center[kept]).sum()) if self.fit_intercept else 0.0
+        self.intercept_ = result.intercept - float((shrunk * center[kept]).sum()) if self.fit_intercept else 0.0
+        estimates = (result.effects / scale)[kept]
+        known = np.isfinite(estimates) & np.isfinite(errors[chosen])
+        effects = [
+            Effect(
+                feature=name,
+                coef=float(coef[j]),
+                estimate=float(estimates[place]) if known[place] else None,
+                standard_error=float(errors[j]) if known[place] else None,
+                clear=bool(self.clear_[j]),
+                centered=bool(result.centered[kept][place]),
+            )
+            for place, (j, name) in enumerate(zip(chosen, self._names_of(chosen), strict=True))
+        ]
+        facts = {
+            "noise_floor": self.noise_floor_ if np.isfinite(self.noise_floor_) else None,
+            "response_scale_known": bool(result.scale_known),
+            "any_center_off": not result.centered.all(),
+        }
+        self._publish(self._linear_model(effects, meter.record(), *units, **facts))
 
     def conf_int(self, level=0.9):
         """Confidence intervals of the effects, centred at the unshrunk estimates.
 
-        They hold for features picked because they matter; a feature picked by chance is biased away from zero.
+        They hold for features selected because they matter; a feature selected by chance is biased away from zero.
 
         Parameters
         ----------
@@ -236,51 +255,21 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             Lower and upper ends; NaN outside the support.
         """
         check_is_fitted(self)
-        if not 0 < level < 1:
-            raise ValueError(f"level={level!r} must lie strictly between 0 and 1; 0.9 is common")
-        reach = stats.norm.ppf((1 + level) / 2) * self.coef_se_
-        effects = np.full_like(reach, np.nan)
-        effects[self.support_] = self._effects
-        return np.column_stack([effects - reach, effects + reach])
+        return self.released_.conf_int(level)
 
     def summary(self):
-        """The promise and the effects as text."""
+        """The guarantee and the effects as text."""
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        low, high = self.conf_int(0.9).T
-        lines = [
-            textwrap.fill(self.privacy_.statement(), 100),
-            "",
-            f"{'feature':<24} {'effect':>12} {'std. error':>12}   90 % interval",
-        ]
-        for j in self.support_:
-            name = str(j) if names is None else str(names[j])
-            effect = self.coef_[j] + 0.0
-            lines.append(
-                f"{name:<24} {effect:>12.5g} {self.coef_se_[j]:>12.3g}   [{low[j]:.5g}, {high[j]:.5g}]{self._mark(j)}"
-            )
-        lines.append(f"{'(intercept)':<24} {self.intercept_:>12.5g}")
-        if not len(self.support_):
-            lines.append("No effect stands clear of the noise.")
-        elif not self.clear_[self.support_].all():
-            lines.append("* within the noise: the largest of so many features without effect would look like this.")
-        if self._off_center:
-            lines.append("** public centre off by more than the feature's spread: give a better feature_center.")
-        if not self._scale_known:
-            lines.append("The response's scale could not be learned: give response_center and response_scale.")
-        return "\n".join(lines)
-
-    def _mark(self, j):
-        return " **" if j in self._off_center else "" if self.clear_[j] else " *"
+        return self.released_.summary()
 
     def _check_parameters(self):
         self._check_guarantee()
         if self.sparsity == "auto":
-            check_count("max_sparsity", self.max_sparsity, remedy="it is the most features to pick")
+            check_count("max_sparsity", self.max_sparsity, remedy="it is the most features to select")
         elif isinstance(self.sparsity, str):
             raise ValueError(f"sparsity={self.sparsity!r} must be a whole number of at least 1, or 'auto'")
         else:
-            check_count("sparsity", self.sparsity, remedy="it is the number of features to pick, or 'auto'")
+            check_count("sparsity", self.sparsity, remedy="it is the number of features to select, or 'auto'")
         if self.response_center is not None:
             check_number("response_center", self.response_center, remedy="use None to release it privately")
         if self.response_scale is not None:
@@ -295,8 +284,8 @@ def _warn_if_hopeless(n, d, sparsity, guarantee):
         or_epsilon = f" or epsilon={epsilon:.2g}" if epsilon <= 10 else ""
         warnings.warn(
             f"With n={n} and epsilon={guarantee.epsilon:g} only effects above {forecast.smallest_effect:.2g} times the "
-            "noise can be found; the picks will be close to random. About "
-            f"n={forecast.n_for_effect(0.5):,}{or_epsilon} would find effects of half the noise",
+            "noise can be detected; the selection will be close to random. About "
+            f"n={forecast.n_for_effect(0.5):,}{or_epsilon} would detect effects of half the noise",
             UserWarning,
             stacklevel=3,
         )

@@ -145,7 +145,7 @@ def tune(candidates, X, y):
     share = MeterShare(meter, meter.guarantee, held_out.n_records, part=HELD_OUT, name="held out")
     index = _choose(held_out, models, share, plan)
     for model in models:
-        model.privacy_ = meter.record()
+        model._publish(replace(model.released_, privacy=meter.record()))
     return Tuned(models[index], index, models, meter.record())
 
 

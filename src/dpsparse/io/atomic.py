@@ -17,13 +17,13 @@ def atomic_file(path, inputs=(), replace=True, private=False):
     Parameters
     ----------
     path : str or path
-        Where the file will be; one that is there is replaced.
+        The file; one that exists is replaced.
     inputs : iterable of str or path
-        Files that must not be overwritten: what the command reads, or writes elsewhere.
+        Files that must not be overwritten, because the command reads or writes them too.
     replace : bool
-        Whether a file that is there may be replaced. A database, which may be a ledger, never is.
+        Whether a file that exists may be replaced. A database, which may be a ledger, never is.
     private : bool
-        Whether the file is its owner's alone, whatever the umask says: it holds records.
+        Whether only its owner may read the file, whatever the umask says, because it holds records.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def _opened(temporary, path, private):
 
 
 def _for_its_owner(path, flags):
-    """An opener of new files. Others have no moment to look in, and a strict umask does not keep the owner out."""
+    """An opener of new files: private from the first moment, and open to the owner whatever the umask says."""
     file = os.open(path, flags, 0o600)
     if hasattr(os, "fchmod"):
         os.fchmod(file, 0o600)

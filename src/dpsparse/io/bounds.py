@@ -17,14 +17,15 @@
     center = 1000.0                        # the median
     scale = 300.0                          # the median distance from it
 
-The promise never depends on these numbers being right; it would if they were read off the data.
+The guarantee never depends on these numbers being right; it would if they were read off the data.
 """
 
 import json
 import math
 from dataclasses import dataclass, field
 
-from dpsparse.data.units import scale_from_bounds
+import numpy as np
+
 from dpsparse.io.features import Feature, one_hot
 from dpsparse.schema import FileError, quoted, read_toml
 
@@ -32,10 +33,10 @@ UNFILLED = "?"
 
 _ADVICE = """\
 # Public bounds for {name}: fill in each "?" by hand, from what is known without looking at these records.
-# Bounds read off the data (their minima, maxima, means) would leak what the promise is to protect.
+# Bounds read off the data (their minima, maxima, means) would leak what the guarantee protects.
 #
 # low, high: the range in which about 95 % of people lie; or give center and scale instead, near the mean and the
-# standard deviation. The promise holds even where they are wrong; accuracy suffers.
+# standard deviation. The guarantee holds even where they are wrong; accuracy suffers.
 # A column of text: categories = ["a", "b"] instead, the public ones, the baseline first; other text counts as it.
 # Delete the section of a column for which [default] is right, and of the column you pass as --target.
 
@@ -168,12 +169,50 @@ def _refuse_unfilled(fields, texts):
         )
 
 
+def scale_from_bounds(low, high):
+    """Public centre and scale of features that usually lie in [low, high].
+
+    The centre is the middle and the scale a quarter of the width: give the range in which about 95 % of people lie, not
+    the extremes. For a 0/1 feature with a known share p use centre p and scale sqrt(p (1 - p)) instead; for counts that
+    are mostly 0, a centre and scale near their mean and standard deviation. The guarantee never depends on these
+    numbers; accuracy does. A centre that is off by more than the feature's spread makes the feature a proxy for the
+    intercept.
+
+    Parameters
+    ----------
+    low, high : float or array-like of shape (n_features,)
+        Public numbers, never read off the data.
+
+    Returns
+    -------
+    center, scale : float, ndarray or dict
+        For `feature_center` and `feature_scale`; by name if `low` is a Series.
+
+    Examples
+    --------
+    >>> from dpsparse import scale_from_bounds
+    >>> scale_from_bounds(18, 98)
+    (58.0, 20.0)
+    """
+    index = getattr(low, "index", None)
+    try:
+        low, high = np.broadcast_arrays(np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise ValueError("low and high must be numbers, or one number each for every feature in order") from None
+    if not (np.isfinite(low).all() and np.isfinite(high).all() and (low < high).all()):
+        raise ValueError("low and high must be finite with low < high for every feature")
+    center, scale = low + (high - low) / 2, (high - low) / 4
+    if hasattr(index, "tolist"):
+        return dict(zip(index, center.tolist(), strict=True)), dict(zip(index, scale.tolist(), strict=True))
+    return (float(center), float(scale)) if center.ndim == 0 else (center, scale)
+
+
 def template(table, target=None):
     """A bounds file to be filled in by hand, from the names and kinds of the columns alone.
 
     Parameters
     ----------
-    table : Table
+    table : TableReader
         The data's file.
     target : str or None
         The column of responses, which needs no bounds.

@@ -52,10 +52,10 @@ def read_features(table, features, target=None):
 
     Parameters
     ----------
-    table : Table
+    table : TableReader
         The file.
     features : sequence of Feature
-        What to read. Text of a column that is none of its categories among them is 0 in all of these.
+        What to read. Text that is none of a column's categories is 0 in all features of that column.
     target : str or None
         The column of responses.
 
@@ -116,11 +116,11 @@ def read_feature(fields):
     fields : Fields
         The table of the file.
     """
-    found = Feature(
+    feature = Feature(
         column=fields.text("column"),
         center=fields.number("center"),
         scale=fields.number("scale", above=0),
         category=fields.text("category", None),
     )
     fields.finish()
-    return found
+    return feature

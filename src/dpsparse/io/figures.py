@@ -1,4 +1,4 @@
-"""Pictures as files."""
+"""Figures as files."""
 
 from pathlib import Path
 
@@ -8,15 +8,15 @@ from dpsparse.schema import FileError
 _KINDS = (".png", ".pdf", ".svg")
 
 
-def save_picture(figure, path):
+def save_figure(figure, path):
     """Write a matplotlib figure as PNG, PDF or SVG, by the ending of the name, and close it.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
-        What to draw.
+        The figure.
     path : str or path
-        Where; the file appears whole or not at all.
+        The file; it appears whole or not at all.
     """
     import matplotlib.pyplot as plt
 

@@ -1,23 +1,21 @@
-"""What a store's columns are in the table that it was made of."""
+"""Provenance: what the features of a fit or of a store are in the table that they were read from."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from dpsparse.io.features import Feature, read_feature
-from dpsparse.io.store import MANIFEST
-from dpsparse.schema import FileError, listed
+from dpsparse.schema import listed
 
 
 @dataclass(frozen=True)
-class Origin:
-    """Where a store's columns come from, and what is publicly known of them.
+class Provenance:
+    """Where features come from, and what is publicly known of them.
 
     Parameters
     ----------
     target : str
         The column of responses.
     features : tuple of Feature
-        The columns of the store: what they are in the table, the centres and scales that were applied.
+        What each feature is in the table, with its public center and scale.
     response_center, response_scale : float or None
         Publicly known, or None.
     source : str
@@ -31,12 +29,12 @@ class Origin:
     source: str
 
 
-def origin_of(table, bounds, target):
-    """What will be written for a table.
+def provenance_of(table, bounds, target):
+    """The provenance of all features of a table.
 
     Parameters
     ----------
-    table : Table
+    table : TableReader
         The file.
     bounds : Bounds
         What is publicly known of its columns.
@@ -45,13 +43,18 @@ def origin_of(table, bounds, target):
     """
     table.require([target])
     features = tuple(bounds.features(table.names, target))
-    return Origin(target, features, bounds.response_center, bounds.response_scale, table.fingerprint())
+    return Provenance(target, features, bounds.response_center, bounds.response_scale, table.fingerprint())
 
 
-def read_origin(manifest, where):
-    """The origin that a store's manifest tells, every entry checked."""
-    fields = manifest.table
-    found = Origin(
+def read_provenance(fields):
+    """The provenance that `dataclasses.asdict` wrote in a store, every entry checked.
+
+    Parameters
+    ----------
+    fields : Fields
+        The table of the file.
+    """
+    provenance = Provenance(
         target=fields.text("target"),
         features=tuple(read_feature(row) for row in fields.tables("features")),
         response_center=fields.number("response_center", None),
@@ -59,33 +62,31 @@ def read_origin(manifest, where):
         source=fields.text("source"),
     )
     fields.finish()
-    if [feature.name for feature in found.features] != manifest.names:
-        raise FileError(f"{Path(where) / MANIFEST}: 'names' and 'features' differ; the file was changed")
-    return found
+    return provenance
 
 
-def other_options(begun, origin, old, new):
+def differing_options(old, new, old_dtype, new_dtype):
     """Which options of two conversions of a table differ, in words; names only.
 
     Parameters
     ----------
-    begun, origin : Origin
-        What was written, and what is to be.
-    old, new : str or dtype
+    old, new : Provenance
+        Of what was written, and of what is to be written.
+    old_dtype, new_dtype : str or dtype
         The dtypes of the features.
     """
-    known = [_known(each) for each in (begun, origin)]
-    names = [name for name in known[0] | known[1] if known[0].get(name) != known[1].get(name)]
-    differ = {"dtype": old != new, "target": begun.target != origin.target}
-    told = [f"another {name}" for name, other in differ.items() if other]
-    # Another target makes a feature of the old one, which needs no telling.
-    told += [f"other bounds of {listed(names)}"] if names and not differ["target"] else []
-    return ", ".join(told)
+    old_columns, new_columns = _by_column(old), _by_column(new)
+    names = [name for name in old_columns | new_columns if old_columns.get(name) != new_columns.get(name)]
+    differs = {"dtype": old_dtype != new_dtype, "target": old.target != new.target}
+    words = [f"another {name}" for name, other in differs.items() if other]
+    # Another target makes a feature of the old one, which is not an option of its own.
+    words += [f"other bounds of {listed(names)}"] if names and not differs["target"] else []
+    return ", ".join(words)
 
 
-def _known(origin):
-    """For each column of a store what is publicly known of it."""
-    found = {origin.target: [origin.response_center, origin.response_scale]}
-    for feature in origin.features:
-        found.setdefault(feature.column, []).append(feature)
-    return found
+def _by_column(provenance):
+    """What is publicly known of each column."""
+    known = {provenance.target: [provenance.response_center, provenance.response_scale]}
+    for feature in provenance.features:
+        known.setdefault(feature.column, []).append(feature)
+    return known

@@ -1,20 +1,24 @@
 """The model file: JSON with a fixed schema, checked entry by entry when it is read; nothing in it is ever executed."""
 
 import json
+import os
 from dataclasses import asdict
+from typing import Any, BinaryIO
+
+from sklearn.utils.validation import check_is_fitted
 
 from dpsparse import __version__
 from dpsparse.io.atomic import atomic_file
 from dpsparse.io.features import read_feature
 from dpsparse.model.effect import Effect
 from dpsparse.model.privacy_json import read_record
-from dpsparse.model.released import LinearModel, linear_model
-from dpsparse.schema import FileError, read_json
+from dpsparse.model.released import LinearModel
+from dpsparse.schema import Fields, FileError, read_json
 
 FORMAT, VERSION = "dpsparse-model", 1
 
 
-def as_dict(model):
+def as_dict(model: LinearModel) -> dict[str, Any]:
     """The content of a model file."""
     return {
         "format": FORMAT,
@@ -25,19 +29,19 @@ def as_dict(model):
         "intercept": model.intercept,
         "noise_floor": model.noise_floor,
         "response_scale_known": model.response_scale_known,
-        "effects": [asdict(effect) for effect in model.effects],
+        "effects": [_effect_entry(effect) for effect in model.effects],
         "features": [asdict(feature) for feature in model.features],
         "privacy": model.privacy.to_dict(),
     }
 
 
-def save_model(model, path):
-    """Write a fitted private estimator, or a `LinearModel`, as a JSON file.
+def save_model(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write the released model of a fitted private estimator as a JSON file.
 
     Parameters
     ----------
     model : estimator or LinearModel
-        What to write.
+        A fitted private estimator, of which `released_` is written, or such a model itself.
     path : str or path
         Where; the file appears whole or not at all.
 
@@ -54,17 +58,19 @@ def save_model(model, path):
     >>> bool((again.predict(X) == model.predict(X)).all())
     True
     """
+    if not isinstance(model, LinearModel):
+        check_is_fitted(model, "released_", msg="only a fitted private estimator can become a model file")
+        model = model.released_
     with atomic_file(path) as stream:
         write_model(model, stream)
 
 
-def write_model(model, stream):
+def write_model(model: LinearModel, stream: BinaryIO) -> None:
     """Write a model to an open binary stream."""
-    model = model if isinstance(model, LinearModel) else linear_model(model)
     stream.write((json.dumps(as_dict(model), indent=1, allow_nan=False) + "\n").encode())
 
 
-def load_model(path):
+def load_model(path: str | os.PathLike[str]) -> LinearModel:
     """Read a model file, checking every entry.
 
     Parameters
@@ -75,7 +81,7 @@ def load_model(path):
     Returns
     -------
     LinearModel
-        The released model, with `predict`.
+        The released model, with `predict`, `summary` and `conf_int`.
     """
     fields = read_json(path)
     if fields.take("format", None) != FORMAT:
@@ -102,18 +108,25 @@ def load_model(path):
     return model
 
 
-def _effect(fields, names):
-    found = Effect(
+def _effect_entry(effect: Effect) -> dict[str, Any]:
+    """An effect as the file spells it."""
+    entry = asdict(effect)
+    entry["centred"] = entry.pop("centered")
+    return entry
+
+
+def _effect(fields: Fields, names: set[str]) -> Effect:
+    effect = Effect(
         feature=fields.text("feature"),
         coef=fields.number("coef"),
         estimate=fields.number("estimate", None),
         standard_error=fields.number("standard_error", None, least=0),
         clear=fields.flag("clear"),
-        centred=fields.flag("centred"),
+        centered=fields.flag("centred"),
     )
     fields.finish()
-    if found.feature not in names:
+    if effect.feature not in names:
         raise FileError(f"{fields.where}: 'feature' is none of the features listed")
-    if (found.estimate is None) != (found.standard_error is None):
+    if (effect.estimate is None) != (effect.standard_error is None):
         raise FileError(f"{fields.where}: 'estimate' and 'standard_error' belong together")
-    return found
+    return effect

@@ -1,22 +1,75 @@
-"""A released linear model: the effects, the public numbers they rest on, the privacy record."""
+"""The released model: what a fit publishes, and all that files, reports, notebooks and the command line read.
 
-from dataclasses import dataclass, replace
+Every private estimator makes one in `fit`, as `released_`. It holds releases and public numbers only.
+"""
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import NDArray
+from scipy import stats
+from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
+from sklearn.utils.extmath import safe_sparse_dot
 
-from dpsparse.data.units import public_units
-from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
+from dpsparse.data.dask_input import predict_lazily
+from dpsparse.data.elsewhere import is_elsewhere, predict_elsewhere, validate_anywhere
+from dpsparse.data.validation import check_finite, is_dask
+from dpsparse.html import Html, tag
 from dpsparse.io.features import Feature, read_features
-from dpsparse.model.effect import Effect, effects_of, finite_or_none
+from dpsparse.model.effect import Effect, Verdict, effects_table
 from dpsparse.privacy.accounting.record import PrivacyRecord
 from dpsparse.schema import FileError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class NumericColumns(Sequence[Feature]):
+    """Features that are columns of numbers, each made when it is asked for: a fit may have a million.
+
+    Parameters
+    ----------
+    n_features : int
+        How many there are.
+    names : array of str or None
+        Their names; None where they have none, and are numbered.
+    center, scale : float or array
+        Public numbers, one for all or one for each.
+    """
+
+    n_features: int
+    names: Any
+    center: Any
+    scale: Any
+
+    def __len__(self) -> int:
+        return self.n_features
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return tuple(self[each] for each in range(*place.indices(self.n_features)))
+        place = range(self.n_features)[place]
+        center, scale = (float(unit if np.ndim(unit) == 0 else unit[place]) for unit in (self.center, self.scale))
+        return Feature(str(place if self.names is None else self.names[place]), center, scale)
+
+    def place_of(self, name: str) -> int:
+        """The place of the feature of a name; the others are not made for it."""
+        return int(name) if self.names is None else int(np.flatnonzero(self.names == name)[0])
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(self) == tuple(other) if isinstance(other, Sequence) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+
+@dataclass(frozen=True, repr=False)
 class LinearModel:
     """A released linear model: everything in it is public.
+
+    `load_model` returns it, and every fitted private estimator has it as `released_`.
 
     Parameters
     ----------
@@ -24,127 +77,213 @@ class LinearModel:
         The name of the method.
     target : str
         The response.
-    features : tuple of Feature
-        All features that could be picked.
+    features : sequence of Feature
+        All features that could be selected, with their public centres and scales.
     effects : tuple of Effect
-        Those that were, in order of picking.
+        Those that were, in order of selection.
     intercept : float
         The prediction where all features are 0.
     noise_floor : float or None
-        The height at which effects stand clear, in units of the response per scaled feature.
+        The smallest significant effect of a feature of typical error, in units of the response per scaled feature.
     response_scale_known : bool
         False where the response's scale could not be learned.
     privacy : PrivacyRecord
-        Every release, its cost, the promise kept.
+        The guarantee, every release and its cost.
+    any_center_off : bool
+        Whether the public centre of a selected feature, kept or not, is off by more than the feature's spread.
     """
 
     estimator: str
     target: str
-    features: tuple[Feature, ...]
+    features: Sequence[Feature]
     effects: tuple[Effect, ...]
     intercept: float
     noise_floor: float | None
     response_scale_known: bool
     privacy: PrivacyRecord
+    # Of the features that were selected and not kept a model file says nothing.
+    any_center_off: bool = field(default=False, compare=False)
+
+    def __repr__(self) -> str:
+        guarantee = (
+            f"({self.privacy.epsilon:.4g}, {self.privacy.delta:.3g})-DP" if self.privacy.private else "NOT PRIVATE"
+        )
+        effects = f"{len(self.effects)} of {len(self.features):,} features"
+        return f"<LinearModel of {self.target} by {self.estimator}: {effects}, {guarantee}>"
 
     @cached_property
-    def feature_names(self):
+    def feature_names(self) -> list[str]:
         """The names of all features, in order."""
         return [feature.name for feature in self.features]
 
     @cached_property
-    def coef(self):
+    def coef(self) -> NDArray[np.float64]:
         """The coefficients of all features, in order."""
-        effects = {effect.feature: effect.coef for effect in self.effects}
-        return np.array([effects.get(name, 0.0) for name in self.feature_names])
+        coef = np.zeros(len(self.features))
+        coef[self._places] = [effect.coef for effect in self.effects]
+        return coef
 
-    def predict(self, X):
+    @cached_property
+    def _places(self) -> list[int]:
+        """Where the features with an effect are among all."""
+        if isinstance(self.features, NumericColumns):
+            return [self.features.place_of(effect.feature) for effect in self.effects]
+        places = {name: place for place, name in enumerate(self.feature_names)}
+        return [places[effect.feature] for effect in self.effects]
+
+    def conf_int(self, level: float = 0.9) -> NDArray[np.float64]:
+        """Confidence intervals of the effects, centred at the unshrunk estimates.
+
+        They hold for features selected because they matter; a feature selected by chance is biased away from zero.
+
+        Parameters
+        ----------
+        level : float, default=0.9
+            Coverage.
+
+        Returns
+        -------
+        ndarray of shape (n_features, 2)
+            Lower and upper ends; NaN where there is no effect, or the method gives no errors.
+        """
+        if not 0 < level < 1:
+            raise ValueError(f"level={level!r} must lie strictly between 0 and 1; 0.9 is common")
+        estimates, errors = np.full((2, len(self.features)), np.nan)
+        estimates[self._places] = [effect.estimate for effect in self.effects]
+        errors[self._places] = [effect.standard_error for effect in self.effects]
+        reach = stats.norm.ppf((1 + level) / 2) * errors
+        return np.column_stack([estimates - reach, estimates + reach])
+
+    def summary(self) -> str:
+        """The guarantee and the effects as text."""
+        lines = [
+            textwrap.fill(self.privacy.statement(), 100),
+            "",
+            f"{'feature':<24} {'effect':>12} {'std. error':>12}   90 % interval",
+            *map(_summary_line, self.effects),
+            f"{'(intercept)':<24} {self.intercept:>12.5g}",
+        ]
+        verdicts = {effect.verdict for effect in self.effects}
+        if not self.effects:
+            lines.append("No effect is significant.")
+        elif Verdict.NOT_SIGNIFICANT in verdicts:
+            count = f"{len(self.features):,}"
+            lines.append(f"* not significant: the largest of {count} features without effect would look like this.")
+        if self.any_center_off or Verdict.CENTER_OFF in verdicts:
+            lines.append("** public centre off by more than the feature's spread: give a better feature_center.")
+        if not self.response_scale_known:
+            lines.append("The response's scale could not be learned: give response_center and response_scale.")
+        return "\n".join(lines)
+
+    def as_html(self) -> Html:
+        """The effects and the guarantee, for notebooks."""
+        heading = tag("p", tag("strong", self.estimator))
+        return tag("div", [heading, effects_table(self.effects, self.intercept), self.privacy.as_html()])
+
+    _repr_html_ = as_html
+
+    def predict(self, X: Any) -> Any:
         """Predict responses.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The features in the order of `feature_names`, categories as 0/1; by name if X has names.
+            The features in the order of `feature_names`, categories as 0/1. Names that X has must be these.
 
         Returns
         -------
         ndarray of shape (n_samples,)
             Predictions.
         """
-        names = self.feature_names
-        return _fitted(self.coef, self.intercept, None if names == _numbered(len(names)) else names).predict(X)
+        return predict_linear(self, X)
 
-    def predict_table(self, table):
+    def predict_table(self, table: Any) -> NDArray[np.float64]:
         """Predict the responses of a table's records; of the columns only those with an effect are read."""
         table.require(feature.column for feature in self.features)
-        picked = {effect.feature for effect in self.effects} or {self.feature_names[0]}
-        columns = {feature.column for feature in self.features if feature.name in picked}
-        used = [place for place, feature in enumerate(self.features) if feature.column in columns]
+        selected = {self.features[place].column for place in self._places or [0]}
+        used = [place for place, feature in enumerate(self.features) if feature.column in selected]
         X, _ = read_features(table, [self.features[place] for place in used])
-        predictions = _fitted(self.coef[used], self.intercept).predict(X)
+        if not len(X):
+            raise FileError(f"{table.path}: it holds no records")
+        check_finite(X)
+        with np.errstate(all="ignore"):
+            predictions: NDArray[np.float64] = X @ self.coef[used] + self.intercept
         if not np.isfinite(predictions).all():
             raise FileError(f"{table.path}: predictions overflow; its columns are not in the units of the model")
         return predictions
 
+    def on_columns(self, features: Sequence[Feature], target: str) -> "LinearModel":
+        """The same model with the features and the target of the file that its table was read from."""
+        effects = tuple(
+            replace(effect, feature=features[place].name)
+            for place, effect in zip(self._places, self.effects, strict=True)
+        )
+        return replace(self, features=tuple(features), target=target, effects=effects)
 
-def _fitted(coef, intercept, names=None):
-    """An estimator with these releases, for its checks of the input and its predictions."""
-    released = PrivateSparseRegressor()
-    released.coef_, released.intercept_, released.n_features_in_ = coef, intercept, len(coef)
-    if names is not None:
-        released.feature_names_in_ = np.array(names, dtype=object)
-    return released
+    def in_raw_units(self) -> "LinearModel":
+        """The same model for a step of 1 of the columns themselves, where it was fitted on (x - center) / scale."""
+        units = [self.features[place] for place in self._places]
+        effects = tuple(effect.per(unit.scale) for effect, unit in zip(self.effects, units, strict=True))
+        shift = sum(effect.coef * unit.center for effect, unit in zip(effects, units, strict=True))
+        return replace(self, effects=effects, intercept=self.intercept - shift)
+
+    # scikit-learn's names, by which it checks the input of `predict`.
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of features."""
+        return len(self.features)
+
+    @property
+    def feature_names_in_(self) -> NDArray[np.object_]:
+        """The names of the features, where they have any."""
+        if self.feature_names == [str(place) for place in range(len(self.features))]:
+            raise AttributeError("the features of this model have no names")
+        return np.array(self.feature_names, dtype=object)
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """The same as `coef`."""
+        return self.coef
+
+    @property
+    def intercept_(self) -> float:
+        """The same as `intercept`."""
+        return self.intercept
+
+    def __sklearn_tags__(self) -> Tags:
+        return Tags(
+            estimator_type="regressor",
+            target_tags=TargetTags(required=True),
+            regressor_tags=RegressorTags(),
+            input_tags=InputTags(sparse=True),
+        )
 
 
-def _numbered(count):
-    return [str(place) for place in range(count)]
-
-
-def linear_model(estimator, features=None, target="y"):
-    """The released model of a fitted private estimator.
+def predict_linear(model: Any, X: Any) -> Any:
+    """Predictions of anything fitted that has `coef_` and `intercept_`; nothing else of it is read but names.
 
     Parameters
     ----------
-    estimator : estimator
-        Any private estimator of the package, fitted.
-    features : sequence of Feature or None
-        The features it was fitted on; None for the names, centres and scales the estimator knows.
-    target : str
-        The name of the response.
+    model : LinearModel or estimator
+        What predicts.
+    X : array-like, sparse matrix, GPU array, dask array or data frame of shape (n_samples, n_features)
+        The caller's own records.
     """
-    check_is_fitted(estimator, "privacy_", msg="only a fitted private estimator can become a model file")
-    if features is None:
-        features = _features_of(estimator)
-    return LinearModel(
-        estimator=type(estimator).__name__,
-        target=target,
-        features=tuple(features),
-        effects=effects_of(estimator, [feature.name for feature in features]),
-        intercept=float(estimator.intercept_),
-        noise_floor=finite_or_none(getattr(estimator, "noise_floor_", np.nan)),
-        response_scale_known=bool(getattr(estimator, "_scale_known", True)),
-        privacy=estimator.privacy_,
-    )
+    if is_dask(X):
+        return predict_lazily(model, X)
+    elsewhere = is_elsewhere(X)
+    X, _ = validate_anywhere(model, X, reset=False)
+    if elsewhere:
+        return predict_elsewhere(X, model.coef_, model.intercept_)
+    with np.errstate(all="ignore"):
+        return safe_sparse_dot(X, model.coef_) + model.intercept_
 
 
-def in_raw_units(model):
-    """A model whose effects are for a step of 1 in public units, as one for a step of 1 of the columns themselves.
-
-    Parameters
-    ----------
-    model : LinearModel
-        Fitted on (x - center) / scale of its features.
-    """
-    units = {feature.name: feature for feature in model.features}
-    effects = tuple(effect.per(units[effect.feature].scale) for effect in model.effects)
-    shift = sum(effect.coef * units[effect.feature].center for effect in effects)
-    return replace(model, effects=effects, intercept=model.intercept - shift)
-
-
-def _features_of(estimator):
-    d = estimator.n_features_in_
-    columns = getattr(estimator, "feature_names_in_", range(d))
-    given = (getattr(estimator, name, public) for name, public in (("feature_center", 0.0), ("feature_scale", 1.0)))
-    center, scale = (np.broadcast_to(values, d) for values in public_units(*given, columns))
-    names = getattr(estimator, "feature_names_in_", _numbered(d))
-    return [Feature(str(name), *map(float, known)) for name, *known in zip(names, center, scale, strict=True)]
+def _summary_line(effect: Effect) -> str:
+    text = f"{effect.feature:<24} {effect.coef + 0.0:>12.5g}"
+    if effect.interval is None:
+        return f"{text} {'-':>12}   -"
+    low, high = effect.interval
+    mark = {Verdict.SIGNIFICANT: "", Verdict.CENTER_OFF: " **"}.get(effect.verdict, " *")
+    return f"{text} {effect.standard_error:>12.3g}   [{low:.5g}, {high:.5g}]{mark}"

@@ -1,27 +1,27 @@
-"""The paper's experiments as data: what it states, and what we chose where it is silent.
+"""The paper's experiments as data: the parameters that it states, and our choices where it is silent.
 
 The paper gives s* = 5, epsilon = 0.5, delta = n**-1.1, tau = 1, K = log d, step 0.01 and Student-t noise with 1.75
 (zeta = 0.5) and 3 (zeta = 1) degrees of freedom. It leaves open n, T, the radius, all grids and the scale of the
-coefficients: those are choices, made here.
+coefficients: we chose those here.
 """
 
 from dataclasses import dataclass, field, replace
 
 DEGREES_OF_FREEDOM = {0.5: 1.75, 1.0: 3.0}
 EPSILON = 0.5
-FIRST_SEED = 20_000  # of repetition 0; the pilot that chooses adaHuber's lambda has the one before
+FIRST_SEED = 20_000  # of repetition 0; the pilot that chooses adaHuber's lambda has seed 19,999
 
-# What the two settings of the paper's methods pass to DPIHTH, DPIHTL and DPSLR. All else is the package's default,
-# which is the paper's where the paper says: tau = 1, K = log d, T = log n rounded.
+# The parameters of DPIHTH, DPIHTL and DPSLR in the two settings of the paper's methods. All others have the package's
+# defaults, which are the paper's where it states them: tau = 1, K = log d, T = log n rounded.
 SETTINGS = {
     "as stated": {"step": 0.01, "adjacency": "zero-out-one", "calibration": "paper"},
-    "mended": {},
+    "corrected": {},
 }
 SETTING_NOTES = {
-    "as stated": "step 0.01, tau = 1, K = log d, T = log n, the printed noise and sensitivity. Private only where a "
-    "record is blanked (zero-out-one): not private under the paper's own Definition 1, where one is replaced.",
-    "mended": "sound sensitivities (replace-one), the smallest noise the accounting allows, step 0.5 for DP-IHT-H and "
-    "DP-SLR, Theorem 4's two-phase step for DP-IHT-L; tau, K and T as stated.",
+    "as stated": "step 0.01, tau = 1, K = log d, T = log n, the printed noise and sensitivity. Private only if "
+    "neighbours blank a record (zero-out-one): not private under the paper's own Definition 1, which replaces one.",
+    "corrected": "sound sensitivities (replace-one), the smallest noise the accounting allows, step 0.5 for "
+    "DP-IHT-H and DP-SLR, Theorem 4's two-phase step for DP-IHT-L; tau, K and T as stated.",
     "ours": "PrivateSparseRegressor at its defaults, replace-one, on the same data at the same epsilon and delta.",
 }
 PRIVATE = ("DP-IHT-H", "DP-IHT-L", "DP-SLR")
@@ -32,7 +32,7 @@ CUT = "adaHuber, cut to s*"
 
 @dataclass(frozen=True)
 class Data:
-    """One way to make data: the generator's parameters."""
+    """Parameters of the generator of synthetic data."""
 
     n: int
     d: int
@@ -41,7 +41,7 @@ class Data:
 
     @property
     def weight(self):
-        """Work, roughly, for the time left."""
+        """Rough amount of work, for the estimate of the time left."""
         return self.n * self.d
 
 
@@ -54,7 +54,7 @@ class Regime:
     grids: dict = field(hash=False)
 
     def points(self, axis, zeta):
-        """(value, data, epsilon) along an axis, for noise of one weight of tail."""
+        """(value, data, epsilon) along an axis, for noise with one weight of tails."""
         for value in self.grids[axis]:
             base = replace(self.base, zeta=zeta)
             yield (
@@ -90,7 +90,7 @@ class Panel:
 
     @property
     def name(self):
-        """As on the command line."""
+        """Its name on the command line."""
         return f"fig{self.figure}{self.letter}"
 
 
@@ -107,7 +107,7 @@ PANELS = {
 
 @dataclass(frozen=True)
 class Table:
-    """One real-data experiment: a response, its promise, and why it was chosen."""
+    """One experiment on real data: a response, its epsilon, and the reason for choosing it."""
 
     name: str
     table: str
@@ -137,7 +137,7 @@ PARTS = (*PANELS, "table1", "table2")
 
 @dataclass(frozen=True)
 class Size:
-    """How much of it to run."""
+    """How much of the experiments to run."""
 
     regimes: tuple
     repeats: int

@@ -1,4 +1,4 @@
-"""The units of work: each is a frozen description whose `rows` are its results, a function of it and nothing else."""
+"""The units of work: frozen descriptions. The results of each, its `rows`, depend on the description alone."""
 
 import re
 import warnings
@@ -9,18 +9,18 @@ import numpy as np
 from sklearn.model_selection import ShuffleSplit
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, AdaHuberCV, PrivateSparseRegressor
-from dpsparse.algorithms.adaptive_huber import StandardisedDesign, adaptive_huber_lasso, hard_threshold, lambda_grid
+from dpsparse.algorithms.adaptive_huber import StandardizedDesign, adaptive_huber_lasso, hard_threshold, lambda_grid
 from dpsparse.datasets import fetch_metabric, fetch_nci60, make_heavy_tailed
 from dpsparse.paper.designs import CUT, DEGREES_OF_FREEDOM, FIRST_SEED, LASSO, OURS, SETTINGS, Data
 
 METHODS = {"DP-IHT-H": DPIHTH, "DP-IHT-L": DPIHTL, "DP-SLR": DPSLR}
 MEDIAN = "median predictor"
-PICKS = 5  # features of the tables' models
+MODEL_SIZE = 5  # features of the tables' models
 TEST_SHARE = 0.2
 
 
 def private_models(sparsity, epsilon, seed_of, **known):
-    """Every private method in every setting, unfitted: (setting, method, model); `known` is told to ours alone."""
+    """Every private method in every setting, unfitted: (setting, method, model); only ours takes `known`."""
     guarantee = {"sparsity": sparsity, "epsilon": epsilon}
     for setting, options in SETTINGS.items():
         for name, method in METHODS.items():
@@ -29,12 +29,14 @@ def private_models(sparsity, epsilon, seed_of, **known):
 
 
 def noise_seed(*key):
-    """A seed of its own for every fit, the same in every run."""
+    """A seed for each fit's noise, made of its parameters: the same in every run."""
+    # The committed results have the seeds of this setting's former name.
+    key = tuple("mended" if part == "corrected" else part for part in key)
     return zlib.crc32(repr(key).encode())
 
 
 def generate(data, repeat):
-    """The data of one repetition. X and the coefficients do not depend on zeta, so that tails are compared in pairs."""
+    """The data of one repetition. X and the coefficients do not depend on zeta: comparisons of tails are paired."""
     return make_heavy_tailed(
         data.n, data.d, data.sparsity, df=DEGREES_OF_FREEDOM[data.zeta], random_state=FIRST_SEED + repeat
     )
@@ -42,7 +44,7 @@ def generate(data, repeat):
 
 @dataclass(frozen=True)
 class Pilot:
-    """Chooses adaHuber's lambda for one way to make data: the least l2 error to the truth, on a seed of its own."""
+    """Chooses adaHuber's lambda for a kind of data: the least l2 error to the truth, on a seed of its own."""
 
     data: Data
 
@@ -53,13 +55,13 @@ class Pilot:
 
     @property
     def weight(self):
-        """Work, roughly."""
+        """Rough amount of work."""
         return 4 * self.data.weight
 
     def rows(self):
         """The lambda."""
         X, y, coef = generate(self.data, -1)
-        design, start, errors = StandardisedDesign.of(X), None, {}
+        design, start, errors = StandardizedDesign.of(X), None, {}
         for lam in lambda_grid(design, y, 12):
             start = adaptive_huber_lasso(design, y, lam, start=start)
             errors[float(lam)] = np.linalg.norm(start.coef - coef)
@@ -68,7 +70,7 @@ class Pilot:
 
 @dataclass(frozen=True)
 class Cell:
-    """All methods on one repetition of the data, at all epsilons asked for."""
+    """All methods on one repetition of the data, at several epsilons."""
 
     data: Data
     repeat: int
@@ -83,7 +85,7 @@ class Cell:
 
     @property
     def weight(self):
-        """Work, roughly."""
+        """Rough amount of work."""
         return self.data.weight * (1 + len(self.epsilons))
 
     def rows(self):
@@ -92,14 +94,14 @@ class Cell:
         known = {**asdict(self.data), "repeat": self.repeat, "norm": float(np.linalg.norm(coef))}
         rows = []
 
-        def add(setting, method, epsilon, found):
-            hits = int(np.count_nonzero((found != 0) & (coef != 0)))
-            error = float(np.linalg.norm(found - coef))
+        def add(setting, method, epsilon, estimate):
+            hits = int(np.count_nonzero((estimate != 0) & (coef != 0)))
+            error = float(np.linalg.norm(estimate - coef))
             rows.append(
                 {**known, "setting": setting, "method": method, "epsilon": epsilon, "error": error, "hits": hits}
             )
 
-        design = StandardisedDesign.of(X)
+        design = StandardizedDesign.of(X)
         lasso = adaptive_huber_lasso(design, y, self.lam)
         add("non-private", LASSO, None, lasso.coef)
         add("non-private", CUT, None, hard_threshold(X, y, lasso, self.data.sparsity).coef)
@@ -131,33 +133,33 @@ class Split:
 
     @property
     def weight(self):
-        """Work, roughly."""
+        """Rough amount of work."""
         return 5_000_000 * self.draws
 
     def rows(self):
-        """One row for each fit: test error in the response's own units, and the features picked."""
+        """One row for each fit: test error in the response's own units, and the selected features."""
         X, y, unit, names = real_data(self.loader, self.target)
         train, test = next(ShuffleSplit(1, test_size=TEST_SHARE, random_state=FIRST_SEED + self.split).split(X))
         rows = []
 
-        def add(setting, method, draw, predicted, picked):
+        def add(setting, method, draw, predicted, selected):
             error = float(unit * np.abs(predicted - y[test]).mean())
             rows.append({
                 "table": self.table, "split": self.split, "setting": setting, "method": method, "draw": draw,
-                "mae": error, "picked": [names[j] for j in picked], "d": X.shape[1], "n_train": train.size,
+                "mae": error, "picked": [names[j] for j in selected], "d": X.shape[1], "n_train": train.size,
             })  # fmt: skip
 
         add("non-private", MEDIAN, 0, np.full(test.size, np.median(y[train])), ())
-        model = AdaHuberCV(sparsity=PICKS, random_state=self.split).fit(X[train], y[train])
+        model = AdaHuberCV(sparsity=MODEL_SIZE, random_state=self.split).fit(X[train], y[train])
         add("non-private", CUT, 0, model.predict(X[test]), model.support_)
         for draw in range(self.draws):
 
             def seed_of(setting, method, draw=draw):
                 return noise_seed(self.table, self.split, draw, setting, method)
 
-            # The others take a response of centre 0 and scale 1 for granted, so ours is told as much.
+            # The paper's methods assume a response of centre 0 and scale 1, so ours may assume it too.
             known = {"response_center": 0.0, "response_scale": 1.0}
-            for setting, method, model in private_models(PICKS, self.epsilon, seed_of, **known):
+            for setting, method, model in private_models(MODEL_SIZE, self.epsilon, seed_of, **known):
                 model.fit(X[train], y[train])
                 add(setting, method, draw, model.predict(X[test]), model.support_)
         return rows
@@ -167,8 +169,8 @@ def real_data(loader, target):
     """Features and response in units of their spread, the response's unit, and the features' names.
 
     Columns are standardised by their own mean and standard deviation and the response by its median and median
-    absolute deviation, over the whole table, as if these were public. They are not: this reads the data, and helps
-    all methods alike. The paper does not say what it did.
+    absolute deviation, over the whole table, as if these were public. They are not: computing them reads the data. It
+    helps all methods alike. The paper does not say how it scaled the data.
     """
     data = fetch_nci60() if loader == "nci60" else fetch_metabric(target=target, features="all")
     X = data.data.astype(np.float64)
@@ -180,7 +182,7 @@ def real_data(loader, target):
 
 
 def run(task):
-    """The rows of a task, its fits' warnings (seeded noise, slow convergence) left out."""
+    """The rows of a task, without the warnings of its fits (seeded noise, slow convergence)."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return task.rows()

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpsparse.paper.designs import AXIS_LABELS, CUT, EPSILON, LASSO, OURS, SETTINGS
 
-# Marker and grey level set methods apart without colour.
+# Markers and grey levels tell the methods apart without colour.
 STYLES = {
     "DP-IHT-H": {"marker": "^", "color": "#c44e1c"},
     "DP-IHT-L": {"marker": "s", "color": "#e0a030"},
@@ -39,9 +39,9 @@ def draw_panel(results, panel):
 
 
 def draw_headline(results):
-    """DP-IHT-H in both settings, DP-IHT-L mended, ours and the non-private fit over n, at zeta = 1."""
+    """DP-IHT-H in both settings, DP-IHT-L corrected, ours and the non-private fit over n, at zeta = 1."""
     figure, grid = _new(1, len(results.size.regimes), (10, 4.4))
-    shown = [("as stated", "DP-IHT-H"), ("mended", "DP-IHT-H"), ("mended", "DP-IHT-L"), (OURS, OURS), (OURS, CUT)]
+    shown = [("as stated", "DP-IHT-H"), ("corrected", "DP-IHT-H"), ("corrected", "DP-IHT-L"), (OURS, OURS), (OURS, CUT)]
     for regime, axes in zip(results.size.regimes, grid[0], strict=True):
         _curves(axes, results, regime, "n", (1.0,), shown)
         axes.set_title(_fixed(regime, "n"), fontsize=10)

@@ -1,4 +1,4 @@
-"""What the paper prints in its two tables: MAE and genes."""
+"""The numbers that the paper prints in its two tables: MAE and genes."""
 
 from dpsparse.paper.designs import CUT
 

@@ -1,4 +1,4 @@
-"""`reproduce`: run what is missing, then write results, figures, verdicts and one report."""
+"""`reproduce`: run the missing tasks, then write results, figures, verdicts and a report."""
 
 from collections import Counter
 from dataclasses import replace
@@ -34,14 +34,14 @@ def missing_data(parts):
 
 
 def panel_data(size, parts):
-    """Every way to make data that the panels ask for, with its epsilons; panels share what they have in common."""
+    """The kinds of data that the panels need, with their epsilons; panels share the data they have in common."""
     epsilons = {}
     for panel in (PANELS[name] for name in PANELS if name in parts):
         for regime in size.regimes:
             for zeta in panel.zetas:
                 for _, data, epsilon in regime.points(panel.axis, zeta):
                     epsilons.setdefault(data, set()).add(epsilon)
-    return {data: tuple(sorted(found)) for data, found in epsilons.items()}
+    return {data: tuple(sorted(values)) for data, values in epsilons.items()}
 
 
 def run_all(parts, size, out, jobs, progress):
@@ -54,7 +54,7 @@ def run_all(parts, size, out, jobs, progress):
     size : Size
         Grids and repetitions.
     out : path
-        Folder of the results; finished tasks found there are not run again.
+        Folder of the results; tasks finished there are not run again.
     jobs : int
         Processes.
     progress : callable
@@ -67,14 +67,14 @@ def run_all(parts, size, out, jobs, progress):
     """
     store = Store(out)
     data = panel_data(size, parts)
-    pilots = {way: Pilot(way) for way in data}
+    pilots = {kind: Pilot(kind) for kind in data}
     splits = [
         Split(table.name, table.loader, table.target, table.epsilon, split, size.draws)
         for table in TABLES
         if table.table in parts
         for split in range(size.splits)
     ]
-    fitting = size.repeats * sum(Cell(way, 0, epsilons, 0.0).weight for way, epsilons in data.items())
+    fitting = size.repeats * sum(Cell(kind, 0, epsilons, 0.0).weight for kind, epsilons in data.items())
     total = fitting + sum(task.weight for task in (*pilots.values(), *splits))
     done = 0
 
@@ -86,8 +86,8 @@ def run_all(parts, size, out, jobs, progress):
     progress(0, total)
     store.run([*pilots.values(), *splits], jobs, advance)
     cells = [
-        Cell(way, repeat, epsilons, store.rows(pilots[way])[0]["lam"])
-        for way, epsilons in data.items()
+        Cell(kind, repeat, epsilons, store.rows(pilots[kind])[0]["lam"])
+        for kind, epsilons in data.items()
         for repeat in range(size.repeats)
     ]
     store.run(cells, jobs, advance)
@@ -100,7 +100,7 @@ def run_all(parts, size, out, jobs, progress):
 
 
 def reproduce_parts(parts, *, quick, repeats, jobs, out, console=None):
-    """Run the parts, show progress, write everything, and tell the verdicts.
+    """Run the parts, show progress, write everything, and print the verdicts.
 
     Parameters
     ----------
@@ -152,6 +152,6 @@ def reproduce_parts(parts, *, quick, repeats, jobs, out, console=None):
     words = "all" if "all" in asked else " ".join(chosen)
     verdicts = write_all(results, out, f"dpsparse reproduce {words}{options}", left_out)
     counts = Counter(verdict.verdict for verdict in verdicts)
-    told = ", ".join(f"{count} {word}" for word, count in counts.items())
-    console.print(f"{len(verdicts)} verdicts: {told}. Report: {Path(out) / 'report.html'}", highlight=False)
+    tally = ", ".join(f"{count} {word}" for word, count in counts.items())
+    console.print(f"{len(verdicts)} verdicts: {tally}. Report: {Path(out) / 'report.html'}", highlight=False)
     return {"verdicts": dict(counts), "left_out": left_out, "report": str(Path(out) / "report.html")}

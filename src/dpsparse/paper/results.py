@@ -12,7 +12,7 @@ from dpsparse.paper.experiments import TEST_SHARE
 
 @dataclass(frozen=True)
 class Results:
-    """What was run, and its rows."""
+    """The size and parts of a run, and its rows."""
 
     size: Size
     parts: tuple
@@ -21,12 +21,12 @@ class Results:
 
     @property
     def panels(self):
-        """The panels asked for."""
+        """The panels that were run."""
         return [PANELS[name] for name in PANELS if name in self.parts]
 
     @property
     def tables(self):
-        """The tables asked for whose data were there."""
+        """The tables that were run."""
         present = {row["table"] for row in self.table_rows}
         return [table for table in TABLES if table.table in self.parts and table.name in present]
 
@@ -44,13 +44,13 @@ class Results:
 
     def curve(self, regime, axis, zeta, setting, method):
         """l2 errors and the norms of the true coefficients along an axis, each of shape (values, repetitions)."""
-        found = []
+        pairs = []
         for _, data, epsilon in regime.points(axis, zeta):
             if method in (LASSO, CUT):
                 setting, epsilon = "non-private", None
             by_repeat = self._errors[data.n, data.d, data.sparsity, data.zeta, epsilon, setting, method]
-            found.append([by_repeat[repeat] for repeat in range(self.size.repeats)])
-        return np.moveaxis(np.array(found), -1, 0)
+            pairs.append([by_repeat[repeat] for repeat in range(self.size.repeats)])
+        return np.moveaxis(np.array(pairs), -1, 0)
 
     def relative(self, regime, axis, zeta, setting, method):
         """Errors in units of the zero estimate's error, of shape (values, repetitions)."""

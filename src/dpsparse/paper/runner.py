@@ -1,7 +1,7 @@
-"""Runs tasks in processes, each one's rows kept in a file of its own, so that a killed run goes on where it stopped.
+"""Runs tasks in processes and keeps the rows of each in a file, so that a killed run can continue where it stopped.
 
-A file is written whole or not at all, in a folder named by the digest of everything that decides the numbers: the
-code and the versions of the libraries. Workers compute in one thread each: no number depends on how many there are.
+A file is written whole or not at all. Its folder is named by the digest of everything that decides the numbers: the
+code and the versions of the libraries. Each worker computes in one thread, so no number depends on their number.
 """
 
 import contextlib
@@ -21,7 +21,8 @@ from dpsparse.io.atomic import write_file
 from dpsparse.paper import experiments
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "opendp")
-_DECIDE_NUMBERS = ("algorithms", "datasets", "engine", "estimators", "privacy", "data", "paper/designs.py",
+# Folders and files of the package whose code decides the numbers.
+_DECIDE_NUMBERS = ("algorithms", "data", "datasets", "engine", "estimators", "model", "privacy", "paper/designs.py",
                    "paper/experiments.py")  # fmt: skip
 
 
@@ -56,7 +57,7 @@ class Store:
         return json.loads(self.path(task).read_text())
 
     def run(self, tasks, jobs, advance):
-        """Run what is not finished; `advance(weight)` is called for each task, finished before or now."""
+        """Run the unfinished tasks; `advance(weight)` is called for each task, whether finished before or now."""
         self.folder.mkdir(parents=True, exist_ok=True)
         missing = []
         for task in tasks:
@@ -66,7 +67,7 @@ class Store:
                 missing.append(task)
         if not missing:
             return
-        # Spawned, not forked: a fork would copy the locks of running threads. One thread each, and a big task first.
+        # Spawned, not forked: a fork would copy the locks of running threads. The largest tasks come first.
         pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_start_worker)
         try:
             weights = {}
@@ -74,7 +75,7 @@ class Store:
             while queue or weights:
                 while queue and len(weights) < 2 * jobs:
                     task = queue.pop(0)
-                    with _deaf_children():
+                    with _children_ignore_interrupts():
                         weights[pool.submit(_run_and_write, task, self.path(task))] = task.weight
                 for future in wait(weights, return_when=FIRST_COMPLETED).done:
                     future.result()
@@ -84,8 +85,8 @@ class Store:
 
 
 @contextlib.contextmanager
-def _deaf_children():
-    """Processes started here do not hear Ctrl-C: the parent ends them, in good order."""
+def _children_ignore_interrupts():
+    """Processes started here ignore Ctrl-C: the parent ends them in an orderly way."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -100,7 +101,7 @@ def _start_worker():
     import threadpoolctl
 
     threadpoolctl.threadpool_limits(1)
-    # A worker whose parent was killed would wait for work for ever.
+    # Otherwise a worker whose parent was killed would wait for work for ever.
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -1,4 +1,4 @@
-"""The two tables: test error, size, the genes picked, how often, and how often a pick by lot would be."""
+"""The two tables: test error, model size, and how often each gene was selected, against selection at random."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import numpy as np
 from scipy import stats
 
 from dpsparse.paper.designs import CUT, OURS, PRIVATE, SETTINGS
-from dpsparse.paper.experiments import MEDIAN, PICKS
+from dpsparse.paper.experiments import MEDIAN, MODEL_SIZE
 from dpsparse.paper.results import SPLIT_OVERLAP, mean_interval
 
 ROWS = (
@@ -30,8 +30,8 @@ class TableRow:
     share: float
     size: float
     runs: int
-    genes: tuple  # (gene, share of the runs that picked it), the five most frequent
-    not_by_lot: int
+    genes: tuple  # (gene, share of the runs that selected it), the five most frequent
+    beyond_chance: int
 
 
 def summarise(results, table):
@@ -46,7 +46,7 @@ def _row(results, table, setting, method, median):
     counts = Counter(gene for row in runs for gene in row["picked"])
     # By count, then by name: no tie depends on the order of the rows.
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    genes = tuple((gene, count / len(runs)) for gene, count in ranked[:PICKS])
+    genes = tuple((gene, count / len(runs)) for gene, count in ranked[:MODEL_SIZE])
     size = float(np.mean([len(row["picked"]) for row in runs]))
     threshold = count_beyond_chance(len(runs), runs[0]["d"])
     beyond = sum(count >= threshold for count in counts.values())
@@ -54,6 +54,6 @@ def _row(results, table, setting, method, median):
 
 
 def count_beyond_chance(runs, d, level=0.05):
-    """The least count that no gene reaches by lot, but with probability `level` for any of the d genes (Bonferroni)."""
+    """The least count that is significant at the family-wise `level`, if genes are selected at random (Bonferroni)."""
     counts = np.arange(runs + 2)
-    return int(counts[d * stats.binom.sf(counts - 1, runs, PICKS / d) <= level][0])
+    return int(counts[d * stats.binom.sf(counts - 1, runs, MODEL_SIZE / d) <= level][0])

@@ -1,10 +1,10 @@
 """How claims become verdicts.
 
-A claim is one or more comparisons. Each is a number per repetition that the claim says lies above (or within) a margin.
-Its mean gets a Student-t interval, all of a claim's intervals together of 95 % confidence (Bonferroni). The claim holds
-if every interval lies on its side of the margin, fails if one lies wholly on the other, and can't be decided otherwise.
-Errors count in units of the zero estimate's (the norm of the true coefficients), absolute errors on real data in units
-of the median predictor's; a difference counts from 2 % of that.
+A claim consists of comparisons. A comparison has one number for each repetition; the claim says that their mean lies
+above (or within) a margin. The mean gets a Student-t interval, and all intervals of a claim hold together with 95 %
+confidence (Bonferroni). The claim holds if every interval lies on its side of the margin, fails if one lies wholly on
+the other side, and can't be decided otherwise. Errors are in units of the zero estimate's error (the norm of the true
+coefficients), absolute errors on real data in units of the median predictor's. The margin is 2 % of these.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ BOTH_TAILS = (0.5, 1.0)
 
 @dataclass(frozen=True)
 class Comparison:
-    """Numbers of which the claim says that their mean is above `margin`, or within +- it."""
+    """Numbers whose mean, the claim says, is above `margin`, or within plus or minus `margin`."""
 
     label: str
     values: np.ndarray
@@ -58,7 +58,7 @@ class PanelView:
         return f"{self.setting}, n = {base.n:,}, d = {base.d:,}"
 
     def covers(self, claim):
-        """Whether what the claim needs was run."""
+        """Whether the parts that the claim needs were run."""
         return all(axis in self.regime.grids and self.results.has(axis) for axis in claim.needs)
 
     def share(self, axis, zeta, method):
@@ -126,12 +126,12 @@ class TableView:
         label = f"{worse} beside {better}"
         return Comparison(label, factor * self.share(worse) - self.share(better), interval=over_splits)
 
-    def picked(self, method, gene):
-        """Whether each run picked a gene."""
+    def selected(self, method, gene):
+        """Whether each run selected a gene."""
         return np.array([gene in row["picked"] for row in self.results.runs(self.table, self.setting, method)], float)
 
     def overlap(self, method):
-        """How many of adaHuber's genes each split's runs pick, on average."""
+        """How many of adaHuber's genes the runs of each split select, on average."""
         reference = {row["split"]: set(row["picked"]) for row in self.results.runs(self.table, "non-private", CUT)}
         by_split = {split: [] for split in reference}
         for row in self.results.runs(self.table, self.setting, method):
@@ -198,11 +198,11 @@ def _judge_one(number, claim, view):
     comparisons = claim.compare(view)
     confidence = 1 - (1 - CONFIDENCE) / len(comparisons)
     judged = [(*comparison.judge(confidence), comparison) for comparison in comparisons]
-    verdict = next((word for word in (FAILS, OPEN) if any(word == found[0] for found in judged)), HOLDS)
+    verdict = next((word for word in (FAILS, OPEN) if any(word == one[0] for one in judged)), HOLDS)
     # The comparison that decides: of those with the verdict, the one furthest on the wrong side.
     decisive = min(
-        (found for found in judged if found[0] == verdict),
-        key=lambda found: -abs(found[1]) if found[-1].within else found[1] - found[-1].margin,
+        (one for one in judged if one[0] == verdict),
+        key=lambda one: -abs(one[1]) if one[-1].within else one[1] - one[-1].margin,
     )
     _, mean, low, high, comparison = decisive
     return Verdict(

@@ -1,4 +1,4 @@
-"""Writes what a run found: results as Parquet and JSON, figures, and the report."""
+"""Writes the results of a run: rows as Parquet, verdicts as JSON and Markdown, figures, and the report."""
 
 import io
 import json
@@ -21,11 +21,11 @@ def commit():
     """The commit of the checkout the package runs from, or None where it runs from elsewhere."""
     folder = Path(dpsparse.__file__).parent
     try:
-        found = _git(folder, "rev-parse", "HEAD")
+        head = _git(folder, "rev-parse", "HEAD")
         changed = _git(folder, "status", "--porcelain", "--", folder)
     except (OSError, subprocess.CalledProcessError):
         return None
-    return found + (" with uncommitted changes" if changed else "")
+    return head + (" with uncommitted changes" if changed else "")
 
 
 def _git(folder, *arguments):
@@ -82,7 +82,7 @@ def write_all(results, out, command, left_out):
 
 
 def verdicts_markdown(verdicts):
-    """The verdicts as a Markdown table: a row a claim, a column a setting, its data sets in turn."""
+    """The verdicts as a Markdown table: one row for each claim, one column for each setting with its data in turn."""
     rows = {}
     for verdict in verdicts:
         cells = rows.setdefault((verdict.number, verdict.claim), {setting: [] for setting in SETTINGS})
@@ -90,8 +90,8 @@ def verdicts_markdown(verdicts):
         cells[setting].append(verdict.verdict + NOTHING * verdict.says_nothing)
     lines = [f"| | claim | {' | '.join(SETTINGS)} |", "|---" * (2 + len(SETTINGS)) + "|"]
     for (number, claim), cells in rows.items():
-        found = " | ".join(" / ".join(cells[setting]) for setting in SETTINGS)
-        lines.append(f"| {number} | {claim.quote} ({claim.source}) | {found} |")
+        columns = " | ".join(" / ".join(cells[setting]) for setting in SETTINGS)
+        lines.append(f"| {number} | {claim.quote} ({claim.source}) | {columns} |")
     return "\n".join(lines) + "\n"
 
 

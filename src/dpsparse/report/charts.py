@@ -25,8 +25,8 @@ class Row:
         Its effect.
     interval : tuple of float or None
         Its interval.
-    clear : bool
-        Whether it stands clear.
+    significant : bool
+        Whether it is significant.
     note : str
         What stands at the end of the line.
     """
@@ -34,7 +34,7 @@ class Row:
     name: str
     value: float
     interval: tuple[float, float] | None
-    clear: bool
+    significant: bool
     note: str
 
 
@@ -44,7 +44,7 @@ def forest(rows, floor, description):
     Parameters
     ----------
     rows : sequence of Row
-        From top to bottom. Those that stand clear are filled and solid, the others hollow and dashed.
+        From top to bottom. Significant ones are filled and solid, the others hollow and dashed.
     floor : float or None
         Half the width of the hatched band around 0.
     description : str
@@ -79,7 +79,7 @@ def forest(rows, floor, description):
 
 def _line(row, at, top):
     """Name and note, and beneath them the effect and its interval."""
-    kind = "clear" if row.clear else "vague"
+    kind = "significant" if row.significant else "vague"
     name = row.name if len(row.name) <= _LONGEST_NAME else row.name[: _LONGEST_NAME - 1] + "…"
     yield _text(0, top, name, class_="name")
     yield _text(100, top, row.note, anchor="end")
@@ -87,7 +87,7 @@ def _line(row, at, top):
     if row.interval is not None:
         left, right = map(at, row.interval)
         yield tag("line", x1=f"{left:.3f}%", x2=f"{right:.3f}%", y1=middle, y2=middle, class_=kind)
-        yield from (_vertical(end, middle - 5, middle + 5, class_="clear") for end in (left, right))
+        yield from (_vertical(end, middle - 5, middle + 5, class_="significant") for end in (left, right))
     yield tag("circle", cx=f"{at(row.value):.3f}%", cy=middle, r=4.5, class_=kind)
 
 
@@ -183,5 +183,5 @@ def _powers(low, high):
     exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     every = max(1, len(exponents) // 8)
     factors = (1, 2, 5) if len(exponents) <= 4 else (1,)
-    found = [float(f"{factor}e{exponent}") for exponent in exponents[::every] for factor in factors]
-    return [tick for tick in found if low <= tick <= high]
+    ticks = [float(f"{factor}e{exponent}") for exponent in exponents[::every] for factor in factors]
+    return [tick for tick in ticks if low <= tick <= high]

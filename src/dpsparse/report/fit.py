@@ -1,35 +1,51 @@
-"""The report of a fit: promise, effects, budget, forecast, how to cite and to re-run.
+"""The report of a fit: guarantee, effects, budget, forecast, how to cite and to re-run.
 
 It reads releases only. A `LinearModel`, what a model file holds, is its one input: no table of records, no path, no
 clock, no setting of the machine. So it can tell nothing that the model does not, and the same model gives the same
 bytes.
 """
 
+import shlex
+
+from dpsparse import __version__
 from dpsparse.algorithms.pursuit.schedule import SPARE_PICKS
 from dpsparse.html import number, table, tag
-from dpsparse.model.effect import effects_table, interval_text
+from dpsparse.model.effect import Verdict, effects_table, interval_text
 from dpsparse.report.charts import Row, forest
 from dpsparse.report.forecast import forecast_section
 from dpsparse.report.page import Page
-from dpsparse.report.reuse import citation_section, rerun_section
 
 # What each kind of release is for.
 _PURPOSE = {
     "response centre": "where responses lie",
     "response scale": "how far they spread",
     "pick": "which feature comes next",
-    "gradient": "how far the effects of the features picked so far are off",
+    "gradient": "how far the effects of the features selected so far are off",
     "fraction at gradient": "how many residuals are small, which says how to weigh a gradient",
-    "Gram row": "how a picked feature goes together with the others",
-    "Gram matrix": "how all features picked go together",
+    "Gram row": "how a selected feature goes together with the others",
+    "Gram matrix": "how all selected features go together",
     "final gradient": "the same for the last estimates",
     "fraction at final gradient": "the same for a final gradient",
     "intercept": "the response where all features are at their centre",
     "step": "which features to keep and their coefficients, each step from other records",
 }
 
-# What the picture says at the end of a line, by the verdict of the table.
-_NOTES = {"-": "", "yes": "stands clear", "no": "not clear", "no, centre off": "centre off"}
+# The paper's data are those of docs/paper-errata.md.
+_BIBTEX = f"""@software{{dpsparse,
+  title   = {{dpsparse: differentially private sparse linear regression that survives heavy-tailed responses}},
+  author  = {{{{The dpsparse developers}}}},
+  version = {{{__version__}}},
+  year    = {{2026}}
+}}
+
+@inproceedings{{tian2025heavytailed,
+  title     = {{Differentially Private Sparse Linear Regression with Heavy-tailed Responses}},
+  author    = {{Tian and Ding and Tao and Xiang and Wang}},
+  booktitle = {{ECML PKDD}},
+  year      = {{2025}},
+  eprint    = {{2506.06861}},
+  archivePrefix = {{arXiv}}
+}}"""
 
 
 def fit_page(model):
@@ -49,15 +65,15 @@ def fit_page(model):
     page = Page(
         f"What explains {model.target}",
         f"{len(model.effects)} of {len(model.features):,} features, from {model.privacy.n_records:,} records, "
-        f"{'with a' if model.privacy.private else 'WITHOUT any'} promise of privacy. Fitted by {model.estimator}.",
+        f"{'with a' if model.privacy.private else 'WITHOUT any'} guarantee of privacy. Fitted by {model.estimator}.",
     )
-    page.section("Promise", *_promise(model.privacy))
+    page.section("Guarantee", *_guarantee(model.privacy))
     page.section("Effects", *_effects(model))
-    page.section("What stands clear", *_verdicts(model))
+    page.section("What is significant", *_verdicts(model))
     page.section("Budget", *_budget(model.privacy))
     page.section("Privacy and accuracy", *forecast_section(model, sparsity))
-    page.section("Run it again", *rerun_section(model, sparsity))
-    page.section("Cite", *citation_section())
+    page.section("Run it again", *_rerun(model, sparsity))
+    page.section("Cite", *_citation())
     return page.html()
 
 
@@ -67,16 +83,16 @@ def _sparsity(model):
     return max(len(model.effects), picks - SPARE_PICKS, 1)
 
 
-def _promise(record):
+def _guarantee(record):
     if not record.private:
-        yield tag("p", record.statement(), class_="promise bad")
+        yield tag("p", record.statement(), class_="guarantee bad")
         yield f"{record.plain_words()} Do not publish this page if the records are real."
         return
-    yield tag("p", record.plain_words(), class_="promise")
+    yield tag("p", record.plain_words(), class_="guarantee")
     yield f"In full: {record.statement()}"
     yield (
         "Everything on this page comes from the releases listed under Budget and from public numbers. Whoever has the "
-        "page learns no more about anybody than the promise allows, and may pass it on."
+        "page learns no more about anybody than the guarantee allows, and may pass it on."
     )
 
 
@@ -98,8 +114,8 @@ def _forest(model):
         scale = scales[effect.feature]
         value = (effect.coef if effect.estimate is None else effect.estimate) * scale
         interval = effect.interval and tuple(end * scale for end in effect.interval)
-        note = _NOTES[effect.verdict]
-        rows.append(Row(effect.feature, value, interval, effect.clear, note))
+        note = "" if effect.verdict is Verdict.NOT_AVAILABLE else effect.verdict.value
+        rows.append(Row(effect.feature, value, interval, effect.verdict is Verdict.SIGNIFICANT, note))
         cells.append([effect.feature, number(scale), number(value), interval_text(interval)])
     floor = model.noise_floor
     words = f"Effects on {model.target}, each for a step as large as the feature's public scale"
@@ -110,12 +126,14 @@ def _forest(model):
         yield "The effects are too large or too small to draw."
     else:
         key = (
-            "Full dots and lines stand clear; hollow dots with dashed lines do not. Lines are 90 % intervals."
+            "Full dots and lines are significant; hollow dots with dashed lines are not. Lines are 90 % intervals."
             if any(row.interval for row in rows)
             else "The method gives no intervals."
         )
         typical = (
-            "" if floor is None else " It is the height for a feature of typical error; each is judged by its own."
+            ""
+            if floor is None
+            else " It is the smallest significant effect of a feature of typical error; each is judged by its own."
         )
         yield tag("figure", [picture, tag("figcaption", f"{words}. {key}{band}{typical}")])
     headings = ["feature", "one scale", "effect of one scale", "90 % interval"]
@@ -123,42 +141,47 @@ def _forest(model):
 
 
 def _verdicts(model):
-    by_verdict = {verdict: [effect for effect in model.effects if effect.verdict == verdict] for verdict in _NOTES}
-    untold, clear, vague, off = by_verdict.values()
+    groups = {verdict: [effect for effect in model.effects if effect.verdict is verdict] for verdict in Verdict}
+    significant, not_significant = groups[Verdict.SIGNIFICANT], groups[Verdict.NOT_SIGNIFICANT]
+    count = f"{len(model.features):,}"
     if not model.response_scale_known:
         yield tag(
             "p",
-            "The response's scale could not be learned, so nothing can stand clear. More epsilon, more records, or a "
-            "public centre and scale of the response would help.",
+            "The response's scale could not be learned, so no effect can be significant. More epsilon, more records, "
+            "or a public centre and scale of the response would help.",
             class_="bad",
         )
-    if clear:
-        yield tag("p", "These stand clear of the noise:")
-        yield tag("ul", [tag("li", _told(effect, model.target)) for effect in clear])
+    if not model.effects:
+        yield "No effect is significant, and none was kept."
+    if significant:
+        yield "These effects are significant:"
+        yield tag("ul", [tag("li", _sentence(effect, model.target)) for effect in significant])
         yield (
-            f"Had none of the {len(model.features):,} features any effect, not even one of them would have reached so "
-            "far, but in about one fit in twenty."
+            f"They are significant at the 5 % family-wise level (Bonferroni over {count} features). If no feature had "
+            "an effect, only about one fit in twenty would show even one this large."
         )
-    elif model.effects and vague:
-        yield "No effect stands clear of the noise."
-    elif not model.effects:
-        yield "No effect stands clear of the noise, and none was kept."
-    if vague:
-        yield tag("p", "These do not:")
-        yield tag("ul", [tag("li", effect.feature) for effect in vague])
+    elif not_significant:
+        yield "No effect is significant."
+    if not_significant:
+        yield "These are not significant:"
+        yield _names(not_significant)
         yield (
-            f"The largest of {len(model.features):,} features without effect would look like this. They may matter or "
-            "not: this fit cannot tell, and the size shown is likely too large."
+            f"The largest of {count} features without effect would look like this. They may matter or not: this fit "
+            "cannot tell, and the size shown is likely too large."
         )
-    if off:
-        yield tag("p", "For these the public centre is off by more than the feature's spread, so that nothing is said:")
-        yield tag("ul", [tag("li", effect.feature) for effect in off])
+    if groups[Verdict.CENTER_OFF]:
+        yield "For these the public centre is off by more than the feature's spread, so that nothing is said:"
+        yield _names(groups[Verdict.CENTER_OFF])
         yield "Better public bounds would help."
-    if untold:
-        yield f"{model.estimator} gives no errors, so nothing can be said about what stands clear."
+    if groups[Verdict.NOT_AVAILABLE]:
+        yield f"{model.estimator} gives no errors, so nothing can be said about what is significant."
 
 
-def _told(effect, target):
+def _names(effects):
+    return tag("ul", [tag("li", effect.feature) for effect in effects])
+
+
+def _sentence(effect, target):
     way = "more" if effect.estimate > 0 else "less"
     low, high = sorted(map(abs, effect.interval))
     return (
@@ -197,3 +220,40 @@ def _budget(record):
         f"is in the same steps. Each was charged before it was made. Noise: {record.noise}.",
         class_="note",
     )
+
+
+def _rerun(model, sparsity):
+    """The command, or the line of Python, that makes such a fit."""
+    asked = model.privacy.guarantee
+    chosen = sparsity if len(model.effects) == sparsity else "auto"
+    if model.estimator == "PrivateSparseRegressor" and asked.adjacency == "replace-one" and model.privacy.private:
+        options = {"target": model.target, "epsilon": asked.epsilon, "sparsity": chosen}
+        if asked.delta != float(model.privacy.n_records) ** -1.1:
+            options["delta"] = asked.delta
+        if asked.records_per_person > 1:
+            options["records-per-person"] = asked.records_per_person
+        options |= {"bounds": "bounds.toml", "out": "model.json", "report": "report.html"}
+        words = [f"--{name} {shlex.quote(str(value))}" for name, value in options.items()]
+        yield "With the table of records in the place of DATA; for a store, which has its own bounds, without --bounds:"
+        yield tag("pre", tag("code", " \\\n    ".join(["dpsparse fit DATA", *words])))
+    else:
+        yield "With the records as X and y:"
+        most = f", max_sparsity={sparsity}" if chosen == "auto" else ""
+        line = f"sparsity={chosen!r}{most}, epsilon={asked.epsilon!r}, delta={asked.delta!r}"
+        line += f", adjacency={asked.adjacency!r}, records_per_person={asked.records_per_person}"
+        yield tag("pre", tag("code", f"{model.estimator}({line}).fit(X, y)"))
+    yield (
+        "The bounds, public centres and scales of all features, are listed in the model file. Another run draws other "
+        "noise, so its numbers will differ, and it spends the budget once more: the costs of both add up."
+    )
+    yield "This page alone, from the saved model, without the records and at no cost:"
+    yield tag("pre", tag("code", "dpsparse report model.json --out report.html"))
+
+
+def _citation():
+    """BibTeX of the software and of the paper."""
+    yield (
+        "The software, and the paper whose methods it grew from. PrivateSparseRegressor is the software's own method."
+    )
+    yield tag("pre", tag("code", _BIBTEX))
+    yield f"Made by dpsparse {__version__}."

@@ -1,4 +1,4 @@
-"""What other promises would have bought: the forecast of `plan` for the public numbers of a model."""
+"""What other guarantees would have bought: the forecast of `plan` for the public numbers of a model."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ def forecast_section(model, sparsity):
     forecasts = [replace(here, epsilon=epsilon) for epsilon in grid]
     lines = {
         "error to expect (l2)": [at.expected_error for at in forecasts],
-        "smallest effect found 4 times in 5": [at.smallest_effect for at in forecasts],
+        "minimum detectable effect at 80 % power": [at.smallest_effect for at in forecasts],
     }
     rows = [
         [
@@ -35,17 +35,18 @@ def forecast_section(model, sparsity):
     ]
     yield (
         f"The forecast of dpsparse plan, from public numbers alone, for {here.n:,} records, {here.d:,} features and "
-        f"{here.sparsity} to pick, whatever epsilon is promised. Errors and effects are in units of the response's "
+        f"{here.sparsity} to select, at any epsilon. Errors and effects are in units of the response's "
         "noise per scaled feature."
     )
     words = (
-        "Error to expect and smallest effect found, over epsilon; both fall as epsilon grows. At this fit's epsilon, "
-        f"{here.epsilon:g}, the error is {here.expected_error:.3g} and the smallest effect {here.smallest_effect:.3g}."
+        "Error to expect and minimum detectable effect at 80 % power, over epsilon; both fall as epsilon grows. At "
+        f"this fit's epsilon, {here.epsilon:g}, the error is {here.expected_error:.3g} and the minimum detectable "
+        f"effect {here.smallest_effect:.3g}."
     )
     picture = curves(grid, lines, (here.epsilon, f"this fit: {here.epsilon:g}"), words)
     if picture is not None:
         yield tag("figure", [picture, tag("figcaption", words)])
-    headings = ["epsilon", "error", "smallest effect", "width of a 90 % interval"]
+    headings = ["epsilon", "error", "minimum detectable effect", "width of a 90 % interval"]
     yield table("What each epsilon buys", headings, rows, numbers=(1, 2, 3))
     yield tag("p", _caveat(model), class_="note")
 
@@ -56,5 +57,5 @@ def _caveat(model):
         words += f" This one is of PrivateSparseRegressor; {model.estimator}, which made the model, does worse."
     relation = model.privacy.guarantee.adjacency
     if relation != "replace-one":
-        words += f" It is for neighbours by replace-one; {relation} promises less and does a little better."
+        words += f" It is for neighbours by replace-one; {relation} guarantees less and does a little better."
     return words

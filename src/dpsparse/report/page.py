@@ -27,15 +27,15 @@ p, ul, figcaption { max-width: 46rem; }
   th, td { max-width: 15rem; padding-right: .5rem; } tbody th { max-width: 12rem; } }
 figure { margin: 1.5rem 0; } figcaption, .note { color: var(--soft); font-size: .92rem; }
 tbody th { font-weight: 600; }
-.promise { border-left: 4px solid var(--link); padding-left: .8rem; font-size: 1.06rem; }
-.promise.bad { border-color: var(--bad); }
+.guarantee { border-left: 4px solid var(--link); padding-left: .8rem; font-size: 1.06rem; }
+.guarantee.bad { border-color: var(--bad); }
 svg.chart { display: block; width: 100%; max-width: 46rem; overflow: visible; }
 svg.chart text { fill: var(--ink); font-size: 13px; stroke: var(--paper); stroke-width: 4px; paint-order: stroke; }
 svg.chart .name { font-weight: 600; }
 svg.chart line, svg.chart polyline { stroke: var(--ink); fill: none; vector-effect: non-scaling-stroke; }
 svg.chart circle { stroke: var(--ink); stroke-width: 2; fill: var(--paper); }
-svg.chart circle.clear { fill: var(--ink); }
-svg.chart .clear, svg.chart .vague, svg.chart .solid, svg.chart .dashed { stroke-width: 2; }
+svg.chart circle.significant { fill: var(--ink); }
+svg.chart .significant, svg.chart .vague, svg.chart .solid, svg.chart .dashed { stroke-width: 2; }
 svg.chart line.vague, svg.chart .dashed { stroke-dasharray: 6 4; } svg.chart .floor { stroke-dasharray: 2 3; }
 svg.chart .mark { stroke-width: 2; stroke-dasharray: 2 3; } svg.chart .grid { stroke: var(--line); }
 svg.chart .hatch { stroke: var(--soft); opacity: .5; }

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dpsparse.algorithms.iht.iht import _whole, private_iht
+from dpsparse.algorithms.iht.iht import _as_integers, private_iht
 from dpsparse.algorithms.iht.theory import step_sizes, theory_parameters
 from dpsparse.algorithms.losses import Absolute, Huber, Squared
 from dpsparse.datasets import make_heavy_tailed
@@ -59,20 +59,20 @@ def run(X, y, loss, source, *, steps=(0.5,) * 6, radius=None, clip_predictions=T
 @pytest.mark.parametrize("clip_predictions", [True, False])
 def test_without_noise_it_is_iterative_hard_thresholding(loss, radius, clip_predictions):
     X, y, _ = make_heavy_tailed(1_203, 40, 4, random_state=3)
-    found, _ = run(X, y, loss, ZeroSource(), radius=radius, clip_predictions=clip_predictions)
+    result, _ = run(X, y, loss, ZeroSource(), radius=radius, clip_predictions=clip_predictions)
     arguments = (X, y, loss, (0.5,) * 6, 4, 3.0, radius, clip_predictions)
     same_numbers = plain_iht(*arguments, on_grid=True)
-    np.testing.assert_allclose(found.coef, same_numbers, atol=1e-12, rtol=0)
+    np.testing.assert_allclose(result.coef, same_numbers, atol=1e-12, rtol=0)
     # Features are off by at most half a level, 3/254, at random: a mean of 200 such errors, over 6 steps.
-    np.testing.assert_allclose(found.coef, plain_iht(*arguments, on_grid=False), atol=0.02)
+    np.testing.assert_allclose(result.coef, plain_iht(*arguments, on_grid=False), atol=0.02)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_it_finds_the_truth_where_noise_is_small(loss):
     X, y, coef = make_heavy_tailed(60_000, 30, 3, df=5, random_state=5)
-    found, _ = run(X, y, loss, SeededSource(0), steps=(0.5,) * 9, sparsity=3)
+    result, _ = run(X, y, loss, SeededSource(0), steps=(0.5,) * 9, sparsity=3)
     limit = 0.5 if isinstance(loss, Squared) else 0.3
-    assert np.linalg.norm(found.coef - coef) < limit * np.linalg.norm(coef)
+    assert np.linalg.norm(result.coef - coef) < limit * np.linalg.norm(coef)
 
 
 @pytest.mark.slow
@@ -85,12 +85,12 @@ def test_same_seed_same_bits_whatever_blocks_and_storage(make, monkeypatch):
     for records in (1, 33, 2**20):
         monkeypatch.setattr(rows, "MOST_RECORDS", records)
         monkeypatch.setattr(passes, "BLOCK_BYTES", 64 * records)
-        found, _ = run(make(X), y, Huber(1.0), SeededSource(9))
-        np.testing.assert_array_equal(found.coef, expected.coef)
+        result, _ = run(make(X), y, Huber(1.0), SeededSource(9))
+        np.testing.assert_array_equal(result.coef, expected.coef)
 
 
 def test_a_record_touches_only_its_own_part():
-    # Without noise in the picks' order nothing but part 2's release may differ before part 3 reads the coefficients.
+    # Row 2 of the table lies in part 2 of 6, and in no other.
     X, y, _ = make_heavy_tailed(60, 10, 2, random_state=0)
     other = X.copy()
     other[2] = 50.0
@@ -127,7 +127,7 @@ def test_theory_parameters():
 def test_public_numbers_become_integers_whatever_they_are():
     # A NaN cast to an integer would wrap round in the sum and void the sensitivity.
     strange = np.array([np.nan, np.inf, -np.inf, 1e300, -2.4])
-    assert _whole(strange).tolist() == [0, 2**61, -(2**61), 2**61, -2]
+    assert _as_integers(strange).tolist() == [0, 2**61, -(2**61), 2**61, -2]
 
 
 def test_two_phase_steps_decay_then_stay():

@@ -63,14 +63,14 @@ def test_schedules_spend_all_and_no_more(center_known, scale_known, fit_intercep
 
 def test_without_noise_it_recovers_the_truth():
     X, y, coef = make_heavy_tailed(20_000, 40, 4, df=3, random_state=2)
-    found = pursued(X, y + 3.0, Meter(PROMISE, len(y), ZeroSource()), 4)
+    result = pursued(X, y + 3.0, Meter(PROMISE, len(y), ZeroSource()), 4)
     estimate = np.zeros(40)
-    estimate[found.support] = found.effects
+    estimate[result.support] = result.effects
     np.testing.assert_allclose(estimate, coef, atol=0.05)
-    assert found.intercept == pytest.approx(3.0, abs=0.05)
+    assert result.intercept == pytest.approx(3.0, abs=0.05)
 
 
 def test_features_are_picked_once():
     X, y, _ = make_heavy_tailed(300, 6, 2, random_state=0)
-    found = pursued(X, y, Meter(PROMISE, 300, SeededSource(0)), 6)
-    assert sorted(found.support) == list(range(6))
+    result = pursued(X, y, Meter(PROMISE, 300, SeededSource(0)), 6)
+    assert sorted(result.support) == list(range(6))

@@ -1,4 +1,4 @@
-"""Iterative hard thresholding without privacy: what a private fit is measured against."""
+"""Iterative hard thresholding without privacy: the reference for private fits."""
 
 import numpy as np
 
@@ -6,9 +6,9 @@ from dpsparse.algorithms.losses import Huber
 
 
 def huber_iht(X, y, sparsity, *, tau=1.0, step=0.5, n_steps=100):
-    """Coefficients of the Huber loss held to `sparsity` nonzeros, by gradient steps and hard thresholding.
+    """Minimise the Huber loss over coefficients with `sparsity` nonzeros, by gradient steps and hard thresholding.
 
-    Not private. The intercept is left to the caller; features are taken as they are.
+    Not private. It fits no intercept and does not scale the features.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def huber_iht(X, y, sparsity, *, tau=1.0, step=0.5, n_steps=100):
     step : float, default=0.5
         Step size.
     n_steps : int, default=100
-        The most steps; it ends early where a step changes nothing.
+        The largest number of steps; the loop ends early when a step changes nothing.
 
     Returns
     -------

@@ -3,16 +3,16 @@
 Symbols of the paper: beta (coef), eta (step), tau or 1 or the residual bound (loss.bound), K (clip_bound), T
 (number of steps), s (sparsity), L (radius), lambda (sensitivity, here in integers).
 
-Privacy. Step t reads part t of the rows alone. Its vector is the public coefficients on an integer grid plus
-a `clipped_sum`, so its sup-norm sensitivity is that sum's, and `peel` releases it. Projection and the next
-step's grid are functions of releases. A record lies in one part, so the fit costs what one peeling costs.
+Privacy. Step t reads part t of the rows alone. Its vector is the sum of public coefficients on an integer grid and of a
+`clipped_sum`, so it has the sup-norm sensitivity of that sum; `peel` releases it. The projection and the next step's
+grid are functions of releases. Each record lies in one part, so the fit costs as much as one peeling.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from dpsparse.algorithms.progress import Steps
+from dpsparse.algorithms.progress import ProgressReporter
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer
 from dpsparse.engine.queries import loss_sums
 from dpsparse.engine.threads import one_blas_thread
@@ -36,7 +36,7 @@ def _change(adjacency):
 
 
 def iht_commitment(guarantee, sparsity, n_steps, calibration):
-    """What a fit of `n_steps` steps releases: one peeling of each part of the rows."""
+    """The releases of a fit with `n_steps` steps: one peeling of each part of the rows."""
     change = _change(guarantee.adjacency)
     cost = peeling_cost(sparsity, change, PEELING_SCALES[calibration](guarantee, sparsity, change))
     return Commitment(tuple(Price("laplace", *cost, part) for part in range(n_steps)))
@@ -44,7 +44,7 @@ def iht_commitment(guarantee, sparsity, n_steps, calibration):
 
 @np.errstate(all="ignore")
 def step_units(n_records, steps, clip_bound, loss):
-    """What one integer of each step's vector is worth; from public numbers."""
+    """The coefficient that one integer unit of each step's vector stands for; from public numbers."""
     units = [
         step * Quantizer(clip_bound).step * (loss.bound / WEIGHT_LEVELS) / len(range(part, n_records, len(steps)))
         for part, step in enumerate(steps)
@@ -76,13 +76,13 @@ def private_iht(
     clip_bound : float
         Clip of the features.
     radius : float or None
-        Coefficients are projected on the ball of this radius.
+        Coefficients are projected onto the ball of this radius; None for no projection.
     calibration : {"tight", "paper"}
-        How the peeling scale is found.
+        How the noise of the peeling is calibrated.
     clip_predictions : bool
         Whether residuals use clipped features (Algorithm 1) or raw ones (Algorithm 3).
     progress : callable or None
-        Is given how many steps are done, and how many there are.
+        Called with the number of steps done and the number of all steps.
 
     Returns
     -------
@@ -94,11 +94,11 @@ def private_iht(
     change = _change(meter.guarantee.adjacency)
     scale = PEELING_SCALES[calibration](meter.guarantee, sparsity, change)
     coef, support = np.zeros(rows.n_features), np.empty(0, dtype=np.int64)
-    told = Steps(progress, len(steps))
+    reporter = ProgressReporter(progress, len(steps))
     for t, unit in enumerate(step_units(rows.n_records, steps, clip_bound, loss)):
-        with told.next():
+        with reporter.step():
             vector = rows.part(t, len(steps)).evaluate(loss_sums, grid, loss, coef, support, clip_predictions)
-        vector[support] += _whole(coef[support] / unit)
+        vector[support] += _as_integers(coef[support] / unit)
         peeled = peel(meter, vector, sparsity=sparsity, sensitivity=change, scale=scale, name=f"step {t + 1}", part=t)
         coef, support = np.zeros(rows.n_features), peeled.support
         coef[support] = peeled.values * unit
@@ -106,8 +106,8 @@ def private_iht(
     return IHTResult(coef, support)
 
 
-def _whole(values):
-    # Public numbers: what exceeds the integers' range may be cut without harm to privacy. A NaN must not reach the
+def _as_integers(values):
+    # The values are public, so cutting them to the integers' range does no harm to privacy. A NaN must not reach the
     # cast: it would become the smallest integer, wrap round in the sum above, and void the sensitivity.
     return np.rint(np.clip(np.nan_to_num(values, nan=0.0), -(2.0**61), 2.0**61)).astype(np.int64)
 

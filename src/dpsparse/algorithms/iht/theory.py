@@ -1,4 +1,4 @@
-"""The parameters that Theorems 2 and 4 of the paper ask for, mended where the print cannot be right."""
+"""The parameters that Theorems 2 and 4 of the paper ask for, corrected where the printed ones cannot be right."""
 
 import math
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ def default_n_iter(n_samples):
 
 
 def theory_parameters(n, d, sparsity, zeta, epsilon, delta):
-    """Parameters for `n` records of `d` features by the paper's theory, constants set to plain numbers.
+    """Parameters for `n` records of `d` features by the paper's theory, with its unspecified constants set to numbers.
 
     tau balances the two errors that depend on it. Clipping residuals at tau biases a gradient coordinate by about
     tau^-zeta; the peeling noise there is tau T K log d sqrt(s log(1/delta)) / (n epsilon) with K = log d. They are
@@ -61,7 +61,7 @@ def theory_parameters(n, d, sparsity, zeta, epsilon, delta):
     zeta : float
         In (0, 1]: the noise has 1 + zeta finite moments.
     epsilon, delta : float
-        The promise.
+        The privacy guarantee.
 
     Returns
     -------
@@ -71,8 +71,8 @@ def theory_parameters(n, d, sparsity, zeta, epsilon, delta):
     Examples
     --------
     >>> from dpsparse import theory_parameters
-    >>> found = theory_parameters(10_000, 1_000, 5, zeta=1.0, epsilon=0.5, delta=10**-4.4)
-    >>> found.n_iter, round(found.clip_bound, 2), round(found.tau, 2)
+    >>> parameters = theory_parameters(10_000, 1_000, 5, zeta=1.0, epsilon=0.5, delta=10**-4.4)
+    >>> parameters.n_iter, round(parameters.clip_bound, 2), round(parameters.tau, 2)
     (9, 6.91, 1.28)
     """
     if not 0 < zeta <= 1:

@@ -1,20 +1,22 @@
-"""Private robust pursuit: grow the support one feature at a time, release small things, reuse every release.
+"""Private robust pursuit: select one feature at a time, make small releases, and reuse every release.
 
-Privacy. Every number below that depends on the data comes out of `privacy.release` or `privacy.selection`, on sums
-whose sensitivity `privacy.sensitivity` proves: counts (medians, fractions), clipped sums (picks), sums of norm-bounded
+The steps are those of docs/method.md.
+
+Privacy. Every number here that depends on the data comes out of `privacy.mechanisms`, on sums whose sensitivity
+`privacy.sensitivity` proves: counts (medians, fractions), clipped sums (scores of the features), sums of norm-bounded
 integer vectors (gradients, Gram rows) and of their outer products (the Gram matrix). Prices are fixed in advance
-(`schedule`). Everything else (`least_squares`, scales, standard errors) is computed from releases.
+(`schedule`). Everything else (`state`, `gls`) is computed from releases.
 """
 
 from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
 
-from dpsparse.algorithms.progress import Steps
-from dpsparse.algorithms.pursuit.gls import Gradient, clean_gram, combine, row_clip
+from dpsparse.algorithms.progress import ProgressReporter
+from dpsparse.algorithms.pursuit.gls import row_clip
 from dpsparse.algorithms.pursuit.schedule import FINAL_GRADIENTS, INTERCEPTS, POSITIONS, SIZES, median_is_safe
+from dpsparse.algorithms.pursuit.state import PursuitState
 from dpsparse.engine import queries
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer
 from dpsparse.engine.threads import one_blas_thread
@@ -23,31 +25,17 @@ from dpsparse.privacy import sensitivity
 from dpsparse.privacy.mechanisms.gaussian import release_gram, release_quantile, release_vector
 from dpsparse.privacy.mechanisms.selection import exponential_pick
 
-# In units of the median absolute residual: where residuals are cut in picks, in early and in final gradients.
-PICK_TAU, EARLY_TAU, FINAL_TAU = 0.7, 0.8, 0.7
-# Row norms in units of their typical size: gradients, Gram rows, the Gram matrix's second factor.
+# Where residuals are clipped, in units of their scale: in scores of the features, in early and in final gradients.
+SCORE_TAU, EARLY_TAU, FINAL_TAU = 0.7, 0.8, 0.7
+# Where row norms are clipped, in units of their typical size: gradients, Gram rows, the Gram matrix's second factor.
 GRADIENT_NORM, GRAM_ROW_NORM, GRAM_NORM = 0.6, 1.3, 1.2
-MODEL_ERROR = 0.15
-# Together the effects are thought to be of about this size, in units of the response's scale: a weak prior.
-PRIOR_SCALE = 2.0
-KEEP_ABOVE, TRUST_SCALE, EIGENVALUE_FLOOR = 2.5, 0.1, 0.1
-# Beyond this cosine between a feature and the constant 1 its public centre is off by more than its spread.
-NEARLY_CONSTANT = 0.7
-# Residual scales are kept within these multiples of the response's scale.
-SCALE_RANGE = (0.02, 2.0)
-# An effect that a gradient still moves has residuals of about this many times the move on the rows that carry it.
-STILL_MOVING = 2.5
-# Beyond both of these, in tau and in standard errors, the last gradient moved an effect too far to call it settled.
-SETTLED_TAU, SETTLED_ERRORS = 0.25, 5.0
-# Median of |z| for a standard normal z.
-NORMAL_MEDIAN = 0.6745
 
 
 @dataclass(frozen=True)
 class PursuitResult:
-    """Released effects in public units of the features, in order of picking.
+    """Released effects in public units of the features, in order of selection.
 
-    `centred` says which features vary more than their public centre is off: the others cannot be told from the
+    `centered` says which features vary more than their public centre is off: the others cannot be told from the
     intercept. `scale_known` says whether the response's scale can be trusted, from public numbers and releases.
     """
 
@@ -55,16 +43,16 @@ class PursuitResult:
     effects: np.ndarray
     shrunk_effects: np.ndarray
     standard_errors: np.ndarray
-    centred: np.ndarray
+    centered: np.ndarray
     intercept: float
     scale_known: bool
 
 
 class Pursuit:
-    """One fit: opening it reads the rows once, and releases nothing; `run` makes the releases.
+    """One fit. The constructor reads the rows once and releases nothing; `run` makes the releases.
 
-    With an intercept the columns start with the constant 1, so that a feature whose public centre is off, or whose
-    clipped values are not centred, does not stand in for it. Positions count columns; picks follow the constant.
+    With an intercept the columns start with the constant 1. Without it a feature whose public centre is off, or whose
+    clipped values are not centred, would act as the intercept.
 
     Parameters
     ----------
@@ -75,7 +63,7 @@ class Pursuit:
     schedule : Schedule
         The price of every release.
     sparsity : int
-        Features to pick.
+        The number of features in the result.
     center, scale : float or ndarray
         Public centres and scales of the features.
     response_center, response_scale : float or None
@@ -85,7 +73,8 @@ class Pursuit:
     look : bool
         Whether to raise ValueError, with a constant text, if a feature is not finite.
     progress : callable or None
-        Is given how many steps are done, a fraction, and how many there are; both depend on public numbers alone.
+        Called with the number of steps done, which may be a fraction, and the number of all steps; both depend on
+        public numbers alone.
     """
 
     def __init__(
@@ -106,18 +95,13 @@ class Pursuit:
         self.meter, self.schedule, self.sparsity = meter, schedule, sparsity
         self.n, self.adjacency = rows.n_records, meter.guarantee.adjacency
         meter.commit(schedule.commitment)
-        self.center, self.first_scale = response_center, response_scale
-        self.constants = int(fit_intercept)
+        self.center, self.response_scale = response_center, response_scale
+        self.state = PursuitState(self.n, len(self.schedule.picks), fit_intercept)
         grid = Quantizer(self.schedule.clip_bound, center, scale)
-        # Opening, a sum and a column for each pick, and the rest.
-        self._steps = Steps(progress, 2 + 2 * len(self.schedule.picks))
-        with self._steps.next() as tell:
-            self.reading = rows.reading(grid, constant=fit_intercept, look=look, tell=tell)
-        self.features = []
-        self.effects, self.gradients = np.zeros(self.constants), []
-        self.kept = np.arange(self.constants)
-        self.gram = np.eye(self.constants + len(self.schedule.picks))
-        self.gram_noise = 0.0
+        # Opening; scores and a column for each selected feature; the rest.
+        self._reporter = ProgressReporter(progress, 2 + 2 * len(self.schedule.picks))
+        with self._reporter.step() as on_progress:
+            self.reading = rows.reading(grid, constant=fit_intercept, look=look, tell=on_progress)
         self.scale_safe = True
 
     @one_blas_thread()
@@ -133,86 +117,78 @@ class Pursuit:
         with closing(self.reading):
             self.estimate_response_scale()
             for _ in self.schedule.picks:
-                self.grow()
-            with self._steps.next():
+                self.add_feature()
+            with self._reporter.step():
                 self.refine()
-                return self.finish()
+                return self.result()
 
     def estimate_response_scale(self):
-        """Centre and scale of the response, public or released."""
-        if self.center is None and self.constants:
-            self.center = self._median(0.0, POSITIONS, self.schedule.center, "response centre")
+        """Step 1: centre and scale of the response, public or released."""
+        if self.center is None and self.state.constants:
+            self.center = self._median(0.0, self.state.effects, POSITIONS, self.schedule.center, "response centre")
             self.scale_safe = median_is_safe(self.n, self.schedule.center, POSITIONS)
         self.center = float(self.center or 0.0)
-        if self.first_scale is None:
-            self.first_scale = self._median(self.center, SIZES, self.schedule.scale, "response scale", sizes=True)
+        if self.response_scale is None:
+            at, price = self.state.effects, self.schedule.scale
+            self.response_scale = self._median(self.center, at, SIZES, price, "response scale", sizes=True)
             self.scale_safe &= median_is_safe(self.n, self.schedule.scale, SIZES)
-        self.first_scale = self.residual_scale = float(self.first_scale)
+        self.state.response_scale = self.state.residual_scale = float(self.response_scale)
 
-    def _median(self, center, grid, price, name, sizes=False):
-        """The median of the residuals at the current effects, or of their sizes."""
-        counts = self.reading.evaluate(queries.residual_counts, center, self.effects, grid, sizes)
+    def _median(self, center, effects, grid, price, name, sizes=False):
+        """The median of the residuals at these effects, or of their sizes."""
+        counts = self.reading.evaluate(queries.residual_counts, center, effects, grid, sizes)
         return release_quantile(self.meter, counts, grid, target=self.n // 2, rho=price, name=name)
 
-    def grow(self):
-        """Pick one more feature and learn its effect."""
-        pick = len(self.features)
-        self._pick(pick)
-        position = len(self.effects) - 1
-        if self.schedule.gram_row and pick:
-            self._gram_row(f"Gram row {pick + 1}")
-        self.kept = np.arange(position + 1)
-        self._gradient(EARLY_TAU, self.schedule.early_gradients[pick], f"gradient {pick + 1}")
-        self._solve()
-        self._widen_scale(slice(self.constants, position))
-        # The newest effect explains part of the spread seen so far.
-        explained = (NORMAL_MEDIAN * self.effects[-1]) ** 2
-        self.residual_scale = float(np.sqrt(max(self.residual_scale**2 - explained, (0.3 * self.residual_scale) ** 2)))
+    def add_feature(self):
+        """Steps 2 to 5: select one more feature and estimate its effect."""
+        state, k = self.state, len(self.state.features)
+        self._select(k)
+        if self.schedule.gram_row and k:
+            self._gram_row(f"Gram row {k + 1}")
+        self._gradient(EARLY_TAU, self.schedule.early_gradients[k], f"gradient {k + 1}")
+        state.solve()
+        state.widen_scale(slice(state.constants, len(state.effects) - 1))
+        state.narrow_scale()
 
-    def _pick(self, k):
-        bound = PICK_TAU * self.residual_scale
-        with self._steps.next() as tell:
-            scores = self.reading.scores(self.center, self.effects, bound, tell)
+    def _select(self, k):
+        """The exponential mechanism on the features' scores."""
+        bound = SCORE_TAU * self.state.residual_scale
+        with self._reporter.step() as on_progress:
+            scores = self.reading.scores(self.center, self.state.effects, bound, on_progress)
         change = sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, self.adjacency)
-        picked = exponential_pick(
+        selected = exponential_pick(
             self.meter,
             scores,
             sensitivity=change,
             rho=self.schedule.picks[k],
             name=f"pick {k + 1}",
-            excluded=self.features,
+            excluded=self.state.features,
         )
-        self.features.append(picked)
-        with self._steps.next() as tell:
-            self.reading.add(picked, tell)
-        self.effects = np.append(self.effects, 0.0)
+        with self._reporter.step() as on_progress:
+            self.reading.add(selected, on_progress)
+        self.state.add_column(selected)
 
     def _gram_row(self, name):
-        """Second moments of the newest feature with those picked before, each released once."""
-        positions = range(self.constants, len(self.effects))
-        bound = float(GRAM_ROW_NORM * np.sqrt(len(positions)))
-        sums = self.reading.evaluate(queries.product_sums, positions, bound)
-        noisy, noise = self._release_mean(sums, bound, self.schedule.gram_row, name)
-        noisy = noisy / max(noisy[-1], 0.3)
-        row = np.where(np.abs(noisy) > KEEP_ABOVE * noise, noisy, 0.0)[:-1]
-        newest, before = len(self.effects) - 1, slice(self.constants, len(self.effects) - 1)
-        self.gram[newest, before] = self.gram[before, newest] = row
-        if np.linalg.eigvalsh(self.gram[: newest + 1, : newest + 1])[0] < EIGENVALUE_FLOOR:
-            self.gram[newest, before] = self.gram[before, newest] = 0.8 * row
+        """Second moments of the newest feature with itself and those before; each pair is released once."""
+        columns = range(self.state.constants, len(self.state.effects))
+        bound = float(GRAM_ROW_NORM * np.sqrt(len(columns)))
+        sums = self.reading.evaluate(queries.product_sums, columns, bound)
+        self.state.add_gram_row(*self._release_mean(sums, bound, self.schedule.gram_row, name))
 
     def _release_mean(self, sums, bound, price, name):
-        """A mean over records of vectors held to norm `bound`, and the standard deviation of its noise."""
+        """A mean over records of vectors clipped to norm `bound`, and the standard deviation of its noise."""
         change = sensitivity.bounded_norm_sum(VECTOR_LEVELS, self.adjacency)
         noisy = release_vector(self.meter, sums, sensitivity=change, rho=price, name=name)
         unit = bound / VECTOR_LEVELS / self.n
         return noisy.values * unit, float(noisy.scale[0] * unit)
 
     def _gradient(self, tau_in_scales, price, name):
-        """A gradient on the kept picks, and the fraction of residuals within tau, which gives the next scale."""
-        tau = tau_in_scales * self.residual_scale
-        clip = row_clip(len(self.kept), GRADIENT_NORM, self.constants)
+        """A gradient on the kept columns, and the fraction of residuals within tau."""
+        state = self.state
+        tau = tau_in_scales * state.residual_scale
+        clip = row_clip(len(state.kept), GRADIENT_NORM, state.constants)
         sums, within = self.reading.evaluate(
-            queries.gradient_sums, self.center, self.effects, tau, self.kept, clip.bound
+            queries.gradient_sums, self.center, state.effects, tau, state.kept, clip.bound
         )
         mean, noise = self._release_mean(sums, clip.bound, price, name)
         # In steps of 2^-20 records, so that the noise is as fine as that of the vectors.
@@ -225,103 +201,49 @@ class Pursuit:
             name=f"fraction at {name}",
         )
         fraction = float(np.clip(counted.values[0] / VECTOR_LEVELS / self.n, 0.1, 0.95))
-        self.gradients.append(Gradient(self.kept, tau * mean, tau * noise, self.effects.copy(), tau, fraction, clip))
-        seen = tau * NORMAL_MEDIAN / ndtri((1 + fraction) / 2)
-        self.residual_scale = float(np.clip(seen, *(limit * self.first_scale for limit in SCALE_RANGE)))
-
-    def _solve(self):
-        picked = len(self.effects)
-        prior = np.full(picked, PRIOR_SCALE * self.first_scale / np.sqrt(max(1, picked - self.constants)))
-        prior[: self.constants] = PRIOR_SCALE * self.first_scale
-        self.estimate = combine(
-            self.gradients,
-            self.gram[:picked, :picked],
-            self.kept,
-            prior_scale=prior,
-            n_records=self.n,
-            model_error=MODEL_ERROR,
-            gram_noise=self.gram_noise,
-        )
-        self.effects = np.zeros(picked)
-        self.effects[self.kept] = self.estimate.effects
-
-    def _moves(self):
-        """How far the last gradient moved each effect."""
-        return np.abs(self.effects - self.gradients[-1].at)
-
-    def _widen_scale(self, positions):
-        """Keep tau wide while effects known before still move.
-
-        A large effect of a rare 0/1 feature leaves most residuals small: their median would shrink, and clip the few
-        that carry the effect, long before it is learned.
-        """
-        widest = float(STILL_MOVING * np.max(self._moves()[positions], initial=0.0))
-        # In this order, min and max pass over NaN.
-        self.residual_scale = max(self.residual_scale, min(widest, SCALE_RANGE[1] * self.first_scale))
+        state.add_gradient(tau * mean, tau * noise, tau, fraction, clip)
 
     def refine(self):
-        """The joint Gram matrix, then the final gradients; the spare pick is dropped once the first has judged it."""
+        """Step 6: the joint Gram matrix and the final gradients; after the first the spare feature is dropped."""
+        state = self.state
         self._joint_gram()
-        self._solve()
+        state.solve()
         for i in range(FINAL_GRADIENTS):
             self._gradient(FINAL_TAU, self.schedule.final_gradient, f"final gradient {i + 1}")
-            self._solve()
-            self._widen_scale(slice(self.constants, None))
-            if len(self.kept) > self.constants + self.sparsity:
-                size = np.abs(self.effects)
-                size[: self.constants] = np.inf
-                self.kept = np.sort(np.argsort(-size, kind="stable")[: self.constants + self.sparsity])
-                self._solve()
+            state.solve()
+            state.widen_scale(slice(state.constants, None))
+            if len(state.kept) > state.constants + self.sparsity:
+                state.keep_largest(self.sparsity)
+                state.solve()
 
     def _joint_gram(self):
-        k = len(self.kept)
-        clip = row_clip(k, GRADIENT_NORM, self.constants)
+        """Second moments of all columns, each row clipped as in the gradients."""
+        k = len(self.state.kept)
+        clip = row_clip(k, GRADIENT_NORM, self.state.constants)
         second = GRAM_NORM * np.sqrt(k)
         bound = np.sqrt(clip.bound * second)
-        sums = self.reading.evaluate(queries.gram_sums, self.kept, clip.bound, second)
+        sums = self.reading.evaluate(queries.gram_sums, self.state.kept, clip.bound, second)
         change = sensitivity.gram(GRAM_LEVELS, self.adjacency, k)
         noisy = release_gram(self.meter, sums, sensitivity=change, rho=self.schedule.gram, name="Gram matrix")
         # Clipped second moments of a standard normal row are diagonal, with entries `gain`.
         unit = (bound / GRAM_LEVELS) ** 2 / self.n / np.sqrt(np.outer(clip.gain, clip.gain))
-        noise = float(noisy.scale[-1, -1] * unit[-1, -1])
-        self.moments = noisy.values * unit
-        self.gram = clean_gram(
-            self.moments, noise, keep_above=KEEP_ABOVE, trust_scale=TRUST_SCALE, floor=EIGENVALUE_FLOOR
-        )
-        self.gram_noise = noise / np.sqrt(2)
+        self.state.set_gram(noisy.values * unit, float(noisy.scale[-1, -1] * unit[-1, -1]))
 
-    def finish(self):
-        """Shrink the effects, and correct the intercept by the median of what is left."""
-        picks = self.kept[self.constants :]
-        standard_errors = self._settled_errors(picks)
-        self.effects[picks] = self.estimate.shrunk()[self.constants :]
+    def result(self):
+        """Step 7: shrink the effects, and correct the intercept by the median of the residuals."""
+        state = self.state
+        columns, shrunk = state.kept_features(), state.shrunk_effects()
         intercept = 0.0
-        if self.constants:
-            grid = INTERCEPTS * self.first_scale
-            left = self._median(self.center, grid, self.schedule.intercept, "intercept")
-            intercept = self.center + self.effects[0] + left
-        # A residual scale at the end of its range says that the response's scale was wrong.
-        low, high = (limit * self.first_scale for limit in SCALE_RANGE)
-        scale_known = self.scale_safe and 1.05 * low < self.residual_scale < 0.95 * high
+        if state.constants:
+            grid = INTERCEPTS * state.response_scale
+            correction = self._median(self.center, shrunk, grid, self.schedule.intercept, "intercept")
+            intercept = self.center + shrunk[0] + correction
         return PursuitResult(
-            support=np.array(self.features, dtype=np.int64)[picks - self.constants],
-            effects=self.estimate.effects[self.constants :],
-            shrunk_effects=self.effects[picks],
-            standard_errors=standard_errors,
-            centred=self._centred(picks),
+            support=np.array(state.features, dtype=np.int64)[columns - state.constants],
+            effects=state.estimate.effects[state.constants :],
+            shrunk_effects=shrunk[columns],
+            standard_errors=state.settled_errors(),
+            centered=state.centered(),
             intercept=float(intercept),
-            scale_known=bool(scale_known),
+            scale_known=bool(self.scale_safe and state.scale_in_range()),
         )
-
-    def _settled_errors(self, picks):
-        """Standard errors; as large as the effect where the last gradient still moved it by more than noise would."""
-        errors = self.estimate.standard_errors[self.constants :]
-        far = np.maximum(SETTLED_TAU * self.gradients[-1].tau, SETTLED_ERRORS * errors)
-        return np.where(self._moves()[picks] > far, np.maximum(errors, np.abs(self.effects[picks])), errors)
-
-    def _centred(self, picks):
-        """Which picks vary more than their centre is off, by the Gram matrix as released, before it was cleaned."""
-        if not self.constants:
-            return np.ones(len(picks), dtype=bool)
-        squares = np.maximum(np.diagonal(self.moments), 0.05)
-        return np.abs(self.moments[0, picks]) <= NEARLY_CONSTANT * np.sqrt(squares[0] * squares[picks])

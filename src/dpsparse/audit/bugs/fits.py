@@ -116,7 +116,7 @@ FITS = (
                 (
                     "counted = release_vector(",
                     "Again = type('Again', (), {'values': small + 7})\n"
-                    "    counted = Again if self.gradients else release_vector(",
+                    "    counted = Again if state.gradients else release_vector(",
                 )
             ]
         },
@@ -137,8 +137,8 @@ FITS = (
         {
             pursuit.Pursuit.estimate_response_scale: [
                 (
-                    "self.residual_scale = float(self.first_scale)",
-                    "self.residual_scale = float(np.median(np.abs(self.reading._records.y)))",
+                    "self.state.residual_scale = float(self.response_scale)",
+                    "self.state.residual_scale = float(np.median(np.abs(self.reading._records.y)))",
                 )
             ]
         },
@@ -147,10 +147,10 @@ FITS = (
         "standard errors from residuals",
         PURSUITS,
         {
-            pursuit.Pursuit.finish: [
+            pursuit.Pursuit.result: [
                 (
-                    "self._settled_errors(picks)",
-                    "self._settled_errors(picks) * np.median(np.abs(self.reading._records.y))",
+                    "state.settled_errors()",
+                    "state.settled_errors() * np.median(np.abs(self.reading._records.y))",
                 )
             ]
         },
@@ -180,6 +180,6 @@ FITS = (
     Mutation(
         "a coordinate picked twice",
         PURSUITS,
-        {pursuit.Pursuit._pick: [("excluded=self.features", "excluded=()")]},
+        {pursuit.Pursuit._select: [("excluded=self.state.features", "excluded=()")]},
     ),
 )

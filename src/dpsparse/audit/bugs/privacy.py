@@ -86,7 +86,7 @@ NOISE = (
     Mutation(
         "a seed reaching the secure source",
         "sources",
-        {_private.PrivateLinearRegressor._noise_source: [("return SecureSource()", "return SeededSource(0)")]},
+        {_private.PrivateEstimator._noise_source: [("return SecureSource()", "return SeededSource(0)")]},
     ),
     Mutation(
         "the bits of picks repeat",

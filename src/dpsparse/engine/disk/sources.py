@@ -171,36 +171,3 @@ def _map_of(array):
             return array._mmap
         array = array.base
     return None
-
-
-class ZarrSource(Source):
-    """A Zarr array.
-
-    Parameters
-    ----------
-    array : zarr.Array
-        Two-dimensional.
-    selected : ndarray of int or None
-        The columns to read; None for all.
-    """
-
-    def __init__(self, array, selected=None):
-        self._array = array
-        self._selected = np.arange(array.shape[1]) if selected is None else selected
-        self.shape, self.dtype = (array.shape[0], len(self._selected)), arithmetic([array.dtype])
-
-    def only(self, places):
-        """The same array with some of the columns."""
-        return ZarrSource(self._array, self._selected[places])
-
-    def bands(self):
-        """Whole chunks of rows."""
-        rows = self._array.chunks[0]
-        return slices(self.shape[0], max(1, self._rows_at_a_time() // rows) * rows)
-
-    def read(self, piece):
-        """The cells of a piece."""
-        rows, columns = piece[0], self._selected[piece[1]]
-        whole = len(columns) == self._array.shape[1]
-        cells = self._array[rows, :] if whole else self._array.oindex[rows, columns]
-        return np.asarray(cells, dtype=self.dtype)

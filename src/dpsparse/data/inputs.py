@@ -1,14 +1,14 @@
-"""What a fit reads: a table with public bounds, or a store, which knows its own."""
+"""What a fit on a file reads: a table with public bounds, or a store, which has its bounds in it."""
 
 import shlex
 
 from dpsparse.data.on_disk import OnDisk
+from dpsparse.data.units import public_units
 from dpsparse.io.bounds import Bounds, read_bounds
 from dpsparse.io.features import read_features
-from dpsparse.io.provenance import origin_of, read_origin
-from dpsparse.io.store import is_store, read_manifest
-from dpsparse.io.tables.open_table import open_table
-from dpsparse.model.released import in_raw_units, linear_model
+from dpsparse.io.formats import open_table
+from dpsparse.io.provenance import provenance_of
+from dpsparse.io.store.manifest import is_store, read_manifest
 from dpsparse.schema import FileError, quoted
 
 
@@ -23,16 +23,24 @@ def open_input(data, target=None, bounds=None):
         The column of responses; a store knows it.
     bounds : str, path or None
         The bounds file; a store has none beside it.
+
+    Returns
+    -------
+    TableInput or StoreInput
+        With `read()`, which gives features and responses; `units`, the public centers and scales of what it reads;
+        `in_public_units`, whether these were applied already; `provenance`; and `notes` for whoever runs the fit.
     """
     return StoreInput(data, target, bounds) if is_store(data) else TableInput(data, target, bounds)
 
 
 class TableInput:
-    """A table and what is publicly known of its columns."""
+    """A table and what is publicly known of its columns. Its features are in the columns' own units."""
+
+    in_public_units = False
 
     def __init__(self, data, target, bounds):
         self.table = open_table(data)
-        self.origin = origin_of(self.table, Bounds() if bounds is None else read_bounds(bounds), target)
+        self.provenance = provenance_of(self.table, Bounds() if bounds is None else read_bounds(bounds), target)
         self.notes = (
             []
             if bounds is not None
@@ -42,36 +50,30 @@ class TableInput:
                 f"--target {shlex.quote(target)} --out bounds.toml"
             ]
         )
-        features = self.origin.features
+        features = self.provenance.features
         self.units = [feature.center for feature in features], [feature.scale for feature in features]
+        # Refused here, so that `convert` writes no store that a fit would refuse.
+        public_units(*self.units, features)
 
     def read(self):
         """Features and responses."""
-        return read_features(self.table, self.origin.features, self.origin.target)
-
-    def model(self, estimator):
-        """The released model of an estimator that was fitted on it."""
-        return linear_model(estimator, self.origin.features, self.origin.target)
+        return read_features(self.table, self.provenance.features, self.provenance.target)
 
 
 class StoreInput:
-    """A store: its features are in public units, so that their centres are 0 and their scales 1."""
+    """A store. Its features are in public units, so that their centers are 0 and their scales 1."""
 
-    notes, units = (), (0.0, 1.0)
+    in_public_units, notes, units = True, (), (0.0, 1.0)
 
     def __init__(self, data, target, bounds):
         self.table = OnDisk(data)
-        self.origin = read_origin(read_manifest(data), data)
+        self.provenance = read_manifest(data).provenance
         if bounds is not None:
             raise FileError(f"{data}: a store has its bounds in it; leave out --bounds, or convert again with them")
-        if target not in (None, self.origin.target):
-            told = quoted(self.origin.target)
-            raise FileError(f"{data}: the target of this store is {told}; leave out --target, or convert again")
+        if target not in (None, self.provenance.target):
+            name = quoted(self.provenance.target)
+            raise FileError(f"{data}: the target of this store is {name}; leave out --target, or convert again")
 
     def read(self):
         """The features, left on the disk, and the responses."""
         return self.table, self.table.response
-
-    def model(self, estimator):
-        """The released model of an estimator that was fitted on it, in the units of the table."""
-        return in_raw_units(linear_model(estimator, self.origin.features, self.origin.target))

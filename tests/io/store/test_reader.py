@@ -9,9 +9,10 @@ from dpsparse.datasets import make_heavy_tailed
 from dpsparse.io import convert as converting
 from dpsparse.io.bounds import Bounds
 from dpsparse.io.convert import convert
-from dpsparse.io.provenance import origin_of
-from dpsparse.io.store import is_store, open_store, seal
-from dpsparse.io.tables.open_table import open_table
+from dpsparse.io.formats import open_table
+from dpsparse.io.provenance import provenance_of
+from dpsparse.io.store.manifest import is_store, manifest_checksum
+from dpsparse.io.store.reader import open_store
 from dpsparse.schema import FileError
 
 X, Y, _ = make_heavy_tailed(1_000, 6, 2, random_state=0)
@@ -23,7 +24,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(converting, "CHUNK_BYTES", 300 * 6 * 8)
     np.save(tmp_path / "data.npy", np.column_stack([X, Y]))
     table = open_table(tmp_path / "data.npy")
-    convert(table, origin_of(table, Bounds(), "6"), tmp_path / "store", "float64")
+    convert(table, provenance_of(table, Bounds(), "6"), tmp_path / "store", "float64")
     return tmp_path / "store"
 
 
@@ -32,8 +33,8 @@ def test_a_store_is_its_rows_in_order(folder):
     assert is_store(folder)
     assert not is_store(folder.parent)
     assert [len(chunk) for chunk in store.chunks] == [300, 300, 300, 100]
-    assert store.shape == (1_000, 6)
-    assert store.dtype == np.float64
+    assert store.manifest.shape == store.source().shape == (1_000, 6)
+    assert store.manifest.dtype == store.source().dtype == np.float64
     np.testing.assert_array_equal(np.concatenate(store.chunks), X)
     np.testing.assert_array_equal(store.response, Y)
 
@@ -41,9 +42,9 @@ def test_a_store_is_its_rows_in_order(folder):
 def test_a_fit_from_a_store_has_the_bits_of_one_from_memory(folder):
     model = PrivateSparseRegressor(sparsity=2, epsilon=2.0, random_state=0)
     table = OnDisk(str(folder))
-    found = model.fit(table, table.response)
-    assert list(found.feature_names_in_) == list("012345")
-    coef, intercept = found.coef_, found.intercept_
+    model.fit(table, table.response)
+    assert list(model.feature_names_in_) == list("012345")
+    coef, intercept = model.coef_, model.intercept_
     model.fit(X, Y)
     np.testing.assert_array_equal(coef, model.coef_)
     assert intercept == model.intercept_
@@ -94,12 +95,12 @@ def without_manifest(folder):
     (folder / "store.json").unlink()
 
 
-def manifest(sealed=True, **changes):
+def manifest(checksummed=True, **changes):
     def change(folder):
         path = folder / "store.json"
         content = json.loads(path.read_text()) | changes
         old = content.pop("seal")
-        path.write_text(json.dumps(content | {"seal": seal(content) if sealed else old}))
+        path.write_text(json.dumps(content | {"seal": manifest_checksum(content) if checksummed else old}))
 
     return change
 
@@ -126,7 +127,7 @@ def other_center(folder):
         (without_manifest, "has lost its store.json; remove the folder and convert again"),
         (cut_manifest, "store.json is not valid JSON; remove the folder and convert again"),
         (other_center, "store.json was changed; remove the folder and convert again"),
-        (manifest(sealed=False, made_by="another"), "store.json was changed"),
+        (manifest(checksummed=False, made_by="another"), "store.json was changed"),
         (manifest(complete=False), "the conversion was interrupted; run the same dpsparse convert again to finish it"),
         (manifest(format="other"), "does not belong to a store"),
         (manifest(version=2), "another version than 1"),

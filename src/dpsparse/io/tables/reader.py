@@ -1,6 +1,6 @@
-"""A table of people in files: names, number and kinds of the columns are public; values are not.
+"""What every format of a table of people offers: names and kinds of the columns, which are public, and their values.
 
-Readers of other projects quote values in their errors, so whatever they raise is replaced by a text of ours, and their
+Readers of other projects quote values in their errors. Whatever they raise is replaced by a text of ours, and their
 warnings are left out.
 """
 
@@ -11,29 +11,37 @@ from contextlib import contextmanager
 
 from dpsparse.schema import FileError, is_name, quoted
 
-# What a block of rows holds: 32 MB in float64.
+# Cells of a block of rows: 32 MB in float64.
 BLOCK_CELLS = 2**22
 
+ONLY_STORES_HAVE_A_RESPONSE = "only a store knows its response: take a column, as in y = table['cost']"
 
-class Table:
-    """The columns of a file. Subclasses read the names, and the values when asked.
+
+class MissingPackage(FileError, ImportError):
+    """A file whose format needs a package that is not installed."""
+
+
+class TableReader:
+    """The reader of a format. Subclasses read what a format offers; this class checks it and covers their errors.
+
+    A format whose columns can be read as numbers and text implements `_read_names`, `_text_columns`, `_n_records`,
+    `_read` and `_blocks`. A format that a fit can read without copying it into memory implements `_source`.
 
     Parameters
     ----------
     path : Path
         The file, or the folder of files, for messages.
-    files : list of Path or None
-        The files, their rows one below the other; None for `path` alone.
+    files : list of Path
+        The files, their rows one below the other; the folder itself where a format has one.
     """
 
-    def __init__(self, path, files=None):
-        self.path, self.files = path, [path] if files is None else files
+    # How messages name the format, and the package and the extra of ours that it needs.
+    kind = needs = extra = None
+
+    def __init__(self, path, files):
+        self.path, self.files = path, files
         with self._readable():
             self.names = self._read_names()
-        if not all(map(is_name, self.names)):
-            raise FileError(f"{path}: every column needs a printable name; an index without one is better left out")
-        if len(set(self.names)) < len(self.names):
-            raise FileError(f"{path}: two columns have the same name")
 
     @contextmanager
     def _readable(self):
@@ -44,9 +52,28 @@ class Table:
         except (FileError, MemoryError):
             raise
         except ImportError:
-            raise FileError("reading CSV and Parquet needs pyarrow: pip install 'dpsparse[data]'") from None
+            raise MissingPackage(f"{self.path} needs {self.needs}: pip install 'dpsparse[{self.extra}]'") from None
         except Exception:
             raise FileError(f"{self.path} is not a readable {self.kind} file") from None
+
+    def source(self):
+        """The numbers of all columns as a fit reads them, in pieces: a `Source` of the disk engine."""
+        with self._readable():
+            return self._source()
+
+    @property
+    def response(self):
+        """The responses, of a format that tells them from the features."""
+        raise ValueError(ONLY_STORES_HAVE_A_RESPONSE)
+
+    def check_names(self):
+        """Raise FileError unless every column has a printable name of its own: our own files list the names."""
+        if not all(map(is_name, self.names)):
+            raise FileError(
+                f"{self.path}: every column needs a printable name; an index without one is better left out"
+            )
+        if len(set(self.names)) < len(self.names):
+            raise FileError(f"{self.path}: two columns have the same name")
 
     def require(self, names):
         """Raise FileError unless the table has these columns."""
@@ -105,5 +132,12 @@ class Table:
 
 
 def block_rows(n_columns):
-    """The rows of a block of so many columns."""
+    """The rows of a block of a table with this number of columns."""
     return max(1, BLOCK_CELLS // max(1, n_columns))
+
+
+def check_array(array, path):
+    """The array, if it is a table of numbers; raises FileError otherwise."""
+    if array.ndim != 2 or 0 in array.shape or array.dtype.kind not in "biuf":
+        raise FileError(f"{path} must hold one array of real numbers with two dimensions, and not be empty")
+    return array

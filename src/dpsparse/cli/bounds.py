@@ -1,0 +1,40 @@
+"""`dpsparse bounds init`."""
+
+import click
+
+from dpsparse.cli import options
+
+
+@click.group()
+def bounds():
+    """Public bounds of the columns."""
+
+
+@bounds.command()
+@options.DATA
+@click.option("--target", help="The column to explain, which needs no bounds.")
+@options.out("Where the template goes; printed unless given.")
+@options.AS_JSON
+def init(data, target, out, as_json):
+    """Write a template of bounds for DATA, to be filled in BY HAND from public knowledge.
+
+    Only names and kinds of the columns are read: bounds taken from the data would leak what is to be protected.
+    """
+    from dpsparse.cli import output
+    from dpsparse.io.bounds import template
+    from dpsparse.io.formats import open_table
+
+    with output.writing(out, data, replace=False) as stream:
+        table = open_table(data)
+        text = template(table, target)
+        if stream is not None:
+            stream.write(text.encode())
+    if as_json:
+        output.print_json({"columns": table.names, "text_columns": table.text_columns(), "out": out, "template": text})
+    elif out is None:
+        click.echo(text, nl=False)
+    else:
+        click.echo(
+            f'{out}: replace each "?" BY HAND, from what is known without these records; bounds read off the data '
+            "would leak what the guarantee is to protect."
+        )

@@ -1,0 +1,43 @@
+"""Options that several commands share, each written once."""
+
+import click
+
+PATH = click.Path()
+
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+BOUNDS = click.option("--bounds", type=PATH, help="Public bounds of the columns; see `dpsparse bounds init`.")
+DELTA = click.option("--delta", type=float, help="The guarantee's failure probability; n**-1.1 unless given.")
+RECORDS_PER_PERSON = click.option(
+    "--records-per-person", type=int, default=1, show_default=True, help="The most rows one person has."
+)
+N_RECORDS = click.option("--n", type=int, required=True, help="Records.")
+N_FEATURES = click.option("--d", type=int, required=True, help="Features.")
+DATA = click.argument("data", type=PATH)
+MODEL = click.argument("model", type=PATH)
+STORE = click.argument("store", type=PATH)
+
+
+def epsilon(**how):
+    """`--epsilon` of a fit."""
+    return click.option("--epsilon", type=float, help="The guarantee to each person; smaller is more private.", **how)
+
+
+def target(more="", **how):
+    """`--target`."""
+    text = f"The column to explain; its number, from 0, in an npy file.{more}"
+    return click.option("--target", help=text, **how)
+
+
+def sparsity(text="Features to select.", kind=int):
+    """`--sparsity`."""
+    return click.option("--sparsity", type=kind, default=5, show_default=True, help=text)
+
+
+def out(text, kind=PATH, default=None):
+    """`--out`."""
+    return click.option("--out", type=kind, default=default, show_default=default is not None, help=text)
+
+
+def out_file(text, default):
+    """`--out` of a file that is written in any case."""
+    return out(text, click.Path(dir_okay=False, writable=True), default)

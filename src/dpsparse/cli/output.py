@@ -1,0 +1,125 @@
+"""What the commands print, show of their progress and write. It reads releases and public numbers only."""
+
+import json
+from contextlib import contextmanager, nullcontext
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskProgressColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+from dpsparse.io.atomic import atomic_file
+from dpsparse.model.effect import EFFECT_HEADINGS, Verdict, effect_rows
+
+# Column names are not markup, and an emoji's name in one stays as it is.
+_PLAIN = {"highlight": False, "emoji": False}
+
+
+def writing(out, *inputs, replace=True):
+    """The stream of `--out`, opened at once; None where there is no `--out`."""
+    return nullcontext() if out is None else atomic_file(out, inputs, replace)
+
+
+def print_json(content):
+    """Print JSON."""
+    click.echo(json.dumps(content, indent=1, allow_nan=False))
+
+
+def say(heading, text):
+    """Print a line with its heading."""
+    console = Console(**_PLAIN)
+    console.print(f"[bold]{heading}[/]: {escape(text)}", soft_wrap=not console.is_terminal)
+
+
+def print_table(headings, rows):
+    """Print a table: names on the left, numbers on the right."""
+    table = Table()
+    for place, heading in enumerate(headings):
+        table.add_column(heading, **({"justify": "right", "no_wrap": True} if place else {"overflow": "fold"}))
+    for row in rows:
+        table.add_row(*map(escape, row))
+    Console(**_PLAIN).print(table)
+
+
+def print_effects(model):
+    """Print the effects of a released model, and what they mean where it is not plain."""
+    say("Effects", f"on {model.target}, for a step of 1 of each feature")
+    print_table(EFFECT_HEADINGS, effect_rows(model.effects, model.intercept))
+    verdicts = {effect.verdict for effect in model.effects}
+    if not model.effects:
+        say("Nothing found", "no effect is significant")
+    elif not model.response_scale_known:
+        say(
+            "Nothing learned",
+            "the response's scale could not be found; give more epsilon, or put its public center and scale under "
+            "[response] in the bounds file",
+        )
+    else:
+        if Verdict.NOT_SIGNIFICANT in verdicts:
+            count = f"{len(model.features):,}"
+            say("Not significant", f"the largest of {count} features without effect would look like this")
+        if Verdict.CENTER_OFF in verdicts:
+            say("Centre off", "by more than the feature's spread; better public bounds would help")
+
+
+def print_store(folder, manifest, notes):
+    """Print what a store holds."""
+    n, d = manifest.shape
+    files = f"{len(manifest.chunks):,} file{'s' * (len(manifest.chunks) > 1)}"
+    say("Store", f"{folder}: {n:,} records, {d:,} features in {manifest.dtype.name}, {files} of features")
+    print_notes(notes)
+
+
+def print_notes(notes):
+    """Print what the user should know before relying on a result."""
+    for note in notes:
+        say("Note", note)
+
+
+def store_facts(manifest):
+    """What a store holds, for JSON."""
+    n, d = manifest.shape
+    return {
+        "n_records": n,
+        "n_features": d,
+        "dtype": manifest.dtype.name,
+        "chunks": len(manifest.chunks),
+        "refused": manifest.refused,
+    }
+
+
+@contextmanager
+def step_bar(total):
+    """A progress bar; gives the function to call, with a name, before each of `total` (or None) steps."""
+    with _bar(MofNCompleteColumn()) as progress:
+        task = progress.add_task("", total=total)
+        started = []
+
+        def next_step(name):
+            progress.update(task, description=name, completed=len(started))
+            started.append(name)
+
+        yield next_step
+
+
+@contextmanager
+def share_bar():
+    """A progress bar; gives the function to call with the work done, which may be a fraction, and all work."""
+    with _bar(TaskProgressColumn()) as progress:
+        task = progress.add_task("reading and fitting", total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def _bar(*columns):
+    """A bar on standard error; elsewhere than on a terminal nothing would be seen but empty lines."""
+    console = Console(stderr=True)
+    columns = (BarColumn(), *columns, TimeElapsedColumn(), TimeRemainingColumn())
+    return Progress(*columns, "{task.description}", console=console, transient=True, disable=not console.is_terminal)

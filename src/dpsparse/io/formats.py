@@ -1,0 +1,131 @@
+"""The formats of tables: which reader opens what is at a path. `OnDisk`, `fit`, `convert` and `predict` all ask here.
+
+A new format is a module with a `TableReader`, and a line in `FORMATS`. Modules are imported when a path needs them.
+"""
+
+import os
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from dpsparse.io.store.manifest import STORE_MARKS
+from dpsparse.schema import FileError, checked_path, existing_path
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format, by its reader and by what it looks like on a disk.
+
+    Parameters
+    ----------
+    reader : str
+        The reader's class, with its module in this package.
+    ending : str or None
+        Of the names of its files; None where a table is a folder with files of several kinds.
+    in_folders : bool
+        Whether a folder of such files, with the same columns, is a table.
+    marks : tuple of str
+        Names of files one of which such a folder holds.
+    as_table : bool
+        Whether its columns can be read by name, in their own units: for `fit`, `convert` and `predict`.
+    on_disk : bool
+        Whether a fit can read it in pieces and leave it where it is: for `OnDisk`.
+    """
+
+    reader: str
+    ending: str | None = None
+    in_folders: bool = False
+    marks: tuple[str, ...] = ()
+    as_table: bool = True
+    on_disk: bool = True
+
+    def open(self, path, files):
+        """The reader of these files."""
+        module, _, name = self.reader.rpartition(".")
+        return getattr(import_module(f"dpsparse.io.{module}"), name)(path, files)
+
+
+FORMATS = (
+    Format("store.reader.StoreReader", marks=STORE_MARKS, as_table=False),
+    Format("tables.zarr.ZarrReader", marks=("zarr.json", ".zarray"), as_table=False),
+    Format("tables.csv.CsvReader", ending=".csv", on_disk=False),
+    Format("tables.parquet.ParquetReader", ending=".parquet", in_folders=True),
+    Format("tables.npy.NpyReader", ending=".npy"),
+)
+
+
+def open_table(path):
+    """The table in a file, by its ending; only names are read.
+
+    Parameters
+    ----------
+    path : str or path
+        A .csv file with a line of column names, a .parquet file, a folder of .parquet files with the same columns, in
+        the order of their names, or an .npy file with one array of two dimensions, whose columns are named by their
+        numbers from 0.
+
+    Returns
+    -------
+    TableReader
+        Its `names` are those of the columns.
+    """
+    path, formats = existing_path(path), [known for known in FORMATS if known.as_table]
+    table_format, files = _recognized(path, formats)
+    if table_format is None:
+        if os.path.isdir(path):
+            raise FileError(f"{path} is not a file, nor a folder of {_folder_endings(formats)} files")
+        raise FileError(f"{path}: the file's name must end in {_endings(formats)}")
+    table = table_format.open(path, files)
+    table.check_names()
+    return table
+
+
+def open_on_disk(path):
+    """The reader of what a fit can read in pieces, without a copy in memory.
+
+    Parameters
+    ----------
+    path : str or path
+        A .parquet or .npy file, a folder of .parquet files, a Zarr array or a store.
+
+    Returns
+    -------
+    TableReader
+        Its `source()` is what the disk engine reads.
+    """
+    path, formats = Path(path), [known for known in FORMATS if known.on_disk]
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist")
+    table_format, files = _recognized(path, formats)
+    if table_format is None:
+        raise ValueError(
+            f"{path} must be a {_endings(formats)} file, a folder of {_folder_endings(formats)} files, a Zarr array "
+            "or a store; a store is made with: dpsparse convert"
+        )
+    return table_format.open(path, files)
+
+
+def _recognized(path, formats):
+    """The format of what is at a path, and its files; None and no files where it is none of these."""
+    if not os.path.isdir(path):
+        for known in formats:
+            if known.ending == path.suffix.lower():
+                return known, [checked_path(path)]
+        return None, []
+    for known in formats:
+        if any(os.path.exists(path / mark) for mark in known.marks):
+            return known, [path]
+    for known in formats:
+        files = sorted(path.glob(f"*{known.ending}")) if known.in_folders else []
+        if files:
+            return known, [checked_path(file) for file in files]
+    return None, []
+
+
+def _endings(formats):
+    *others, last = [known.ending for known in formats if known.ending]
+    return f"{', '.join(others)} or {last}"
+
+
+def _folder_endings(formats):
+    return " or ".join(known.ending for known in formats if known.in_folders)

@@ -1,0 +1,228 @@
+"""`store.json`, the manifest of a store: read and written here alone."""
+
+import hashlib
+import json
+import os
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dpsparse import __version__
+from dpsparse.io.atomic import write_file
+from dpsparse.io.provenance import Provenance, read_provenance
+from dpsparse.schema import LARGEST, FileError, checked_path, existing_path, listed, read_json
+
+FORMAT, VERSION = "dpsparse-store", 1
+MANIFEST = "store.json"
+DTYPES = ("float32", "float64")
+REPAIR_HINT = "run the same dpsparse convert again, which repairs it"
+_CONVERT_ANEW = "remove the folder and convert again"
+
+
+class StoreCorrupted(FileError):
+    """A store that is not what a conversion wrote to its end.
+
+    Parameters
+    ----------
+    message : str
+        One line with the remedy.
+    files : sequence of str
+        The names of the files that were changed, cut or lost.
+    """
+
+    def __init__(self, message, files=()):
+        super().__init__(message)
+        self.files = list(files)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A range of rows, as the manifest lists it.
+
+    Parameters
+    ----------
+    rows : int
+        Their number.
+    files : dict of str to (int, str)
+        The names of its files, the features first, and for each the number of bytes and the SHA-256.
+    refused : list of str
+        The columns with a cell that is not a finite number, which a fit refuses; without those of earlier chunks.
+    """
+
+    rows: int
+    files: dict[str, tuple[int, str]]
+    refused: list[str]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The content of `store.json`.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of the features.
+    chunks : list of Chunk
+        In the order of the rows.
+    complete : bool
+        False while the conversion goes on.
+    provenance : Provenance
+        What the features are in the table that was converted.
+    """
+
+    dtype: np.dtype
+    chunks: list[Chunk]
+    complete: bool
+    provenance: Provenance
+
+    @property
+    def names(self):
+        """Of the features."""
+        return [feature.name for feature in self.provenance.features]
+
+    @property
+    def shape(self):
+        """Records and features."""
+        return sum(chunk.rows for chunk in self.chunks), len(self.provenance.features)
+
+    @property
+    def refused(self):
+        """The columns that a fit refuses."""
+        return [name for chunk in self.chunks for name in chunk.refused]
+
+
+def chunk_files(number):
+    """The names of a chunk's files: features, response."""
+    return f"features-{number:05d}.npy", f"response-{number:05d}.npy"
+
+
+# A folder with one of these is a store, one that was begun, or one that has lost its manifest.
+STORE_MARKS = MANIFEST, chunk_files(0)[0]
+
+
+def is_store(path):
+    """Whether a store is there, or was begun, or is left without its manifest."""
+    return any(os.path.isfile(Path(path) / name) for name in STORE_MARKS)
+
+
+def manifest_checksum(content):
+    """The checksum of what `store.json` holds beside it."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def write_manifest(folder, manifest):
+    """Write a store's `store.json`, for its owner alone.
+
+    Parameters
+    ----------
+    folder : Path
+        The store.
+    manifest : Manifest
+        What it is to hold.
+    """
+    n, d = manifest.shape
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "made_by": f"dpsparse {__version__}",
+        "complete": manifest.complete,
+        "dtype": manifest.dtype.name,
+        "n_records": n,
+        "n_features": d,
+        "names": manifest.names,
+        "table": asdict(manifest.provenance),
+        "chunks": [
+            {"rows": chunk.rows, "refused": chunk.refused}
+            | {name: {"bytes": size, "sha256": digest} for name, (size, digest) in chunk.files.items()}
+            for chunk in manifest.chunks
+        ],
+    }
+    # "seal" is the checksum's key in files of every version.
+    text = json.dumps(content | {"seal": manifest_checksum(content)}, indent=1, allow_nan=False) + "\n"
+    if len(text) > LARGEST:
+        raise FileError(f"{folder}: a store cannot list so many features, {d:,}; drop some")
+    write_file(folder / MANIFEST, text, private=True)
+
+
+def read_manifest(folder):
+    """The content of a store's `store.json`, every entry checked."""
+    path = existing_path(folder) / MANIFEST
+    if not is_store(folder):
+        raise FileError(f"{folder} is not a store of dpsparse; make one with: dpsparse convert")
+    if not path.exists():
+        raise StoreCorrupted(f"{folder} has lost its {MANIFEST}; {_CONVERT_ANEW}", [MANIFEST])
+    checked_path(path)
+    with _errors_as_corruption():
+        fields = read_json(path)
+    if fields.peek("format") != FORMAT:
+        raise FileError(f"{path} does not belong to a store of dpsparse")
+    if fields.peek("version") != VERSION:
+        raise FileError(f"{path} has another version than {VERSION}; read it with a newer dpsparse")
+    with _errors_as_corruption():
+        return _manifest(fields, path)
+
+
+@contextmanager
+def _errors_as_corruption():
+    """Add the remedy to an error: dpsparse writes no such file."""
+    try:
+        yield
+    except FileError as error:
+        raise StoreCorrupted(f"{error}; {_CONVERT_ANEW}", [MANIFEST]) from None
+
+
+def _manifest(fields, path):
+    checksum = fields.text("seal")
+    content = {key: fields.peek(key) for key in fields}
+    for known in ("format", "version", "made_by"):
+        fields.take(known)
+    dtype, shape = fields.text("dtype"), (fields.count("n_records", least=0), fields.count("n_features"))
+    if dtype not in DTYPES:
+        raise FileError(f"{path}: 'dtype' must be one of {', '.join(DTYPES)}")
+    names = fields.names("names")
+    manifest = Manifest(
+        dtype=np.dtype(dtype),
+        chunks=[_chunk(row, number) for number, row in enumerate(fields.tables("chunks"))],
+        complete=fields.flag("complete"),
+        provenance=read_provenance(fields.table("table")),
+    )
+    fields.finish()
+    if manifest.names != names:
+        raise FileError(f"{path}: 'names' and 'features' differ; the file was changed")
+    if manifest.shape != shape:
+        raise FileError(f"{path}: names and chunks are not as many as it says")
+    if manifest_checksum(content) != checksum:
+        raise FileError(f"{path} was changed")
+    return manifest
+
+
+def _chunk(fields, number):
+    rows, refused, files = fields.count("rows"), fields.names("refused"), {}
+    for name in chunk_files(number):
+        file = fields.table(name)
+        files[name] = file.count("bytes"), file.text("sha256")
+        file.finish()
+    fields.finish()
+    return Chunk(rows, files, refused)
+
+
+def read_complete(folder):
+    """What `read_manifest` gives, if the conversion came to its end."""
+    manifest = read_manifest(folder)
+    if not manifest.complete:
+        raise StoreCorrupted(
+            f"{folder}: the conversion was interrupted; run the same dpsparse convert again to finish it"
+        )
+    if not manifest.chunks:
+        raise FileError(f"{folder} holds no records")
+    return manifest
+
+
+def fit_refuses(manifest):
+    """A list with a note on the columns that a fit would refuse; it is empty where there are none."""
+    return manifest.refused and [
+        f"a fit refuses columns with missing cells, text or infinite numbers, as in {listed(manifest.refused)}; list a "
+        "text's categories in the bounds file, put public constants into gaps, or drop the column; then convert anew"
+    ]

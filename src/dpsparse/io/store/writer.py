@@ -1,0 +1,154 @@
+"""Writing a store, chunk by chunk, so that a conversion can be stopped and resumed.
+
+Nothing is released: a store holds the records and is to be guarded like them. Folder and files are their owner's alone.
+"""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from dpsparse.io.atomic import atomic_file
+from dpsparse.io.provenance import differing_options
+from dpsparse.io.store.manifest import (
+    MANIFEST,
+    Chunk,
+    Manifest,
+    chunk_files,
+    is_store,
+    read_manifest,
+    write_manifest,
+)
+from dpsparse.io.store.reader import damaged_files, file_digest
+from dpsparse.permissions import close_to_others, is_open_to_others
+from dpsparse.schema import FileError
+
+
+class StoreWriter:
+    """A store that is being written, or that was begun earlier and is continued.
+
+    A store that was begun from the same table with the same options is continued after the chunks that are intact, up
+    to the first that is not. Anything else in the folder is refused.
+
+    Parameters
+    ----------
+    folder : str or path
+        The store. It is made, for its owner alone, with the first chunk. An empty folder that others may enter is
+        refused; a store begun earlier is closed to them.
+    provenance : Provenance
+        What the features are in the table.
+    dtype : {"float32", "float64"}
+        Of the features.
+    progress : callable or None
+        Called with a few words before each chunk is checked or written.
+
+    Attributes
+    ----------
+    manifest : Manifest
+        What is written so far.
+    """
+
+    def __init__(self, folder, provenance, dtype, progress=None):
+        self.folder, self._on_progress = Path(folder), progress or (lambda words: None)
+        self.manifest = Manifest(np.dtype(dtype), [], False, provenance)
+        if is_store(self.folder):
+            self._resume()
+        else:
+            _require_free(self.folder)
+        self._refused = set(self.manifest.refused)
+
+    def _resume(self):
+        begun = read_manifest(self.folder)
+        old, new = begun.provenance, self.manifest.provenance
+        if old != new or begun.dtype != self.manifest.dtype:
+            how = "from another file, or the file was changed"
+            if old.source == new.source:
+                how = f"with other options ({differing_options(old, new, begun.dtype, self.manifest.dtype)})"
+            raise FileError(f"{self.folder} was made {how}; choose another folder, or remove it first")
+        _close_store(self.folder, begun)
+        for leftover in self.folder.glob(".*.tmp"):
+            leftover.unlink()
+        for number, chunk in enumerate(begun.chunks):
+            if damaged_files(self.folder, chunk, self._on_progress):
+                self.manifest = replace(begun, chunks=begun.chunks[:number], complete=False)
+                return
+        self.manifest = begun
+
+    def append(self, X, y):
+        """Write a chunk.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_records, n_features)
+            Features in public units and in the store's dtype, in Fortran order.
+        y : ndarray of shape (n_records,)
+            Responses.
+        """
+        names = chunk_files(len(self.manifest.chunks))
+        self._on_progress(f"writing {names[0]}")
+        if not self.manifest.chunks:
+            # First of all, so that the folder is known for a store whatever happens next.
+            _make_folder(self.folder)
+            write_manifest(self.folder, self.manifest)
+        files = {name: _save_array(self.folder / name, array) for name, array in zip(names, (X, y), strict=True)}
+        columns = [*(feature.column for feature in self.manifest.provenance.features), self.manifest.provenance.target]
+        finite = [*np.isfinite(X).all(axis=0), np.isfinite(y).all()]
+        refused = [name for name, good in zip(columns, finite, strict=True) if not good and name not in self._refused]
+        self._refused.update(refused)
+        self.manifest = replace(self.manifest, chunks=[*self.manifest.chunks, Chunk(len(y), files, refused)])
+        write_manifest(self.folder, self.manifest)
+
+    def finish(self):
+        """Say in the manifest that the store is complete."""
+        self.manifest = replace(self.manifest, complete=True)
+        write_manifest(self.folder, self.manifest)
+
+
+def _save_array(path, array):
+    """Write an .npy file; its size and checksum."""
+    with atomic_file(path, private=True) as stream:
+        np.save(stream, array)
+    return os.path.getsize(path), file_digest(path)
+
+
+def _require_free(folder):
+    """Refuse a path where a new store cannot go."""
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise FileError(f"{folder} is there and is neither empty nor a store of dpsparse; choose another folder")
+    if folder.exists():
+        _require_closed(folder)
+
+
+def _make_folder(folder):
+    try:
+        # A store holds the records: it is for whoever made it.
+        folder.mkdir(mode=0o700)
+        # Whatever the umask took away from its owner.
+        folder.chmod(0o700)
+    except FileExistsError:
+        # Checked again: another may have made it since.
+        _require_closed(folder)
+    except OSError as error:
+        raise FileError(f"cannot write {folder}: {error.strerror}") from None
+
+
+def _require_closed(folder):
+    """Refuse a folder that others may enter. It is not ours, so that its permissions are left to its owner."""
+    if is_open_to_others(folder):
+        raise FileError(
+            f"others may enter {folder}, and a store holds the records; run chmod 700 on it first, or name a new folder"
+        )
+
+
+def _close_store(folder, manifest):
+    """Close a store to others: one written by an earlier version, or opened to them since."""
+    names = [MANIFEST, *(name for chunk in manifest.chunks for name in chunk.files)]
+    try:
+        for path in (folder, *(folder / name for name in names)):
+            if path.exists():
+                close_to_others(path)
+    except OSError:
+        raise FileError(
+            f"others may read {folder}, and it is not yours to close; its owner must run chmod -R go= on it"
+        ) from None

@@ -1,0 +1,134 @@
+"""Parquet: one file, or several with the same columns, one below the other. pyarrow is imported on first use."""
+
+from functools import cached_property
+
+import numpy as np
+
+from dpsparse.engine.disk.sources import PIECE_BYTES, Source, arithmetic, slices
+from dpsparse.io.tables.arrow import ArrowReader, is_number, skip_rows
+from dpsparse.io.tables.reader import block_rows
+from dpsparse.schema import FileError
+
+
+class ParquetReader(ArrowReader):
+    """Parquet files with the same flat columns."""
+
+    kind = "Parquet"
+
+    @cached_property
+    def _metadata(self):
+        from pyarrow import parquet
+
+        return [parquet.read_metadata(file) for file in self.files]
+
+    def _schema(self, number=0):
+        return self._metadata[number].schema.to_arrow_schema()
+
+    def _read_names(self):
+        names = self._schema().names
+        for number, file in enumerate(self.files):
+            if self._schema(number).names != names:
+                raise FileError(
+                    f"{self.path}: {file.name} has other columns than {self.files[0].name}; the .parquet files of a "
+                    "folder must all have the same columns in the same order"
+                )
+        return names
+
+    def _source(self):
+        for number, file in enumerate(self.files):
+            if self._schema(number) != self._schema():
+                raise FileError(f"{self.path}: {file.name} has columns of other types than {self.files[0].name}")
+        return ParquetSource(list(zip(self.files, self._metadata, strict=True)), self.names)
+
+    def _n_records(self):
+        return sum(metadata.num_rows for metadata in self._metadata)
+
+    def _arrow(self, numbers, categories):
+        import pyarrow
+        from pyarrow import parquet
+
+        tables = []
+        for path in self.files:
+            with parquet.ParquetFile(path) as file:
+                tables.append(file.read(columns=[*numbers, *categories]))
+        return pyarrow.concat_tables(tables, promote_options="permissive") if len(tables) > 1 else tables[0]
+
+    def _batches(self, numbers, categories, start):
+        from pyarrow import parquet
+
+        names = [*numbers, *categories]
+        for path in self.files:
+            # Mapped, so that a row group may be larger than memory.
+            with parquet.ParquetFile(path, memory_map=True) as file:
+                sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+                first = 0
+                while first < len(sizes) and start >= sizes[first]:
+                    start, first = start - sizes[first], first + 1
+                if first < len(sizes):
+                    groups = list(range(first, len(sizes)))
+                    yield from skip_rows(file.iter_batches(block_rows(len(names)), groups, names), start)
+                    start = 0
+
+
+class ParquetSource(Source):
+    """Row groups of Parquet files, as the disk engine reads them.
+
+    Parameters
+    ----------
+    files : list of (Path, pyarrow.parquet.FileMetaData)
+        The files, all with the same schema.
+    names : list of str
+        The columns to read.
+    """
+
+    def __init__(self, files, names):
+        self._files, self.names = files, names
+        self._groups = [(path, metadata, group) for path, metadata in files for group in range(metadata.num_row_groups)]
+        sizes = [metadata.row_group(group).num_rows for _, metadata, group in self._groups]
+        self._starts = np.cumsum([0, *sizes]).tolist()
+        self.shape = self._starts[-1], len(self.names)
+
+    @cached_property
+    def dtype(self):
+        """The dtype of a fit; raises ValueError if a column holds no numbers."""
+        from pyarrow import types
+
+        schema = self._files[0][1].schema.to_arrow_schema()
+        kinds = [schema.field(name).type for name in self.names]
+        for name, kind in zip(self.names, kinds, strict=True):
+            if types.is_null(kind) or not is_number(kind):
+                raise ValueError(f"column {name!r} holds {kind}, no numbers: drop it, or make numbers of it first")
+        return arithmetic([np.float32 if types.is_float32(kind) else np.float64 for kind in kinds])
+
+    def only(self, places):
+        """The same files with some of the columns."""
+        return ParquetSource(self._files, [self.names[place] for place in places])
+
+    def bands(self):
+        """Row groups."""
+        ends = zip(self._starts, self._starts[1:], strict=False)
+        return [slice(first, last) for first, last in ends if last > first]
+
+    def pieces(self):
+        """Row groups, and columns of those that are large."""
+        pieces = []
+        for rows in self.bands():
+            columns = PIECE_BYTES // ((rows.stop - rows.start) * self.dtype.itemsize)
+            pieces += [(rows, part) for part in slices(self.shape[1], columns)]
+        return pieces
+
+    def read(self, piece):
+        """The cells of a piece, in Fortran order; missing values are NaN."""
+        import pyarrow
+        from pyarrow import parquet
+
+        rows, columns = piece
+        path, metadata, group = self._groups[int(np.searchsorted(self._starts, rows.start, side="right")) - 1]
+        names = self.names[columns] if isinstance(columns, slice) else [self.names[j] for j in columns]
+        cells = np.empty((rows.stop - rows.start, len(names)), dtype=self.dtype, order="F")
+        with parquet.ParquetFile(path, metadata=metadata) as file:
+            table = file.read_row_group(group, columns=names)
+        arrow_type = pyarrow.from_numpy_dtype(self.dtype)
+        for place, name in enumerate(names):
+            cells[:, place] = table[name].cast(arrow_type, safe=False).to_numpy()
+        return cells

@@ -1,0 +1,136 @@
+import json
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpsparse import PrivateSparseRegressor, load_model
+from dpsparse.cli import main
+from dpsparse.privacy.accounting.meter import Meter
+
+
+@pytest.mark.parametrize("data", ["people.csv", "people.parquet"])
+def test_from_a_file_to_predictions(folder, capsys, data, people, fit):
+    fit(data, "--out", "model.json")
+    told = capsys.readouterr().out
+    for words in (
+        "Guarantee: (3, ",
+        "3,000 records, 4 features",
+        "smoker",
+        "region=east",
+        "90 % interval",
+        "model.json",
+    ):
+        assert words in told
+    assert "no --bounds" not in told
+    model = load_model("model.json")
+    assert model.privacy.private
+    assert model.target == "cost"
+    found = {effect.feature: effect for effect in model.effects}
+    assert found["smoker"].coef == pytest.approx(9_000, rel=0.1)
+    assert found["smoker"].clear
+    main(["predict", "model.json", data, "--out", "predictions.csv"])
+    assert capsys.readouterr().out == "predictions.csv: 3,000 predictions\n"
+    predictions = pd.read_csv("predictions.csv").prediction
+    encoded = pd.get_dummies(people, columns=["region"], prefix_sep="=")[model.feature_names].astype(float)
+    np.testing.assert_allclose(predictions, model.predict(encoded), rtol=1e-12)
+    assert np.median(np.abs(predictions - people.cost)) < 2_500
+
+
+def test_npy_by_number_and_the_standardised_default(folder, capsys, people):
+    main(["fit", "people.npy", "--target", "2", "--epsilon", "1", "--sparsity", "2", "--json", "--out", "model.json"])
+    told = json.loads(capsys.readouterr().out)
+    assert "publicly standardised" in told["notes"][0]
+    assert [feature["column"] for feature in told["features"]] == ["0", "1"]
+    main(["predict", "model.json", "people.npy", "--json"])
+    assert len(json.loads(capsys.readouterr().out)["predictions"]) == len(people)
+
+
+@pytest.mark.parametrize("out", ["no/such/model.json", ".", "people.csv", "bounds.toml", "/dev/null"])
+def test_an_out_that_cannot_be_written_is_refused_before_anything_is_spent(folder, monkeypatch, out, people, failed):
+    monkeypatch.setattr(PrivateSparseRegressor, "fit", lambda *_: pytest.fail("it was fitted"))
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    arguments = ["fit", "people.csv", "--target", "cost", "--epsilon", 1, "--bounds", "bounds.toml", "--out", out]
+    assert "cannot write" in failed(*arguments)
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_ctrl_c_leaves_no_partial_file(folder, monkeypatch, people, fit):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PrivateSparseRegressor, "fit", interrupted)
+    before = sorted(os.listdir())
+    with pytest.raises(SystemExit) as stopped:
+        fit("people.csv", "--out", "model.json")
+    assert stopped.value.code == 130
+    assert sorted(os.listdir()) == before
+
+
+def test_a_disk_that_fills_up_after_the_fit_does_not_lose_what_was_paid_for(folder, capsys, monkeypatch, people, fit):
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(SystemExit):
+        fit("people.csv", "--out", "model.json")
+    told = capsys.readouterr()
+    assert "90 % interval" in told.out
+    assert "No space left" in told.err
+    assert not (folder / "model.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"target": "income"}, "no column 'income'"),
+        ({"bounds": "none.toml"}, "none.toml does not exist"),
+        ({"data": "none.csv"}, "none.csv does not exist"),
+        ({"data": "bounds.toml"}, "must end in .csv, .parquet or .npy"),
+        ({"epsilon": "0"}, "epsilon=0.0 must be"),
+        ({"target": "age"}, "'age' is the target"),
+    ],
+)
+def test_mistakes_cost_nothing(folder, capsys, monkeypatch, change, message, fit):
+    monkeypatch.setattr(Meter, "charge", lambda *_: pytest.fail("it was charged"))
+    with pytest.raises(SystemExit) as stopped:
+        fit(**change)
+    assert stopped.value.code == 1
+    assert message in capsys.readouterr().err
+
+
+def test_no_answer_tells_of_one_record_beyond_the_constant_sentence(folder, capsys, people, fit, failed):
+    """Neighbouring tables, one odd record: the same words come out, whichever column and category are asked about."""
+    told = set()
+    for column, odd in (("age", "ninety"), ("smoker", "NA"), ("cost", "refused")):
+        neighbour = people.astype({column: object})
+        neighbour.loc[7, column] = odd
+        neighbour.to_csv("people.csv", index=False)
+        told.add(failed(*["fit", "people.csv", "--target", "cost", "--epsilon", "1", "--bounds", "bounds.toml"]))
+    assert len(told) == 1
+    assert "text where a number is due" in told.pop()
+    neighbour = people.copy()
+    neighbour.loc[7, "region"] = "moon"
+    neighbour.to_csv("people.csv", index=False)
+    fit()
+    assert "moon" not in capsys.readouterr().out
+
+
+def test_what_was_paid_for_or_filled_in_is_not_overwritten(folder, capsys, people, fit, failed):
+    fit("people.csv", "--out", "model.json")
+    capsys.readouterr()
+    start = ["fit", "people.csv", "--target", "cost", "--epsilon", 1, "--bounds", "bounds.toml"]
+    assert "it exists" in failed(*start, "--out", "model.json")
+    assert "it exists" in failed("bounds", "init", "people.csv", "--out", "bounds.toml")
+    main(["budget", "grant", "budget.db", "people", "--epsilon", "3", "--delta", "1e-6"])
+    capsys.readouterr()
+    assert "database" in failed("predict", "model.json", "people.csv", "--out", "budget.db")
+
+
+def test_names_are_not_markup(folder, capsys, people, fit):
+    people.rename(columns={"smoker": "[red]smoker[/red]"}).to_csv("people.csv", index=False)
+    text = (folder / "bounds.toml").read_text().replace("columns.smoker", 'columns."[red]smoker[/red]"')
+    (folder / "bounds.toml").write_text(text)
+    fit()
+    assert "[red]smoker[/red]" in capsys.readouterr().out
