@@ -3,7 +3,6 @@
 from dpsparse.algorithms.iht.theory import theory_parameters as theory_parameters
 from dpsparse.data.on_disk import OnDisk as OnDisk
 from dpsparse.data.streamed import Streamed as Streamed
-from dpsparse.io.bounds import scale_from_bounds as scale_from_bounds
 from dpsparse.estimators.ada_huber import AdaHuber as AdaHuber
 from dpsparse.estimators.ada_huber import AdaHuberCV as AdaHuberCV
 from dpsparse.estimators.iht import DPIHTH as DPIHTH
@@ -11,6 +10,7 @@ from dpsparse.estimators.iht import DPIHTL as DPIHTL
 from dpsparse.estimators.iht import DPSLR as DPSLR
 from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor as PrivateSparseRegressor
 from dpsparse.estimators.tuning import tune as tune
+from dpsparse.io.bounds import scale_from_bounds as scale_from_bounds
 from dpsparse.model.json_file import load_model as load_model
 from dpsparse.model.json_file import save_model as save_model
 from dpsparse.planning import plan as plan

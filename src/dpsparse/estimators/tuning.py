@@ -76,7 +76,7 @@ class _Plan:
     commitment: Commitment
 
 
-def tune(candidates, X, y):
+def tune(candidates: list[PrivateSparseRegressor], X: object, y: object) -> Tuned:
     """Fit every candidate and choose one by a private score on rows held out, all for one promise.
 
     The candidates state the promise of the whole, and each gets a share of it. Every fifth row is held out for the
