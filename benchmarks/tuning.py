@@ -1,7 +1,7 @@
 """Cost and benefit of a choice by `tune`, against the default and against the best candidate in hindsight.
 
 Run ``python benchmarks/tuning.py``: l2 errors, medians over 20 seeds from 3000 on. "In hindsight" is the candidate of
-the smallest median when each has the whole promise and all rows: nobody knows it beforehand.
+the smallest median when each has the whole budget and all rows: nobody knows it beforehand.
 """
 
 import warnings
