@@ -40,7 +40,17 @@ _WIDTH = {"sampling": 0.952, "privacy": 20.0, "correlation": 0.641}
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 
 
-def plan(n, d, sparsity, epsilon, delta=None, *, noise_scale=1.0, correlation=0.0, records_per_person=1):
+def plan(
+    n: int,
+    d: int,
+    sparsity: int,
+    epsilon: float,
+    delta: float | None = None,
+    *,
+    noise_scale: float = 1.0,
+    correlation: float = 0.0,
+    records_per_person: int = 1,
+) -> "Plan":
     """Forecast the accuracy of a private fit, from public numbers alone.
 
     Parameters
@@ -143,11 +153,11 @@ class Plan:
         """The number of records at which the expected error falls to `target`."""
         return self._smallest_n(lambda other: other.expected_error <= target)
 
-    def n_for_effect(self, target):
+    def n_for_effect(self, target: float) -> int:
         """The number of records at which the minimum detectable effect at 80 % power falls to `target`."""
         return self._smallest_n(lambda other: other.smallest_effect <= target)
 
-    def epsilon_for_effect(self, target):
+    def epsilon_for_effect(self, target: float) -> float:
         """The epsilon at which the minimum detectable effect falls to `target`; infinite if no epsilon suffices."""
         if replace(self, epsilon=1e4).smallest_effect > target:
             return math.inf

@@ -6,6 +6,7 @@ derives from it as `PrivateLinearRegressor` does, and ends its `fit` with `_publ
 
 import warnings
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from sklearn import get_config
@@ -211,7 +212,7 @@ class PrivateLinearRegressor(RegressorMixin, PrivateEstimator):
             **{"noise_floor": None, "response_scale_known": True} | facts,
         )
 
-    def predict(self, X):
+    def predict(self, X: Any) -> Any:
         """Predict responses; it reads nothing but the released coefficients.
 
         Parameters

@@ -75,7 +75,7 @@ class _Plan:
     commitment: Commitment
 
 
-def tune(candidates, X, y):
+def tune(candidates: list[PrivateSparseRegressor], X: object, y: object) -> Tuned:
     """Fit every candidate and choose one by a private score on rows held out, all for one guarantee.
 
     The candidates state the guarantee of the whole, and each gets a share of it. Every fifth row is held out for the

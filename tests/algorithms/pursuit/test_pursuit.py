@@ -25,6 +25,7 @@ def pursued(X, y, meter, sparsity):
     return Pursuit(as_table(X).rows(y), meter, schedule_for(PROMISE, *X.shape, sparsity), sparsity=sparsity).run()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sparsity", [1, 2, 7])
 @pytest.mark.parametrize("size", [(50, 9), (2_000, 30)])
 def test_the_account_is_right_by_an_independent_accountant(sparsity, size):

@@ -6,6 +6,8 @@ import numpy as np
 
 from dpsparse.audit.checks.games import lower_bound
 
+pytestmark = pytest.mark.slow
+
 
 def coins(epsilon, n, rng):
     """Randomised response: the score is the answer itself."""

@@ -9,6 +9,8 @@ from dpsparse.audit.checks.replay import ESTIMATORS, replay_all, replay_pair
 from dpsparse.audit.harness.neighbors import N_FEATURES, STORAGES, Pair, pairs
 from dpsparse.privacy.guarantee import ADJACENCIES
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = [0.0, -0.0, 5e-324, 1e-300, 0.4, 0.5, 1.0, 1.5, 1e150, 1e300, 1.7976931348623157e308, np.inf, np.nan]
 value = st.one_of(st.sampled_from(HOSTILE + [-v for v in HOSTILE]), st.floats(-3, 3))
 record = st.lists(value, min_size=1 + N_FEATURES, max_size=1 + N_FEATURES).map(np.array)

@@ -98,6 +98,7 @@ def test_no_real_schedule_loses_more_than_its_curve(epsilon):
     assert_bounded(real(epsilon))
 
 
+@pytest.mark.slow
 def test_no_random_sequence_loses_more_than_its_curve():
     for seed in range(150):
         assert_bounded(random_sequence(seed))

@@ -39,6 +39,7 @@ def spend_what_is_there(path, ready, admitted):
             admitted.value += 1
 
 
+@pytest.mark.slow
 def test_two_names_of_one_file_are_one_budget(ledger, tmp_path):
     os.link(tmp_path / "b.db", tmp_path / "link.db")
     spawn = multiprocessing.get_context("spawn")

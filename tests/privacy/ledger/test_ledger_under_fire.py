@@ -16,6 +16,8 @@ from dpsparse import PrivacyLedger
 from dpsparse.algorithms.iht.iht import iht_commitment
 from dpsparse.privacy.guarantee import Guarantee, epsilon_from_rho
 
+pytestmark = pytest.mark.slow
+
 WORKER = Path(__file__).with_name("ledger_worker.py")
 DELTA = 1e-6
 # The zCDP of the worker's fit; no other account gives it a smaller share.
