@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pytest
 
 from dpsparse.audit.checks.games import lower_bound
 
