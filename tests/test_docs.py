@@ -141,6 +141,7 @@ def fences(language):
     return [pytest.param(block, id=f"{name}-{at}") for name, blocks in pages for at, block in enumerate(blocks)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "block", [block for block in fences("python") if block.id.rpartition("-")[0] not in EXAMPLES_NOT_RUN]
 )
@@ -178,6 +179,7 @@ def test_a_reviewer_is_told_of_every_file_that_computes_or_protects_a_term():
     ) == set()
 
 
+@pytest.mark.slow
 def test_the_page_on_genes_can_do_without_its_file(tmp_path):
     page = ROOT / "docs/gallery/tutorials/03_genes.py"
     surroundings = os.environ | {"DPSPARSE_DATA": str(tmp_path), "MPLBACKEND": "agg", "PYTHONWARNINGS": "ignore"}

@@ -86,6 +86,7 @@ def test_peeling_limits_are_those_of_a_fit(adjacency, calibration):
     assert limits.noise_scale == pytest.approx(release.scale * unit, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_no_data_beat_the_bound_on_picks():
     # One feature at the largest signal in all records, all others at 0: the best case for it.
     n, d = 40, 60

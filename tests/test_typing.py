@@ -86,6 +86,8 @@ tune([PrivateSparseRegressor()], X=[[1.0]], Y=[1.0])
 PrivacyLedger("budget.db").grant("trial", epsilon=3.0, delt=1e-6)
 theory_parameters(n=50, d=2, sparsity=1, zetta=1.0, epsilon=1.0, delta=1e-6)
 OnDisk(pathh="claims.parquet")
+PrivateSparseRegressor(epsilon="1")
+PrivateSparseRegressor(adjacency="add-one")
 dpsparse.PrivateSparseRegresor
 """
 
@@ -99,7 +101,7 @@ def complaints(tmp_path_factory):
         (folder / name).write_text(text)
     # An installed package is found by its py.typed; a checkout has to be named.
     checkout = {} if PACKAGE.parent.name == "site-packages" else {"MYPYPATH": str(PACKAGE.parent)}
-    options = ["--config-file=", "--follow-imports=silent", "--ignore-missing-imports", "--check-untyped-defs"]
+    options = ["--config-file=", "--strict", "--follow-imports=silent", "--ignore-missing-imports"]
     done = subprocess.run(
         [sys.executable, "-m", "mypy", *options, f"--cache-dir={folder}/cache", *scripts],
         cwd=folder,

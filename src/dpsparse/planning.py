@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from dpsparse.algorithms.iht.theory import default_clip_bound, default_n_iter
-from dpsparse.privacy.guarantee import Guarantee
+from dpsparse.privacy.guarantee import Guarantee, default_delta
 from dpsparse.privacy.mechanisms.selection import paper_peeling_scale, tight_peeling_scale
 
 # Fitted by benchmarks/calibrate_plan.py.
@@ -40,7 +40,17 @@ _WIDTH = {"sampling": 0.952, "privacy": 20.0, "correlation": 0.641}
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 
 
-def plan(n, d, sparsity, epsilon, delta=None, *, noise_scale=1.0, correlation=0.0, records_per_person=1):
+def plan(
+    n: int,
+    d: int,
+    sparsity: int,
+    epsilon: float,
+    delta: float | None = None,
+    *,
+    noise_scale: float = 1.0,
+    correlation: float = 0.0,
+    records_per_person: int = 1,
+) -> "Plan":
     """Forecast the accuracy of a private fit, from public numbers alone.
 
     Parameters
@@ -103,7 +113,7 @@ class Plan:
     @cached_property
     def guarantee(self):
         """The privacy guarantee that the forecast is for."""
-        delta = float(self.n) ** -1.1 if self.delta is None else self.delta
+        delta = default_delta(self.n) if self.delta is None else self.delta
         return Guarantee(float(self.epsilon), delta, records_per_person=self.records_per_person)
 
     def _terms(self):
@@ -143,11 +153,11 @@ class Plan:
         """The number of records at which the expected error falls to `target`."""
         return self._smallest_n(lambda other: other.expected_error <= target)
 
-    def n_for_effect(self, target):
+    def n_for_effect(self, target: float) -> int:
         """The number of records at which the minimum detectable effect at 80 % power falls to `target`."""
         return self._smallest_n(lambda other: other.smallest_effect <= target)
 
-    def epsilon_for_effect(self, target):
+    def epsilon_for_effect(self, target: float) -> float:
         """The epsilon at which the minimum detectable effect falls to `target`; infinite if no epsilon suffices."""
         if replace(self, epsilon=1e4).smallest_effect > target:
             return math.inf
@@ -282,7 +292,7 @@ def peeling_limits(n, d, sparsity, epsilon, delta=None, *, tau=1.0, adjacency="r
     >>> limits.pick_probability < 0.003
     True
     """
-    guarantee = Guarantee(float(epsilon), float(n) ** -1.1 if delta is None else delta, adjacency)
+    guarantee = Guarantee(float(epsilon), default_delta(n) if delta is None else delta, adjacency)
     steps, clip = default_n_iter(n), default_clip_bound(d)
     signal, spread = tau * clip, {"replace-one": 2, "zero-out-one": 1}[adjacency] * tau * clip / (n // steps)
     scale = {"tight": tight_peeling_scale, "paper": paper_peeling_scale}[calibration](guarantee, sparsity, spread)

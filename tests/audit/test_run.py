@@ -9,6 +9,8 @@ from dpsparse.audit.checks.games import fit_game
 from dpsparse.audit.finding import Finding
 from dpsparse.audit.run import CHECKS, Audit, Catch, hunt, run_check, steps
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("name", [name for name in CHECKS if name != "fit games"])
 def test_nothing_is_found(name):

@@ -232,6 +232,7 @@ print(tracemalloc.get_traced_memory()[1] + pyarrow.default_memory_pool().max_mem
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["csv", "parquet", "npy"])
 def test_memory_does_not_grow_with_the_table(tmp_path, kind):
     """24 MB of numbers, those of Parquet in a single row group: of it a page of each column is in memory."""

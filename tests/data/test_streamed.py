@@ -77,6 +77,7 @@ def test_ordinary_arrays_are_not_on_a_card():
     assert not any(map(is_on_card, (np.zeros((2, 2)), [[1.0]], None)))
 
 
+@pytest.mark.slow
 def test_ordinary_fits_import_no_gpu_stack():
     code = (
         "import sys, warnings, numpy as np, dpsparse; warnings.simplefilter('ignore');"

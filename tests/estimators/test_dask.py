@@ -17,6 +17,8 @@ from dpsparse.engine import queries
 from dpsparse.engine.dask import session
 from dpsparse.engine.protocols import NOT_FINITE
 
+pytestmark = pytest.mark.slow
+
 N, D = 3_000, 12
 MODELS = [
     PrivateSparseRegressor(sparsity=3, random_state=0),

@@ -12,6 +12,8 @@ from dpsparse.engine.config import configured
 from dpsparse.engine.disk.memory import available_bytes
 from dpsparse.engine.threads import threads
 
+pytestmark = pytest.mark.slow
+
 N, D = 1_501, 37
 MODELS = {
     "pursuit": lambda: PrivateSparseRegressor(

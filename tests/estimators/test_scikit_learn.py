@@ -112,7 +112,8 @@ def by_skops(model):
     """Nothing but this package's own plain records needs to be trusted."""
     stored = skops.io.dumps(model)
     trusted = skops.io.get_untrusted_types(data=stored)
-    kind = type(model)
+    kind, release = type(model), "dpsparse.privacy.accounting.release"
+    pursuit = [f"{release}.ExponentialMechanism", f"{release}.GaussianMechanism"]
     assert sorted(trusted) == sorted(
         [
             f"{kind.__module__}.{kind.__name__}",
@@ -121,7 +122,8 @@ def by_skops(model):
             "dpsparse.model.released.NumericColumns",
             "dpsparse.privacy.guarantee.Guarantee",
             "dpsparse.privacy.accounting.record.PrivacyRecord",
-            "dpsparse.privacy.accounting.record.Release",
+            f"{release}.Release",
+            *(pursuit if isinstance(model, PrivateSparseRegressor) else [f"{release}.LaplacePeeling"]),
         ]
     )
     return skops.io.loads(stored, trusted=trusted)

@@ -15,6 +15,8 @@ from scipy import sparse
 from dpsparse import DPIHTH, NotPrivateWarning, PrivateSparseRegressor
 from dpsparse.privacy.accounting.meter import Meter
 
+pytestmark = pytest.mark.slow
+
 # More for a long run: DPSPARSE_FUZZ_EXAMPLES=20000 pytest tests/fuzz/test_estimators.py
 EXAMPLES = int(os.environ.get("DPSPARSE_FUZZ_EXAMPLES", "250"))
 SECRET = 7391.0625

@@ -9,6 +9,8 @@ from pathlib import Path
 import click
 import pytest
 
+pytestmark = pytest.mark.slow
+
 FOLDER = Path(__file__).parent
 
 

@@ -24,6 +24,8 @@ from make_bits import (
     running,
 )
 
+pytestmark = pytest.mark.slow
+
 try:
     import torch
 

@@ -179,6 +179,7 @@ main(["convert", *sys.argv[1:], "--target", "cost", "--bounds", "bounds.toml"])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["csv", "parquet", "folder"])
 def test_killed_and_resumed_it_is_byte_for_byte_the_same(tmp_path, bounds, kind):
     path = written(tmp_path, kind)

@@ -21,6 +21,8 @@ from dpsparse.paper.runner import Store, source_digest
 from dpsparse.paper.tables import count_beyond_chance, summarise
 from dpsparse.paper.write import write_all
 
+pytestmark = pytest.mark.slow
+
 HAS_DATA = bool(os.environ.get("DPSPARSE_DATA"))
 TINY = Data(60, 8, 2)
 

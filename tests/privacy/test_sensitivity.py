@@ -51,6 +51,7 @@ def statistic(table, loss, coef, dtype, storage):
     return rows.weighted_sums(grid, weight_levels(psi, loss.bound))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_clipped_sums_never_move_more_than_declared(adjacency, loss):
@@ -92,6 +93,7 @@ def truncated(vector, norm_bound):
     return np.trunc(vector * min(1.0, norm_bound / norm) if norm > 0 else vector).astype(object)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_norm_bounded_sums_and_gram_matrices(adjacency, size):

@@ -7,6 +7,8 @@ import pytest
 
 from dpsparse.report.fit import fit_page
 
+pytestmark = pytest.mark.slow
+
 WIDTHS = {"phone": 390, "desktop": 1280}
 # Pairs of words of a picture that lie over each other, and words that stick out of it.
 CROWDED = """[...document.querySelectorAll('svg.chart')].flatMap(svg => {

@@ -1,5 +1,7 @@
-"""Attacks on the promise that an outsider can run: `dpsparse audit`.
+"""Attacks on the guarantee that anybody can run: `dpsparse audit`.
 
-`replay` moves one record and watches every statistic, `terms` and `floating` look at bits, `accounts` at prices,
-`games` at outputs; `mutations` plants bugs to show that these would be caught. Nothing here is used by a fit.
+`checks` holds the attacks: `replay` changes one record and compares every statistic, `terms` and `floating` compare
+bits, `accounts` and `ledger` attack the accounting, `sources` the noise, `games` the outputs. `harness` runs fits for
+them, and `oracles` computes what the package claims without its code. `bugs` lists edits of the package's source that
+break the guarantee, to show that the checks notice them. Nothing here is used by a fit.
 """

@@ -1,4 +1,4 @@
-"""What a check found."""
+"""One result of a check."""
 
 from dataclasses import dataclass
 
@@ -10,11 +10,11 @@ class Finding:
     Parameters
     ----------
     mechanism : str
-        What was attacked.
+        The target of the attack.
     claimed, found : str
-        The promise and the evidence, in words or numbers.
+        The claim and the evidence, in words or numbers.
     good : bool
-        Whether the evidence agrees with the promise.
+        Whether the evidence agrees with the claim.
     """
 
     mechanism: str

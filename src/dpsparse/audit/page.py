@@ -3,18 +3,18 @@
 from dpsparse import __version__
 from dpsparse.html import Page, table, tag
 
-# What each check does, in a line for those who read the page alone.
+# One line about each check, for those who read the page alone.
 ABOUT = {
-    "accounts": "Conversions, roots and the tight account against oracles that share no code with them.",
+    "accounts": "Conversions, roots and the Gaussian account against oracles that share no code with them; slots.",
     "ledger": "Real fits on a real ledger: charged before the first draw, after a crash, when edited, when full.",
-    "terms": "A record's term, alone and among others, to the last bit; sums against unbounded integers.",
+    "terms": "The term of a record, alone and among others, to the last bit; sums against unbounded integers.",
     "sources": "Which noise a fit takes, whether it repeats, and whether it is as large as declared.",
-    "floating point": "The attack that tells tables apart by the low bits of an output; the order of summation.",
-    "replay of loops": "The paper's methods on neighbouring tables built to hurt, with the same noise replayed.",
+    "floating point": "The attack that distinguishes tables by the low bits of an output; the order of summation.",
+    "replay of loops": "The paper's methods on worst-case neighbouring tables, with the same noise replayed.",
     "replay of pursuits": "The same for PrivateSparseRegressor.",
     "replay of tuning": "The same for tune: candidates on one part of the rows, the pick on another.",
     "mechanism games": "Lower bounds on epsilon from outputs of single mechanisms, by likelihood ratio.",
-    "secure games": "The same on the noise that protects, at a confidence that never cries wolf.",
+    "secure games": "The same on secure noise, at a confidence that excludes false alarms.",
     "fit games": "The same on whole fits: the likelihood ratio of everything a fit releases.",
 }
 
@@ -35,7 +35,7 @@ def audit_page(audit):
         page.section(
             "Planted bugs",
             "Each is a small edit of the package's own source, made for the length of a check, that would break the "
-            "promise. A bug that goes unnoticed is a hole in the audit.",
+            "guarantee. A bug that goes unnoticed is a hole in the audit.",
             table("Planted bugs", ["bug", "caught by", "what it saw"], rows),
         )
     return page.html()

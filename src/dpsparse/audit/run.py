@@ -11,7 +11,7 @@ from dpsparse.audit.checks.ledger import check_ledger
 from dpsparse.audit.checks.replay import check_loops, check_pursuits, check_tuning
 from dpsparse.audit.checks.sources import check_sources
 from dpsparse.audit.checks.terms import check_terms
-from dpsparse.audit.patching import StaleEdit
+from dpsparse.audit.harness.patching import StaleEdit
 from dpsparse.privacy.noise import NotPrivateWarning
 
 # Each gives findings one by one; the quick ones come first.
@@ -29,7 +29,7 @@ CHECKS = {
     "fit games": check_fits,
 }
 BUGS = "planted bugs"
-# The games on whole fits take longest, and a bug they can see shows in the transcripts that replay compares.
+# The games on whole fits take longest, and any bug they notice changes the transcripts that replay compares.
 AGAINST_BUGS = tuple(name for name in CHECKS if name != "fit games")
 # Trials of the games in a long audit.
 LONG = {"mechanism games": 60_000, "secure games": 15_000, "fit games": 6_000}
@@ -46,7 +46,7 @@ class Catch:
 
 @dataclass
 class Audit:
-    """What an audit found: findings by check, and the fate of every planted bug."""
+    """The result of an audit: findings by check, and which check caught each planted bug."""
 
     findings: dict = field(default_factory=dict)
     catches: list = field(default_factory=list)
@@ -54,8 +54,8 @@ class Audit:
     @property
     def good(self):
         """Whether every verdict is good and every planted bug was caught."""
-        found = [finding for findings in self.findings.values() for finding in findings]
-        return all(finding.good for finding in found) and all(catch.check for catch in self.catches)
+        every = [finding for findings in self.findings.values() for finding in findings]
+        return all(finding.good for finding in every) and all(catch.check for catch in self.catches)
 
     def to_dict(self):
         """The audit as plain strings and truth values."""
@@ -98,7 +98,7 @@ def run_audit(only=None, *, long=False, progress=lambda name: None):
     long : bool
         Play the games ten times longer.
     progress : callable
-        Told the name of what comes next.
+        Called with the name of the next check or bug.
 
     Returns
     -------

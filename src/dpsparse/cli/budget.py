@@ -30,7 +30,7 @@ def grant(ledger, dataset, epsilon, delta, adjacency, records_per_person, as_jso
 
     books = PrivacyLedger(ledger)
     books.grant(dataset, epsilon=epsilon, delta=delta, adjacency=adjacency, records_per_person=records_per_person)
-    _show(books.book(), [dataset], as_json)
+    _show(books.state(), [dataset], as_json)
 
 
 @budget.command()
@@ -44,8 +44,8 @@ def show(ledger, dataset, as_json):
     books = PrivacyLedger(ledger)
     if dataset is not None:
         books.balance(dataset)
-    book = books.book()
-    _show(book, [dataset] if dataset else sorted(book.odometers), as_json)
+    book = books.state()
+    _show(book, [dataset] if dataset else sorted(book.filters), as_json)
 
 
 @budget.command()
@@ -89,7 +89,7 @@ def verify(ledger, head, as_json):
 
 
 def _show(book, datasets, as_json):
-    balances = {name: book.odometers[name] for name in datasets}
+    balances = {name: book.filters[name] for name in datasets}
     if as_json:
         click.echo(
             json.dumps({"head": book.head, "datasets": [_as_dict(*item) for item in balances.items()]}, indent=2)

@@ -1,8 +1,10 @@
 """Features that stay on a disk, as a caller names them."""
 
 import numbers
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse.data.validation import is_zarr
 from dpsparse.engine.disk.sources import ArraySource, Source
@@ -41,7 +43,7 @@ class OnDisk:
     (4, 2) [ 2.  5.  8. 11.]
     """
 
-    def __init__(self, path):
+    def __init__(self, path: Any) -> None:
         self._reader = None
         if isinstance(path, Source):
             self.source = path
@@ -68,23 +70,23 @@ class OnDisk:
         return self.source.dtype
 
     @property
-    def response(self):
+    def response(self) -> NDArray[np.float64]:
         """The responses of a store, in their own units and in float64."""
         if self._reader is None:
             raise ValueError(ONLY_STORES_HAVE_A_RESPONSE)
         return self._reader.response
 
-    def __getitem__(self, column):
+    def __getitem__(self, column: str | int) -> NDArray[np.float64]:
         """The values of one column, in float64."""
         return self.source.only([self._place(column)]).columns([0])[:, 0].astype(np.float64)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.shape[0]
 
     def __repr__(self):
         return f"OnDisk of {self.shape[0]:,} records and {self.shape[1]:,} columns"
 
-    def drop(self, *columns):
+    def drop(self, *columns: str | int) -> "OnDisk":
         """The same table without some columns, each given by its name or number."""
         dropped = {self._place(column) for column in columns}
         kept = [place for place in range(self.shape[1]) if place not in dropped]

@@ -1,6 +1,9 @@
 """Features in host memory that a GPU reads, as a caller names them."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 
 class Streamed:
@@ -25,7 +28,7 @@ class Streamed:
     (3, 2)
     """
 
-    def __init__(self, array, device="cuda"):
+    def __init__(self, array: NDArray[Any], device: str = "cuda") -> None:
         if not isinstance(array, np.ndarray):
             raise TypeError("Streamed takes a NumPy array or memmap; np.load(path, mmap_mode='r') opens a .npy file")
         self.array, self.device = array, device

@@ -1,11 +1,15 @@
 """What the paper's three private methods share: parameters, their description, one fit."""
 
+from typing import Any, Self
+
 from dpsparse.algorithms.iht.iht import PEELING_SCALES, iht_commitment, private_iht, step_units
 from dpsparse.algorithms.iht.theory import default_clip_bound, default_n_iter, step_sizes
 from dpsparse.data.as_table import as_table
 from dpsparse.data.validation import cap_sparsity, check_choice, check_count, check_number
 from dpsparse.estimators._private import PrivateLinearRegressor, as_dtype
+from dpsparse.estimators._types import Calibration, LedgerLocation, Progress
 from dpsparse.model.effect import Effect
+from dpsparse.privacy.guarantee import Adjacency
 from dpsparse.privacy.mechanisms.selection import paper_scale_is_sound
 
 _COMMON = """
@@ -85,20 +89,20 @@ class PaperMethod(PrivateLinearRegressor):
     def __init__(
         self,
         *,
-        sparsity=5,
-        epsilon=1.0,
-        delta=None,
-        step=None,
-        n_iter=None,
-        clip_bound=None,
-        radius=None,
-        calibration="tight",
-        adjacency="replace-one",
-        records_per_person=1,
-        random_state=None,
-        ledger=None,
-        dataset=None,
-    ):
+        sparsity: int = 5,
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        step: float | str | None = None,
+        n_iter: int | None = None,
+        clip_bound: float | None = None,
+        radius: float | None = None,
+        calibration: Calibration = "tight",
+        adjacency: Adjacency = "replace-one",
+        records_per_person: int = 1,
+        random_state: Any = None,
+        ledger: LedgerLocation = None,
+        dataset: str | None = None,
+    ) -> None:
         self.sparsity = sparsity
         self.epsilon = epsilon
         self.delta = delta
@@ -113,7 +117,7 @@ class PaperMethod(PrivateLinearRegressor):
         self.ledger = ledger
         self.dataset = dataset
 
-    def fit(self, X, y, *, progress=None):
+    def fit(self, X: Any, y: Any, *, progress: Progress = None) -> Self:
         """Fit privately. The whole guarantee is spent; it is charged before each release.
 
         Parameters

@@ -6,6 +6,7 @@ derives from it as `PrivateLinearRegressor` does, and ends its `fit` with `_publ
 
 import warnings
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from sklearn import get_config
@@ -18,7 +19,7 @@ from dpsparse.data.validation import check_count
 from dpsparse.estimators._spending import reserved
 from dpsparse.model.released import LinearModel, NumericColumns
 from dpsparse.privacy.accounting.meter import Meter
-from dpsparse.privacy.guarantee import Guarantee, check_adjacency, check_delta, check_epsilon
+from dpsparse.privacy.guarantee import Guarantee, check_adjacency, check_delta, check_epsilon, default_delta
 from dpsparse.privacy.noise import NotPrivateWarning, SecureSource, SeededSource
 
 MIN_ROWS = 2
@@ -125,7 +126,7 @@ class PrivateEstimator(BaseEstimator):
         """The meter of one fit; warns where a seed voids its guarantee."""
         if self._shared_meter is not None:
             return self._shared_meter
-        delta = float(n_records) ** -1.1 if self.delta is None else float(self.delta)
+        delta = default_delta(n_records) if self.delta is None else float(self.delta)
         guarantee = Guarantee(float(self.epsilon), delta, self.adjacency, int(self.records_per_person))
         return Meter(guarantee, n_records, self._noise_source())
 
@@ -211,7 +212,7 @@ class PrivateLinearRegressor(RegressorMixin, PrivateEstimator):
             **{"noise_floor": None, "response_scale_known": True} | facts,
         )
 
-    def predict(self, X):
+    def predict(self, X: Any) -> Any:
         """Predict responses; it reads nothing but the released coefficients.
 
         Parameters

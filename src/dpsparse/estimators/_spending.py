@@ -1,15 +1,16 @@
-"""Spending from a ledger: reserve before the data are read, charge before a release, refund only what was not used."""
+"""Spending from a ledger: reserve before the data are read, charge before a release, refund only an unused fit."""
 
 from contextlib import contextmanager
 from dataclasses import replace
 
+from dpsparse.privacy.accounting.bisection import narrow
 from dpsparse.privacy.accounting.filter import round_down
 from dpsparse.privacy.accounting.meter import BudgetExceeded
 
 
 @contextmanager
 def reserved(ledger, dataset, meter, commitment_for, **about):
-    """Commit a fit and reserve its cost; refund it where the block, which validates the data and no more, fails.
+    """Commit a fit and reserve its cost; refund it where the block fails, which validates the data and does no more.
 
     Parameters
     ----------
@@ -20,7 +21,7 @@ def reserved(ledger, dataset, meter, commitment_for, **about):
     meter : Meter
         It charges the reservation before the first release.
     commitment_for : callable
-        The fit's commitment for any promise.
+        The fit's commitment for any guarantee.
     **about
         Public facts for the ledger's history.
     """
@@ -54,18 +55,18 @@ def reserved(ledger, dataset, meter, commitment_for, **about):
 
 
 def _largest_epsilon(balance, guarantee, commitment_for):
-    """The largest epsilon, to three digits, at which this fit would be admitted; 0 if none of use is."""
+    """The largest epsilon, to three digits, at which this fit would be admitted; 0 if no useful one is."""
 
     def fits(epsilon):
         smaller = replace(guarantee, epsilon=epsilon)
         commitment = commitment_for(smaller)
         return commitment.is_within(smaller) and balance.admits(commitment.cost(smaller))
 
-    low, high = guarantee.epsilon / 1000, guarantee.epsilon
-    if not fits(low):
+    least = guarantee.epsilon / 1000
+    if not fits(least):
         return 0.0
-    while high > 1.001 * low:
-        middle = (low * high) ** 0.5
-        low, high = (middle, high) if fits(middle) else (low, middle)
+    low, _ = narrow(
+        fits, least, guarantee.epsilon, lambda low, high: high > 1.001 * low, lambda low, high: (low * high) ** 0.5
+    )
     rounded = round_down(low)
     return rounded if fits(rounded) else 0.0

@@ -1,8 +1,10 @@
 """The adaptive Huber lasso as scikit-learn estimators. Not private: the reference for the private ones."""
 
 import warnings
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
@@ -23,7 +25,7 @@ from dpsparse.data.validation import cap_sparsity, check_choice, check_count, ch
 class _AdaHuberBase(RegressorMixin, BaseEstimator):
     """The common part of the two estimators: the solve for one penalty, the fitted attributes, `predict`."""
 
-    def predict(self, X):
+    def predict(self, X: Any) -> NDArray[np.floating]:
         """Predict the response.
 
         Parameters
@@ -146,7 +148,16 @@ class AdaHuber(_AdaHuberBase):
     True
     """
 
-    def __init__(self, *, lam=0.1, tau=None, tau_rule="residual", sparsity=None, tol=1e-3, max_iter=500):
+    def __init__(
+        self,
+        *,
+        lam: float = 0.1,
+        tau: float | None = None,
+        tau_rule: str = "residual",
+        sparsity: int | None = None,
+        tol: float = 1e-3,
+        max_iter: int = 500,
+    ) -> None:
         self.lam = lam
         self.tau = tau
         self.tau_rule = tau_rule
@@ -154,7 +165,7 @@ class AdaHuber(_AdaHuberBase):
         self.tol = tol
         self.max_iter = max_iter
 
-    def fit(self, X, y):
+    def fit(self, X: Any, y: Any) -> Self:
         """Fit the model.
 
         Parameters
@@ -232,15 +243,15 @@ class AdaHuberCV(_AdaHuberBase):
     def __init__(
         self,
         *,
-        n_lambdas=50,
-        cv=5,
-        tau=None,
-        tau_rule="residual",
-        sparsity=None,
-        tol=1e-3,
-        max_iter=500,
-        random_state=None,
-    ):
+        n_lambdas: int = 50,
+        cv: int = 5,
+        tau: float | None = None,
+        tau_rule: str = "residual",
+        sparsity: int | None = None,
+        tol: float = 1e-3,
+        max_iter: int = 500,
+        random_state: Any = None,
+    ) -> None:
         self.n_lambdas = n_lambdas
         self.cv = cv
         self.tau = tau
@@ -250,7 +261,7 @@ class AdaHuberCV(_AdaHuberBase):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X: Any, y: Any) -> Self:
         """Choose the penalty and fit the model with it on all records.
 
         Parameters

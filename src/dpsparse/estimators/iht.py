@@ -1,6 +1,7 @@
 """The paper's private methods: DP-IHT-H, DP-IHT-L and DP-SLR."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -8,6 +9,8 @@ from dpsparse.algorithms.iht.theory import theory_parameters, two_phase_step
 from dpsparse.algorithms.losses import Absolute, Huber, Squared
 from dpsparse.data.validation import check_number
 from dpsparse.estimators._paper import PaperMethod, documented
+from dpsparse.estimators._types import Calibration, LedgerLocation
+from dpsparse.privacy.guarantee import Adjacency
 
 
 @documented(
@@ -40,22 +43,22 @@ class DPIHTH(PaperMethod):
     def __init__(
         self,
         *,
-        sparsity=5,
-        epsilon=1.0,
-        delta=None,
-        tau=1.0,
-        zeta=1.0,
-        step=None,
-        n_iter=None,
-        clip_bound=None,
-        radius=None,
-        calibration="tight",
-        adjacency="replace-one",
-        records_per_person=1,
-        random_state=None,
-        ledger=None,
-        dataset=None,
-    ):
+        sparsity: int = 5,
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        tau: float | None = 1.0,
+        zeta: float = 1.0,
+        step: float | str | None = None,
+        n_iter: int | None = None,
+        clip_bound: float | None = None,
+        radius: float | None = None,
+        calibration: Calibration = "tight",
+        adjacency: Adjacency = "replace-one",
+        records_per_person: int = 1,
+        random_state: Any = None,
+        ledger: LedgerLocation = None,
+        dataset: str | None = None,
+    ) -> None:
         super().__init__(
             sparsity=sparsity,
             epsilon=epsilon,
@@ -146,21 +149,21 @@ class DPSLR(PaperMethod):
     def __init__(
         self,
         *,
-        sparsity=5,
-        epsilon=1.0,
-        delta=None,
-        response_bound=None,
-        step=None,
-        n_iter=None,
-        clip_bound=None,
-        radius=None,
-        calibration="tight",
-        adjacency="replace-one",
-        records_per_person=1,
-        random_state=None,
-        ledger=None,
-        dataset=None,
-    ):
+        sparsity: int = 5,
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        response_bound: float | None = None,
+        step: float | str | None = None,
+        n_iter: int | None = None,
+        clip_bound: float | None = None,
+        radius: float | None = None,
+        calibration: Calibration = "tight",
+        adjacency: Adjacency = "replace-one",
+        records_per_person: int = 1,
+        random_state: Any = None,
+        ledger: LedgerLocation = None,
+        dataset: str | None = None,
+    ) -> None:
         super().__init__(
             sparsity=sparsity,
             epsilon=epsilon,

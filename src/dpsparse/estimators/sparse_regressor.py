@@ -2,8 +2,10 @@
 
 import warnings
 from functools import cache
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 from sklearn.utils.validation import check_is_fitted
 
@@ -13,8 +15,10 @@ from dpsparse.data.as_table import as_table
 from dpsparse.data.units import public_units
 from dpsparse.data.validation import cap_sparsity, check_count, check_number
 from dpsparse.estimators._private import PrivateLinearRegressor, as_dtype
+from dpsparse.estimators._types import LedgerLocation, PerFeature, Progress
 from dpsparse.model.effect import Effect
 from dpsparse.planning import plan
+from dpsparse.privacy.guarantee import Adjacency
 
 
 class PrivateSparseRegressor(PrivateLinearRegressor):
@@ -102,21 +106,21 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
     def __init__(
         self,
         *,
-        sparsity=5,
-        epsilon=1.0,
-        delta=None,
-        feature_center=0.0,
-        feature_scale=1.0,
-        response_center=None,
-        response_scale=None,
-        fit_intercept=True,
-        max_sparsity=10,
-        adjacency="replace-one",
-        records_per_person=1,
-        random_state=None,
-        ledger=None,
-        dataset=None,
-    ):
+        sparsity: int | Literal["auto"] = 5,
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        feature_center: PerFeature = 0.0,
+        feature_scale: PerFeature = 1.0,
+        response_center: float | None = None,
+        response_scale: float | None = None,
+        fit_intercept: bool = True,
+        max_sparsity: int = 10,
+        adjacency: Adjacency = "replace-one",
+        records_per_person: int = 1,
+        random_state: Any = None,
+        ledger: LedgerLocation = None,
+        dataset: str | None = None,
+    ) -> None:
         self.sparsity = sparsity
         self.epsilon = epsilon
         self.delta = delta
@@ -132,7 +136,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         self.ledger = ledger
         self.dataset = dataset
 
-    def fit(self, X, y, *, progress=None):
+    def fit(self, X: Any, y: Any, *, progress: Progress = None) -> Self:
         """Fit privately. The whole guarantee is spent; each release is charged before it is made.
 
         Parameters
@@ -238,7 +242,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         }
         self._publish(self._linear_model(effects, meter.record(), *units, **facts))
 
-    def conf_int(self, level=0.9):
+    def conf_int(self, level: float = 0.9) -> NDArray[np.float64]:
         """Confidence intervals of the effects, centred at the unshrunk estimates.
 
         They hold for features selected because they matter; a feature selected by chance is biased away from zero.
@@ -256,7 +260,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         check_is_fitted(self)
         return self.released_.conf_int(level)
 
-    def summary(self):
+    def summary(self) -> str:
         """The guarantee and the effects as text."""
         check_is_fitted(self)
         return self.released_.summary()

@@ -1,6 +1,6 @@
-"""`tune`: choose among candidates privately, for one promise.
+"""`tune`: choose among candidates privately, for one guarantee.
 
-Theorem. `tune` keeps the promise that its candidates state, for everything it returns: all fitted candidates and the
+Theorem. `tune` keeps the guarantee that its candidates state, for everything it returns: all fitted candidates and the
 choice.
 
 Proof. Every fifth row, by position, is held out; which rows these are is public. Part 0, the other rows, is read by the
@@ -13,16 +13,16 @@ candidates' fits alone. Part 1, the rows held out, is read by two picks alone, g
    regrets, of sensitivity 2^16 by `sensitivity.regret`, and the exponential mechanism picks one.
 
 A record's errors are computed from it and the released coefficients alone, elementwise and in one order. A record
-lies in one part, and pays for that part's releases only (`commitment.seen_by_one`): in part 0 for k fits, which
-compose; in part 1 for the two picks. The commitment to all of these is made, and refused if the promise does not cover
-the dearer part, before a row is read; `MeterShare` charges every release to it first. QED.
+lies in one part, and pays for the releases of that part only (`compose.releases_per_record`): in part 0 for k fits,
+which compose; in part 1 for the two picks. The commitment to all of these is made before a row is read, and is refused
+if the guarantee does not cover the more costly part; `MeterShare` charges every release to it first. QED.
 
-Regrets order candidates as absolute errors do, since each record's smallest error is taken off all of them, but for the
-clip. They need no room for the noise, however wild: what is clipped is only by how much candidates differ. So b can be
-small, and the choice is far sharper than one by clipped errors.
+But for the clip, regrets order candidates as absolute errors do, since each record's smallest error is subtracted from
+all of them. The clip bounds only the difference between candidates, not the noise of the response, however heavy its
+tails. So b can be small, and the choice is far sharper than one by clipped errors.
 
-Each candidate gets 1/k of mu^2, of the tight account. Giving each a k-th of the rows instead, with the whole promise,
-would multiply the noise of the fits by k rather than by its square root.
+Each candidate gets 1/k of mu^2, of the Gaussian account. Giving each a k-th of the rows instead, with the whole
+guarantee, would multiply the noise of the fits by k rather than by its square root.
 """
 
 import math
@@ -41,21 +41,23 @@ from dpsparse.engine.quantize import WEIGHT_LEVELS
 from dpsparse.estimators._spending import reserved
 from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
 from dpsparse.privacy import sensitivity
-from dpsparse.privacy.accounting.commitment import Commitment, Price
-from dpsparse.privacy.accounting.gdp import mu_of_sequence
-from dpsparse.privacy.accounting.sharing import MeterShare, in_part
-from dpsparse.privacy.guarantee import split
-from dpsparse.privacy.mechanisms.gaussian import release_quantile
+from dpsparse.privacy.accounting.commitment import Commitment, in_part
+from dpsparse.privacy.accounting.compose import compose_gdp
+from dpsparse.privacy.accounting.meter import MeterShare
+from dpsparse.privacy.accounting.release import ExponentialMechanism, Slot
+from dpsparse.privacy.accounting.zcdp import split
+from dpsparse.privacy.mechanisms.quantile import release_quantile
 from dpsparse.privacy.mechanisms.selection import exponential_pick
 
-# One row in so many is held out.
+# Every fifth row is held out.
 HELD_OUT_EVERY = 5
 TRAINING, HELD_OUT = 0, 1
-# What the candidates must agree on: it is the promise of the whole.
-PROMISE = ("epsilon", "delta", "adjacency", "records_per_person", "random_state", "ledger", "dataset")
+HELD_OUT_NAME = "held out"
+# The candidates must agree on these: they are the guarantee of the whole.
+OF_THE_GUARANTEE = ("epsilon", "delta", "adjacency", "records_per_person", "random_state", "ledger", "dataset")
 
 Tuned = namedtuple("Tuned", ["estimator", "index", "candidates", "privacy"])
-Tuned.__doc__ = """What `tune` found; all of it is covered by `privacy`.
+Tuned.__doc__ = """The result of `tune`; all of it is covered by `privacy`.
 
 estimator : the candidate chosen, fitted; its `privacy_` is the record of the whole.
 index : its place in the list.
@@ -66,20 +68,19 @@ privacy : the PrivacyRecord of all fits and the choice.
 
 @dataclass(frozen=True)
 class _Plan:
-    """What will be released, from public numbers: the promise of each fit, the prices of the picks, all of it."""
+    """The releases, from public numbers: the guarantee of each fit, the two picks on rows held out, and all of them."""
 
     share: object
-    bound_price: float
-    choice_price: float
+    picks: Commitment
     commitment: Commitment
 
 
-def tune(candidates, X, y):
-    """Fit every candidate and choose one by a private score on rows held out, all for one promise.
+def tune(candidates: list[PrivateSparseRegressor], X: object, y: object) -> Tuned:
+    """Fit every candidate and choose one by a private score on rows held out, all for one guarantee.
 
-    The candidates state the promise of the whole, and each gets a share of it. Every fifth row is held out for the
-    choice, so shuffle rows of which every fifth is special. The list of candidates must be public: made without a look
-    at these records.
+    The candidates state the guarantee of the whole, and each gets a share of it. Every fifth row is held out for the
+    choice, so shuffle the rows if every fifth one is special. The list of candidates must be public: made without
+    reading these records.
 
     Parameters
     ----------
@@ -134,11 +135,11 @@ def tune(candidates, X, y):
     # A data frame keeps its names, which candidates may need.
     X = table.take(training)
     for k, model in enumerate(models):
-        share = MeterShare(meter, plan.share, len(training), part=TRAINING, name=f"candidate {k}")
+        share = MeterShare(meter, plan.share, len(training), part=TRAINING, name=_candidate(k))
         _fit_within(model, share, X, response[training])
     held_out = rows.part(HELD_OUT_EVERY - 1, HELD_OUT_EVERY)
-    share = MeterShare(meter, meter.guarantee, held_out.n_records, part=HELD_OUT, name="held out")
-    index = _choose(held_out, models, share, plan)
+    share = MeterShare(meter, meter.guarantee, held_out.n_records, part=HELD_OUT, name=HELD_OUT_NAME)
+    index = _choose(held_out, models, share, plan.picks.slots)
     for model in models:
         model._publish(replace(model.released_, privacy=meter.record()))
     return Tuned(models[index], index, models, meter.record())
@@ -150,35 +151,40 @@ def _checked(candidates):
         raise ValueError("candidates must be a list of one or more PrivateSparseRegressor")
     for candidate in candidates:
         candidate._check_parameters()
-        for name in PROMISE:
+        for name in OF_THE_GUARANTEE:
             if getattr(candidate, name) != getattr(candidates[0], name):
-                raise ValueError(f"candidates must have the same {name}: it is part of the promise of the whole")
+                raise ValueError(f"candidates must have the same {name}: it is part of the guarantee of the whole")
     return candidates
 
 
 def _plan(guarantee, models, n, d):
-    """Even shares of mu^2 for the fits, or of rho where the tight account fails; the two picks get what is held."""
+    """Even shares of mu^2 for the fits, or of rho where the Gaussian account fails; the picks get their own part's."""
     n_held_out = len(range(HELD_OUT_EVERY - 1, n, HELD_OUT_EVERY))
     mu = guarantee.mu_per_record * (1 - 1e-9)
     rho = guarantee.rho_per_record
     # A quartile is as near to the end of its grid as a median of half the records.
     bound = median_share(n_held_out / 2, rho, SIZES, 0.1, 0.5)
-    prices = split(rho, {"bound": bound, "choice": 1 - bound})
-    mu_of_picks = mu_of_sequence([("pick", price) for price in prices.values()])
+    shares = split(rho, {"bound": bound, "choice": 1 - bound})
+    mu_of_picks = compose_gdp([ExponentialMechanism(share) for share in shares.values()])
     factor = min(1.0, (mu / mu_of_picks) ** 2) if mu_of_picks < math.inf else 1.0
-    bound_price, choice_price = (factor * price for price in prices.values())
-    picks = tuple(Price("pick", price, math.sqrt(8 * price), HELD_OUT) for price in (bound_price, choice_price))
-    # A k-th of delta, at which any share of a promise still has an epsilon above 0.
+    prices = [factor * share for share in shares.values()]
+    mechanisms = [ExponentialMechanism(price, math.sqrt(8 * price)) for price in prices]
+    picks = Commitment((Slot("size of regrets", mechanisms[0]), Slot("choice", mechanisms[1])))
+    # A k-th of delta, at which any share of a guarantee still has an epsilon above 0.
     count = len(models)
     share = replace(guarantee, delta=guarantee.delta / count)
     for spent in ({"rho": math.inf, "mu": mu / math.sqrt(count)}, {"rho": rho / count * (1 - 1e-9)}):
         share = replace(share, epsilon=share.epsilon_spent(**spent))
         fits = [model._schedule(share, n - n_held_out, d).commitment for model in models]
-        training = tuple(price for fit in fits for price in in_part(fit, TRAINING))
-        commitment = Commitment((*training, *picks), math.fsum(fit.excess for fit in fits))
+        training = [slot for k, fit in enumerate(fits) for slot in in_part(fit, TRAINING, _candidate(k))]
+        commitment = Commitment((*training, *in_part(picks, HELD_OUT, HELD_OUT_NAME)))
         if commitment.is_within(guarantee):
             break
-    return _Plan(share, bound_price, choice_price, commitment)
+    return _Plan(share, picks, commitment)
+
+
+def _candidate(k):
+    return f"candidate {k}"
 
 
 def _fit_within(model, meter, X, y):
@@ -189,12 +195,13 @@ def _fit_within(model, meter, X, y):
         del model._shared_meter
 
 
-def _choose(rows, models, meter, plan):
+def _choose(rows, models, meter, slots):
+    size_slot, choice_slot = slots
     coefs, intercepts = [model.coef_ for model in models], [model.intercept_ for model in models]
     errors = regrets.absolute_errors(rows, coefs, intercepts)
     counts = vector_sums.counts_at_most(regrets.regrets(errors).max(axis=0), SIZES)
     target = 3 * rows.n_records // 4
-    bound = release_quantile(meter, counts, SIZES, target=target, rho=plan.bound_price, name="size of regrets")
+    bound = release_quantile(meter, counts, SIZES, target=target, rho=size_slot.rho, name=size_slot.name)
     scores = -regrets.regret_sums(errors, bound)
     unit = sensitivity.regret(WEIGHT_LEVELS, meter.guarantee.adjacency)
-    return exponential_pick(meter, scores, sensitivity=unit, rho=plan.choice_price, name="choice")
+    return exponential_pick(meter, scores, sensitivity=unit, rho=choice_slot.rho, name=choice_slot.name)

@@ -23,6 +23,7 @@ The guarantee never depends on these numbers being right; it would if they were 
 import json
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -169,7 +170,7 @@ def _refuse_unfilled(fields, texts):
         )
 
 
-def scale_from_bounds(low, high):
+def scale_from_bounds(low: Any, high: Any) -> tuple[Any, Any]:
     """Public centre and scale of features that usually lie in [low, high].
 
     The centre is the middle and the scale a quarter of the width: give the range in which about 95 % of people lie, not

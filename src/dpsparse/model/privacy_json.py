@@ -1,14 +1,14 @@
-"""The privacy record of a model file, read back and checked: its total must follow from its releases."""
+"""The privacy record of a model file, read and checked: its totals must follow from its releases."""
 
 import math
 
 import numpy as np
 
-from dpsparse.privacy.accounting.record import PrivacyRecord, Release
+from dpsparse.privacy.accounting.record import PrivacyRecord
+from dpsparse.privacy.accounting.release import MECHANISMS, Release
 from dpsparse.privacy.guarantee import ADJACENCIES, Guarantee
 from dpsparse.schema import FileError
 
-_KINDS = ("pick", "gaussian", "laplace")
 # Larger numbers belong to no fit, and their squares might overflow.
 _MOST = 1e30
 
@@ -29,7 +29,7 @@ def read_record(fields):
     stated = {name: fields.number(name, least=0) for name in ("epsilon", "delta", "rho")}
     stated["mu"] = _or_infinite(fields, "mu")
     record = PrivacyRecord(
-        guarantee=_promise(fields.table("asked")),
+        guarantee=_guarantee(fields.table("asked")),
         n_records=fields.count("n_records"),
         releases=tuple(_release(release) for release in fields.tables("releases")),
         noise=fields.text("noise"),
@@ -37,46 +37,48 @@ def read_record(fields):
     )
     fields.finish()
     if not _adds_up(record, stated):
-        raise FileError(f"{fields.where}: the promise does not follow from the releases listed; the file was changed")
+        raise FileError(f"{fields.where}: the guarantee does not follow from the releases listed; the file was changed")
     return record
 
 
-def _promise(fields):
-    found = Guarantee(
+def _guarantee(fields):
+    guarantee = Guarantee(
         epsilon=_bounded(fields, "epsilon", above=0),
         delta=_bounded(fields, "delta", above=0),
         adjacency=_choice(fields, "adjacency", ADJACENCIES),
         records_per_person=fields.count("records_per_person"),
     )
     fields.finish()
-    return found
+    return guarantee
 
 
 def _release(fields):
-    found = Release(
-        name=fields.text("name"),
-        kind=_choice(fields, "kind", _KINDS),
-        mechanism=fields.text("mechanism"),
-        sensitivity=_bounded(fields, "sensitivity"),
-        scale=_bounded(fields, "scale"),
-        rho=_bounded(fields, "rho"),
-        pure_epsilon=_or_infinite(fields, "pure_epsilon"),
-        part=fields.count("part", None, least=0),
-        size=fields.count("size"),
-    )
+    kind = _choice(fields, "kind", MECHANISMS)
+    numbers = {
+        "name": fields.text("name"),
+        "kind": kind,
+        "mechanism": fields.text("mechanism"),
+        "sensitivity": _bounded(fields, "sensitivity"),
+        "scale": _bounded(fields, "scale"),
+        "rho": _bounded(fields, "rho"),
+        "pure_epsilon": _or_infinite(fields, "pure_epsilon"),
+        "part": fields.count("part", None, least=0),
+        "size": fields.count("size", least=0),
+        **{key: _bounded(fields, key) for key in MECHANISMS[kind].more},
+    }
     fields.finish()
-    return found
+    return Release.from_dict(numbers)
 
 
 def _adds_up(record, stated):
     try:
         with np.errstate(all="ignore"):
-            found = {name: getattr(record, name) for name in stated}
+            computed = {name: getattr(record, name) for name in stated}
     except (ArithmeticError, ValueError):
         return False
     # Another machine's special functions may differ in the last digits.
     return record.epsilon <= record.guarantee.epsilon * (1 + 1e-9) and all(
-        math.isclose(found[name], value, rel_tol=1e-6, abs_tol=1e-300) for name, value in stated.items()
+        math.isclose(computed[name], value, rel_tol=1e-6, abs_tol=1e-300) for name, value in stated.items()
     )
 
 

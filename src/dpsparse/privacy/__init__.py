@@ -1,6 +1,8 @@
-"""What a privacy reviewer has to read, and nothing else: no rows, no estimators.
+"""The privacy core: guarantees, sensitivities, noise, mechanisms, accounts, the ledger. No rows, no estimators.
 
-`budget` converts promises, `sensitivity` proves bounds, `noise` draws, `selection` and `release` combine the three.
-`commitment` is what a fit says it will release, `meter` holds it to that, `record` keeps what was spent. `odometer`
-adds up fits, and `ledger` (its events, its store) makes the sum last.
+`guarantee` states what a fit guarantees, `sensitivity` proves bounds, `noise` draws, and `mechanisms` combine them into
+releases. `accounting` says what releases cost: `release` has one class for each kind of mechanism, `compose` adds them
+up, `commitment` is the plan of a fit, `meter` holds the fit to it, `record` is the account that leaves the fit, and
+`filter` admits further fits on the same records. `ledger` keeps the filter on disk. The terms of single records, to
+which the sensitivities apply, are computed in `engine`.
 """

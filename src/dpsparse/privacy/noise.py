@@ -1,6 +1,6 @@
-"""Every draw that protects somebody. No other file of the package draws at random, except synthetic data.
+"""The noise that protects people. No other file of the package draws at random, except for synthetic data.
 
-A source adds integer noise to integers and gives random bits for picks. `SecureSource` is the one that protects:
+A source adds integer noise to integers and gives random bits for picks. `SecureSource` is the private one:
 OpenDP's exact samplers and the operating system's entropy, with no seed and no floating point in the output.
 The seeded and the noiseless sources are for simulations and tests; whatever they produce is marked not private.
 """
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 Integers = npt.NDArray[np.int64]
 
-# Noise may saturate, which is post-processing, but must never wrap round.
+# Noise may saturate, which is post-processing, but must never overflow.
 _LARGEST = 2**62
 
 
@@ -23,7 +23,7 @@ class NotPrivateWarning(UserWarning):
 
 
 class NoiseSource(Protocol):
-    """What a mechanism needs of a source."""
+    """The methods of a source that mechanisms use."""
 
     name: str
     private: bool

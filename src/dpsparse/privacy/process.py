@@ -1,4 +1,4 @@
-"""Which process may spend: what was opened before a fork is spent on one side of it alone."""
+"""The process that may spend: a budget opened before a fork is spent on one side of the fork alone."""
 
 import os
 
@@ -10,18 +10,18 @@ def _count_fork() -> None:
     _forks += 1
 
 
-# Numbers of processes come again: a grandchild may have that of a parent that has ended. The count of forks does not.
+# Process numbers are reused: a grandchild may have that of an ancestor that has ended. The count of forks is not.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_count_fork)
 
 
 class OpenedHere:
-    """The process in which it was made.
+    """A check that the process is still the one in which this object was made.
 
     Parameters
     ----------
     error : type of RuntimeError
-        What another process gets.
+        The error raised in another process.
     message : str
         One line with the remedy.
 

@@ -1,8 +1,8 @@
-"""Every sensitivity used anywhere, in integers, each with its proof.
+"""Every sensitivity in use, in integers, each with its proof.
 
 Setting. A summed statistic is F(D) = sum over records of f(record), where f is a fixed function of one record
 and of earlier releases, with integer values that the code itself clips. D and D' are neighbours: of the same
-size n, equal but for one record, which is z in D and w in D' ("replace-one"), or with w null, f(w) = 0
+size n, equal except for one record, which is z in D and w in D' ("replace-one"), or with w null, f(w) = 0
 ("zero-out-one"). All other terms are the same integers, and the engines add integers exactly
 (they refuse sums that could reach 2^53), so F(D) - F(D') = f(z) - f(w):
 each proof below bounds that difference and nothing else.

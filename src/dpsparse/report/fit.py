@@ -13,6 +13,7 @@ from dpsparse.algorithms.pursuit.schedule import SPARE_PICKS
 from dpsparse.html import Page, number, table, tag
 from dpsparse.model.effect import Verdict, effects_table, interval_text
 from dpsparse.planning import EPSILONS, plan
+from dpsparse.privacy.guarantee import default_delta
 from dpsparse.report.charts import Row, curves, forest
 
 # What each kind of release is for.
@@ -208,7 +209,7 @@ def _budget(record):
             f"{place}. {release.name}",
             *record.price((release,)),
             *map(number, (release.sensitivity, release.scale)),
-            release.mechanism,
+            release.mechanism.words,
         ]
         for place, release in enumerate(record.releases, 1)
     ]
@@ -282,7 +283,7 @@ def _rerun(model, sparsity):
     chosen = sparsity if len(model.effects) == sparsity else "auto"
     if model.estimator == "PrivateSparseRegressor" and asked.adjacency == "replace-one" and model.privacy.private:
         options = {"target": model.target, "epsilon": asked.epsilon, "sparsity": chosen}
-        if asked.delta != float(model.privacy.n_records) ** -1.1:
+        if asked.delta != default_delta(model.privacy.n_records):
             options["delta"] = asked.delta
         if asked.records_per_person > 1:
             options["records-per-person"] = asked.records_per_person

@@ -74,6 +74,7 @@ def test_it_finds_the_truth_where_noise_is_small(loss):
     assert np.linalg.norm(result.coef - coef) < limit * np.linalg.norm(coef)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix])
 def test_same_seed_same_bits_whatever_blocks_and_storage(make, configure):
     X, y, _ = make_heavy_tailed(700, 20, 3, random_state=7)

@@ -14,6 +14,8 @@ from dpsparse.engine.dask.rows import DaskRows, Partitions
 from dpsparse.engine.protocols import NOT_FINITE
 from dpsparse.engine.quantize import Quantizer
 
+pytestmark = pytest.mark.slow
+
 N, D = 500, 7
 GRID = Quantizer(1.2, np.linspace(-0.1, 0.1, D), np.linspace(0.5, 2, D))
 

@@ -9,7 +9,7 @@ from dp_accounting.rdp import RdpAccountant
 
 from dpsparse import DPIHTH, PrivateSparseRegressor, tune
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.privacy.guarantee import epsilon_from_rho
+from dpsparse.privacy.accounting.zcdp import epsilon_from_rho
 
 X, Y, _ = make_heavy_tailed(1_000, 8, 2, random_state=0)
 ORDERS = 1 + np.geomspace(1e-2, 1e4, 4_000)

@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 from dpsparse.algorithms.iht.iht import iht_commitment
 from dpsparse.algorithms.pursuit.schedule import schedule_for
-from dpsparse.audit.exact_curve import exact_delta
-from dpsparse.privacy.accounting.commitment import Commitment, Price
+from dpsparse.audit.oracles.exact_curve import exact_delta
+from dpsparse.privacy.accounting.commitment import Commitment
+from dpsparse.privacy.accounting.compose import compose_gdp
 from dpsparse.privacy.accounting.filter import Cost, PrivacyFilter, round_down
-from dpsparse.privacy.accounting.gdp import mu_of_pure_pieces
-from dpsparse.privacy.guarantee import Guarantee, epsilon_from_rho
+from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, LaplacePeeling, Slot
+from dpsparse.privacy.accounting.zcdp import epsilon_from_rho
+from dpsparse.privacy.guarantee import Guarantee
 
 GRANT = Guarantee(3.0, 1e-6)
 ORDERS = [1 + 1e-3 * 1.15**k for k in range(110)]
@@ -29,40 +31,42 @@ def peeling(guarantee):
     return iht_commitment(guarantee, 3, 4, "tight")
 
 
-def admitted(odometer, cost):
-    account = odometer.account_with(cost)
-    return PrivacyFilter(odometer.grant, (*odometer.costs, cost), account)
+def admitted(current, cost):
+    account = current.account_with(cost)
+    return PrivacyFilter(current.grant, (*current.costs, cost), account)
 
 
 def greedy(grant, commitments):
-    """The commitments that are admitted, each with its promise, and the odometer after them."""
-    odometer, kept = PrivacyFilter(grant), []
+    """The commitments that are admitted, each with its guarantee, and the filter after them."""
+    current, kept = PrivacyFilter(grant), []
     for commitment, guarantee in commitments:
         cost = commitment.cost(guarantee)
-        if odometer.admits(cost):
-            odometer, kept = admitted(odometer, cost), [*kept, commitment]
-    return odometer, kept
+        if current.admits(cost):
+            current, kept = admitted(current, cost), [*kept, commitment]
+    return current, kept
 
 
-def release_price():
-    return st.tuples(st.sampled_from(["pick", "gaussian"]), st.floats(-4, -1.3).map(lambda x: 10**x))
+def priced():
+    rho = st.floats(-4, -1.3).map(lambda x: 10**x)
+    return st.one_of(st.builds(ExponentialMechanism, rho), st.builds(GaussianMechanism, rho, tv_slack=st.just(1e-16)))
 
 
 @settings(deadline=None, max_examples=40)
-@given(st.lists(st.lists(release_price(), min_size=1, max_size=4), min_size=2, max_size=8), st.floats(0.3, 4.0))
+@given(st.lists(st.lists(priced(), min_size=1, max_size=4), min_size=2, max_size=8), st.floats(0.3, 4.0))
 def test_no_admitted_sequence_exceeds_its_grant_on_the_exact_curve(fits, epsilon):
     # Each fit asks for what zCDP makes of it at a delta above the grant's: the grant's delta is what counts.
     grant = Guarantee(epsilon, 1e-4)
     commitments = []
-    for prices in fits:
-        rho = math.fsum(price for _, price in prices)
+    for mechanisms in fits:
+        rho = math.fsum(mechanism.rho for mechanism in mechanisms)
         guarantee = Guarantee(epsilon_from_rho(rho, 1e-3) * 1.000001 + 1e-9, 1e-3)
-        commitments.append((Commitment(tuple(Price(*price) for price in prices), excess=1e-16), guarantee))
-    odometer, kept = greedy(grant, commitments)
+        slots = tuple(Slot("release", mechanism) for mechanism in mechanisms)
+        commitments.append((Commitment(slots), guarantee))
+    current, kept = greedy(grant, commitments)
     if not kept:
         return
-    assert odometer.account in ("gaussian", "zcdp")
-    whole = [(price.kind, price.rho) for commitment in kept for price in commitment.prices]
+    assert current.account in ("gaussian", "zcdp")
+    whole = [slot.mechanism for commitment in kept for slot in commitment.slots]
     (delta,), (error,) = exact_delta(whole, [grant.epsilon])
     assert delta <= grant.delta + 2 * error
 
@@ -71,14 +75,14 @@ def test_no_admitted_sequence_exceeds_its_grant_on_the_exact_curve(fits, epsilon
 @given(st.lists(st.floats(0.05, 1.0), min_size=2, max_size=10), st.floats(0.5, 4.0))
 def test_zcdp_totals_agree_with_another_accountant(epsilons, epsilon):
     grant = Guarantee(epsilon, 1e-6)
-    odometer = PrivacyFilter(grant)
+    current = PrivacyFilter(grant)
     for value in epsilons:
         cost = Cost(value, 1e-5, rho=value**2 / 20)
-        odometer = admitted(odometer, cost) if odometer.admits(cost) else odometer
-    if odometer.costs:
+        current = admitted(current, cost) if current.admits(cost) else current
+    if current.costs:
         accountant = RdpAccountant(ORDERS, NeighboringRelation.REPLACE_ONE)
-        accountant.compose(ComposedDpEvent([dp_event.ZCDpEvent(cost.rho) for cost in odometer.costs]))
-        assert odometer.account == "zcdp"
+        accountant.compose(ComposedDpEvent([dp_event.ZCDpEvent(cost.rho) for cost in current.costs]))
+        assert current.account == "zcdp"
         assert accountant.get_epsilon(1e-6) <= epsilon * 1.01
 
 
@@ -86,15 +90,15 @@ def test_laplace_releases_stay_within_their_mu_by_another_accountant():
     for size, count in ((0.02, 50), (0.2, 12), (1.0, 3)):
         accountant = PLDAccountant(NeighboringRelation.ADD_OR_REMOVE_ONE)
         accountant.compose(LaplaceDpEvent(1 / size), count)
-        mu = mu_of_pure_pieces(count * size**2 / 2)
+        mu = compose_gdp([LaplacePeeling(count * size**2 / 2)])
         grant = Guarantee(1.0, 1e-5)
-        odometer = PrivacyFilter(grant, (Cost(50.0, 0.5, mu=mu),), "gaussian")
-        assert accountant.get_epsilon(1e-5) <= odometer.epsilon_spent * 1.001
+        current = PrivacyFilter(grant, (Cost(50.0, 0.5, mu=mu),), "gaussian")
+        assert accountant.get_epsilon(1e-5) <= current.epsilon_spent * 1.001
 
 
 def test_the_gaussian_pair_behind_a_pure_release_is_wide_enough():
     for epsilon in np.geomspace(1e-4, 60, 200):
-        mu = mpmath.mpf(mu_of_pure_pieces(float(epsilon) ** 2 / 2))
+        mu = mpmath.mpf(compose_gdp([LaplacePeeling(float(epsilon) ** 2 / 2)]))
         with mpmath.workdps(40):
             assert mpmath.ncdf(mu / 2) >= 1 / (1 + mpmath.exp(-mpmath.mpf(float(epsilon))))
 
@@ -105,39 +109,39 @@ def test_the_gaussian_pair_behind_a_pure_release_is_wide_enough():
 )
 def test_a_grant_admits_a_fit_that_asks_for_all_of_it_and_nothing_after(kind, guarantee):
     cost = kind(guarantee).cost(guarantee)
-    odometer = PrivacyFilter(Guarantee(guarantee.epsilon, guarantee.delta))
-    assert odometer.admits(cost)
-    odometer = admitted(odometer, cost)
-    assert odometer.epsilon_spent <= guarantee.epsilon
+    current = PrivacyFilter(Guarantee(guarantee.epsilon, guarantee.delta))
+    assert current.admits(cost)
+    current = admitted(current, cost)
+    assert current.epsilon_spent <= guarantee.epsilon
     hundredth = Guarantee(guarantee.epsilon / 100, guarantee.delta)
-    assert not odometer.admits(kind(hundredth).cost(hundredth))
+    assert not current.admits(kind(hundredth).cost(hundredth))
 
 
 def test_many_fits_get_the_tight_account_and_far_more_than_their_sum():
     guarantee = Guarantee(1.0, 1e-6)
-    odometer, kept = greedy(GRANT, [(pursuit(guarantee), guarantee)] * 20)
-    assert odometer.account == "gaussian"
+    current, kept = greedy(GRANT, [(pursuit(guarantee), guarantee)] * 20)
+    assert current.account == "gaussian"
     assert len(kept) == 7
-    assert odometer.epsilon_spent <= 3.0
+    assert current.epsilon_spent <= 3.0
 
 
 def test_kinds_mix_whatever_came_first():
-    # At epsilon 0.5 and sparsity 3 the peeling is pure, and its mu and rho are dearer than a pursuit's.
+    # At epsilon 0.5 and sparsity 3 the peeling is pure, and its mu and rho are above a pursuit's.
     guarantee = Guarantee(0.5, 1e-6)
     for kinds in ((pursuit, peeling), (peeling, pursuit)):
         _, kept = greedy(GRANT, [(kinds[i % 2](guarantee), guarantee) for i in range(30)])
         assert len(kept) >= 8
-        assert {len(commitment.prices) for commitment in kept} == {len(kind(guarantee).prices) for kind in kinds}
+        assert {len(commitment.slots) for commitment in kept} == {len(kind(guarantee).slots) for kind in kinds}
 
 
 def test_the_account_is_fixed_by_the_first_fit():
     """Room in another account does not count: each could fail on a delta of its own."""
     half = Cost(1.5, 5e-7, rho=GRANT.rho_per_record * 0.9, mu=GRANT.mu_per_record)
-    odometer = admitted(PrivacyFilter(GRANT), half)
-    assert odometer.account == "basic"
+    current = admitted(PrivacyFilter(GRANT), half)
+    assert current.account == "basic"
     cheap_in_zcdp = Cost(1.6, 1e-7, rho=1e-9, mu=1e-9)
-    assert not odometer.admits(cheap_in_zcdp)
-    assert PrivacyFilter(GRANT, odometer.costs, "zcdp").admits(cheap_in_zcdp)
+    assert not current.admits(cheap_in_zcdp)
+    assert PrivacyFilter(GRANT, current.costs, "zcdp").admits(cheap_in_zcdp)
 
 
 def test_a_delta_above_the_grants_counts_by_mu_and_rho_alone():
@@ -149,28 +153,28 @@ def test_a_delta_above_the_grants_counts_by_mu_and_rho_alone():
 
 
 def test_discreteness_is_paid_by_all_fits_together():
-    one = Cost(0.1, 1e-7, mu=0.01, excess=0.4 * 1e-3 * 1e-6 / (1 + math.exp(3.0)))
-    odometer, count = PrivacyFilter(GRANT, (one,), "gaussian"), 1
-    while odometer.admits(one):
-        odometer, count = admitted(odometer, one), count + 1
+    one = Cost(0.1, 1e-7, mu=0.01, tv_slack=0.4 * 1e-3 * 1e-6 / (1 + math.exp(3.0)))
+    current, count = PrivacyFilter(GRANT, (one,), "gaussian"), 1
+    while current.admits(one):
+        current, count = admitted(current, one), count + 1
     assert count == 2
 
 
 def test_decimals_add_up_as_they_are_written():
-    odometer = PrivacyFilter(Guarantee(0.3, 1e-6))
+    current = PrivacyFilter(Guarantee(0.3, 1e-6))
     for _ in range(3):
-        assert odometer.admits(Cost(0.1, 0.0))
-        odometer = admitted(odometer, Cost(0.1, 0.0))
-    assert not odometer.admits(Cost(1e-9, 0.0))
-    assert odometer.epsilon_left == 0
+        assert current.admits(Cost(0.1, 0.0))
+        current = admitted(current, Cost(0.1, 0.0))
+    assert not current.admits(Cost(1e-9, 0.0))
+    assert current.epsilon_left == 0
 
 
 def test_a_person_with_many_records_pays_for_all():
     guarantee = Guarantee(1.0, 1e-6, records_per_person=3)
     commitment = pursuit(guarantee)
     cost = commitment.cost(guarantee)
-    assert (cost.rho, cost.mu) == (9 * commitment.rho, 3 * commitment.mu)
-    assert cost.excess == commitment.excess
+    assert (cost.rho, cost.mu) == (9 * commitment.composed.rho, 3 * commitment.composed.mu)
+    assert cost.tv_slack == commitment.composed.tv_slack
 
 
 def test_an_uncovered_commitment_has_no_cost():

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import mpmath
 import numpy as np
@@ -10,38 +11,35 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 from dpsparse.algorithms.pursuit.schedule import schedule_for
-from dpsparse.audit.exact_curve import exact_delta
+from dpsparse.audit.oracles.exact_curve import exact_delta
 from dpsparse.privacy.accounting import gdp
-from dpsparse.privacy.accounting.commitment import Commitment, Price
+from dpsparse.privacy.accounting.compose import compose_gdp, largest_factor
 from dpsparse.privacy.accounting.gdp import (
     LEVELS,
-    discrete_excess,
+    discreteness_slack,
     epsilon_from_mu,
     gaussian_curve,
     is_certified,
-    largest_factor,
     largest_mu,
-    mu_of_sequence,
 )
-from dpsparse.privacy.accounting.meter import BudgetExceeded, Meter
-from dpsparse.privacy.accounting.record import PrivacyRecord, Release
+from dpsparse.privacy.accounting.release import MECHANISMS, ExponentialMechanism, GaussianMechanism, LaplacePeeling
 from dpsparse.privacy.guarantee import Guarantee
-from dpsparse.privacy.noise import SecureSource
 
+KINDS = (ExponentialMechanism, GaussianMechanism)
 # Smallest constants that hold, from the curve at x = 0 and small e0: the first is pi / 2.
 TRUE_CONSTANTS = {0.0: math.pi / 2, 0.5: 1.139, 1.0: 1.040, 2.0: 1.010}
 
 
 def pick(epsilon0):
-    return "pick", epsilon0**2 / 8
+    return ExponentialMechanism(epsilon0**2 / 8)
 
 
 def gaussian(mu):
-    return "gaussian", mu**2 / 2
+    return GaussianMechanism(mu**2 / 2)
 
 
 def real(epsilon, n=10_000, sparsity=5):
-    return list(schedule_for(Guarantee(epsilon, 1e-5), n, 1_000, sparsity).prices())
+    return [slot.mechanism for slot in schedule_for(Guarantee(epsilon, 1e-5), n, 1_000, sparsity).slots()]
 
 
 def random_sequence(seed):
@@ -49,7 +47,7 @@ def random_sequence(seed):
     size = 10 ** rng.uniform(-4, 0.5)
     gaussians = rng.choice([0.1, 0.5, 0.8])
     return [
-        ("gaussian" if rng.random() < gaussians else "pick", size * 10 ** rng.uniform(-2, 0))
+        MECHANISMS["gaussian" if rng.random() < gaussians else "pick"](size * 10 ** rng.uniform(-2, 0))
         for _ in range(rng.integers(1, 12))
     ]
 
@@ -64,7 +62,7 @@ def equivalent_mu(epsilon, delta):
 
 
 def assert_bounded(sequence):
-    mu = mu_of_sequence(sequence)
+    mu = compose_gdp(sequence)
     epsilons = np.array([-2.0, -0.7, 0.0, 0.3, 1.0, 2.0, 3.0, 4.0, 4.7]) * mu
     deltas, errors = exact_delta(sequence, epsilons)
     bound = gaussian_curve(mu, epsilons)
@@ -100,6 +98,7 @@ def test_no_real_schedule_loses_more_than_its_curve(epsilon):
     assert_bounded(real(epsilon))
 
 
+@pytest.mark.slow
 def test_no_random_sequence_loses_more_than_its_curve():
     for seed in range(150):
         assert_bounded(random_sequence(seed))
@@ -109,8 +108,8 @@ def test_order_matters_and_is_accounted():
     last, first = [gaussian(0.3), pick(0.3)], [pick(0.3), gaussian(0.3)]
     epsilons = [0.0, 0.2, 0.5]
     assert (exact_delta(last, epsilons)[0] >= exact_delta(first, epsilons)[0]).all()
-    assert mu_of_sequence(last) > mu_of_sequence(first)
-    assert exact_delta(last, [0.0])[0] > gaussian_curve(mu_of_sequence(first), 0.0)
+    assert compose_gdp(last) > compose_gdp(first)
+    assert exact_delta(last, [0.0])[0] > gaussian_curve(compose_gdp(first), 0.0)
 
 
 @pytest.mark.parametrize("level", TRUE_CONSTANTS)
@@ -129,7 +128,7 @@ def test_the_exact_curve_notices_constants_that_are_too_small(level):
 def test_the_bound_is_near_for_real_schedules(epsilon, n):
     sequence = real(epsilon, n)
     (delta,), _ = exact_delta(sequence, [epsilon], 240)
-    mu = mu_of_sequence(sequence)
+    mu = compose_gdp(sequence)
     # A few hundredths of mu are many of delta, (epsilon / mu)^2 times as many.
     assert mu <= 1.06 * equivalent_mu(epsilon, delta)
 
@@ -137,7 +136,7 @@ def test_the_bound_is_near_for_real_schedules(epsilon, n):
 def test_delta_is_near_where_picks_cost_little():
     sequence = real(0.1, 100_000)
     (delta,), _ = exact_delta(sequence, [0.1], 240)
-    assert gaussian_curve(mu_of_sequence(sequence), 0.1) <= 1.25 * delta
+    assert gaussian_curve(compose_gdp(sequence), 0.1) <= 1.25 * delta
 
 
 @pytest.mark.parametrize("mus", [[0.3], [0.1, 0.2, 0.2], [0.5] * 5, [2.0, 0.3]])
@@ -145,7 +144,7 @@ def test_gaussians_agree_with_dp_accounting(mus):
     accountant = PLDAccountant(NeighboringRelation.ADD_OR_REMOVE_ONE)
     for mu in mus:
         accountant.compose(GaussianDpEvent(1 / mu))
-    mu = mu_of_sequence([gaussian(m) for m in mus])
+    mu = compose_gdp([gaussian(m) for m in mus])
     for z in (0.0, 1.0, 2.5, 4.0):
         assert gaussian_curve(mu, z * mu) == pytest.approx(accountant.get_delta(z * mu), rel=1e-3)
 
@@ -197,7 +196,7 @@ def test_the_curve_is_right_to_the_rounding_it_claims():
 
 def test_the_curve_of_nothing():
     assert gaussian_curve(0.0, np.array([-1.0, 0.0, 1.0])) == pytest.approx([1 - math.exp(-1), 0, 0])
-    assert mu_of_sequence([]) == 0
+    assert compose_gdp([]) == 0
     assert epsilon_from_mu(0.0, 1e-6) == 0
 
 
@@ -219,7 +218,7 @@ def test_a_mu_that_delta_covers_alone_has_epsilon_0():
 
 @settings(deadline=None, max_examples=60)
 @given(st.floats(0.05, 10), st.floats(-12, -2), st.integers(1, 5))
-def test_spending_all_of_mu_never_reads_as_more_than_was_promised(epsilon, log_delta, records):
+def test_spending_all_of_mu_never_reads_as_more_than_was_guaranteed(epsilon, log_delta, records):
     guarantee = Guarantee(epsilon, 10**log_delta, records_per_person=records)
     assert guarantee.epsilon_spent(math.inf, mu=guarantee.mu_per_record) <= epsilon
 
@@ -235,133 +234,59 @@ def total_variation(scale):
 
 
 @pytest.mark.parametrize("scale", [4.0, 4.3, 5.5, 8.0, 13.7, 50.0, 200.0])
-def test_discrete_excess_covers_the_total_variation(scale):
-    assert total_variation(scale) <= discrete_excess(scale, 1) <= 3 * total_variation(scale)
-    assert discrete_excess(scale, 7) == pytest.approx(7 * discrete_excess(scale, 1))
+def test_discreteness_slack_covers_the_total_variation(scale):
+    assert total_variation(scale) <= discreteness_slack(scale, 1) <= 3 * total_variation(scale)
+    assert discreteness_slack(scale, 7) == pytest.approx(7 * discreteness_slack(scale, 1))
     # As the record uses it: numbers of 1/sqrt 2 of the scale are covered by half of it.
-    assert total_variation(2 * scale / math.sqrt(2)) <= discrete_excess(scale, 1)
+    assert total_variation(2 * scale / math.sqrt(2)) <= discreteness_slack(scale, 1)
 
 
-def test_discrete_excess_of_coarse_noise_is_unbounded():
-    assert discrete_excess(3.99, 1) == math.inf
+def test_discreteness_slack_of_coarse_noise_is_unbounded():
+    assert discreteness_slack(3.99, 1) == math.inf
 
 
 @pytest.mark.parametrize("sequence", [[gaussian(0.1)], [pick(0.1)], real(0.5), random_sequence(3), random_sequence(8)])
 @pytest.mark.parametrize("room", [1.0, 1.1, 1.3])
 def test_the_largest_factor_stays_within_mu_and_nearly_fills_it(sequence, room):
-    mu = mu_of_sequence(sequence) * math.sqrt(room)
+    mu = compose_gdp(sequence) * math.sqrt(room)
     factor = largest_factor(sequence, mu)
     assert factor == pytest.approx(room, rel=1e-6)
-    assert factor == 1 or mu_of_sequence([(kind, factor * rho) for kind, rho in sequence]) <= mu
+    assert factor == 1 or compose_gdp([replace(each, rho=factor * each.rho) for each in sequence]) <= mu
 
 
 def test_no_room_leaves_prices_as_they_are():
     assert largest_factor([gaussian(0.5)], 0.4) == 1
 
 
-def release(kind="gaussian", scale=1e8, rho=0.001, **kwargs):
-    return Release("r", kind, "noise", 1.0, scale, rho, **kwargs)
-
-
-def committed(prices):
-    return Commitment(tuple(Price(*price) for price in prices), excess=1e-12)
-
-
-def record_of(*releases, guarantee=None):
-    return PrivacyRecord(guarantee or Guarantee(1.0, 1e-6), 100, releases, "test", True)
-
-
-def test_a_record_of_fine_gaussians_and_picks_has_a_mu():
-    record = record_of(release("pick"), release())
-    assert record.mu == mu_of_sequence([("pick", 0.001), ("gaussian", 0.001)])
-    assert record.epsilon < record_of(release("pick"), release(scale=1.0)).epsilon
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        release("laplace", pure_epsilon=0.1),
-        release(scale=7.9),
-        release(scale=1e3),
-        release(scale=3e4, size=1000),
-    ],
-)
-def test_a_record_falls_back_to_zcdp_where_the_account_does_not_apply(other):
-    record = record_of(release(), other)
-    assert record.mu == math.inf
-    assert record.epsilon == record.guarantee.epsilon_spent(record.rho)
-
-
-def test_of_disjoint_parts_the_dearest_counts():
-    in_parts = record_of(release(), release(part=0), release("pick", part=1), release("pick", part=1))
-    assert in_parts.mu == record_of(release(), release("pick"), release("pick")).mu
-    assert in_parts.mu > record_of(release(), release()).mu
-
-
-def test_a_group_of_records_pays_m_times_mu():
-    guarantee = Guarantee(1.0, 1e-6, records_per_person=3)
-    record = record_of(release(), guarantee=guarantee)
-    assert record.epsilon == epsilon_from_mu(3 * record.mu, 0.999e-6)
-
-
-def test_an_empty_record_costs_nothing():
-    assert record_of().epsilon == 0
-
-
-def test_a_meter_admits_a_committed_sequence_that_only_the_tight_account_covers():
-    guarantee = Guarantee(1.0, 1e-6)
-    prices = [("pick", 0.002), ("gaussian", guarantee.mu_per_record**2 / 2 - 1.06 * 0.002)]
-    assert sum(rho for _, rho in prices) > guarantee.rho_per_record
-    meter = Meter(guarantee, 100, SecureSource())
-    meter.commit(committed(prices))
-    for kind, rho in prices:
-        meter.charge(release(kind, rho=rho))
-    assert meter.record().epsilon <= 1
-    with pytest.raises(BudgetExceeded):
-        meter.charge(release(rho=1e-6))
-
-
 @settings(deadline=None, max_examples=100)
-@given(st.lists(st.tuples(st.sampled_from(["pick", "gaussian"]), st.floats(1e-5, 1e-2)), max_size=8))
+@given(st.lists(st.builds(lambda kind, rho: kind(rho), st.sampled_from(KINDS), st.floats(1e-5, 1e-2)), max_size=8))
 def test_a_sequence_stopped_early_costs_no_more(sequence):
-    mus = [mu_of_sequence(sequence[:length]) for length in range(len(sequence) + 1)]
+    mus = [compose_gdp(sequence[:length]) for length in range(len(sequence) + 1)]
     assert mus == sorted(mus)
 
 
-def test_a_committed_fit_that_stops_early_reads_as_no_more_than_was_promised():
-    whole = [pick(0.3), gaussian(0.1499), gaussian(0.03)]
-    meter = Meter(Guarantee(epsilon_from_mu(mu_of_sequence(whole) * 1.0001, 0.999e-6), 1e-6), 100, SecureSource())
-    meter.commit(committed(whole))
-    for kind, rho in whole[:2]:
-        meter.charge(release(kind, rho=rho))
-    record = meter.record()
-    assert record.epsilon <= record.guarantee.epsilon
-    assert record.mu <= record.guarantee.mu_per_record
+@settings(deadline=None, max_examples=100)
+@given(st.floats(0, 10), st.sampled_from(list(MECHANISMS.values())), st.floats(0, 1))
+def test_no_step_lowers_the_cost_of_what_comes_later(later, kind, rho):
+    """The premise of skipping a slot."""
+    assert kind(rho).mu_squared(later) >= later
 
 
-def test_a_commitment_binds():
-    """Which account covers a fit must not hang on what was released: neither bounds a mixture of both."""
-    guarantee = Guarantee(1.0, 1e-6)
-    meter = Meter(guarantee, 100, SecureSource())
-    meter.commit(committed([gaussian(guarantee.mu_per_record / 2)] * 2))
-    meter.charge(release(rho=guarantee.mu_per_record**2 / 8))
-    with pytest.raises(BudgetExceeded):
-        meter.charge(release(rho=guarantee.rho_per_record / 100))
+def test_pure_releases_mix_with_gaussian_ones():
+    """Randomised response is a post-processing of a Gaussian pair, before and after other Gaussians."""
+    peeling, noise = LaplacePeeling(0.01, 0.2), gaussian(0.3)
+    for sequence in ([peeling, noise], [noise, peeling]):
+        assert compose_gdp(sequence) == pytest.approx(math.sqrt(math.pi * 0.01 + 0.09))
 
 
 def test_a_pick_that_costs_nothing_is_accounted():
-    assert mu_of_sequence([("pick", 0.0), gaussian(0.1)]) == pytest.approx(0.1)
+    assert compose_gdp([pick(0.0), gaussian(0.1)]) == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("epsilon0", [15.0, 17.0, 30.0, 1e3])
 def test_picks_too_large_to_certify_are_no_error(epsilon0):
-    assert mu_of_sequence([pick(epsilon0), gaussian(3 * epsilon0)]) >= math.hypot(epsilon0 / 2, 3 * epsilon0)
+    assert compose_gdp([pick(epsilon0), gaussian(3 * epsilon0)]) >= math.hypot(epsilon0 / 2, 3 * epsilon0)
 
 
-def test_loose_promises_have_a_schedule():
-    assert mu_of_sequence(real(500.0)) > 0
-
-
-def test_an_unknown_kind_is_refused():
-    with pytest.raises((ValueError, KeyError)):
-        mu_of_sequence([("laplace", 0.1)])
+def test_loose_guarantees_have_a_schedule():
+    assert compose_gdp(real(500.0)) > 0

@@ -4,14 +4,31 @@ import math
 
 import pytest
 
-from dpsparse.privacy.accounting.meter import BudgetExceeded, Meter
-from dpsparse.privacy.accounting.record import Release
-from dpsparse.privacy.guarantee import Guarantee, rho_from_epsilon
+from dpsparse.privacy.accounting.compose import compose_gdp
+from dpsparse.privacy.accounting.gdp import epsilon_from_mu
+from dpsparse.privacy.accounting.meter import Meter
+from dpsparse.privacy.accounting.record import PrivacyRecord
+from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, LaplacePeeling, Release
+from dpsparse.privacy.accounting.zcdp import rho_from_epsilon
+from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.noise import SecureSource, SeededSource
 
 
 def gaussian(rho, part=None):
-    return Release("g", "gaussian", "Gaussian", 1.0, 1.0, rho, part=part)
+    return noisy(rho=rho, scale=1.0, part=part)
+
+
+def noisy(scale=1e8, rho=0.001, size=1, part=None):
+    mechanism = GaussianMechanism.drawn(scale=scale, size=size, rho=rho, words="Gaussian noise")
+    return Release("g", mechanism, 1.0, scale, part, size)
+
+
+def picked(rho=0.001):
+    return Release("p", ExponentialMechanism(rho, 0.1, words="pick"), 2.0, 3.0)
+
+
+def record_of(*releases, guarantee=None):
+    return PrivacyRecord(guarantee or Guarantee(1.0, 1e-6), 100, releases, "test", True)
 
 
 def spent(*releases, guarantee=None, source=None):
@@ -21,30 +38,9 @@ def spent(*releases, guarantee=None, source=None):
     return meter.record()
 
 
-def test_sequential_releases_add_and_disjoint_parts_cost_the_dearest():
+def test_sequential_releases_add_and_disjoint_parts_cost_the_most_costly():
     record = spent(gaussian(0.001), gaussian(0.002, 0), gaussian(0.004, 1), gaussian(0.003, 0))
     assert record.rho == pytest.approx(0.001 + 0.005)
-
-
-def test_the_whole_budget_can_be_spent_and_not_a_bit_more():
-    guarantee = Guarantee(0.7, 1e-5)
-    meter = Meter(guarantee, 10, SecureSource())
-    meter.charge(gaussian(guarantee.rho_per_record))
-    assert meter.record().epsilon <= 0.7
-    with pytest.raises(BudgetExceeded, match="'g' needs rho"):
-        meter.charge(gaussian(1e-12))
-    assert len(meter.record().releases) == 1
-
-
-def test_pure_accounting_admits_what_it_covers():
-    guarantee = Guarantee(5.0, 1e-12)
-    pure = Release("l", "laplace", "Laplace", 1.0, 0.2, rho=12.5, pure_epsilon=5.0)
-    assert rho_from_epsilon(5.0, 1e-12) < 12.5
-    assert spent(pure, guarantee=guarantee).epsilon == 5.0
-    meter = Meter(guarantee, 10, SecureSource())
-    meter.charge(pure)
-    with pytest.raises(BudgetExceeded):
-        meter.charge(gaussian(1e-9))
 
 
 def test_a_group_pays_for_all_its_records():
@@ -56,21 +52,32 @@ def test_a_group_pays_for_all_its_records():
 
 
 def test_json_holds_everything():
-    record = spent(gaussian(0.001), Release("p", "pick", "pick", 2.0, 3.0, 0.002, 0.1))
-    found = json.loads(record.to_json())
-    assert found["private"] is True
-    assert found["epsilon"] == record.epsilon
-    assert found["asked"] == {
+    record = spent(gaussian(0.001), picked(0.002))
+    stored = json.loads(record.to_json())
+    assert stored["private"] is True
+    assert stored["epsilon"] == record.epsilon
+    assert stored["asked"] == {
         "epsilon": 1.0,
         "delta": 1e-6,
         "adjacency": "replace-one",
         "records_per_person": 1,
     }
-    assert [r["pure_epsilon"] for r in found["releases"]] == [None, 0.1]
-    assert found["n_records"] == 500
+    assert [r["pure_epsilon"] for r in stored["releases"]] == [None, 0.1]
+    assert stored["n_records"] == 500
+    assert stored["releases"][1] == {
+        "name": "p",
+        "kind": "pick",
+        "mechanism": "pick",
+        "sensitivity": 2.0,
+        "scale": 3.0,
+        "rho": 0.002,
+        "pure_epsilon": 0.1,
+        "part": None,
+        "size": 1,
+    }
 
 
-def test_plain_words_name_the_relation_and_the_promise():
+def test_plain_words_name_the_relation_and_the_guarantee():
     text = str(spent(gaussian(0.001)))
     assert "differentially private" in text
     assert "replace-one" in text
@@ -90,10 +97,52 @@ def test_records_cannot_be_changed():
     with pytest.raises(dataclasses.FrozenInstanceError):
         record.private = True
     with pytest.raises(dataclasses.FrozenInstanceError):
-        record.releases[0].rho = 0.0
+        record.releases[0].name = "h"
 
 
-def test_nothing_spent_is_nothing_promised_away():
+def test_nothing_spent_costs_nothing():
     assert spent().rho == 0.0
     assert spent().epsilon == 0.0
     assert math.isinf(gaussian(1.0).pure_epsilon)
+
+
+def test_a_record_of_fine_gaussians_and_picks_has_a_mu():
+    record = record_of(picked(), noisy())
+    assert record.mu == compose_gdp([ExponentialMechanism(0.001), GaussianMechanism(0.001)])
+    assert record.epsilon < record_of(picked(), noisy(scale=1.0)).epsilon
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Release("l", LaplacePeeling(0.001, 0.1), 1.0, 30.0),
+        noisy(scale=7.9),
+        noisy(scale=1e3),
+        noisy(scale=3e4, size=1000),
+    ],
+)
+def test_a_record_falls_back_to_zcdp_where_the_gaussian_account_does_not_apply(other):
+    record = record_of(noisy(), other)
+    assert record.mu == math.inf
+    assert record.epsilon == record.guarantee.epsilon_spent(record.rho)
+
+
+def test_a_group_of_records_pays_m_times_mu():
+    record = record_of(noisy(), guarantee=Guarantee(1.0, 1e-6, records_per_person=3))
+    assert record.epsilon == epsilon_from_mu(3 * record.mu, 0.999e-6)
+
+
+def test_an_empty_record_costs_nothing():
+    assert record_of().epsilon == 0
+
+
+def test_mechanisms_print_as_words():
+    release = noisy()
+    assert f"{release.mechanism:>16}" == "  Gaussian noise"
+    assert str(release.mechanism) == "Gaussian noise"
+
+
+def test_the_old_name_of_the_guarantee_warns():
+    record = record_of(noisy())
+    with pytest.warns(DeprecationWarning, match="guarantee"):
+        assert record.promise is record.guarantee

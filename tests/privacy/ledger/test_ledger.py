@@ -13,7 +13,7 @@ from dpsparse import BudgetExceeded, LedgerError, PrivacyLedger
 from dpsparse.privacy.accounting.filter import Cost
 from dpsparse.privacy.ledger.store import LedgerStore
 
-COST = Cost(0.5, 1e-7, rho=0.002, mu=0.07, excess=1e-15)
+COST = Cost(0.5, 1e-7, rho=0.002, mu=0.07, tv_slack=1e-15)
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_a_budget_is_granted_once(ledger):
     ledger.grant("trial-7", epsilon=3.0, delta=1e-6)
     assert ledger.verify() == before
     for other in ({"epsilon": 4}, {"delta": 1e-5}, {"adjacency": "zero-out-one"}):
-        with pytest.raises(ValueError, match="a budget changed later is no promise"):
+        with pytest.raises(ValueError, match="a budget changed later is no guarantee"):
             ledger.grant("trial-7", **{"epsilon": 3, "delta": 1e-6, **other})
     ledger.grant("trial-8", epsilon=1, delta=1e-9)
     assert len(ledger.history()) == 2
@@ -310,3 +310,13 @@ def test_postgres_keeps_a_ledger_too(postgres_url):
         spend(ledger, dataset="on a server")
     with by_hand.begin() as connection:
         connection.exec_driver_sql("DROP TABLE dpsparse_events, dpsparse_ledger")
+
+
+def test_old_names_warn(tmp_path):
+    ledger = PrivacyLedger(tmp_path / "budget.db")
+    ledger.grant("trial-7", epsilon=1.0, delta=1e-6)
+    with pytest.warns(DeprecationWarning, match="now called state"):
+        state = ledger.book()
+    with pytest.warns(DeprecationWarning, match="now called filters"):
+        assert state.odometers is state.filters
+    assert state.filters["trial-7"] == ledger.balance("trial-7")

@@ -10,9 +10,8 @@ import pytest
 
 from dpsparse import DPIHTH, BudgetExceeded, LedgerError, PrivacyLedger, PrivateSparseRegressor
 from dpsparse.privacy.accounting.filter import Cost
-from dpsparse.privacy.accounting.meter import Meter
-from dpsparse.privacy.accounting.record import Release
-from dpsparse.privacy.accounting.sharing import MeterShare
+from dpsparse.privacy.accounting.meter import Meter, MeterShare
+from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, Release
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.noise import SecureSource
 
@@ -40,6 +39,7 @@ def spend_what_is_there(path, ready, admitted):
             admitted.value += 1
 
 
+@pytest.mark.slow
 def test_two_names_of_one_file_are_one_budget(ledger, tmp_path):
     os.link(tmp_path / "b.db", tmp_path / "link.db")
     spawn = multiprocessing.get_context("spawn")
@@ -163,7 +163,7 @@ def test_a_fit_forked_after_its_first_charge_goes_on_in_one_process(ledger, with
 def test_meters_and_their_shares_are_charged_where_they_were_opened():
     whole = Meter(Guarantee(1.0, 1e-5), 100, SecureSource())
     share = MeterShare(whole, Guarantee(0.5, 1e-6), 80, part=0, name="first")
-    release = Release("r", "gaussian", "", 1.0, 1e9, 0.001)
+    release = Release("r", GaussianMechanism(0.001), 1.0, 1e9)
     share.charge(release)
 
     def opened_there():
@@ -180,7 +180,8 @@ def test_meters_and_their_shares_are_charged_where_they_were_opened():
 def test_a_grandchild_with_the_number_of_the_process_is_another(monkeypatch):
     monkeypatch.setattr(os, "getpid", lambda: 1)
     meter = Meter(Guarantee(1.0, 1e-5), 100, SecureSource())
-    assert "only in the process that began it" in in_child(lambda: meter.charge(Release("r", "pick", "", 1, 1, 0.001)))
+    release = Release("r", ExponentialMechanism(0.001), 1, 1)
+    assert "only in the process that began it" in in_child(lambda: meter.charge(release))
 
 
 def test_deltas_too_small_to_divide_are_refused(ledger):

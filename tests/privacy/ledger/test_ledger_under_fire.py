@@ -16,10 +16,12 @@ from dpsparse import PrivacyLedger
 from dpsparse.algorithms.iht.iht import iht_commitment
 from dpsparse.privacy.guarantee import Guarantee, epsilon_from_rho
 
+pytestmark = pytest.mark.slow
+
 WORKER = Path(__file__).with_name("ledger_worker.py")
 DELTA = 1e-6
 # The zCDP of the worker's fit; no other account gives it a smaller share.
-RHO = iht_commitment(Guarantee(0.2, DELTA), sparsity=2, n_steps=4, calibration="tight").rho
+RHO = iht_commitment(Guarantee(0.2, DELTA), sparsity=2, n_steps=4, calibration="tight").composed.rho
 
 
 def start(*arguments):
@@ -68,14 +70,14 @@ def test_no_fit_killed_anywhere_has_released_without_its_charge(tmp_path, record
     assert ended["failed"] == 0
     assert sum(ended.values()) == 500
     ledger.verify()
-    book = ledger.book()
-    states = {number: book.fits.get(str(uuid.UUID(int=number))) for number in range(1, 501)}
+    state = ledger.state()
+    states = {number: state.fits.get(str(uuid.UUID(int=number))) for number in range(1, 501)}
     states = {number: fit.state if fit else "nothing" for number, fit in states.items()}
     released = {int(path.name) for path in markers.iterdir()}
     assert {states[number] for number in released} == {"charged"}
     told = Counter(states.values())
     assert min(told["nothing"], told["reserved"], ended["killed"]) > 0
-    assert len(book.odometers["raced"].costs) == told["charged"] + told["reserved"]
+    assert len(state.filters["raced"].costs) == told["charged"] + told["reserved"]
     record_property(
         "counted",
         f"500 fits, {ended['killed']} killed: {told['nothing']} before they reserved, {told['reserved']} before "

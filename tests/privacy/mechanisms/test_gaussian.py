@@ -10,13 +10,13 @@ from scipy import stats
 
 from dpsparse.privacy.accounting.meter import BudgetExceeded, Meter
 from dpsparse.privacy.guarantee import Guarantee
-from dpsparse.privacy.mechanisms.gaussian import gaussian_scale, release_gram, release_quantile, release_vector
+from dpsparse.privacy.mechanisms.gaussian import gaussian_scale, release_gram, release_vector
 from dpsparse.privacy.noise import SecureSource, SeededSource, ZeroSource
 
-PROMISE = Guarantee(1.0, 1e-6)
+GUARANTEE = Guarantee(1.0, 1e-6)
 
 
-def meter(source=None, guarantee=PROMISE):
+def meter(source=None, guarantee=GUARANTEE):
     return Meter(guarantee, 100, source or SeededSource(0))
 
 
@@ -34,46 +34,30 @@ def test_the_scale_costs_rho_by_opendp_too(sensitivity, rho):
 
 
 def test_vectors_carry_gaussian_noise_of_the_stated_scale():
-    found = release_vector(meter(SecureSource()), np.full(3_000, 77), sensitivity=10.0, rho=1e-3, name="v")
-    z = (found.values - 77) / found.scale
-    assert found.scale[0] == pytest.approx(10 / math.sqrt(2e-3))
+    noisy = release_vector(meter(SecureSource()), np.full(3_000, 77), sensitivity=10.0, rho=1e-3, name="v")
+    z = (noisy.values - 77) / noisy.scale
+    assert noisy.scale[0] == pytest.approx(10 / math.sqrt(2e-3))
     assert stats.kstest(z, stats.norm(scale=1).cdf).pvalue > 1e-10
 
 
 def test_gram_noise_is_symmetric_with_less_off_the_diagonal():
     diagonal, off = [], []
     for seed in range(400):
-        found = release_gram(meter(SeededSource(seed)), np.zeros((4, 4), int), sensitivity=9.0, rho=1e-3, name="g")
-        assert (found.values == found.values.T).all()
-        diagonal.extend(np.diagonal(found.values))
-        off.extend(found.values[np.triu_indices(4, 1)])
+        noisy = release_gram(meter(SeededSource(seed)), np.zeros((4, 4), int), sensitivity=9.0, rho=1e-3, name="g")
+        assert (noisy.values == noisy.values.T).all()
+        diagonal.extend(np.diagonal(noisy.values))
+        off.extend(noisy.values[np.triu_indices(4, 1)])
     scale = gaussian_scale(9.0, 1e-3)
     assert np.std(diagonal) == pytest.approx(scale, rel=0.06)
     assert np.std(off) == pytest.approx(scale / math.sqrt(2), rel=0.06)
-    assert found.scale[0, 0] == pytest.approx(scale)
-    assert found.scale[0, 1] == pytest.approx(scale / math.sqrt(2))
+    assert noisy.scale[0, 0] == pytest.approx(scale)
+    assert noisy.scale[0, 1] == pytest.approx(scale / math.sqrt(2))
 
 
 def test_gram_without_noise_is_itself():
     gram = np.array([[5, -2, 1], [-2, 9, 0], [1, 0, 3]])
-    found = release_gram(meter(ZeroSource()), gram, sensitivity=1.0, rho=1e-3, name="g")
-    np.testing.assert_array_equal(found.values, gram)
-
-
-def test_quantile_finds_the_median_and_is_charged():
-    data = np.random.default_rng(0).standard_t(2, 2_001) + 40
-    grid = np.linspace(0, 100, 1001)
-    counts = np.searchsorted(np.sort(data), grid, side="right")
-    used = meter(SecureSource())
-    found = release_quantile(used, counts, grid, target=1000, rho=0.01, name="median")
-    # At rate sqrt(8 * 0.01) / 2 a miss by 170 ranks has odds below e^-24 of the grid's 1001 points.
-    assert abs(np.searchsorted(np.sort(data), found) - 1000) < 200
-    assert used.record().rho == 0.01
-
-
-def test_quantile_without_noise_is_the_nearest_count():
-    counts, grid = np.array([0, 3, 5, 9]), np.array([-1.0, 0.0, 1.0, 2.0])
-    assert release_quantile(meter(ZeroSource()), counts, grid, target=5, rho=0.01, name="q") == 1.0
+    noisy = release_gram(meter(ZeroSource()), gram, sensitivity=1.0, rho=1e-3, name="g")
+    np.testing.assert_array_equal(noisy.values, gram)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +65,6 @@ def test_quantile_without_noise_is_the_nearest_count():
     [
         lambda m: release_vector(m, np.zeros(2, int), sensitivity=1.0, rho=1.0, name="v"),
         lambda m: release_gram(m, np.zeros((2, 2), int), sensitivity=1.0, rho=1.0, name="g"),
-        lambda m: release_quantile(m, np.zeros(2, int), np.zeros(2), target=1, rho=1.0, name="q"),
     ],
 )
 def test_unpaid_releases_are_refused_before_a_draw(release):
@@ -90,8 +73,6 @@ def test_unpaid_releases_are_refused_before_a_draw(release):
 
         def gaussian(self, values, scale):
             raise AssertionError("drawn before it was paid for")
-
-        bits = gaussian
 
     poor = meter(Bomb())
     with pytest.raises(BudgetExceeded):

@@ -17,7 +17,8 @@ from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer
 from dpsparse.engine.queries import loss_sums
 from dpsparse.engine.threads import one_blas_thread
 from dpsparse.privacy import sensitivity
-from dpsparse.privacy.accounting.commitment import Commitment, Price
+from dpsparse.privacy.accounting.commitment import Commitment
+from dpsparse.privacy.accounting.release import LaplacePeeling, Slot
 from dpsparse.privacy.mechanisms.selection import paper_peeling_scale, peel, peeling_cost, tight_peeling_scale
 
 PEELING_SCALES = {"tight": tight_peeling_scale, "paper": paper_peeling_scale}
@@ -36,10 +37,10 @@ def _change(adjacency):
 
 
 def iht_commitment(guarantee, sparsity, n_steps, calibration):
-    """The releases of a fit with `n_steps` steps: one peeling of each part of the rows."""
+    """The releases of a fit with `n_steps` steps, in order: one peeling of each part of the rows."""
     change = _change(guarantee.adjacency)
     cost = peeling_cost(sparsity, change, PEELING_SCALES[calibration](guarantee, sparsity, change))
-    return Commitment(tuple(Price("laplace", *cost, part) for part in range(n_steps)))
+    return Commitment(tuple(Slot(f"step {part + 1}", LaplacePeeling(*cost), part) for part in range(n_steps)))
 
 
 @np.errstate(all="ignore")
@@ -90,16 +91,18 @@ def private_iht(
         The last step's release.
     """
     grid = Quantizer(clip_bound)
-    meter.commit(iht_commitment(meter.guarantee, sparsity, len(steps), calibration))
+    commitment = iht_commitment(meter.guarantee, sparsity, len(steps), calibration)
+    meter.commit(commitment)
     change = _change(meter.guarantee.adjacency)
     scale = PEELING_SCALES[calibration](meter.guarantee, sparsity, change)
     coef, support = np.zeros(rows.n_features), np.empty(0, dtype=np.int64)
     reporter = ProgressReporter(progress, len(steps))
-    for t, unit in enumerate(step_units(rows.n_records, steps, clip_bound, loss)):
+    units = step_units(rows.n_records, steps, clip_bound, loss)
+    for slot, unit in zip(commitment.slots, units, strict=True):
         with reporter.step():
-            vector = rows.part(t, len(steps)).evaluate(loss_sums, grid, loss, coef, support, clip_predictions)
+            vector = rows.part(slot.part, len(steps)).evaluate(loss_sums, grid, loss, coef, support, clip_predictions)
         vector[support] += _as_integers(coef[support] / unit)
-        peeled = peel(meter, vector, sparsity=sparsity, sensitivity=change, scale=scale, name=f"step {t + 1}", part=t)
+        peeled = peel(meter, vector, sparsity=sparsity, sensitivity=change, scale=scale, name=slot.name, part=slot.part)
         coef, support = np.zeros(rows.n_features), peeled.support
         coef[support] = peeled.values * unit
         coef = _project(coef, radius)

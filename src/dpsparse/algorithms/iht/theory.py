@@ -42,7 +42,7 @@ def default_n_iter(n_samples):
     return max(1, round(math.log(n_samples)))
 
 
-def theory_parameters(n, d, sparsity, zeta, epsilon, delta):
+def theory_parameters(n: int, d: int, sparsity: int, zeta: float, epsilon: float, delta: float) -> TheoryParameters:
     """Parameters for `n` records of `d` features by the paper's theory, with its unspecified constants set to numbers.
 
     tau balances the two errors that depend on it. Clipping residuals at tau biases a gradient coordinate by about

@@ -4,8 +4,9 @@ The steps are those of docs/method.md.
 
 Privacy. Every number here that depends on the data comes out of `privacy.mechanisms`, on sums whose sensitivity
 `privacy.sensitivity` proves: counts (medians, fractions), clipped sums (scores of the features), sums of norm-bounded
-integer vectors (gradients, Gram rows) and of their outer products (the Gram matrix). Prices are fixed in advance
-(`schedule`). Everything else (`state`, `gls`) is computed from releases.
+integer vectors (gradients, Gram rows) and of their outer products (the Gram matrix). The releases, their order and
+their prices are fixed in advance (`schedule`); the loop makes one for each slot. Everything else (`state`, `gls`) is
+computed from releases.
 """
 
 from contextlib import closing
@@ -15,14 +16,15 @@ import numpy as np
 
 from dpsparse.algorithms.progress import ProgressReporter
 from dpsparse.algorithms.pursuit.gls import row_clip
-from dpsparse.algorithms.pursuit.schedule import FINAL_GRADIENTS, INTERCEPTS, POSITIONS, SIZES, median_is_safe
+from dpsparse.algorithms.pursuit.schedule import INTERCEPTS, POSITIONS, SIZES, median_is_safe
 from dpsparse.algorithms.pursuit.state import PursuitState
 from dpsparse.engine import queries
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer
 from dpsparse.engine.threads import one_blas_thread
 from dpsparse.engine.vector_sums import GRAM_LEVELS, VECTOR_LEVELS
 from dpsparse.privacy import sensitivity
-from dpsparse.privacy.mechanisms.gaussian import release_gram, release_quantile, release_vector
+from dpsparse.privacy.mechanisms.gaussian import release_gram, release_vector
+from dpsparse.privacy.mechanisms.quantile import release_quantile
 from dpsparse.privacy.mechanisms.selection import exponential_pick
 
 # Where residuals are clipped, in units of their scale: in scores of the features, in early and in final gradients.
@@ -95,8 +97,12 @@ class Pursuit:
         self.meter, self.schedule, self.sparsity = meter, schedule, sparsity
         self.n, self.adjacency = rows.n_records, meter.guarantee.adjacency
         meter.commit(schedule.commitment)
-        self.center, self.response_scale = response_center, response_scale
+        self._slots = iter(schedule.commitment.slots)
         self.state = PursuitState(self.n, len(self.schedule.picks), fit_intercept)
+        # Where centre and scale are not public, the first slots release them.
+        self.center, self.correction = float(response_center or 0.0), 0.0
+        if response_scale is not None:
+            self._set_response_scale(response_scale)
         grid = Quantizer(self.schedule.clip_bound, center, scale)
         # Opening; scores and a column for each selected feature; the rest.
         self._reporter = ProgressReporter(progress, 2 + 2 * len(self.schedule.picks))
@@ -115,130 +121,125 @@ class Pursuit:
         PursuitResult
             Effects, standard errors, intercept.
         """
+        make = {
+            "response centre": self.release_response_center,
+            "response scale": self.release_response_scale,
+            "pick": self.add_feature,
+            "Gram row": self.release_gram_row,
+            "gradient": self.estimate_new_effect,
+            "Gram matrix": self.release_gram_matrix,
+            "final gradient": self.refine,
+            "intercept": self.correct_intercept,
+        }
         with closing(self.session):
-            self.estimate_response_scale()
-            for _ in self.schedule.picks:
-                self.add_feature()
-            with self._reporter.step():
-                self.refine()
-                return self.result()
+            for slot in self._slots:
+                make[slot.group](slot)
+        with self._reporter.step():
+            return self.result()
 
-    def estimate_response_scale(self):
-        """Step 1: centre and scale of the response, public or released."""
-        if self.center is None and self.state.constants:
-            self.center = self._median(0.0, self.state.effects, POSITIONS, self.schedule.center, "response centre")
-            self.scale_safe = median_is_safe(self.n, self.schedule.center, POSITIONS)
-        self.center = float(self.center or 0.0)
-        if self.response_scale is None:
-            at, price = self.state.effects, self.schedule.scale
-            self.response_scale = self._median(self.center, at, SIZES, price, "response scale", sizes=True)
-            self.scale_safe &= median_is_safe(self.n, self.schedule.scale, SIZES)
-        self.state.response_scale = self.state.residual_scale = float(self.response_scale)
+    def release_response_center(self, slot):
+        """Step 1: the centre of the response."""
+        self.center = self._median(slot, 0.0, self.state.effects, POSITIONS)
+        self.scale_safe = median_is_safe(self.n, slot.rho, POSITIONS)
 
-    def _median(self, center, effects, grid, price, name, sizes=False):
+    def release_response_scale(self, slot):
+        """Step 1: the scale of the response about its centre."""
+        self._set_response_scale(self._median(slot, self.center, self.state.effects, SIZES, sizes=True))
+        self.scale_safe &= median_is_safe(self.n, slot.rho, SIZES)
+
+    def _set_response_scale(self, scale):
+        self.state.response_scale = self.state.residual_scale = float(scale)
+
+    def _median(self, slot, center, effects, grid, sizes=False):
         """The median of the residuals at these effects, or of their sizes."""
         counts = self.session.evaluate(queries.residual_counts, center, effects, grid, sizes)
-        return release_quantile(self.meter, counts, grid, target=self.n // 2, rho=price, name=name)
+        return release_quantile(self.meter, counts, grid, target=self.n // 2, rho=slot.rho, name=slot.name)
 
-    def add_feature(self):
-        """Steps 2 to 5: select one more feature and estimate its effect."""
-        state, k = self.state, len(self.state.features)
-        self._select(k)
-        if self.schedule.gram_row and k:
-            self._gram_row(f"Gram row {k + 1}")
-        self._gradient(EARLY_TAU, self.schedule.early_gradients[k], f"gradient {k + 1}")
-        state.solve()
-        state.widen_scale(slice(state.constants, len(state.effects) - 1))
-        state.narrow_scale()
-
-    def _select(self, k):
-        """The exponential mechanism on the features' scores."""
+    def add_feature(self, slot):
+        """Step 2: select one more feature, by the exponential mechanism on the features' scores."""
         bound = SCORE_TAU * self.state.residual_scale
         with self._reporter.step() as on_progress:
             scores = self.session.scores(self.center, self.state.effects, bound, on_progress)
         change = sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, self.adjacency)
         selected = exponential_pick(
-            self.meter,
-            scores,
-            sensitivity=change,
-            rho=self.schedule.picks[k],
-            name=f"pick {k + 1}",
-            excluded=self.state.features,
+            self.meter, scores, sensitivity=change, rho=slot.rho, name=slot.name, excluded=self.state.features
         )
         with self._reporter.step() as on_progress:
             self.session.add(selected, on_progress)
         self.state.add_column(selected)
 
-    def _gram_row(self, name):
-        """Second moments of the newest feature with itself and those before; each pair is released once."""
+    def release_gram_row(self, slot):
+        """Step 3: second moments of the newest feature with itself and those before; each pair is released once."""
         columns = range(self.state.constants, len(self.state.effects))
         bound = float(GRAM_ROW_NORM * np.sqrt(len(columns)))
         sums = self.session.evaluate(queries.product_sums, columns, bound)
-        self.state.add_gram_row(*self._release_mean(sums, bound, self.schedule.gram_row, name))
+        self.state.add_gram_row(*self._release_mean(slot, sums, bound))
 
-    def _release_mean(self, sums, bound, price, name):
+    def estimate_new_effect(self, slot):
+        """Steps 4 and 5: a gradient, and the effects that follow from all gradients so far."""
+        state = self.state
+        self._gradient(slot, EARLY_TAU)
+        state.solve()
+        state.widen_scale(slice(state.constants, len(state.effects) - 1))
+        state.narrow_scale()
+
+    def _release_mean(self, slot, sums, bound):
         """A mean over records of vectors clipped to norm `bound`, and the standard deviation of its noise."""
         change = sensitivity.bounded_norm_sum(VECTOR_LEVELS, self.adjacency)
-        noisy = release_vector(self.meter, sums, sensitivity=change, rho=price, name=name)
+        noisy = release_vector(self.meter, sums, sensitivity=change, rho=slot.rho, name=slot.name)
         unit = bound / VECTOR_LEVELS / self.n
         return noisy.values * unit, float(noisy.scale[0] * unit)
 
-    def _gradient(self, tau_in_scales, price, name):
-        """A gradient on the kept columns, and the fraction of residuals within tau."""
+    def _gradient(self, slot, tau_in_scales):
+        """A gradient on the kept columns and, in the next slot, the fraction of residuals within tau."""
         state = self.state
         tau = tau_in_scales * state.residual_scale
         clip = row_clip(len(state.kept), GRADIENT_NORM, state.constants)
         sums, within = self.session.evaluate(
             queries.gradient_sums, self.center, state.effects, tau, state.kept, clip.bound
         )
-        mean, noise = self._release_mean(sums, clip.bound, price, name)
+        mean, noise = self._release_mean(slot, sums, clip.bound)
         # In steps of 2^-20 records, so that the noise is as fine as that of the vectors.
         small = VECTOR_LEVELS * np.array([within])
-        counted = release_vector(
-            self.meter,
-            small,
-            sensitivity=VECTOR_LEVELS * sensitivity.count(self.adjacency),
-            rho=self.schedule.fraction,
-            name=f"fraction at {name}",
-        )
+        slot, change = next(self._slots), VECTOR_LEVELS * sensitivity.count(self.adjacency)
+        counted = release_vector(self.meter, small, sensitivity=change, rho=slot.rho, name=slot.name)
         fraction = float(np.clip(counted.values[0] / VECTOR_LEVELS / self.n, 0.1, 0.95))
         state.add_gradient(tau * mean, tau * noise, tau, fraction, clip)
 
-    def refine(self):
-        """Step 6: the joint Gram matrix and the final gradients; after the first the spare feature is dropped."""
+    def refine(self, slot):
+        """Step 6: a final gradient; after the first one the spare feature is dropped."""
         state = self.state
-        self._joint_gram()
+        self._gradient(slot, FINAL_TAU)
         state.solve()
-        for i in range(FINAL_GRADIENTS):
-            self._gradient(FINAL_TAU, self.schedule.final_gradient, f"final gradient {i + 1}")
+        state.widen_scale(slice(state.constants, None))
+        if len(state.kept) > state.constants + self.sparsity:
+            state.keep_largest(self.sparsity)
             state.solve()
-            state.widen_scale(slice(state.constants, None))
-            if len(state.kept) > state.constants + self.sparsity:
-                state.keep_largest(self.sparsity)
-                state.solve()
 
-    def _joint_gram(self):
-        """Second moments of all columns, each row clipped as in the gradients."""
+    def release_gram_matrix(self, slot):
+        """Step 6: second moments of all columns, each row clipped as in the gradients."""
         k = len(self.state.kept)
         clip = row_clip(k, GRADIENT_NORM, self.state.constants)
         second = GRAM_NORM * np.sqrt(k)
         bound = np.sqrt(clip.bound * second)
         sums = self.session.evaluate(queries.gram_sums, self.state.kept, clip.bound, second)
         change = sensitivity.gram(GRAM_LEVELS, self.adjacency, k)
-        noisy = release_gram(self.meter, sums, sensitivity=change, rho=self.schedule.gram, name="Gram matrix")
+        noisy = release_gram(self.meter, sums, sensitivity=change, rho=slot.rho, name=slot.name)
         # Clipped second moments of a standard normal row are diagonal, with entries `gain`.
         unit = (bound / GRAM_LEVELS) ** 2 / self.n / np.sqrt(np.outer(clip.gain, clip.gain))
         self.state.set_gram(noisy.values * unit, float(noisy.scale[-1, -1] * unit[-1, -1]))
+        self.state.solve()
+
+    def correct_intercept(self, slot):
+        """Step 7: the median of the residuals at the shrunk effects, by which the intercept is off."""
+        grid = INTERCEPTS * self.state.response_scale
+        self.correction = self._median(slot, self.center, self.state.shrunk_effects(), grid)
 
     def result(self):
-        """Step 7: shrink the effects, and correct the intercept by the median of the residuals."""
+        """The shrunk effects, their standard errors and the intercept, from releases alone."""
         state = self.state
         columns, shrunk = state.kept_features(), state.shrunk_effects()
-        intercept = 0.0
-        if state.constants:
-            grid = INTERCEPTS * state.response_scale
-            correction = self._median(self.center, shrunk, grid, self.schedule.intercept, "intercept")
-            intercept = self.center + shrunk[0] + correction
+        intercept = self.center + shrunk[0] + self.correction if state.constants else 0.0
         return PursuitResult(
             support=np.array(state.features, dtype=np.int64)[columns - state.constants],
             effects=state.estimate.effects[state.constants :],

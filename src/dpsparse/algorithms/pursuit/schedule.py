@@ -1,4 +1,4 @@
-"""What a private pursuit will release and for how much, fixed in advance from public numbers alone."""
+"""The schedule of a private pursuit: its releases in order and their prices, fixed in advance from public numbers."""
 
 import math
 from dataclasses import dataclass
@@ -7,9 +7,10 @@ from functools import cached_property
 import numpy as np
 
 from dpsparse.engine.vector_sums import VECTOR_LEVELS
-from dpsparse.privacy.accounting.commitment import Commitment, Price
-from dpsparse.privacy.accounting.gdp import discrete_excess, excess_fits, largest_factor
-from dpsparse.privacy.guarantee import split
+from dpsparse.privacy.accounting.commitment import Commitment
+from dpsparse.privacy.accounting.compose import largest_factor
+from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, Slot
+from dpsparse.privacy.accounting.zcdp import split
 
 FINAL_GRADIENTS = 3
 # One pick more than asked; the smallest effect is dropped after the first final gradient.
@@ -47,7 +48,7 @@ class Schedule:
     gram, final_gradient : float
         Prices of the joint Gram matrix and of each final gradient.
     factor : float
-        How far the prices exceed the zCDP budget, by grace of the tight account.
+        The prices in units of the zCDP budget; above 1 where the Gaussian account allows it.
     """
 
     clip_bound: float
@@ -62,33 +63,39 @@ class Schedule:
     final_gradient: float
     factor: float = 1.0
 
-    def prices(self):
-        """Every release's (kind, rho) in order of time, as a pursuit makes them."""
-        yield from (("pick", price) for price in (self.center, self.scale) if price)
-        for k, (pick, gradient) in enumerate(zip(self.picks, self.early_gradients, strict=True)):
-            yield "pick", pick
-            if self.gram_row and k:
-                yield "gaussian", self.gram_row
-            yield "gaussian", gradient
-            yield "gaussian", self.fraction
-        yield "gaussian", self.gram
-        for _ in range(FINAL_GRADIENTS):
-            yield "gaussian", self.final_gradient
-            yield "gaussian", self.fraction
+    def slots(self):
+        """The releases of a pursuit in order of time, which is stated here alone: `Pursuit` makes one for each slot."""
+        if self.center:
+            yield _pick("response centre", self.center)
+        if self.scale:
+            yield _pick("response scale", self.scale)
+        for k, (pick, gradient) in enumerate(zip(self.picks, self.early_gradients, strict=True), 1):
+            yield _pick(f"pick {k}", pick)
+            if self.gram_row and k > 1:
+                yield self._gaussian(f"Gram row {k}", self.gram_row)
+            yield self._gaussian(f"gradient {k}", gradient)
+            yield self._gaussian(f"fraction at gradient {k}", self.fraction)
+        yield self._gaussian("Gram matrix", self.gram)
+        for k in range(1, FINAL_GRADIENTS + 1):
+            yield self._gaussian(f"final gradient {k}", self.final_gradient)
+            yield self._gaussian(f"fraction at final gradient {k}", self.fraction)
         if self.intercept:
-            yield "pick", self.intercept
+            yield _pick("intercept", self.intercept)
+
+    def _gaussian(self, name, rho):
+        # The coarsest noise and the most numbers: no released vector has fewer levels, and no Gram matrix more entries.
+        most_numbers = (len(self.picks) + 1) * (len(self.picks) + 2) // 2
+        scale = VECTOR_LEVELS / math.sqrt(2 * rho)
+        return Slot(name, GaussianMechanism.drawn(scale=scale, size=most_numbers, rho=rho))
 
     @cached_property
     def commitment(self):
-        """The same releases as a commitment, with a bound on what their noise's discreteness can matter."""
-        # No released vector has fewer levels than this, nor a Gram matrix more numbers.
-        most_numbers = (len(self.picks) + 1) * (len(self.picks) + 2) // 2
-        excess = sum(
-            discrete_excess(VECTOR_LEVELS / math.sqrt(2 * rho) / 2, most_numbers)
-            for kind, rho in self.prices()
-            if kind == "gaussian"
-        )
-        return Commitment(tuple(Price(kind, rho) for kind, rho in self.prices()), excess)
+        """The same releases as a commitment."""
+        return Commitment(tuple(self.slots()))
+
+
+def _pick(name, rho):
+    return Slot(name, ExponentialMechanism(rho))
 
 
 def noise_to_signal(n, d, sparsity, rho):
@@ -112,12 +119,12 @@ def median_is_safe(n, price, grid):
 
 
 def schedule_for(guarantee, n, d, sparsity, **known):
-    """The schedule that spends a promise: shares of the zCDP budget, stretched to what the tight account allows."""
+    """The schedule that spends a guarantee: shares of the zCDP budget, stretched to fill the Gaussian account."""
     rho = guarantee.rho_per_record
     at_zcdp = make_schedule(n, d, sparsity, rho, **known)
-    factor = largest_factor(list(at_zcdp.prices()), guarantee.mu_per_record)
+    factor = largest_factor([slot.mechanism for slot in at_zcdp.slots()], guarantee.mu_per_record)
     stretched = make_schedule(n, d, sparsity, rho, factor=factor, **known)
-    return stretched if excess_fits(stretched.commitment.excess, guarantee.epsilon, guarantee.delta) else at_zcdp
+    return stretched if stretched.commitment.composed.slack_fits(guarantee) else at_zcdp
 
 
 def make_schedule(n, d, sparsity, rho, *, factor=1.0, center_known=False, scale_known=False, fit_intercept=True):

@@ -1,7 +1,8 @@
-"""Every planted bug. A piece of source that an edit no longer finds is an error: the list cannot go stale unnoticed."""
+"""Every planted bug. An edit that no longer finds its piece of source is an error, so the list cannot go stale."""
 
+from dpsparse.audit.bugs.accounting import ACCOUNTS, LEDGER
 from dpsparse.audit.bugs.fits import FITS, TERMS
-from dpsparse.audit.bugs.privacy import ACCOUNTS, LEDGER, NOISE, SENSITIVITIES
+from dpsparse.audit.bugs.mechanisms import NOISE, SENSITIVITIES
 from dpsparse.audit.bugs.tuning import TUNING
 
 MUTATIONS = (*NOISE, *SENSITIVITIES, *ACCOUNTS, *LEDGER, *TERMS, *FITS, *TUNING)

@@ -121,7 +121,7 @@ FITS = (
     Mutation(
         "a share computed from residuals",
         PURSUITS,
-        {pursuit.Pursuit._gradient: [("rho=self.schedule.fraction", "rho=self.schedule.fraction * within / self.n")]},
+        {pursuit.Pursuit._gradient: [("rho=slot.rho", "rho=slot.rho * within / self.n")]},
     ),
     Mutation(
         "a noise scale from residuals",
@@ -132,10 +132,10 @@ FITS = (
         "a scale from the raw data",
         PURSUITS,
         {
-            pursuit.Pursuit.estimate_response_scale: [
+            pursuit.Pursuit.add_feature: [
                 (
-                    "self.state.residual_scale = float(self.response_scale)",
-                    "self.state.residual_scale = float(np.median(np.abs(self.session._records.y)))",
+                    "SCORE_TAU * self.state.residual_scale",
+                    "SCORE_TAU * float(np.median(np.abs(self.session._records.y)))",
                 )
             ]
         },
@@ -172,13 +172,13 @@ FITS = (
         },
     ),
     Mutation(
-        "a warning that tells of a value",
+        "a warning that reveals a value",
         PURSUITS,
         {quantize.weight_levels: [('np.errstate(all="ignore")', 'np.errstate(over="warn")')]},
     ),
     Mutation(
         "a coordinate picked twice",
         PURSUITS,
-        {pursuit.Pursuit._select: [("excluded=self.state.features", "excluded=()")]},
+        {pursuit.Pursuit.add_feature: [("excluded=self.state.features", "excluded=()")]},
     ),
 )

@@ -1,9 +1,9 @@
-"""Planting a bug: a small edit of the package's own source that would break the promise."""
+"""Planting a bug: a small edit of the package's own source that would break the guarantee."""
 
 import contextlib
 from dataclasses import dataclass
 
-from dpsparse.audit.patching import rewritten
+from dpsparse.audit.harness.patching import rewritten
 
 
 @dataclass(frozen=True)
@@ -13,9 +13,9 @@ class Mutation:
     Parameters
     ----------
     name : str
-        What is wrong.
+        The fault, in words.
     check : str
-        The check thought most likely to notice; it is tried first.
+        The check most likely to notice; it is tried first.
     edits : dict of function to list of (old, new)
         Pieces of source to replace.
     """

@@ -4,7 +4,7 @@ from dpsparse.audit.bugs.mutation import Mutation
 from dpsparse.engine import regrets
 from dpsparse.estimators import tuning
 from dpsparse.privacy import sensitivity
-from dpsparse.privacy.accounting import sharing
+from dpsparse.privacy.accounting import meter
 
 TUNED = "replay of tuning"
 
@@ -59,6 +59,6 @@ TUNING = (
     Mutation(
         "a share that is not charged",
         TUNED,
-        {sharing.MeterShare.charge: [("self._whole.charge(", "self._releases or self._whole.charge(")]},
+        {meter.MeterShare.charge: [("self._whole.charge(", "self._releases or self._whole.charge(")]},
     ),
 )

@@ -1,1 +1,1 @@
-"""The audit's checks, one family a file."""
+"""The checks of the audit, each a function that gives findings."""

@@ -1,7 +1,7 @@
 """Floating point: do the bits of an output tell which table it came from?
 
-Noise drawn in floating point has gaps: adding it to 0 and to 1 reaches different sets of numbers, so one look at the
-low bits can tell the two apart (Mironov 2012). The attack below sees a noisy 0 or 1 and asks whether the number is a
+Noise drawn in floating point has gaps: adding it to 0 and to 1 reaches different sets of numbers, so the low bits can
+distinguish the two (Mironov 2012). The attack below sees a noisy 0 or 1 and asks whether the number is a
 multiple of 2^-53; numbers near 0 on a finer grid can only have come from 0. It is shown to work on a textbook sampler
 first, and then finds nothing on ours: their outputs are integers, times a public unit.
 """
@@ -12,8 +12,8 @@ import numpy as np
 
 from dpsparse.audit.checks.replay import LOOPS, PURSUITS
 from dpsparse.audit.finding import Finding
-from dpsparse.audit.neighbours import STORAGES, pairs
-from dpsparse.audit.tape import run
+from dpsparse.audit.harness.neighbors import STORAGES, pairs
+from dpsparse.audit.harness.tape import run
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.mechanisms.gaussian import release_vector
@@ -25,7 +25,7 @@ SCALE = 2**10
 LOW_BITS = 4
 # Standard errors: a false alarm in 1e11 runs.
 SIGMAS = 7
-PROMISE = Guarantee(8.0, 1e-3)
+GUARANTEE = Guarantee(8.0, 1e-3)
 
 
 # `tune` holds rows out by their place, so that its sums may depend on their order.
@@ -52,21 +52,21 @@ def _textbook(value):
 
 def _gaussian(value):
     """A number that stands for 0 or 1 in steps of 1 / SCALE, released as an integer and then put in units."""
-    meter = Meter(PROMISE, 100, SecureSource())
+    meter = Meter(GUARANTEE, 100, SecureSource())
     sums = np.full(TRIALS, value * SCALE)
-    rho = PROMISE.rho_per_record
+    rho = GUARANTEE.rho_per_record
     return release_vector(meter, sums, sensitivity=SCALE, rho=rho, name="value").values / SCALE
 
 
 def _peeled(value):
-    found = []
+    values = []
     for _ in range(TRIALS // 10):
-        meter = Meter(PROMISE, 100, SecureSource())
+        meter = Meter(GUARANTEE, 100, SecureSource())
         peeled = peel(
             meter, np.full(10, value * SCALE), sparsity=10, sensitivity=SCALE, scale=100.0 * SCALE, name="v", part=None
         )
-        found.extend(peeled.values / SCALE)
-    return np.array(found)
+        values.extend(peeled.values / SCALE)
+    return np.array(values)
 
 
 def _off_grid(outputs):
@@ -77,12 +77,11 @@ def _off_grid(outputs):
 
 def _attack(name, sampler, *, broken):
     zero, one = (_off_grid(sampler(value)) for value in (0, 1))
-    told = abs(zero - one)
     return Finding(
         name,
         "bits tell 0 from 1" if broken else "bits tell nothing",
         f"off the grid: {zero:.1%} for 0, {one:.1%} for 1",
-        told > 0.1 if broken else zero == one == 0.0,
+        abs(zero - one) > 0.1 if broken else zero == one == 0.0,
     )
 
 
@@ -90,7 +89,7 @@ def _low_bits():
     """A noisy 0 and a noisy 1: each low bit must be set equally often, as it is where noise falls on all integers."""
     shares = []
     for value in (0, 1):
-        meter = Meter(PROMISE, 100, SecureSource())
+        meter = Meter(GUARANTEE, 100, SecureSource())
         noisy = release_vector(meter, np.full(2 * TRIALS, value), sensitivity=1, rho=1e-4, name="value").values
         shares.append(np.array([np.mean((noisy >> bit) & 1) for bit in range(LOW_BITS)]))
     largest = float(np.abs(shares[0] - shares[1]).max())
@@ -100,7 +99,7 @@ def _low_bits():
 
 
 def _order(name):
-    """Rows in another order, other storages, and the same answers: every sum must be the same integers."""
+    """Rows in another order, other storages, and the same outputs: every sum must be the same integers."""
     model = UNSPLIT[name](adjacency="replace-one")
     table = pairs()[0].table(0, 0)
     base = run(model, table)

@@ -2,32 +2,30 @@
 
 A game draws many outputs on a table and on its neighbour, scores each by its likelihood ratio, and bets on an event of
 the form "score above t", with t chosen on a third of the outputs. If the event has probability p on one table and q on
-the other, (epsilon, delta) promises p <= e^epsilon q + delta. With Clopper-Pearson bounds on p and q from the other two
+the other, (epsilon, delta)-DP means p <= e^epsilon q + delta. With Clopper-Pearson bounds on p and q from the other two
 thirds, log((p - delta) / q) is a lower bound on epsilon, wrong in at most one game in a thousand. An attack that finds
-more than was claimed has broken the promise; the reverse proves nothing, so the table shows how close it came.
+more than was claimed has broken the guarantee; the reverse proves nothing, so the table shows how close it came.
 """
 
 import math
-from functools import lru_cache, partial
 
 import numpy as np
 from scipy import stats
 
 from dpsparse.audit.checks.replay import ESTIMATORS
 from dpsparse.audit.finding import Finding
-from dpsparse.audit.likelihood import gaussian_loss, peeling_loss, pick_loss, transcript_loss
-from dpsparse.audit.neighbours import N_FEATURES, N_RECORDS, Pair
-from dpsparse.audit.patching import replaced
-from dpsparse.audit.tape import run
-from dpsparse.privacy import guarantee
+from dpsparse.audit.harness.neighbors import N_FEATURES, N_RECORDS, Pair
+from dpsparse.audit.harness.tape import run
+from dpsparse.audit.oracles.likelihood import gaussian_loss, peeling_loss, pick_loss, transcript_loss
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.guarantee import Guarantee
-from dpsparse.privacy.mechanisms.gaussian import release_gram, release_quantile, release_vector
+from dpsparse.privacy.mechanisms.gaussian import release_gram, release_vector
+from dpsparse.privacy.mechanisms.quantile import release_quantile
 from dpsparse.privacy.mechanisms.selection import exponential_pick, peel, tight_peeling_scale
 from dpsparse.privacy.noise import SecureSource, SeededSource
 
-PROMISE = Guarantee(1.5, 1e-3)
-# Whole fits allow fewer trials, and need a weaker promise for the attack to see anything.
+GUARANTEE = Guarantee(1.5, 1e-3)
+# Whole fits allow fewer trials, and need a weaker guarantee for the attack to see anything.
 FIT_EPSILON = 3.0
 SURE, ALMOST_CERTAIN = 1e-3, 1e-9
 SENSITIVITY = 1_000
@@ -54,41 +52,41 @@ def _bound(p, q, threshold, delta, wrong):
 def _vector(version, meter):
     """A vector that moves along the diagonal, the whole way."""
     step = np.full(2, int(SENSITIVITY / math.sqrt(2)))
-    found = release_vector(meter, version * step, sensitivity=SENSITIVITY, rho=PROMISE.rho_per_record, name="vector")
-    return gaussian_loss(found.values, 0 * step, step, found.scale)
+    noisy = release_vector(meter, version * step, sensitivity=SENSITIVITY, rho=GUARANTEE.rho_per_record, name="vector")
+    return gaussian_loss(noisy.values, 0 * step, step, noisy.scale)
 
 
 def _gram(version, meter):
     """The Gram terms of two orthogonal records at the norm."""
     sides = np.array([[0, 700], [700, 0]]), np.array([[0, -700], [-700, 0]])
     change = float(np.linalg.norm((sides[0] - sides[1]).astype(float)))
-    found = release_gram(meter, sides[version], sensitivity=change, rho=PROMISE.rho_per_record, name="Gram")
+    noisy = release_gram(meter, sides[version], sensitivity=change, rho=GUARANTEE.rho_per_record, name="Gram")
     upper = np.triu_indices(2)
-    return gaussian_loss(found.values[upper], sides[0][upper], sides[1][upper], found.scale[upper])
+    return gaussian_loss(noisy.values[upper], sides[0][upper], sides[1][upper], noisy.scale[upper])
 
 
 def _pick(version, meter):
     """One score falls and the others rise, each the whole way."""
     sides = np.array([SENSITIVITY] + [0] * 5), np.array([0] + [SENSITIVITY] * 5)
-    picked = exponential_pick(meter, sides[version], sensitivity=SENSITIVITY, rho=PROMISE.rho_per_record, name="pick")
-    return pick_loss(picked, *sides, math.sqrt(8 * PROMISE.rho_per_record) / (2 * SENSITIVITY))
+    picked = exponential_pick(meter, sides[version], sensitivity=SENSITIVITY, rho=GUARANTEE.rho_per_record, name="pick")
+    return pick_loss(picked, *sides, math.sqrt(8 * GUARANTEE.rho_per_record) / (2 * SENSITIVITY))
 
 
 def _quantile(version, meter):
     """A record that leaves the lowest point of the grid for above all others."""
     grid = np.arange(6.0)
     counts = np.array([1, 2, 2, 2, 2, 2]), np.array([0, 1, 1, 1, 1, 1])
-    found = release_quantile(meter, counts[version], grid, target=1, rho=PROMISE.rho_per_record, name="median")
+    point = release_quantile(meter, counts[version], grid, target=1, rho=GUARANTEE.rho_per_record, name="median")
     sides = [-np.abs(side - 1) for side in counts]
-    return pick_loss(int(found), *sides, math.sqrt(8 * PROMISE.rho_per_record) / 2)
+    return pick_loss(int(point), *sides, math.sqrt(8 * GUARANTEE.rho_per_record) / 2)
 
 
 def _peeling(version, meter):
     """Two entries that change places."""
     sides = np.array([SENSITIVITY, 0, 0]), np.array([0, SENSITIVITY, 0])
-    scale = tight_peeling_scale(PROMISE, 1, SENSITIVITY)
-    found = peel(meter, sides[version], sparsity=1, sensitivity=SENSITIVITY, scale=scale, name="peeling", part=None)
-    return peeling_loss(found.support.tolist(), found.values, *sides, scale)
+    scale = tight_peeling_scale(GUARANTEE, 1, SENSITIVITY)
+    noisy = peel(meter, sides[version], sparsity=1, sensitivity=SENSITIVITY, scale=scale, name="peeling", part=None)
+    return peeling_loss(noisy.support.tolist(), noisy.values, *sides, scale)
 
 
 MECHANISMS = {
@@ -101,12 +99,12 @@ MECHANISMS = {
 
 
 def check_mechanisms(trials=6_000):
-    """Games on single mechanisms that spend a whole promise, with seeded noise."""
+    """Games on single mechanisms that spend a whole guarantee, with seeded noise."""
     return (mechanism_game(name, trials, [SeededSource(k) for k in (1, 2)]) for name in MECHANISMS)
 
 
 def check_secure(trials=1_500):
-    """The same games on the noise that protects; since it takes no seed, at a confidence that never cries wolf."""
+    """The same games on secure noise; since it takes no seed, at a confidence that excludes false alarms."""
     source = SecureSource()
     return (mechanism_game(name, trials, [source, source], ALMOST_CERTAIN) for name in MECHANISMS)
 
@@ -117,12 +115,12 @@ def mechanism_game(name, trials, sources, wrong=SURE):
     for version, source in enumerate(sources):
         made = []
         for _ in range(trials):
-            meter = Meter(PROMISE, 100, source)
+            meter = Meter(GUARANTEE, 100, source)
             made.append(MECHANISMS[name](version, meter))
         scores.append(np.array(made))
         claimed = meter.record().epsilon
     kind = "secure noise" if sources[0].private else "seeded noise"
-    return _finding(name, kind, claimed, PROMISE.delta, lower_bound(*scores, PROMISE.delta, wrong), wrong)
+    return _finding(name, kind, claimed, GUARANTEE.delta, lower_bound(*scores, GUARANTEE.delta, wrong), wrong)
 
 
 def worst_pair():
@@ -146,19 +144,15 @@ def fit_game(name, trials):
     """Play an estimator against itself on neighbouring tables."""
     pair = worst_pair()
     tables = [pair.table(0, version) for version in (0, 1)]
-    # A public function of public numbers: remembering it changes no result.
-    with replaced(guarantee, rho_from_epsilon=lru_cache(guarantee.rho_from_epsilon)):
-        fit = partial(
-            run, ESTIMATORS[name](adjacency="replace-one").set_params(epsilon=FIT_EPSILON, delta=PROMISE.delta)
-        )
-        scores = [np.empty(trials), np.empty(trials)]
-        for version in (0, 1):
-            source = SeededSource(10 + version)
-            for trial in range(trials):
-                played = fit(tables[version], source=source)
-                replayed = fit(tables[1 - version], script=played.tape.script)
-                loss = transcript_loss(played.tape, replayed.tape)
-                scores[version][trial] = -loss if version else loss
+    model = ESTIMATORS[name](adjacency="replace-one").set_params(epsilon=FIT_EPSILON, delta=GUARANTEE.delta)
+    scores = [np.empty(trials), np.empty(trials)]
+    for version in (0, 1):
+        source = SeededSource(10 + version)
+        for trial in range(trials):
+            played = run(model, tables[version], source=source)
+            replayed = run(model, tables[1 - version], script=played.tape.script)
+            loss = transcript_loss(played.tape, replayed.tape)
+            scores[version][trial] = -loss if version else loss
     record = played.fitted["privacy_"]
     return _finding(name, "whole fit", record.epsilon, record.delta, lower_bound(*scores, record.delta), SURE)
 

@@ -11,7 +11,7 @@ from scipy import stats
 
 from dpsparse import DPIHTH, BudgetExceeded, PrivacyLedger, PrivateSparseRegressor
 from dpsparse.audit.finding import Finding
-from dpsparse.audit.patching import replaced
+from dpsparse.audit.harness.patching import replaced
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.privacy.accounting.filter import Cost, PrivacyFilter
 from dpsparse.privacy.guarantee import Guarantee
@@ -30,12 +30,12 @@ MODELS = {
 
 
 def check_ledger():
-    """Charges before releases, crashes that keep their charge, totals within the grant, edits that show."""
+    """Charges before releases, crashes that keep their charge, totals within the grant, edits that are detected."""
     yield from map(_charged_first, MODELS)
     yield from map(_crash, MODELS)
     yield from (_file(what, statement) for what, statement in EDITS.items())
     yield _totals("Gaussian account", Cost(0.3, 1e-5, mu=0.05, rho=math.inf))
-    yield _totals("coarse noise", Cost(0.3, 1e-5, mu=1e-9, excess=1e-10))
+    yield _totals("coarse noise", Cost(0.3, 1e-5, mu=1e-9, tv_slack=1e-10))
     yield _person()
 
 
@@ -61,12 +61,12 @@ class _Stop(Exception):
     """Ends a fit at a draw."""
 
 
-def _watched(look):
-    """The secure source, with `look` called before every draw."""
+def _watched(observe):
+    """The secure source, with `observe` called before every draw."""
 
     def before(draw):
         def watched(*arguments):
-            look()
+            observe()
             return draw(*arguments)
 
         return watched
@@ -118,20 +118,20 @@ def _file(what, statement):
 
 
 def _totals(what, cost):
-    """Admit as many equal fits as there is room for, and add them up without the odometer."""
-    odometer = PrivacyFilter(GRANT)
-    while odometer.admits(cost) and len(odometer.costs) < 5_000:
-        odometer = replace(odometer, costs=(*odometer.costs, cost), account=odometer.account_with(cost))
-    count, epsilon = len(odometer.costs), GRANT.epsilon
+    """Admit equal fits while there is room, and add them up without the filter."""
+    current = PrivacyFilter(GRANT)
+    while current.admits(cost) and len(current.costs) < 5_000:
+        current = replace(current, costs=(*current.costs, cost), account=current.account_with(cost))
+    count, epsilon = len(current.costs), GRANT.epsilon
     mu = math.sqrt(count) * cost.mu
     delta = stats.norm.cdf(-epsilon / mu + mu / 2) - math.exp(epsilon) * stats.norm.cdf(-epsilon / mu - mu / 2)
-    delta += (1 + math.exp(epsilon)) * count * cost.excess
+    delta += (1 + math.exp(epsilon)) * count * cost.tv_slack
     good = 1 < count < 5_000 and delta <= GRANT.delta
     return Finding(f"ledger, {what}", f"delta {GRANT.delta:g} in all", f"{count} fits: {delta:.3g}", bool(good))
 
 
 def _person():
-    """Three records a person: a fit of the whole grant leaves no room for a second, however small its share looks."""
+    """Three records a person: after a fit of most of the grant there is no room for another."""
     with _ledger() as (ledger, _):
         X, y, _ = make_heavy_tailed(300, 6, 2, random_state=0)
         model = DPIHTH(

@@ -1,13 +1,13 @@
-"""Record and replay: move one record, replay the noise, and see what else moves.
+"""Record and replay: change one record, replay the noise, and see what else changes.
 
-For every pair of neighbours the fit runs four times with the same answers: two versions of a record, each among two
+For every pair of neighbours the fit runs four times with the same outputs: two versions of a record, each among two
 sets of companions. Then
 
 - a statistic moves by no more than its declared sensitivity;
 - the record's own change is the same integers among all companions: no other record's term moves;
 - releases, prices, warnings and errors are the same in kind, number and order, and every draw is paid for in advance;
-- the fitted attributes are the same bits: whatever is not a release is not read;
-- of disjoint parts of the rows, one alone moves; no feature is picked twice.
+- the fitted attributes are the same bits: they depend on releases alone;
+- of disjoint parts of the rows, only one moves; no feature is picked twice.
 """
 
 import contextlib
@@ -16,39 +16,39 @@ from functools import lru_cache
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, PrivateSparseRegressor
 from dpsparse.audit.finding import Finding
-from dpsparse.audit.neighbours import CLIP, STORAGES, blanked, pairs
-from dpsparse.audit.patching import replaced
-from dpsparse.audit.prices import wrong_price
-from dpsparse.audit.tape import null_record, run, same
-from dpsparse.audit.tuned import TunedPursuit
+from dpsparse.audit.harness.neighbors import CLIP, STORAGES, blanked, pairs
+from dpsparse.audit.harness.patching import replaced
+from dpsparse.audit.harness.tape import null_record, run, same
+from dpsparse.audit.harness.tuned import TunedPursuit
+from dpsparse.audit.oracles.prices import wrong_price
 from dpsparse.estimators import sparse_regressor
-from dpsparse.privacy import guarantee
+from dpsparse.privacy.accounting.release import GaussianMechanism
 from dpsparse.privacy.guarantee import ADJACENCIES
 
-# At this promise the tight account covers every pursuit below, which so commits to its releases in advance.
-PROMISE = {"epsilon": 2.0, "delta": 1e-2}
-LOOP = {"sparsity": 2, "n_iter": 3, "clip_bound": CLIP, **PROMISE}
-# Sums of squares are taken in integers; what is left is the rounding of the declared sensitivity itself.
+# At this guarantee the Gaussian account covers every pursuit below, which therefore commits to its releases.
+OPTIONS = {"epsilon": 2.0, "delta": 1e-2}
+LOOP = {"sparsity": 2, "n_iter": 3, "clip_bound": CLIP, **OPTIONS}
+# Sums of squares are taken in integers: only the declared sensitivity itself is rounded.
 ROUNDING = 1e-12
 
 PURSUITS = {
     "PrivateSparseRegressor, public response, no intercept": lambda **o: PrivateSparseRegressor(
-        sparsity=2, response_center=0.0, response_scale=1.0, fit_intercept=False, **PROMISE, **o
+        sparsity=2, response_center=0.0, response_scale=1.0, fit_intercept=False, **OPTIONS, **o
     ),
     "PrivateSparseRegressor": lambda **o: PrivateSparseRegressor(
-        sparsity=2, feature_center=0.3, feature_scale=2.0, **PROMISE, **o
+        sparsity=2, feature_center=0.3, feature_scale=2.0, **OPTIONS, **o
     ),
-    "PrivateSparseRegressor, all features": lambda **o: PrivateSparseRegressor(sparsity=4, **PROMISE, **o),
+    "PrivateSparseRegressor, all features": lambda **o: PrivateSparseRegressor(sparsity=4, **OPTIONS, **o),
     'PrivateSparseRegressor(sparsity="auto")': lambda **o: PrivateSparseRegressor(
-        sparsity="auto", max_sparsity=2, **PROMISE, **o
+        sparsity="auto", max_sparsity=2, **OPTIONS, **o
     ),
-    # So weak a promise that the schedule affords a release of each row of the Gram matrix.
+    # A guarantee so weak that the schedule affords a release of each row of the Gram matrix.
     "PrivateSparseRegressor, Gram rows": lambda **o: PrivateSparseRegressor(
-        sparsity=2, **(PROMISE | {"epsilon": 100.0}), **o
+        sparsity=2, **(OPTIONS | {"epsilon": 100.0}), **o
     ),
 }
 # Without an intercept, since `null_record` knows rows by their place in the whole table.
-TUNED = {"tune": lambda **o: TunedPursuit(sparsity=1, fit_intercept=False, **PROMISE, **o)}
+TUNED = {"tune": lambda **o: TunedPursuit(sparsity=1, fit_intercept=False, **OPTIONS, **o)}
 LOOPS = {
     "DPIHTH": lambda **o: DPIHTH(**LOOP, **o),
     "DPIHTH, largest step": lambda **o: DPIHTH(step=1e100, tau=1e100, radius=1.0, **LOOP, **o),
@@ -71,11 +71,8 @@ def check_loops():
 
 def check_tuning():
     """Replay the choice among candidates in the same way."""
-    # Public functions of public numbers, and slow: remembering them changes no result.
-    with (
-        replaced(guarantee, rho_from_epsilon=lru_cache(guarantee.rho_from_epsilon)),
-        replaced(sparse_regressor, schedule_for=lru_cache(sparse_regressor.schedule_for)),
-    ):
+    # A public function of public numbers, and slow: caching it changes no result.
+    with replaced(sparse_regressor, schedule_for=lru_cache(sparse_regressor.schedule_for)):
         yield from (check_estimator(name, adjacency) for adjacency in ADJACENCIES for name in TUNED)
 
 
@@ -84,11 +81,11 @@ def check_estimator(name, adjacency):
     violation, shares = replay_all(name, adjacency)
     if violation:
         return _finding(name, adjacency, violation, False)
-    found = (
+    evidence = (
         f"{len(pairs())} pairs: releases move by up to {min(shares.values()):.4f} to {max(shares.values()):.4f} of it"
     )
     # A bound that no pair comes near would mean that the pairs are too tame to test it.
-    return _finding(name, adjacency, found, max(shares.values()) > 0.99)
+    return _finding(name, adjacency, evidence, max(shares.values()) > 0.99)
 
 
 def replay_all(name, adjacency):
@@ -111,7 +108,7 @@ def _finding(name, adjacency, found, good):
 
 
 def replay_pair(model, pair, storage, adjacency):
-    """Four runs with the same answers: the first violation or None, and the changes as shares of their bounds."""
+    """Four runs with the same outputs: the first violation or None, and the changes as shares of their bounds."""
     if adjacency == "zero-out-one":
         pair = blanked(pair)
     base = run(model, pair.table(0, 0), storage)
@@ -134,7 +131,7 @@ def replay_pair(model, pair, storage, adjacency):
 
 
 def _malformed(base):
-    """What is wrong with one run by itself."""
+    """The first fault of one run by itself, or None."""
     for release, draws in base.tape.releases():
         if release is None:
             return "a draw before any charge"
@@ -143,12 +140,12 @@ def _malformed(base):
             return f"{release.name}: {violation}"
     record, support = base.fitted["privacy_"], base.fitted["support_"]
     if record.epsilon > record.guarantee.epsilon:
-        return "the record exceeds the promise"
+        return "the record exceeds the guarantee"
     return "a feature is picked twice" if len(set(support.tolist())) < len(support) else None
 
 
 def _different(base, other):
-    """What differs between two runs that saw the same releases."""
+    """The first difference between two runs that saw the same releases, or None."""
     if other.error:
         return f"raises {other.error}"
     if base.warnings != other.warnings:
@@ -184,7 +181,7 @@ def _changes(first, second):
 
 def _size(release, changes):
     """The norm in which a release declares its sensitivity."""
-    if release.kind != "gaussian":
+    if not isinstance(release.mechanism, GaussianMechanism):
         return max((abs(c) for change in changes for c in change), default=0)
     squares = [sum(c * c for c in change) for change in changes]
     # A Gram matrix is drawn as its upper triangle, then its diagonal: an entry off the diagonal counts twice.

@@ -1,4 +1,4 @@
-"""The source of the noise: no seed reaches it, and its draws have the scale that was asked for."""
+"""The source of the noise: no seed reaches it, and its draws have the declared scale."""
 
 import math
 
@@ -16,7 +16,7 @@ SIGMAS = 7
 
 
 def check_sources():
-    """Which source a fit takes, whether draws repeat, how large they are."""
+    """The source that a fit takes, the freshness of draws, and their size."""
     for name, make in ESTIMATORS.items():
         yield _source_of(name, make(adjacency="replace-one"))
     yield _fresh()

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from dpsparse.audit.finding import Finding
-from dpsparse.audit.neighbours import CLIP, N_FEATURES, pairs
+from dpsparse.audit.harness.neighbors import CLIP, N_FEATURES, pairs
 from dpsparse.data.as_table import as_table
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.engine.config import configured

@@ -1,1 +1,1 @@
-"""What releases cost together: zCDP, Gaussian DP, commitments, meters, records, the privacy filter."""
+"""The cost of releases: mechanisms, composition in zCDP and Gaussian DP, commitments, meters, records, the filter."""

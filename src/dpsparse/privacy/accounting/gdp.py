@@ -1,14 +1,14 @@
-"""The tight account of a sequence of Gaussian releases and exponential-mechanism picks.
+"""Gaussian differential privacy (GDP): the tight account of Gaussian releases and exponential-mechanism picks.
 
-zCDP converts to (epsilon, delta) with a loss of about a fifth of rho. For fits made of Gaussian noise and picks alone
+zCDP converts to (epsilon, delta) with a loss of about a fifth of rho. For fits made of Gaussian noise and picks
 this module bounds the privacy curve itself. Notation: D(x) is the largest P(S) - e^x Q(S) over events S and
 neighbouring tables; D_mu(x) = Phi(-x/mu + mu/2) - e^x Phi(-x/mu - mu/2) is the curve of N(mu, 1) against N(0, 1).
 
-Theorem. Read the releases from the last to the first, with mu^2 = 0 before. A Gaussian release of sensitivity D
+Theorem. Read the releases from the last to the first, starting from mu^2 = 0. A Gaussian release of sensitivity D
 and scale s adds (D/s)^2 to mu^2; a pick of parameter e0 raises mu to at least a e0 and adds c e0^2 / 4, where (a, c)
 is the best of the certified levels. Then the fit's curve is at most D_mu(x) at every x.
 
-Proof. Induction in reverse time; let D_mu bound the curve of all later releases, whatever came before them. For a
+Proof. By induction in reverse time. Let D_mu bound the curve of all later releases, whatever came before them. For a
 release with outputs o and privacy loss L(o) = log P(o)/Q(o), the curve from it on is at most E_P[D_mu(x - L)].
 (Gaussian.) L is at most N(m^2/2, m^2) with m = D/s up to post-processing, and the expectation is D at
 sqrt(mu^2 + m^2).
@@ -19,12 +19,13 @@ both by further Gaussians keeps the order, and D rises with mu, so it is enough 
 mu = a e0, mu'^2 = mu^2 + c e0^2 / 4. `is_certified` verifies that, for all t and x, with every error on the safe
 side. QED.
 
-The claim is about Gaussian noise rounded to integers, a post-processing of the continuous mechanism; the samplers draw
-discrete Gaussians, and `discrete_excess` bounds the total variation between the two, which is added to delta.
+`with_gaussian` and `with_pick` are the steps of the theorem, `with_pure` one more for pure releases.
+
+The claim is about Gaussian noise rounded to integers, a post-processing of the continuous mechanism. The samplers draw
+discrete Gaussians; `discreteness_slack` bounds the total variation between the two, which is charged to delta.
 """
 
 import math
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -32,14 +33,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr, ndtr
 
+from dpsparse.privacy.accounting.bisection import bracket
+
 Floats = npt.NDArray[np.float64]
 
 # (a, c): where later releases amount to mu >= a e0, a pick adds c e0^2 / 4. Certified anew for every e0 used.
 LEVELS = ((2.0, 1.022), (1.0, 1.052), (0.5, 1.155), (0.0, 1.6))
 # Steps of a pick's window in a certificate.
 _STEPS = 256
-# Share of delta kept for the excess of discrete over rounded Gaussians.
-EXCESS_SHARE = 1e-3
+# Share of delta kept for the total variation between real and ideal releases.
+TV_SLACK_SHARE = 1e-3
 
 
 def gaussian_curve(mu: float, x: Any) -> Any:
@@ -70,12 +73,7 @@ def _upper_curve(mu: float, x: float) -> float:
 
 def largest_mu(epsilon: float, delta: float) -> float:
     """The largest mu with D_mu(epsilon) <= delta: a lower bound."""
-    low, high = 0.0, 1.0
-    while _upper_curve(high, epsilon) <= delta:
-        low, high = high, 2 * high
-    while high - low > 1e-13 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if _upper_curve(middle, epsilon) <= delta else (low, middle)
+    low, _ = bracket(lambda mu: _upper_curve(mu, epsilon) <= delta, 1.0)
     return low
 
 
@@ -83,12 +81,7 @@ def epsilon_from_mu(mu: float, delta: float) -> float:
     """The smallest epsilon with D_mu(epsilon) <= delta: an upper bound."""
     if mu == 0 or _upper_curve(mu, 0.0) <= delta:
         return 0.0
-    low, high = 0.0, 1.0
-    while _upper_curve(mu, high) > delta:
-        low, high = high, 2 * high
-    while high - low > 1e-13 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if _upper_curve(mu, middle) <= delta else (middle, high)
+    _, high = bracket(lambda epsilon: _upper_curve(mu, epsilon) > delta, 1.0)
     return high
 
 
@@ -132,78 +125,63 @@ def is_certified(epsilon0: float, level: float, constant: float) -> bool:
     return bool(left[0] * (1 + rounding) <= right[0] and np.all(left[1:] * (1 + rounding) <= tangent))
 
 
-def mu_of_sequence(prices: Sequence[tuple[str, float]], *, certify: bool = True) -> float:
-    """The mu whose curve bounds that of a sequence of releases.
+def with_gaussian(later: float, rho: float) -> float:
+    """mu^2 of a Gaussian release of `rho` and of later releases of mu^2 = `later`: (sensitivity / scale)^2 = 2 rho."""
+    return later + 2 * rho
+
+
+def with_pick(later: float, rho: float, *, certify: bool = True) -> float:
+    """mu^2 of a pick of `rho`, e0^2 = 8 rho, and of later releases of mu^2 = `later`.
 
     Parameters
     ----------
-    prices : sequence of (kind, rho)
-        In order of time. Kind "gaussian": (sensitivity / scale)^2 = 2 rho. Kind "pick": e0^2 = 8 rho.
+    later : float
+        mu^2 of the releases after it.
+    rho : float
+        The zCDP of the pick.
     certify : bool
-        False only to search for a budget; the result is then no promise.
+        False only to search for a budget; the result is then no guarantee.
 
     Returns
     -------
     float
-        mu, or infinity where a pick could not be certified.
-
-    Examples
-    --------
-    >>> from dpsparse.privacy.accounting.gdp import mu_of_sequence
-    >>> round(mu_of_sequence([("gaussian", 0.5)]), 9)
-    1.0
+        mu^2, or infinity where the pick could not be certified.
     """
-    squared = 0.0
-    for kind, rho in reversed(prices):
-        if kind == "gaussian":
-            squared += 2 * rho
-        elif kind != "pick":
-            raise ValueError(f"kind={kind!r} must be 'gaussian' or 'pick'")
-        elif rho != 0:
-            epsilon0 = math.sqrt(8 * rho)
-            # A level above mu may be used too: the later releases then count as that much.
-            squared = min(
-                (
-                    max(squared, (level * epsilon0) ** 2) + constant * 2 * rho
-                    for level, constant in LEVELS
-                    if not certify or is_certified(epsilon0, level, constant)
-                ),
-                default=math.inf,
-            )
-    return math.sqrt(squared) * (1 + 1e-12)
+    if rho == 0:
+        return later
+    epsilon0 = math.sqrt(8 * rho)
+    # A level above mu may be used too: the later releases then count as that much.
+    return min(
+        (
+            max(later, (level * epsilon0) ** 2) + constant * 2 * rho
+            for level, constant in LEVELS
+            if not certify or is_certified(epsilon0, level, constant)
+        ),
+        default=math.inf,
+    )
 
 
-def mu_of_pure_pieces(rho: float) -> float:
-    """The mu of adaptive pure releases, each e_i-DP, whose e_i^2 / 2 add up to rho: sqrt(pi rho).
+def with_pure(later: float, rho: float) -> float:
+    """mu^2 of adaptive pure releases, each e_i-DP, whose e_i^2 / 2 add up to rho, and of later releases: + pi rho.
 
     Proof. Two laws that are e-DP are a post-processing of randomised response, which tells the truth with probability
     s(e) = 1 / (1 + exp(-e)) (Kairouz, Oh and Viswanath 2015), and that is N(m, 1) against N(0, 1) cut at m/2, with
     Phi(m/2) = s(e). Here m <= a e for a = sqrt(pi/2): Phi(a e/2) - s(e) is 0 at e = 0 and in the limit; its slope has
     the sign of 2 log cosh(e/2) - pi e^2/16, which is convex, then concave, and 0 with slope 0 at e = 0, so positive,
-    then negative; the difference rises, then falls to 0, and is never negative. Squares of mu add up adaptively:
-    sum pi/2 e_i^2 = pi rho.
+    then negative; the difference rises, then falls to 0, and is never negative. So a pure release is a post-processing
+    of a Gaussian one of m, and the step of the theorem for Gaussian releases holds for it: m^2 <= pi/2 e^2 is added.
+    Over all of them sum pi/2 e_i^2 = pi rho.
 
     Examples
     --------
-    >>> from dpsparse.privacy.accounting.gdp import mu_of_pure_pieces
-    >>> round(mu_of_pure_pieces(1.0) ** 2, 6)
+    >>> from dpsparse.privacy.accounting.gdp import with_pure
+    >>> round(with_pure(0.0, 1.0), 6)
     3.141593
     """
-    return math.sqrt(math.pi * rho) * (1 + 1e-12)
+    return later + math.pi * rho
 
 
-def largest_factor(prices: Sequence[tuple[str, float]], mu: float) -> float:
-    """The largest factor, from 1 to 2, by which prices can be multiplied so that the sequence stays within mu.
-
-    Without certificates mu^2 is in proportion to the factor, for every term of `mu_of_sequence` is linear in the
-    prices. What that gives is then certified; 1 where that fails.
-    """
-    squared = mu_of_sequence(prices, certify=False) ** 2
-    factor = min(2.0, max(1.0, mu**2 / squared * (1 - 1e-9))) if squared else 2.0
-    return factor if mu_of_sequence([(kind, factor * rho) for kind, rho in prices]) <= mu else 1.0
-
-
-def discrete_excess(scale: float, count: int) -> float:
+def discreteness_slack(scale: float, count: int) -> float:
     """A bound on the total variation between `count` discrete Gaussians and rounded continuous ones of this scale.
 
     Proof. With phi the density of N(0, s^2), the rounded law has q_k = the integral of phi over [k - 1/2, k + 1/2] and
@@ -212,12 +190,14 @@ def discrete_excess(scale: float, count: int) -> float:
     |1 - sum phi| is at most 3 exp(-2 pi^2 s^2) by Poisson summation. Half of it all is below 1 / (20 s^2) for
     s >= 4; independent draws add.
     """
+    if not count:
+        return 0.0
     return math.inf if scale < 4 else count / (20 * scale**2)
 
 
-def excess_fits(excess: float, epsilon: float, delta: float) -> bool:
-    """Whether a total variation between the real and the ideal fit stays within the share of delta kept for it.
+def tv_slack_fits(tv_slack: float, epsilon: float, delta: float) -> bool:
+    """Whether a total variation between real and ideal releases stays within the share of delta kept for it.
 
     Swapping one for the other, for both of two neighbouring tables, changes delta by at most (1 + e^epsilon) times it.
     """
-    return (1 + math.exp(min(epsilon, 700.0))) * excess <= EXCESS_SHARE * delta
+    return (1 + math.exp(min(epsilon, 700.0))) * tv_slack <= TV_SLACK_SHARE * delta

@@ -1,19 +1,26 @@
-"""What a fit may spend: a meter is charged before every release and refuses what was not committed to."""
+"""Spending: a meter is charged before every release, and refuses what the fit has not committed to.
 
+Every slot of a commitment is used once, in order. The next one is either charged or skipped, and a skipped slot stays
+paid (`commitment` proves that this is sound): the record keeps it at its whole price.
+"""
+
+from dataclasses import replace
 from typing import Protocol
 
-from dpsparse.privacy.accounting.commitment import Commitment, total
-from dpsparse.privacy.accounting.record import PrivacyRecord, Release, excess_of
+from dpsparse.privacy.accounting.commitment import Commitment, part_name
+from dpsparse.privacy.accounting.compose import compose, compose_parallel
+from dpsparse.privacy.accounting.record import PrivacyRecord
+from dpsparse.privacy.accounting.release import Release
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.noise import NoiseSource
 from dpsparse.privacy.process import OpenedHere
 
-# Also without a ledger: the two sides of a fork would have different noise, and two models, for one promise.
+# Also without a ledger: the two sides of a fork would have different noise, and two models, for one guarantee.
 _FORKED = "a fit is charged only in the process that began it; after a fork, call fit anew in the child"
 
 
 class BudgetExceeded(RuntimeError):
-    """A release would cost more than the promise covers; nothing was released."""
+    """A release would cost more than the guarantee covers; nothing was released."""
 
 
 class Reservation(Protocol):
@@ -25,11 +32,11 @@ class Reservation(Protocol):
 
 
 class Meter:
-    """Counts a fit's spending: charged before each release, and refuses what the promise does not cover.
+    """The spending of one fit: charged before each release, it refuses what the guarantee does not cover.
 
     Parameters
     ----------
-    promise : Promise
+    guarantee : Guarantee
         The most a fit may spend.
     n_records : int
         The public number of rows.
@@ -52,7 +59,7 @@ class Meter:
             raise RuntimeError("a fit commits once, before its first release")
         if not commitment.is_within(self.guarantee):
             raise BudgetExceeded(
-                f"the planned releases need rho {commitment.rho:.4g}, more than the promise's "
+                f"the planned releases need rho {commitment.composed.rho:.4g}, more than the guarantee's "
                 f"{self.guarantee.rho_per_record:.4g}; raise epsilon or release less"
             )
         self.commitment = commitment
@@ -69,32 +76,37 @@ class Meter:
         after = (*self._releases, *releases)
         if not (self._is_committed(releases, self.commitment) if self.commitment else self._is_within(after)):
             raise BudgetExceeded(
-                f"'{releases[0].name}' needs rho {total(releases, 'rho'):.4g} beside the "
-                f"{total(self._releases, 'rho'):.4g} spent, more than the promise's "
+                f"'{releases[0].name}' needs rho {compose_parallel(releases, 'rho'):.4g} beside the "
+                f"{compose_parallel(self._releases, 'rho'):.4g} spent, more than the guarantee's "
                 f"{self.guarantee.rho_per_record:.4g} or not what the fit committed to; raise epsilon or release less"
             )
+        self._pay(after)
+
+    def skip(self, name: str) -> None:
+        """Pass over the next slot of the commitment, which must have this name: it stays paid, and nothing is released.
+
+        The decision may rest on public numbers and on earlier releases alone.
+        """
+        self._opened.require()
+        slots = self.commitment.slots[len(self._releases) :] if self.commitment else ()
+        if not slots or slots[0].name != name:
+            raise RuntimeError(f"'{name}' is not the next release that the fit committed to; it cannot be skipped")
+        self._pay((*self._releases, slots[0].skipped()))
+
+    def _pay(self, after: tuple[Release, ...]) -> None:
         if self._reservation is not None:
             self._reservation.charge()
         self._releases = after
 
     def _is_committed(self, releases: tuple[Release, ...], commitment: Commitment) -> bool:
         """Whether these are the next of the commitment's; those before were found to be its first."""
-        planned = commitment.prices[len(self._releases) :]
-        return (
-            len(releases) <= len(planned)
-            and all(
-                (made.kind, made.rho, made.part) == (price.kind, price.rho, price.part)
-                and made.pure_epsilon <= price.pure_epsilon
-                for made, price in zip(releases, planned, strict=False)
-            )
-            and excess_of((*self._releases, *releases)) <= commitment.excess
+        slots = commitment.slots[len(self._releases) :]
+        return len(releases) <= len(slots) and all(
+            slot.pays_for(release) for slot, release in zip(slots, releases, strict=False)
         )
 
     def _is_within(self, releases: tuple[Release, ...]) -> bool:
-        return (
-            total(releases, "rho") <= self.guarantee.rho_per_record
-            or total(releases, "pure_epsilon") <= self.guarantee.pure_epsilon_per_record
-        )
+        return compose(releases).is_within_by_sums(self.guarantee)
 
     def record(self) -> PrivacyRecord:
         """The account so far."""
@@ -105,3 +117,40 @@ class Meter:
             noise=self.source.name,
             private=self.source.private,
         )
+
+
+class MeterShare(Meter):
+    """A share of a meter, for a fit on one part of its rows: whatever is charged here is charged there.
+
+    The whole meter has committed to the slots of all its shares in order, and refuses anything else.
+
+    Parameters
+    ----------
+    whole : Meter
+        Pays before every release.
+    guarantee : Guarantee
+        The guarantee by which the share is planned.
+    n_records : int
+        The public number of rows of the part.
+    part : int
+        Its number; parts are disjoint.
+    name : str
+        Put before the names of the releases.
+    """
+
+    def __init__(self, whole: Meter, guarantee: Guarantee, n_records: int, *, part: int, name: str) -> None:
+        super().__init__(guarantee, n_records, whole.source)
+        self._whole, self._part, self._name = whole, part, name
+
+    def charge(self, *releases: Release) -> None:
+        """Pay from the whole meter for releases about to be made, all or none; it refuses another process."""
+        self._whole.charge(
+            *(replace(release, name=part_name(self._name, release.name), part=self._part) for release in releases)
+        )
+        self._releases = (*self._releases, *releases)
+
+    def skip(self, name: str) -> None:
+        """Pass over the next slot, here and in the whole meter; it stays paid."""
+        self._whole.skip(part_name(self._name, name))
+        skipped = self._whole.record().releases[-1]
+        self._releases = (*self._releases, replace(skipped, name=name, part=None))

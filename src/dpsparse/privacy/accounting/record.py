@@ -1,4 +1,4 @@
-"""What was released, what it cost, under which promise.
+"""The privacy record of a fit: its releases, their cost, and the guarantee.
 
 A `PrivacyRecord` is the immutable account that leaves a fit; a `Meter` makes it.
 """
@@ -10,78 +10,25 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from dpsparse.deprecation import warn_renamed
 from dpsparse.html import Html, table, tag
-from dpsparse.privacy.accounting.commitment import Kind, releases_per_record, total
-from dpsparse.privacy.accounting.gdp import discrete_excess, excess_fits, mu_of_sequence
+from dpsparse.privacy.accounting.compose import Composition, compose, compose_parallel, releases_per_record
+from dpsparse.privacy.accounting.release import Release
 from dpsparse.privacy.guarantee import Guarantee
 
 
 @dataclass(frozen=True)
-class Release:
-    """One thing a fit let out, and its price to a single record.
-
-    Parameters
-    ----------
-    name : str
-        What it is for, such as "step 3: support".
-    kind : {"pick", "gaussian", "laplace"}
-        The law of its noise, for the account.
-    mechanism : str
-        How it was made private, in words.
-    sensitivity : float
-        The largest change of the statistic between neighbours, in its own integer units.
-    scale : float
-        The scale of the noise, in the same units.
-    rho : float
-        Its zCDP.
-    pure_epsilon : float
-        Its pure differential privacy; infinite for Gaussian noise.
-    part : int or None
-        Which of the disjoint parts of the rows it reads; None for all rows.
-    size : int
-        How many numbers were drawn.
-    """
-
-    name: str
-    kind: Kind
-    mechanism: str
-    sensitivity: float
-    scale: float
-    rho: float
-    pure_epsilon: float = math.inf
-    part: int | None = None
-    size: int = 1
-
-
-def excess_of(releases: tuple[Release, ...]) -> float:
-    """The most by which discrete and rounded Gaussians differ."""
-    # Off-diagonal entries of a Gram matrix have 1/sqrt 2 of the scale: halving it covers them.
-    return sum(discrete_excess(r.scale / 2, r.size) for r in releases if r.kind == "gaussian")
-
-
-def _mu(releases: tuple[Release, ...], guarantee: Guarantee) -> float:
-    """The tight account of `gaussian_account`, for picks and fine Gaussian noise; infinite elsewhere."""
-    if any(release.kind == "laplace" for release in releases):
-        return math.inf
-    if not excess_fits(excess_of(releases), guarantee.epsilon, guarantee.delta):
-        return math.inf
-    return max(
-        mu_of_sequence([(release.kind, release.rho) for release in seen]) for seen in releases_per_record(releases)
-    )
-
-
-@dataclass(frozen=True)
 class PrivacyRecord:
-    """The account of a fit: every release, the total, the promise. It prints as plain language.
+    """The account of a fit: every release, the total, the guarantee. It prints as plain language.
 
     Parameters
     ----------
-    promise : Promise
-        What was asked.
+    guarantee : Guarantee
+        The guarantee that was asked for.
     n_records : int
         The public number of rows.
     releases : tuple of Release
-        In the order they were made.
+        In the order in which they were made; a slot that was skipped stands among them at its whole price.
     noise : str
         The source of the noise.
     private : bool
@@ -103,24 +50,36 @@ class PrivacyRecord:
     noise: str
     private: bool
 
+    @property
+    def _composed(self) -> Composition:
+        return compose(self.releases)
+
     @cached_property
     def rho(self) -> float:
         """The zCDP that a single record paid."""
-        return total(self.releases, "rho")
+        return self._composed.rho
 
     @cached_property
     def mu(self) -> float:
-        """The mu of the tight Gaussian account; infinite where it does not apply."""
-        return _mu(self.releases, self.guarantee)
+        """The mu of the Gaussian account; infinite where it does not apply."""
+        states_mu = all(release.mechanism.states_mu for release in self.releases)
+        return self._composed.mu if states_mu and self._composed.slack_fits(self.guarantee) else math.inf
 
     @cached_property
     def epsilon(self) -> float:
-        """The epsilon a person is promised at `delta`: at most what was asked."""
-        return self.guarantee.epsilon_spent(self.rho, total(self.releases, "pure_epsilon"), self.mu)
+        """The epsilon guaranteed to a person at `delta`: at most what was asked."""
+        composed = self._composed
+        return self.guarantee.epsilon_spent(self.rho, composed.pure_epsilon, self.mu, composed.failure_probability)
+
+    @property
+    def promise(self) -> Guarantee:
+        """The old name of `guarantee`."""
+        warn_renamed("PrivacyRecord.promise", "guarantee")
+        return self.guarantee
 
     @property
     def delta(self) -> float:
-        """The delta of the promise."""
+        """The delta of the guarantee."""
         return self.guarantee.delta
 
     def to_dict(self) -> dict[str, Any]:
@@ -134,9 +93,7 @@ class PrivacyRecord:
             "asked": asdict(self.guarantee),
             "n_records": self.n_records,
             "noise": self.noise,
-            "releases": [
-                {k: None if v == math.inf else v for k, v in asdict(release).items()} for release in self.releases
-            ],
+            "releases": [release.to_dict() for release in self.releases],
         }
 
     def to_json(self, indent: int | None = 2) -> str:
@@ -146,10 +103,10 @@ class PrivacyRecord:
     def to_dp_event(self) -> Any:
         """The releases as an event of Google's dp-accounting (extra ``accounting``), for its `RdpAccountant`.
 
-        Every release enters as what was proved of it, zCDP to a person. Of disjoint parts of the rows the dearest
-        stands for all: all curves are rho times the order, so it is dearest at every order. dp-accounting's epsilon is
-        an upper bound on the true one, about a tenth above `epsilon`, which may rest on the tighter Gaussian
-        account or on pure differential privacy. Give the accountant fine orders.
+        Every release enters as the zCDP that was proved for it, to a person. Of disjoint parts of the rows the most
+        costly one represents all: every curve is rho times the order, so that part costs most at every order.
+        dp-accounting's epsilon is an upper bound on the true one, about a tenth above `epsilon`, which may rest on the
+        tighter Gaussian account or on pure differential privacy. Give the accountant fine orders.
 
         Returns
         -------
@@ -180,7 +137,7 @@ class PrivacyRecord:
         return dp_accounting.ComposedDpEvent([dp_accounting.ZCDpEvent(m**2 * release.rho) for release in seen])
 
     def statement(self) -> str:
-        """The promise in a few sentences."""
+        """The guarantee in a few sentences."""
         if not self.private:
             return (
                 f"NOT PRIVATE: the noise came from: {self.noise}. Use this fit for simulation only; "
@@ -200,7 +157,7 @@ class PrivacyRecord:
         )
 
     def plain_words(self) -> str:
-        """What the promise means to one person."""
+        """The meaning of the guarantee to one person."""
         if not self.private:
             return "Nothing is promised to anybody: this is a simulation."
         # Bayes' rule on two versions of a record at odds of 1:1, the likelihood ratio at its bound.
@@ -208,25 +165,24 @@ class PrivacyRecord:
         return (
             "Somebody who knows everybody else's data, and is in doubt between two versions of one person's at even "
             f"odds, is at most {sure:.3g} % sure after seeing this model, but for a chance of about {self.delta:.2g}. "
-            "The promise covers this fit alone: every further fit on the same people adds to it. It does not hide the "
-            "number of records, the names of the columns, or what is true of people in general."
+            "The guarantee covers this fit alone: every further fit on the same people adds to it. It does not hide "
+            "the number of records, the names of the columns, or what is true of people in general."
         )
 
     def grouped(self) -> dict[str, tuple[Release, ...]]:
-        """The releases by name, numbers at its end left out."""
+        """The releases by name, without the number at its end."""
         groups: dict[str, tuple[Release, ...]] = {}
         for release in self.releases:
-            name = release.name.rstrip(" 0123456789")
-            groups[name] = (*groups.get(name, ()), release)
+            groups[release.group] = (*groups.get(release.group, ()), release)
         return groups
 
     def price(self, releases: tuple[Release, ...]) -> tuple[str, str]:
         """The share of releases in what this record cost, and their rho, as text."""
-        rho = total(releases, "rho")
+        rho = compose_parallel(releases, "rho")
         return f"{rho / self.rho:.1%}" if self.rho else "-", f"{rho:.3g}"
 
     def as_html(self) -> Html:
-        """The promise and what each kind of release cost, for notebooks."""
+        """The guarantee and the cost of each kind of release, for notebooks."""
         rows = [[name, len(made), *self.price(made)] for name, made in self.grouped().items()]
         headings = ["release", "times", "share", "rho"]
         releases = table("What was released, and its price", headings, rows, numbers=(1, 2, 3))
@@ -242,5 +198,5 @@ class PrivacyRecord:
             for r in self.releases
         ]
         heading = f"  {'release':<28} {'made private by':<38} {'sensitivity':>11} {'scale':>11} {'rho':>10}"
-        total = f"{len(rows)} releases, rho {self.rho:.4g} for a record; sensitivity and scale in integer steps:"
-        return "\n".join([textwrap.fill(self.statement(), 100), total, heading, *rows])
+        summary = f"{len(rows)} releases, rho {self.rho:.4g} for a record; sensitivity and scale in integer steps:"
+        return "\n".join([textwrap.fill(self.statement(), 100), summary, heading, *rows])

@@ -1,1 +1,1 @@
-"""A privacy budget kept over many fits, on disk or in a database."""
+"""Budgets of datasets on disk: the ledger, its events, their storage."""

@@ -1,11 +1,11 @@
-"""The events of a ledger, the chain that binds them, and what they add up to.
+"""The events of a ledger, the chain that binds them, and their sum.
 
 Events are never changed or removed. Each carries the SHA-256 of the one before it, and its own, over all its
-fields: an edit, a deletion, an insertion or a reordering breaks the chain. `Book` reads events in order, checks the
-chain and repeats every decision, so a ledger is either read whole or refused.
+fields: an edit, a deletion, an insertion or a reordering breaks the chain. `LedgerState` reads events in order, checks
+the chain and repeats every decision, so a ledger is either read whole or refused.
 
-What a chain cannot show. Whoever may write to the database can drop the newest events, or write a whole new chain:
-only the digest of the newest event, kept elsewhere, tells. `dpsparse budget show` prints it and
+The limits of a chain: whoever may write to the database can drop the newest events, or write a whole new chain. Only
+the digest of the newest event, kept elsewhere, shows that. `dpsparse budget show` prints it and
 `dpsparse budget verify --head` checks that the ledger still contains it.
 """
 
@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from dpsparse.deprecation import warn_renamed
 from dpsparse.privacy.accounting.filter import Cost, PrivacyFilter
 from dpsparse.privacy.guarantee import Adjacency, Guarantee
 
@@ -40,7 +41,7 @@ class Event:
     fit : str or None
         The fit's id; None for a grant.
     kind : {"grant", "reserve", "charge", "refund"}
-        What happened.
+        The kind of event.
     payload : str
         The details as canonical JSON.
     previous, digest : str
@@ -69,7 +70,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Fit:
-    """A fit as the ledger knows it."""
+    """A fit in the ledger, and its state: reserved, charged or refunded."""
 
     dataset: str
     cost: Cost
@@ -83,23 +84,31 @@ def canonical(details: dict[str, Any]) -> str:
 
 
 def cost_details(cost: Cost) -> dict[str, float]:
-    """A cost as a payload's entries."""
-    return asdict(cost)
+    """A cost as the entries of a payload; older ledgers have no failure probability, and none is written for 0."""
+    entries = asdict(cost)
+    entries["excess"] = entries.pop("tv_slack")
+    if not cost.failure_probability:
+        del entries["failure_probability"]
+    return entries
 
 
 def _cost_of(details: dict[str, Any]) -> Cost:
-    numbers = {name: details[name] for name in ("epsilon", "delta", "rho", "mu", "excess")}
-    return Cost(**{name: math.inf if value is None else float(value) for name, value in numbers.items()})
+    def number(value: float | None) -> float:
+        return math.inf if value is None else float(value)
+
+    numbers = {name: number(details[name]) for name in ("epsilon", "delta", "rho", "mu")}
+    failure = number(details.get("failure_probability", 0.0))
+    return Cost(**numbers, tv_slack=number(details["excess"]), failure_probability=failure)
 
 
 @lru_cache(maxsize=1024)
 def _grant(epsilon: float, delta: float, adjacency: Adjacency) -> Guarantee:
-    """One object for each grant, so that its limits are computed once and not at every reading."""
+    """One object for each grant, so that its limits are computed once and not at every read."""
     return Guarantee(epsilon, delta, adjacency)
 
 
 class LedgerState:
-    """All events of a ledger, checked one by one, and where every dataset stands.
+    """All events of a ledger, checked one by one, and the balance of every dataset.
 
     Parameters
     ----------
@@ -109,20 +118,26 @@ class LedgerState:
     Examples
     --------
     >>> from dpsparse.privacy.ledger.events import LedgerState
-    >>> book = LedgerState([])
-    >>> granted = book.write("trial-7", None, "grant", {"epsilon": 1.0, "delta": 1e-6, "adjacency": "replace-one",
+    >>> state = LedgerState([])
+    >>> granted = state.write("trial-7", None, "grant", {"epsilon": 1.0, "delta": 1e-6, "adjacency": "replace-one",
     ...     "records_per_person": 1})
-    >>> book.odometers["trial-7"].epsilon_left
+    >>> state.filters["trial-7"].epsilon_left
     1.0
     """
 
     def __init__(self, events: Iterable[Event]) -> None:
         self.events: list[Event] = []
-        self.odometers: dict[str, PrivacyFilter] = {}
+        self.filters: dict[str, PrivacyFilter] = {}
         self.records_per_person: dict[str, int] = {}
         self.fits: dict[str, Fit] = {}
         for event in events:
             self._read(event)
+
+    @property
+    def odometers(self) -> dict[str, PrivacyFilter]:
+        """The old name of `filters`."""
+        warn_renamed("LedgerState.odometers", "filters")
+        return self.filters
 
     @property
     def head(self) -> str:
@@ -147,46 +162,48 @@ class LedgerState:
         if not intact:
             raise LedgerError(f"event {number} does not match its digest: the ledger was changed by hand")
         try:
-            refusal = getattr(self, f"_on_{event.kind}", _unknown)(event)
+            refusal = getattr(self, f"apply_{event.kind}", _unknown)(event)
         except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError):
             refusal = "is not in a form this version writes"
         if refusal:
             raise LedgerError(f"event {number} {refusal}: the ledger was not written by dpsparse alone")
         self.events.append(event)
 
-    def _on_grant(self, event: Event) -> str | None:
-        if event.dataset in self.odometers or event.fit is not None:
+    def apply_grant(self, event: Event) -> str | None:
+        """Apply a grant; give the reason where the rules do not allow it."""
+        if event.dataset in self.filters or event.fit is not None:
             return "grants a budget twice"
         details = event.details
-        self.odometers[event.dataset] = PrivacyFilter(
+        self.filters[event.dataset] = PrivacyFilter(
             _grant(float(details["epsilon"]), float(details["delta"]), details["adjacency"])
         )
         self.records_per_person[event.dataset] = int(details["records_per_person"])
         return None
 
-    def _on_reserve(self, event: Event) -> str | None:
-        odometer, cost = self.odometers[event.dataset], _cost_of(event.details)
+    def apply_reserve(self, event: Event) -> str | None:
+        """Apply a reservation."""
+        current, cost = self.filters[event.dataset], _cost_of(event.details)
         if event.fit is None or event.fit in self.fits:
             return "reserves for a fit that is known"
         if event.details["records_per_person"] < self.records_per_person[event.dataset]:
             return "is for people with fewer records than were granted for"
-        if event.details["account"] != odometer.account_with(cost) or not odometer.admits(cost):
+        if event.details["account"] != current.account_with(cost) or not current.admits(cost):
             return "reserves more than was left"
-        self.odometers[event.dataset] = replace(
-            odometer, costs=(*odometer.costs, cost), account=odometer.account_with(cost)
-        )
+        self.filters[event.dataset] = replace(current, costs=(*current.costs, cost), account=current.account_with(cost))
         self.fits[event.fit] = Fit(event.dataset, cost, "reserved")
         return None
 
-    def _on_charge(self, event: Event) -> str | None:
+    def apply_charge(self, event: Event) -> str | None:
+        """Apply a charge."""
         return self._settle(event, "charged")
 
-    def _on_refund(self, event: Event) -> str | None:
+    def apply_refund(self, event: Event) -> str | None:
+        """Apply a refund."""
         refusal = self._settle(event, "refunded")
         if refusal is None:
-            odometer, costs = self.odometers[event.dataset], list(self.odometers[event.dataset].costs)
+            current, costs = self.filters[event.dataset], list(self.filters[event.dataset].costs)
             costs.remove(self.fits[str(event.fit)].cost)
-            self.odometers[event.dataset] = replace(odometer, costs=tuple(costs))
+            self.filters[event.dataset] = replace(current, costs=tuple(costs))
         return refusal
 
     def _settle(self, event: Event, state: str) -> str | None:

@@ -1,13 +1,13 @@
-"""Where a ledger's events lie: SQLite for one machine, PostgreSQL for a team.
+"""Storage of a ledger's events: SQLite for one machine, PostgreSQL for a team.
 
-What may never change: a decision and the event it leads to are one transaction, which nobody else's can overlap.
-SQLite takes its write lock first (BEGIN IMMEDIATE); elsewhere one row is locked for the transaction, at an isolation at
-which what is read next is what was committed last; and event numbers are a primary key, so that two writers who
-somehow read the same state cannot both append. A commit returns when it is on disk.
+What may never change: a decision and the event it leads to are one transaction, which no other transaction overlaps.
+SQLite takes its write lock first (BEGIN IMMEDIATE). Elsewhere one row is locked for the transaction, at the isolation
+level READ COMMITTED, so that a read after the lock sees the last commit. Event numbers are a primary key, so that two
+writers who somehow read the same state cannot both append. A commit returns when it is on disk.
 
-SQLite keeps a rollback journal, not a write-ahead log: locks then lie on the file itself, whatever name it was opened
-by. A log lies beside the name, so that a hard link or a file mounted into a container would have a log, and a budget,
-of its own; and a copy of the file alone would lack what is still in the log.
+SQLite keeps a rollback journal, not a write-ahead log: its locks then lie on the file itself, under whatever name it
+was opened. A log lies beside the name, so a hard link, or a file mounted into a container, would have its own log and
+its own budget; and a copy of the file alone would lack the events that are still in the log.
 """
 
 import os
@@ -27,7 +27,7 @@ from dpsparse.privacy.ledger.events import Event, LedgerError
 SCHEMA_VERSION = 1
 _WAIT_SECONDS = 60
 _PAUSES = (0.05, 0.3, None)
-# A lost connection, a lock held too long, two who create the tables or append at once.
+# Errors worth another try: a lost connection, a lock held too long, two who create the tables or append at once.
 TRANSIENT = (sql.exc.OperationalError, sql.exc.IntegrityError, sql.exc.ProgrammingError)
 
 _tables = sql.MetaData()
@@ -78,7 +78,7 @@ class LedgerStore:
     def append(self, decide: Decision, *, create: bool = False) -> None:
         """Decide on all events and append, in one transaction.
 
-        It is tried again where the database fails, maybe after it has committed: a decision finds its own event then.
+        It is tried again where the database fails. If the failed try had committed, the decision finds its own event.
         """
         with self._plain_errors("written"):
             for pause in _PAUSES:
@@ -113,14 +113,14 @@ class LedgerStore:
         connection.execute(sql.insert(_ledger).values(version=SCHEMA_VERSION))
 
     def _check_version(self, connection: Connection) -> None:
-        """Check that this is a ledger of ours; a writer is alone with it from here to its commit."""
+        """Check that this is a ledger of ours; from here to its commit a writer has it to itself."""
         if not sql.inspect(connection).has_table(_ledger.name):
             raise LedgerError(f"{self.shown} is no ledger; grant a budget there first")
         version = sql.select(_ledger.c.version)
-        found = connection.execute(version if self._reads(connection) else version.with_for_update()).scalar()
-        if found != SCHEMA_VERSION:
+        stored = connection.execute(version if self._reads(connection) else version.with_for_update()).scalar()
+        if stored != SCHEMA_VERSION:
             raise LedgerError(
-                f"the ledger {self.shown} has format {found}, this version knows {SCHEMA_VERSION}; upgrade dpsparse"
+                f"the ledger {self.shown} has format {stored}, this version knows {SCHEMA_VERSION}; upgrade dpsparse"
             )
         if self._is_sqlite:
             self._close_file()
@@ -164,11 +164,11 @@ class LedgerStore:
         path = str(self.url.database)
         if os.path.exists(path) and os.path.getsize(path):
             return
-        # Its owner's alone: who can write to a ledger can forge it.
+        # For its owner alone: whoever can write to a ledger can forge it.
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
 
     def _close_file(self) -> None:
-        """Make a file that is known for a ledger, and no other file named by mistake, its owner's alone."""
+        """Restrict a file to its owner, once it is known to be a ledger and not another file named by mistake."""
         try:
             close_to_others(str(self.url.database))
         except OSError:
@@ -178,13 +178,13 @@ class LedgerStore:
 
     @contextmanager
     def _plain_errors(self, done: str) -> Iterator[None]:
-        """One line for whatever the database says, without its parameters."""
+        """Turn an error of the database into one line, without its parameters."""
         try:
             yield
         except (sql.exc.SQLAlchemyError, sqlite3.Error, OSError, ImportError) as error:
             reason = (str(getattr(error, "orig", None) or error).splitlines() or [type(error).__name__])[0]
             if "Could not decode" in reason:
-                # SQLite goes on to quote what it found.
+                # SQLite would go on to quote the text.
                 reason = "text in it is damaged; restore it from a copy"
             if isinstance(error, ImportError):
                 reason = "its driver is missing; pip install 'dpsparse[postgres]'"

@@ -1,1 +1,1 @@
-"""Mechanisms that release a value privately, each charged to a meter first."""
+"""Mechanisms that release a value privately. Each charges a meter before it draws."""

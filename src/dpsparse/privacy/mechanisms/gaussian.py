@@ -1,16 +1,13 @@
-"""Releasing numbers privately: vectors, Gram matrices, quantiles."""
+"""Gaussian noise on integer vectors and Gram matrices."""
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dpsparse.privacy import sensitivity as sensitivities
 from dpsparse.privacy.accounting.meter import Meter
-from dpsparse.privacy.accounting.record import Release
-from dpsparse.privacy.mechanisms.selection import exponential_pick
+from dpsparse.privacy.accounting.release import GaussianMechanism, Release
 from dpsparse.privacy.noise import Integers
 
 
@@ -26,7 +23,7 @@ def gaussian_scale(sensitivity: float, rho: float) -> float:
     """The standard deviation at which Gaussian noise costs rho: sensitivity / sqrt(2 rho), rounded up.
 
     Proof. Independent discrete Gaussian noise of scale s on an integer vector of l2 sensitivity D is D^2 / (2 s^2)-zCDP
-    (Canonne, Kamath and Steinke 2020, Theorem 14), as its continuous twin is.
+    (Canonne, Kamath and Steinke 2020, Theorem 14), as continuous Gaussian noise is.
 
     Examples
     --------
@@ -39,10 +36,10 @@ def gaussian_scale(sensitivity: float, rho: float) -> float:
 
 def release_vector(meter: Meter, sums: Integers, *, sensitivity: float, rho: float, name: str) -> NoisyRelease:
     """Release an integer vector of l2 sensitivity `sensitivity` with Gaussian noise, for `rho`."""
-    scale = gaussian_scale(sensitivity, rho)
-    words = f"Gaussian noise on {len(sums)} numbers" if len(sums) > 1 else "Gaussian noise on a number"
-    meter.charge(Release(name, "gaussian", words, sensitivity, scale, rho, size=len(sums)))
-    return NoisyRelease(meter.source.gaussian(sums, scale), np.full(len(sums), scale))
+    scale, size = gaussian_scale(sensitivity, rho), len(sums)
+    words = f"Gaussian noise on {size} numbers" if size > 1 else "Gaussian noise on a number"
+    meter.charge(_release(name, words, sensitivity, scale, rho, size))
+    return NoisyRelease(meter.source.gaussian(sums, scale), np.full(size, scale))
 
 
 def release_gram(meter: Meter, gram: Integers, *, sensitivity: float, rho: float, name: str) -> NoisyRelease:
@@ -55,7 +52,7 @@ def release_gram(meter: Meter, gram: Integers, *, sensitivity: float, rho: float
     size = len(gram)
     scale = gaussian_scale(sensitivity, rho)
     words = f"Gaussian noise on a {size} x {size} Gram matrix"
-    meter.charge(Release(name, "gaussian", words, sensitivity, scale, rho, size=size * (size + 1) // 2))
+    meter.charge(_release(name, words, sensitivity, scale, rho, size * (size + 1) // 2))
     off_diagonal = scale / math.sqrt(2) * (1 + 1e-15)
     noisy = np.zeros((size, size), dtype=np.int64)
     rows, columns = np.triu_indices(size, 1)
@@ -67,39 +64,6 @@ def release_gram(meter: Meter, gram: Integers, *, sensitivity: float, rho: float
     return NoisyRelease(noisy, scales)
 
 
-def release_quantile(
-    meter: Meter,
-    counts_below: Integers,
-    grid: npt.NDArray[np.floating[Any]],
-    *,
-    target: int,
-    rho: float,
-    name: str,
-) -> float:
-    """Pick a point of a public grid whose count of records at or below it is near `target`, for `rho`.
-
-    An exponential-mechanism pick with utility -|count - target|, of sensitivity 1 in both relations.
-
-    Parameters
-    ----------
-    meter : Meter
-        Charged before anything is drawn.
-    counts_below : ndarray of int64
-        For each grid point the number of records at or below it.
-    grid : ndarray
-        The points, from public numbers alone.
-    target : int
-        The count wanted: n // 2 for a median.
-    rho : float
-        What it may cost.
-    name : str
-        What the record calls it.
-
-    Returns
-    -------
-    float
-        A grid point.
-    """
-    utility = -np.abs(np.asarray(counts_below, dtype=np.int64) - target)
-    unit = sensitivities.quantile_utility(meter.guarantee.adjacency)
-    return float(grid[exponential_pick(meter, utility, sensitivity=unit, rho=rho, name=name)])
+def _release(name: str, words: str, sensitivity: float, scale: float, rho: float, size: int) -> Release:
+    mechanism = GaussianMechanism.drawn(scale=scale, size=size, rho=rho, words=words)
+    return Release(name, mechanism, sensitivity, scale, size=size)

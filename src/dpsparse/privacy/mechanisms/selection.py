@@ -1,4 +1,4 @@
-"""Picking coordinates privately: the paper's Laplace peeling, and exponential-mechanism picks."""
+"""Private selection: the paper's Laplace peeling, and picks by the exponential mechanism."""
 
 import decimal
 import math
@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsparse.privacy.accounting.meter import Meter
-from dpsparse.privacy.accounting.record import Release
+from dpsparse.privacy.accounting.release import ExponentialMechanism, LaplacePeeling, Release
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.noise import Integers, NoiseSource
 
-# Scores weighed at a time: few enough for a cache.
+# Scores per block: few enough for a cache.
 _BLOCK = 2**13
 
 
@@ -35,7 +35,7 @@ def peeling_cost(sparsity: int, sensitivity: float, scale: float) -> tuple[float
     (2D/b)-DP. (Value.) A coordinate moves by at most D: a value is (D/b)-DP. Pure e-DP is e^2/2-zCDP (Bun and
     Steinke 2016, Proposition 1.4), and both add up over s adaptive picks and s values:
     rho = s ((2D/b)^2 + (D/b)^2) / 2 = 5 s (D/b)^2 / 2 and epsilon = 3 s D/b. A Laplace pick is not
-    2D/b-bounded-range, so the eighth that an exponential-mechanism pick enjoys does not apply.
+    2D/b-bounded-range, so the factor of an eighth of an exponential-mechanism pick does not apply to it.
 
     Examples
     --------
@@ -48,9 +48,9 @@ def peeling_cost(sparsity: int, sensitivity: float, scale: float) -> tuple[float
 
 
 def tight_peeling_scale(guarantee: Guarantee, sparsity: int, sensitivity: float) -> float:
-    """The smallest scale at which one peeling keeps the promise, by zCDP or by pure composition.
+    """The smallest scale at which one peeling keeps the guarantee, by zCDP or by pure composition.
 
-    Both costs of `peeling_cost` fall as the scale grows, so each is solved for the scale and the smaller taken.
+    Both costs of `peeling_cost` fall as the scale grows: each is solved for the scale, and the smaller scale is taken.
     """
     by_zcdp = sensitivity * math.sqrt(2.5 * sparsity / guarantee.rho_per_record)
     by_pure = 3 * sparsity * sensitivity / guarantee.pure_epsilon_per_record
@@ -67,7 +67,7 @@ def paper_peeling_scale(guarantee: Guarantee, sparsity: int, sensitivity: float)
 
 
 def paper_scale_is_sound(guarantee: Guarantee, sparsity: int) -> bool:
-    """Whether the closed form keeps the promise, by zCDP or by pure composition; the sensitivity cancels."""
+    """Whether the closed form keeps the guarantee, by zCDP or by pure composition; the sensitivity cancels."""
     rho, pure_epsilon = peeling_cost(sparsity, 1.0, paper_peeling_scale(guarantee, sparsity, 1.0))
     return rho <= guarantee.rho_per_record or pure_epsilon <= guarantee.pure_epsilon_per_record
 
@@ -91,24 +91,24 @@ def peel(
     vector : ndarray of int64
         Its entries move by at most `sensitivity` each between neighbours.
     sparsity : int
-        How many coordinates to pick.
+        The number of coordinates to pick.
     sensitivity : int
         The sup-norm sensitivity of the vector.
     scale : float
         The scale of all Laplace noise, in the vector's units.
     name : str
-        What the record calls it.
+        Its name in the record.
     part : int or None
         The disjoint part of the rows behind the vector.
 
     Returns
     -------
-    Peeled
+    Peeling
         The picks and their noisy values.
     """
     rho, pure_epsilon = peeling_cost(sparsity, sensitivity, scale)
-    words = f"Laplace peeling of {sparsity}"
-    meter.charge(Release(name, "laplace", words, sensitivity, scale, rho, pure_epsilon, part, 2 * sparsity))
+    mechanism = LaplacePeeling(rho, pure_epsilon, words=f"Laplace peeling of {sparsity}")
+    meter.charge(Release(name, mechanism, sensitivity, scale, part, 2 * sparsity))
     magnitude = np.abs(vector)
     support: list[int] = []
     for _ in range(sparsity):
@@ -126,7 +126,7 @@ def exponential_pick(
 
     epsilon0 = sqrt(8 rho). Proof. Between neighbours every score moves by at most the sensitivity, so the
     log-probability of each index moves within a window of width epsilon0: the pick is epsilon0-bounded-range,
-    hence epsilon0^2/8-zCDP (Cesar and Rogers 2021, Lemma 3.4) and epsilon0-DP. Which indices are excluded is public,
+    hence epsilon0^2/8-zCDP (Cesar and Rogers 2021, Lemma 3.4) and epsilon0-DP. The excluded indices are public,
     so this is a pick among the others.
 
     Parameters
@@ -138,9 +138,9 @@ def exponential_pick(
     sensitivity : int
         The sup-norm sensitivity of the scores.
     rho : float
-        What the pick may cost.
+        The price of the pick.
     name : str
-        What the record calls it.
+        Its name in the record.
     excluded : sequence of int
         Indices that are not candidates, from public numbers and earlier releases alone.
 
@@ -151,7 +151,8 @@ def exponential_pick(
     """
     epsilon0 = math.sqrt(8 * rho) * (1 - 1e-15)
     rate = math.nextafter(epsilon0 / (2 * sensitivity), 0.0)
-    meter.charge(Release(name, "pick", "exponential-mechanism pick", sensitivity, 1 / rate, rho, epsilon0))
+    mechanism = ExponentialMechanism(rho, epsilon0, words="exponential-mechanism pick")
+    meter.charge(Release(name, mechanism, sensitivity, 1 / rate))
     return pick_index(scores, rate, meter.source, excluded)
 
 
@@ -166,8 +167,8 @@ def pick_index(scores: Integers, rate: float, source: NoiseSource, excluded: Seq
     positive numbers in any order at most d more, the total the same again, and u is known to 2^-64. Weights below
     e^-45 < 2^-64 count as e^-46, or as 0 in blocks where all are: since the largest weight is 1, that moves an edge,
     and the total, by at most d 2^-64 of the total. If u stays that far from every edge of the block in which it
-    falls, ends included, the float answer is the exact one; otherwise, rarely, the sums are done again in decimal
-    arithmetic with ever more digits, and with more random bits of the same u, until it does.
+    falls, ends included, the float answer is the exact one. Otherwise, rarely, the sums are repeated in decimal
+    arithmetic with more and more digits, and with more random bits of the same u, until u does.
 
     Examples
     --------
@@ -202,7 +203,7 @@ def pick_index(scores: Integers, rate: float, source: NoiseSource, excluded: Seq
 
 
 def _blocks(count: int, excluded: Sequence[int]) -> list[slice]:
-    """Where the candidates lie, in blocks."""
+    """The ranges of the candidates, in blocks."""
     return [
         slice(start, min(start + _BLOCK, end))
         for before, end in pairwise([-1, *sorted(excluded), count])

@@ -1,7 +1,7 @@
-"""Neighbouring tables built to hurt.
+"""Neighbouring tables, built as worst cases.
 
 A `Pair` is one record in two versions, `first` and `second`, and two sets of companions; a table is a set of companions
-with one version put in. The response is column 0. Companions that differ in everything tell whether a record's own
+with one version put in. The response is column 0. Companions that differ in everything show whether a record's own
 change depends on the others.
 """
 
@@ -17,7 +17,7 @@ from dpsparse.datasets import make_heavy_tailed
 N_RECORDS, N_FEATURES = 26, 4
 # The clip that the audit gives to the paper's methods.
 CLIP = 1.5
-# Where the record stands: in each of the loop's three parts in turn.
+# The row of the record: in each of the loop's three parts in turn.
 POSITIONS = (9, 10, 11)
 
 
@@ -28,7 +28,7 @@ class Pair:
     Parameters
     ----------
     name : str
-        What makes it hard.
+        Its difficulty, in words.
     companions : tuple of two ndarray of shape (N_RECORDS, 1 + N_FEATURES)
         Two tables; the row at `position` is the record's.
     first, second : ndarray of shape (1 + N_FEATURES,) or None
@@ -92,7 +92,7 @@ def pairs():
 
 
 def _one_far_above(companions):
-    """One feature far above the others, then of the opposite sign: its products with the others turn round."""
+    """One feature far above the others, then of the opposite sign: its products with the others change sign."""
     for k in range(N_FEATURES):
         row = np.full(N_FEATURES, 1e3)
         row[k] = 1e9

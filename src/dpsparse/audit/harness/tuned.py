@@ -1,10 +1,10 @@
-"""`tune` as an estimator, so that what attacks a fit attacks it too."""
+"""`tune` as an estimator, so that the attacks on a fit also run on it."""
 
 from dpsparse import PrivateSparseRegressor, tune
 
 
 class TunedPursuit(PrivateSparseRegressor):
-    """Chooses among candidates that differ in scale; keeps all that `tune` gives away."""
+    """Chooses among candidates that differ in scale, and keeps everything that `tune` publishes."""
 
     def fit(self, X, y):
         """Tune, and take over the candidate chosen."""

@@ -1,6 +1,6 @@
 """The true worst-case privacy curve of a sequence of Gaussian releases and picks, straight from its recursion.
 
-Written without a look at how `gaussian_account` bounds it. In reverse time, from D(x) = max(0, 1 - e^x):
+It shares no code with `gdp`, which bounds this curve. In reverse time, from D(x) = max(0, 1 - e^x):
 
 - a Gaussian release of rho: D(x) <- E[D(x - L)], L normal of variance m^2 = 2 rho and mean m^2 / 2;
 - a pick of rho: D(x) <- sup_t p_t D(x - t) + (1 - p_t) D(x - t + e0), e0 = sqrt(8 rho), with
@@ -8,7 +8,7 @@ Written without a look at how `gaussian_account` bounds it. In reverse time, fro
 
 D is a piecewise linear function on a uniform grid. Its expectation under a normal law is exact (the weight of a node
 is the expectation of its hat function); the supremum runs over all t of the grid. Everything is off by O(step^2),
-so the same computation with twice the step tells the size of the error.
+so the same computation with twice the step shows the size of the error.
 """
 
 import math
@@ -16,6 +16,8 @@ import math
 import numpy as np
 from scipy.signal import fftconvolve
 from scipy.special import ndtr
+
+from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism
 
 # The grid reaches this many standard deviations (of a Gaussian that costs twice as much) to both sides of 0.
 _REACH = 12.0
@@ -28,8 +30,8 @@ def _hat_weights(m, step):
     z = (step * np.arange(first - 1, last + 2) - mean) / m
     # Second differences of E[(L - u)+], each tail taken from its own side so that nothing cancels badly.
     density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
-    excess = np.where(z > 0, m * (density - z * ndtr(-z)), m * (density + z * ndtr(z)))
-    weights = np.diff(excess, 2) / step
+    beyond = np.where(z > 0, m * (density - z * ndtr(-z)), m * (density + z * ndtr(z)))
+    weights = np.diff(beyond, 2) / step
     # E[(L - u)+] = E[(u - L)+] + mean - u: the kink of the switch at z = 0 is put back.
     k = np.arange(first, last + 1)
     zero = mean / step
@@ -79,21 +81,22 @@ class _Grid:
         return here if part == 0 else (1 - part) * here + part * wide[start + 1 : start + 1 + self.size]
 
 
-def _curve(prices, step, reach):
+def _curve(mechanisms, step, reach):
     grid = _Grid(step, reach)
+    steps = {GaussianMechanism: grid.after_gaussian, ExponentialMechanism: grid.after_pick}
     curve = np.maximum(0.0, -np.expm1(grid.x))
-    for kind, rho in reversed(prices):
-        curve = {"gaussian": grid.after_gaussian, "pick": grid.after_pick}[kind](curve, rho)
+    for mechanism in reversed(mechanisms):
+        curve = steps[type(mechanism)](curve, mechanism.rho)
     return grid.x, curve
 
 
-def exact_delta(prices, epsilons, steps_per_unit=120):
+def exact_delta(mechanisms, epsilons, steps_per_unit=120):
     """The exact delta of a sequence at each epsilon, and an estimate of its numerical error.
 
     Parameters
     ----------
-    prices : sequence of (kind, rho)
-        In order of time; kind "gaussian" or "pick".
+    mechanisms : sequence of GaussianMechanism or ExponentialMechanism
+        In order of time; their rho alone is read.
     epsilons : sequence of float
         Where to evaluate.
     steps_per_unit : int
@@ -104,9 +107,10 @@ def exact_delta(prices, epsilons, steps_per_unit=120):
     deltas, errors : arrays
         The error is the change from a grid of twice the step.
     """
-    total = math.sqrt(2 * sum(rho for _, rho in prices))
-    largest = max((math.sqrt(8 * rho) for kind, rho in prices if kind == "pick"), default=total)
+    total = math.sqrt(2 * sum(mechanism.rho for mechanism in mechanisms))
+    picks = [mechanism.rho for mechanism in mechanisms if isinstance(mechanism, ExponentialMechanism)]
+    largest = max((math.sqrt(8 * rho) for rho in picks), default=total)
     step = min(total, largest) / steps_per_unit
     reach = _REACH * math.sqrt(2) * total + total**2 + max(map(abs, epsilons))
-    fine, coarse = (np.interp(epsilons, *_curve(prices, width, reach)) for width in (step, 2 * step))
+    fine, coarse = (np.interp(epsilons, *_curve(mechanisms, width, reach)) for width in (step, 2 * step))
     return fine, np.abs(fine - coarse)

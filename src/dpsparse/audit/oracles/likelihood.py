@@ -1,4 +1,4 @@
-"""How much likelier an outcome is under one table than under its neighbour: the strongest attack there is.
+"""Likelihood ratios of outcomes between two neighbouring tables: the strongest attack there is.
 
 By Neyman and Pearson no test tells two tables apart better than the likelihood ratio of all that was released. It can
 be computed, because each statistic is a known function of a table and of earlier releases.
@@ -6,6 +6,8 @@ be computed, because each statistic is a known function of a table and of earlie
 
 import numpy as np
 from scipy.special import logsumexp
+
+from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, LaplacePeeling
 
 
 def gaussian_loss(output, first, second, scale):
@@ -46,17 +48,17 @@ def transcript_loss(first, second):
     for (release, draws), (_, others) in zip(first.releases(), second.releases(), strict=True):
         if all((a.statistic == b.statistic).all() for a, b in zip(draws, others, strict=True)):
             continue
-        if release.kind == "laplace":
+        if isinstance(release.mechanism, LaplacePeeling):
             loss += _peeled_on_tape(draws, others)
             continue
+        ratio = {ExponentialMechanism: pick_loss, GaussianMechanism: gaussian_loss}[type(release.mechanism)]
         for a, b in zip(draws, others, strict=True):
-            ratio = pick_loss if release.kind == "pick" else gaussian_loss
             loss += ratio(a.output, a.statistic, b.statistic, a.scale)
     return loss
 
 
 def _peeled_on_tape(draws, others):
-    """Of the noisy vectors on the tape the largest entries alone are released, and then their values."""
+    """The loss of a peeling on tape: it releases the places of the largest noisy entries, then their noisy values."""
     support = []
     for draw in draws[:-1]:
         noisy = draw.output.copy()

@@ -1,8 +1,8 @@
-"""Running a fit while everything it asks of its noise is written down, and running it again with the same answers.
+"""Recording a fit's draws, and running the fit again with the same outputs.
 
-A `Tape` stands in the place of the noise. It keeps every charge, and for every draw the statistic handed to the
-mechanism; played back, it answers a second fit with the first one's outputs, so that the two see the same releases and
-differ only in what they read.
+A `Tape` takes the place of the noise source. It keeps every charge, and for every draw the statistic handed to the
+mechanism. Played back, it gives a second fit the outputs of the first, so that the two see the same releases and
+differ only in the data they read.
 """
 
 import contextlib
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 import sklearn
 
-from dpsparse.audit.neighbours import STORAGES
-from dpsparse.audit.patching import replaced
+from dpsparse.audit.harness.neighbors import STORAGES
+from dpsparse.audit.harness.patching import replaced
 from dpsparse.engine import regrets, vector_sums
 from dpsparse.engine.cpu import dense, rows, sparse
 from dpsparse.estimators._private import PrivateEstimator
 from dpsparse.privacy.accounting.meter import Meter
-from dpsparse.privacy.accounting.record import Release
+from dpsparse.privacy.accounting.release import Release
 from dpsparse.privacy.mechanisms import selection
 from dpsparse.privacy.noise import SeededSource
 
@@ -29,7 +29,7 @@ class Diverged(Exception):
 
 @dataclass(frozen=True)
 class Draw:
-    """A draw: its kind, its scale (for a pick the rate), the statistic as handed over, what came out."""
+    """A draw: its kind, its scale (for a pick the rate), the statistic as handed over, and the output."""
 
     kind: str
     scale: float
@@ -38,7 +38,7 @@ class Draw:
 
 
 class Tape:
-    """A source of noise that writes everything down.
+    """A source of noise that records everything.
 
     Parameters
     ----------
@@ -56,15 +56,15 @@ class Tape:
         self.events, self.sums = [], []
 
     def gaussian(self, values, scale):
-        """Gaussian noise, written down."""
+        """Gaussian noise, recorded."""
         return self._answer("gaussian", values, scale, lambda: self._source.gaussian(values, scale)).copy()
 
     def laplace(self, values, scale):
-        """Laplace noise, written down."""
+        """Laplace noise, recorded."""
         return self._answer("laplace", values, scale, lambda: self._source.laplace(values, scale)).copy()
 
     def bits(self, count):
-        """Refuse: picks are answered whole."""
+        """Refuse: picks are recorded whole."""
         raise Diverged("bits were drawn outside a pick")
 
     def _answer(self, kind, values, scale, fresh):
@@ -82,7 +82,7 @@ class Tape:
 
     @property
     def script(self):
-        """What a second fit is to be answered with."""
+        """The outputs to give to a second fit."""
         return [draw.output for draw in self.draws]
 
     @property
@@ -102,7 +102,7 @@ class Tape:
 
     @contextlib.contextmanager
     def running(self):
-        """Let every fit in the block write on this tape."""
+        """Record every fit in the block on this tape."""
         charge, pick = Meter.charge, selection.pick_index
 
         def charged(meter, *releases):
@@ -124,14 +124,14 @@ class Tape:
 
     def _kept(self, function):
         def keep(*arguments):
-            found = function(*arguments)
-            self.sums.append(np.array(found))
-            return found
+            sums = function(*arguments)
+            self.sums.append(np.array(sums))
+            return sums
 
         return keep
 
 
-# Where an engine hands a sum over rows to an algorithm.
+# The functions by which an engine hands a sum over rows to an algorithm.
 _SUMS = (
     (dense.DenseRows, ["weighted_sums"]),
     (dense.QuantizedDense, ["weighted_sums"]),
@@ -144,7 +144,7 @@ _SUMS = (
 
 @dataclass(frozen=True)
 class Run:
-    """One fit: its tape, what it raised and warned of, what it left behind."""
+    """One fit: its tape, its error and warnings, and its fitted attributes."""
 
     tape: Tape
     error: str | None

@@ -2,7 +2,7 @@ import functools
 
 import pytest
 
-from dpsparse.audit.patching import replaced, rewritten
+from dpsparse.audit.harness.patching import replaced, rewritten
 from dpsparse.privacy import sensitivity
 from dpsparse.privacy.accounting.gdp import is_certified
 from dpsparse.privacy.guarantee import Guarantee

@@ -1,14 +1,16 @@
-"""What a release costs, from the draws that were really made; written without a look at how the package prices it."""
+"""The cost of a release, computed from the draws that were really made; it shares no code with the package's prices."""
 
 import math
 
-# Of the package's own steps to the safe side.
+from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, LaplacePeeling
+
+# More than the package's own steps to the safe side.
 ROUNDING = 1e-9
 
 
 def wrong_price(release, draws):
     """Say what is wrong with the draws made on a charge, or None."""
-    return {"pick": _pick, "gaussian": _gaussian, "laplace": _laplace}[release.kind](release, draws)
+    return _ORACLES[type(release.mechanism)](release, draws)
 
 
 def _pick(release, draws):
@@ -21,7 +23,7 @@ def _pick(release, draws):
 
 def _gaussian(release, draws):
     sizes = [draw.statistic.size for draw in draws]
-    is_gram = "Gram matrix" in release.mechanism
+    is_gram = "Gram matrix" in release.mechanism.words
     if any(draw.kind != "gaussian" for draw in draws) or len(draws) != 1 + is_gram or sum(sizes) != release.size:
         return f"charged for {release.size} numbers, drew {sizes}"
     if not is_gram:
@@ -53,3 +55,6 @@ def _compare(release, rho, pure_epsilon):
     if pure_epsilon > release.pure_epsilon * (1 + ROUNDING):
         return f"costs epsilon {pure_epsilon:.6g}, charged {release.pure_epsilon:.6g}"
     return None
+
+
+_ORACLES = {ExponentialMechanism: _pick, GaussianMechanism: _gaussian, LaplacePeeling: _laplace}

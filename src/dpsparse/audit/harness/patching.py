@@ -1,4 +1,4 @@
-"""Changing the package's code for the length of a `with` block, and putting it back."""
+"""Edits of the package's code for the length of a `with` block."""
 
 import contextlib
 import functools
@@ -25,9 +25,9 @@ def replaced(owner, **values):
 
 @contextlib.contextmanager
 def rewritten(function, *edits):
-    """Run a function with pieces of its source, (old, new), replaced, wherever it has been imported to.
+    """Run a function with pieces of its source, (old, new), replaced, wherever it was imported.
 
-    The code object is swapped inside the function, so names bound elsewhere see the change. Each old piece must stand
+    The code object is swapped inside the function, so names bound elsewhere see the change. Each old piece must occur
     in the source exactly once: an edit that no longer fits the code fails instead of changing nothing.
     """
     caches = [function] if hasattr(function, "cache_clear") else []

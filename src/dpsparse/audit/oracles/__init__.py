@@ -1,0 +1,1 @@
+"""Computations that the checks compare the package with; they share no code with it."""

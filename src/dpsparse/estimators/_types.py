@@ -1,0 +1,17 @@
+"""Types of the estimators' parameters."""
+
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    # A ledger imports SQLAlchemy, which a fit without one does not need.
+    from dpsparse.privacy.ledger.ledger import PrivacyLedger
+
+Calibration = Literal["tight", "paper"]
+LedgerLocation: TypeAlias = "str | os.PathLike[str] | PrivacyLedger | None"
+PerFeature = ArrayLike | Mapping[str, float]
+"""One public number, one for each feature, or numbers by the features' names."""
+Progress = Callable[[float, int], object] | None

@@ -1,0 +1,105 @@
+"""Mechanisms, slots and releases, and their form in model files."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import pytest
+
+from dpsparse.model.privacy_json import read_record
+from dpsparse.privacy.accounting.commitment import Commitment
+from dpsparse.privacy.accounting.meter import Meter
+from dpsparse.privacy.accounting.release import (
+    MECHANISMS,
+    ExponentialMechanism,
+    GaussianMechanism,
+    LaplacePeeling,
+    Mechanism,
+    Release,
+    Slot,
+)
+from dpsparse.privacy.guarantee import Guarantee
+from dpsparse.privacy.noise import SecureSource
+from dpsparse.schema import Fields
+
+PICK = ExponentialMechanism(0.001, 0.09, words="exponential-mechanism pick")
+RELEASES = [
+    Release("pick 1", PICK, 2, 30.0),
+    Release("mean", GaussianMechanism.drawn(scale=1e9, size=3, rho=0.002, words="Gaussian noise"), 5.0, 1e9, size=3),
+    Release("step 1", LaplacePeeling(0.003, 0.2, words="Laplace peeling of 2"), 7.0, 90.0, 4, 4),
+]
+
+
+@dataclass(frozen=True)
+class PartitionSelection(Mechanism):
+    """A later kind of mechanism, of which nothing outside this class knows."""
+
+    kind: ClassVar[str] = "partitions"
+    more: ClassVar[tuple[str, ...]] = ("failure_probability",)
+
+    def mu_squared(self, later, *, certify=True):
+        return later + 2 * self.rho
+
+
+def as_numbers(release):
+    return {key: float("inf") if value is None and key != "part" else value for key, value in release.to_dict().items()}
+
+
+@pytest.mark.parametrize("release", RELEASES, ids=lambda release: release.kind)
+def test_releases_come_back_from_their_numbers(release):
+    assert Release.from_dict(as_numbers(release)) == release
+    assert list(release.to_dict())[:3] == ["name", "kind", "mechanism"]
+    assert release.to_dict()["kind"] in ("pick", "gaussian", "laplace")
+
+
+def test_the_slack_of_gaussian_noise_follows_from_its_scale_and_size():
+    fine, coarse = (GaussianMechanism.drawn(scale=scale, size=3, rho=0.1).tv_slack for scale in (1e9, 1e3))
+    assert 0 < fine < coarse
+    assert GaussianMechanism.drawn(scale=5.0, size=1, rho=0.1).tv_slack == float("inf")
+    assert GaussianMechanism.drawn(scale=0.0, size=0, rho=0.1).tv_slack == 0
+
+
+def test_a_slot_pays_for_its_own_release_alone():
+    slot = Slot("a", ExponentialMechanism(0.01, 0.3), 2)
+    release = Release("a", ExponentialMechanism(0.01, 0.2), 1, 1, 2)
+    assert slot.pays_for(release)
+    for other in (
+        replace(release, name="b"),
+        replace(release, part=None),
+        replace(release, mechanism=ExponentialMechanism(0.01, 0.4)),
+        replace(release, mechanism=ExponentialMechanism(0.009, 0.2)),
+        replace(release, mechanism=GaussianMechanism(0.01, 0.2)),
+        replace(release, mechanism=ExponentialMechanism(0.01, 0.2, tv_slack=1e-9)),
+    ):
+        assert not slot.pays_for(other)
+
+
+def spent(*slots):
+    """A record in which the second slot is skipped."""
+    meter = Meter(Guarantee(1.0, 1e-5), 100, SecureSource())
+    meter.commit(Commitment(slots))
+    for k, slot in enumerate(slots):
+        if k == 1:
+            meter.skip(slot.name)
+        else:
+            meter.charge(Release(slot.name, slot.mechanism, 1.0, 1e9, slot.part))
+    return meter.record()
+
+
+def test_a_record_with_a_skipped_slot_survives_a_model_file():
+    fine = GaussianMechanism.drawn(scale=1e9, size=1, rho=0.003, words="Gaussian noise")
+    record = spent(Slot("a", PICK), Slot("b", fine), Slot("c", fine))
+    back = read_record(Fields(record.to_dict(), "model.json"))
+    assert back == record
+    assert (back.rho, back.mu, back.epsilon) == (record.rho, record.mu, record.epsilon)
+    assert record.rho == pytest.approx(0.007)
+
+
+def test_a_new_kind_needs_its_class_alone(monkeypatch):
+    monkeypatch.setitem(MECHANISMS, "partitions", PartitionSelection)
+    selection = PartitionSelection(0.001, failure_probability=1e-7, words="partition selection")
+    record = spent(Slot("groups", selection), Slot("b", selection), Slot("c", PICK))
+    assert record.to_dict()["releases"][0]["failure_probability"] == 1e-7
+    assert record.epsilon == record.guarantee.epsilon_spent(record.rho, failure_probability=2e-7)
+    back = read_record(Fields(record.to_dict(), "model.json"))
+    assert back == record
+    assert back.epsilon == record.epsilon
