@@ -5,7 +5,7 @@ derives from it as `PrivateLinearRegressor` does, and ends its `fit` with `_publ
 """
 
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -95,11 +95,13 @@ class PrivateEstimator(BaseEstimator):
             delattr(self, name)
 
     @contextmanager
-    def _reserved(self, meter, commitment_for):
-        """Commit and reserve; the block under it validates the data and warns, and its failure alone is refunded."""
-        about = {"estimator": type(self).__name__, "n_records": meter.n_records}
-        ledger = self.ledger if self._shared_meter is None else None
-        with self._restore_names_on_error(), reserved(ledger, self.dataset, meter, commitment_for, **about):
+    def _reserved(self, meter, commitment_for, **about):
+        """Commit, and reserve from a ledger; the block validates the data, and its failure alone is refunded."""
+        about = {"estimator": type(self).__name__, "n_records": meter.n_records} | about
+        meter.commit(commitment_for(meter.guarantee))
+        spends = self.ledger is not None and self._shared_meter is None
+        reservation = reserved(self.ledger, self.dataset, meter, commitment_for, **about) if spends else nullcontext()
+        with self._restore_names_on_error(), reservation:
             yield
 
     @contextmanager

@@ -10,12 +10,12 @@ from dpsparse.privacy.accounting.meter import BudgetExceeded
 
 @contextmanager
 def reserved(ledger, dataset, meter, commitment_for, **about):
-    """Commit a fit and reserve its cost; refund it where the block fails, which validates the data and does no more.
+    """Reserve the cost of a committed fit; refund it where the block fails, which validates the data and does no more.
 
     Parameters
     ----------
-    ledger : path, URL, PrivacyLedger or None
-        None reserves nothing.
+    ledger : path, URL or PrivacyLedger
+        Where the budget is kept.
     dataset : str
         Its name there.
     meter : Meter
@@ -25,18 +25,13 @@ def reserved(ledger, dataset, meter, commitment_for, **about):
     **about
         Public facts for the ledger's history.
     """
-    commitment = commitment_for(meter.guarantee)
-    meter.commit(commitment)
-    if ledger is None:
-        yield
-        return
     from dpsparse.privacy.ledger.ledger import LedgerError, PrivacyLedger
 
     ledger = PrivacyLedger(ledger)
     guarantee = meter.guarantee
     try:
         about |= {"adjacency": guarantee.adjacency, "records_per_person": guarantee.records_per_person}
-        reservation = ledger.reserve(dataset, commitment.cost(guarantee), **about)
+        reservation = ledger.reserve(dataset, meter.commitment.cost(guarantee), **about)
     except BudgetExceeded as refusal:
         fits = _largest_epsilon(ledger.balance(dataset), guarantee, commitment_for)
         remedy = f"epsilon={fits:g} would fit" if fits else "at this delta no useful epsilon would fit"

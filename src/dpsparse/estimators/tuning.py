@@ -38,7 +38,6 @@ from dpsparse.data.as_table import in_memory
 from dpsparse.data.units import public_units
 from dpsparse.engine import regrets, vector_sums
 from dpsparse.engine.quantize import WEIGHT_LEVELS
-from dpsparse.estimators._spending import reserved
 from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
 from dpsparse.privacy import sensitivity
 from dpsparse.privacy.accounting.commitment import Commitment, in_part
@@ -119,9 +118,9 @@ def tune(candidates: list[PrivateSparseRegressor], X: object, y: object) -> Tune
     if n < 2 * HELD_OUT_EVERY:
         raise ValueError(f"X has {n} rows; tune needs at least {2 * HELD_OUT_EVERY}, to fit and to choose")
     meter = lead._open_meter(n)
-    about = {"estimator": "tune", "n_records": n, "candidates": len(models)}
+    about = {"estimator": "tune", "candidates": len(models)}
     planned = lru_cache(lambda guarantee: _plan(guarantee, models, n, d))
-    with reserved(lead.ledger, lead.dataset, meter, lambda guarantee: planned(guarantee).commitment, **about):
+    with lead._reserved(meter, lambda guarantee: planned(guarantee).commitment, **about):
         response = lead._validated(table, y, (n, d))
         columns = range(d) if table.names is None else table.names
         for model in models:

@@ -1,9 +1,11 @@
 """Spending: a meter is charged before every release, and refuses what the fit has not committed to.
 
 Every slot of a commitment is used once, in order. The next one is either charged or skipped, and a skipped slot stays
-paid (`commitment` proves that this is sound): the record keeps it at its whole price.
+paid (`commitment` proves that this is sound): the record keeps it at its whole price. A meter opened before a fork is
+charged on one side of it alone: each side would draw noise of its own for the same charge.
 """
 
+import os
 from dataclasses import replace
 from typing import Protocol
 
@@ -13,10 +15,47 @@ from dpsparse.privacy.accounting.record import PrivacyRecord
 from dpsparse.privacy.accounting.release import Release
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.noise import NoiseSource
-from dpsparse.privacy.process import OpenedHere
 
 # Also without a ledger: the two sides of a fork would have different noise, and two models, for one guarantee.
 _FORKED = "a fit is charged only in the process that began it; after a fork, call fit anew in the child"
+
+_forks = 0
+
+
+def _count_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+# Process numbers are reused: a grandchild may have that of an ancestor that has ended. The count of forks is not.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_fork)
+
+
+class OpenedHere:
+    """A check that the process is still the one in which this object was made.
+
+    Parameters
+    ----------
+    error : type of RuntimeError
+        The error raised in another process.
+    message : str
+        One line with the remedy.
+
+    Examples
+    --------
+    >>> from dpsparse.privacy.accounting.meter import OpenedHere
+    >>> OpenedHere(RuntimeError, "charge where you opened").require()
+    """
+
+    def __init__(self, error: type[RuntimeError], message: str) -> None:
+        self._error, self._message = error, message
+        self._process = os.getpid(), _forks
+
+    def require(self) -> None:
+        """Refuse to go on in any other process."""
+        if (os.getpid(), _forks) != self._process:
+            raise self._error(self._message)
 
 
 class BudgetExceeded(RuntimeError):

@@ -26,12 +26,11 @@ from sqlalchemy.engine import URL
 
 from dpsparse.deprecation import warn_renamed
 from dpsparse.privacy.accounting.filter import Cost, PrivacyFilter, round_down
-from dpsparse.privacy.accounting.meter import BudgetExceeded
+from dpsparse.privacy.accounting.meter import BudgetExceeded, OpenedHere
 from dpsparse.privacy.guarantee import Adjacency, Guarantee
 from dpsparse.privacy.ledger.events import Event, LedgerError, LedgerState, cost_details
 from dpsparse.privacy.ledger.location import check_name, url_of
 from dpsparse.privacy.ledger.store import LedgerStore
-from dpsparse.privacy.process import OpenedHere
 
 # A thousandth of it is still a number.
 _LEAST_DELTA = 1e-100
