@@ -5,6 +5,7 @@ import sys
 import textwrap
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -23,6 +24,7 @@ rates = st.sampled_from([1.0, 1e-300, 1e300, 5e-324, np.inf])
 dtypes = st.sampled_from([np.float32, np.float64])
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(hostile_tables, hostile.filter(np.isfinite), rates, dtypes)
 @np.errstate(all="ignore")
@@ -47,6 +49,7 @@ def test_compiled_levels_and_sums_have_the_bits_of_numpy(X, center, rate, dtype)
             assert sums.tolist() == sums_by_hand
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(hostile_tables, hostile.filter(np.isfinite), st.sampled_from([1.0, 0.3, 1e-300, 5e-324]), dtypes)
 @np.errstate(all="ignore")

@@ -39,6 +39,7 @@ def passes(request, configure):
     return request.param
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("grid", [Quantizer(2.5), Quantizer(0.7, CENTER, SCALE), Quantizer(1.5, 0.3, 2.0)])
 @pytest.mark.parametrize("records", [1, 9, 2**15])
