@@ -75,9 +75,9 @@ def integer_vectors(columns, row_scale, norm_bound, levels):
     row_scale : ndarray
         A factor for each row; meant to bring its norm within the bound.
     norm_bound : float
-        What `levels` integer steps stand for.
+        What `levels` integer steps stand for, in public units.
     levels : int
-        The bound in integers. A row that exceeds it becomes zero.
+        The bound in integers, on which the proof of the sensitivity rests. A row that exceeds it becomes zero.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def integer_vectors(columns, row_scale, norm_bound, levels):
     with np.errstate(all="ignore"):
         factor = xp.nan_to_num(row_scale * levels_per_unit(levels, norm_bound), nan=0.0, posinf=0.0, neginf=0.0)
         vectors = xp.trunc((columns * factor).clip(-levels, levels))
-    # Squares of at most 2^20 in at most 2^12 features: the integer norm is exact.
+    # Integers add exactly below 2^53; a sum that was rounded lies above that, and so above levels^2 <= 2^40.
     fits = _squares(vectors) <= levels**2
     return xp.where(fits & (vectors == vectors), vectors, 0.0)
 

@@ -6,6 +6,12 @@ size n, equal except for one record, which is z in D and w in D' ("replace-one")
 ("zero-out-one"). All other terms are the same integers, and the engines add integers exactly
 (they refuse sums that could reach 2^53), so F(D) - F(D') = f(z) - f(w):
 each proof below bounds that difference and nothing else.
+
+The engine enforces the bounds: `quantize.rounded` and `quantize.weight_levels` that of `clipped_sum`, and
+`vector_sums.integer_vectors` those of `bounded_norm_sum` and `gram`; `regrets.regret_sums` that of `regret`; a `count`
+adds up comparisons. Compiled loops (`cpu.numba_kernels`) and GPU kernels (`cuda.levels`, `cuda.terms`) do the same, to
+the same bits. Bounds are in levels: `norm_bound` is here what `integer_vectors` calls `levels`, 2^20 or, for a Gram
+matrix, 2^11.
 """
 
 import math
