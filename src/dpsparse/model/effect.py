@@ -35,7 +35,7 @@ class Effect:
     estimate, standard_error : float or None
         The unshrunk effect and its error; None where the method gives none.
     clear : bool
-        Whether it is significant.
+        Whether it is significant, as `PrivateSparseRegressor.clear_` says; False where the method gives no errors.
     centered : bool
         False where the feature's public centre is off by more than its spread.
     """
