@@ -96,7 +96,10 @@ class PrivateEstimator(BaseEstimator):
 
     @contextmanager
     def _reserved(self, meter, commitment_for, **about):
-        """Commit, and reserve from a ledger; the block validates the data, and its failure alone is refunded."""
+        """Commit, and reserve from a ledger; the block validates the data, and its failure alone is refunded.
+
+        Releases come after the block: the first one charges what was reserved (`Meter.charge`).
+        """
         about = {"estimator": type(self).__name__, "n_records": meter.n_records} | about
         meter.commit(commitment_for(meter.guarantee))
         spends = self.ledger is not None and self._shared_meter is None

@@ -96,6 +96,7 @@ class Pursuit:
     ):
         self.meter, self.schedule, self.sparsity = meter, schedule, sparsity
         self.n, self.adjacency = rows.n_records, meter.guarantee.adjacency
+        # An estimator has committed to the same before, when it reserved; to commit again changes nothing.
         meter.commit(schedule.commitment)
         self._slots = iter(schedule.commitment.slots)
         self.state = PursuitState(self.n, len(self.schedule.picks), fit_intercept)
