@@ -1,4 +1,8 @@
-"""What the workers of a cluster do with partitions of a table: open them, read columns, and evaluate queries."""
+"""What runs on the workers of a cluster: they open partitions of a table, read columns, and evaluate queries.
+
+The queries are those of `engine.queries`, evaluated as on arrays in memory. `rows` and `session` send the work from the
+client.
+"""
 
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
