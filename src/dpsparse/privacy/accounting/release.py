@@ -39,7 +39,7 @@ class Mechanism(ABC):
     states_mu: ClassVar[bool] = True
     """Whether a record of such releases states mu; False where zCDP or pure composition is meant to account for it."""
     more: ClassVar[tuple[str, ...]] = ()
-    """Fields that model files hold for this kind beside those of every release."""
+    """Fields that model files hold for this kind beside those of every release; `drawn` is given them as floats."""
 
     rho: float
     pure_epsilon: float = math.inf
@@ -56,11 +56,14 @@ class Mechanism(ABC):
 
     @classmethod
     def drawn(cls, *, scale: float, size: int, **fields: Any) -> Self:
-        """The mechanism of a release that drew `size` numbers of noise of this scale."""
+        """The mechanism of a release that drew `size` numbers of noise of this scale; model files are read by it."""
         return cls(**fields)
 
     def covers(self, made: "Mechanism") -> bool:
-        """Whether a release planned with this mechanism pays for one made with another."""
+        """Whether a release planned with this mechanism pays for one made with another.
+
+        A kind that prices a release by a field of its own compares that field too.
+        """
         return (
             type(made) is type(self)
             and made.rho == self.rho
