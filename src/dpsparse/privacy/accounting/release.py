@@ -8,7 +8,7 @@ kind a release is. A new kind needs its class here (listed in `MECHANISMS`), the
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
 from dpsparse.privacy.accounting.gdp import discreteness_slack, with_gaussian, with_pick, with_pure
@@ -55,17 +55,19 @@ class Mechanism(ABC):
         """
 
     @classmethod
-    def drawn(cls, *, scale: float, size: int, **fields: Any) -> Self:
+    def drawn(cls, *, scale: float, size: int, **numbers: Any) -> Self:
         """The mechanism of a release that drew `size` numbers of noise of this scale; model files are read by it."""
-        return cls(**fields)
+        return cls(**numbers)
 
     def covers(self, made: "Mechanism") -> bool:
         """Whether a release planned with this mechanism pays for one made with another.
 
-        A kind that prices a release by a field of its own compares that field too.
+        The fields that a kind adds must be equal, for they may decide its price.
         """
+        added = [field.name for field in fields(self) if field.name not in _COMMON]
         return (
             type(made) is type(self)
+            and all(getattr(made, name) == getattr(self, name) for name in added)
             and made.rho == self.rho
             and made.pure_epsilon <= self.pure_epsilon
             and made.tv_slack <= self.tv_slack
@@ -77,6 +79,9 @@ class Mechanism(ABC):
 
     def __format__(self, spec: str) -> str:
         return format(self.words, spec)
+
+
+_COMMON = {field.name for field in fields(Mechanism)}
 
 
 @dataclass(frozen=True)
@@ -101,10 +106,10 @@ class GaussianMechanism(Mechanism):
         return with_gaussian(later, self.rho)
 
     @classmethod
-    def drawn(cls, *, scale: float, size: int, **fields: Any) -> Self:
+    def drawn(cls, *, scale: float, size: int, **numbers: Any) -> Self:
         """Gaussian noise with the slack of its discreteness."""
         # Off-diagonal entries of a Gram matrix have 1/sqrt 2 of the scale: halving it covers them.
-        return cls(tv_slack=discreteness_slack(scale / 2, size), **fields)
+        return cls(tv_slack=discreteness_slack(scale / 2, size), **numbers)
 
 
 @dataclass(frozen=True)
