@@ -94,7 +94,7 @@ SENSITIVITIES = (
     Mutation(
         "gradient sensitivity tau C/n",
         PURSUITS,
-        {sensitivity.bounded_norm_sum: [(_REPLACED + "norm_bound", "norm_bound")]},
+        {sensitivity.bounded_norm_sum: [(_REPLACED + "levels", "levels")]},
     ),
     Mutation(
         "the 2 of replace-one forgotten",
