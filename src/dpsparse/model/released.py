@@ -84,7 +84,7 @@ class LinearModel:
     noise_floor : float or None
         The smallest significant effect of a feature of typical error, in units of the response per scaled feature.
     response_scale_known : bool
-        False where the response's scale could not be learned.
+        False where the response's scale could not be learned, or does not suit the public scales of the features.
     privacy : PrivacyRecord
         The guarantee, every release and its cost.
     any_center_off : bool
@@ -170,7 +170,8 @@ class LinearModel:
         if self.any_center_off or Verdict.CENTER_OFF in verdicts:
             lines.append("** public centre off by more than the feature's spread: give a better feature_center.")
         if not self.response_scale_known:
-            lines.append("The response's scale could not be learned: give response_center and response_scale.")
+            lines.append("The response's scale could not be learned, or does not suit the scales of the features:")
+            lines.append("check feature_center and feature_scale, or give response_center and response_scale.")
         return "\n".join(lines)
 
     def as_html(self) -> Html:

@@ -99,8 +99,8 @@ def _guarantee(record):
 
 def _effects(model):
     yield (
-        f"How {model.target} changes for a step of 1 of each feature, the others being equal. Effects are shrunk by "
-        "their own error, for better predictions; intervals belong to the effects before that."
+        f"How {model.target} changes for a step of 1 of each feature, the others being equal. Effects are shrunk "
+        "towards zero according to their errors, for better predictions; intervals are of the effects before shrinkage."
     )
     yield effects_table(model.effects, model.intercept)
     if model.effects:
@@ -148,8 +148,9 @@ def _verdicts(model):
     if not model.response_scale_known:
         yield tag(
             "p",
-            "The response's scale could not be learned, so no effect can be significant. More epsilon, more records, "
-            "or a public centre and scale of the response would help.",
+            "The response's scale could not be learned, or does not suit the public bounds of the features, so no "
+            "effect can be significant. Better bounds, more epsilon, more records, or a public centre and scale of the "
+            "response would help.",
             class_="bad",
         )
     if not model.effects:

@@ -69,7 +69,7 @@ def test_a_persons_records_are_part_of_the_grant(tmp_path):
     with pytest.raises(ValueError, match="3 records a person; a budget changed later"):
         ledger.grant("visits", epsilon=1, delta=1e-6)
     spent = {"epsilon": 0.4, "delta": 1e-6, "sparsity": 1, "ledger": ledger, "dataset": "visits"}
-    with pytest.raises(ValueError, match="up to 3 records; records_per_person=1 promises them less"):
+    with pytest.raises(ValueError, match="up to 3 records; records_per_person=1 guarantees them less"):
         DPIHTH(**spent).fit(X, Y)
     DPIHTH(**spent, records_per_person=4).fit(X, Y)
     (reserved,) = (event for event in ledger.history("visits") if event.kind == "reserve")

@@ -159,12 +159,13 @@ class PrivacyRecord:
     def plain_words(self) -> str:
         """The meaning of the guarantee to one person."""
         if not self.private:
-            return "Nothing is promised to anybody: this is a simulation."
+            return "Nothing is guaranteed to anybody: this is a simulation."
         # Bayes' rule on two versions of a record at odds of 1:1, the likelihood ratio at its bound.
         sure = 100 / (1 + math.exp(-self.epsilon))
         return (
-            "Somebody who knows everybody else's data, and is in doubt between two versions of one person's at even "
-            f"odds, is at most {sure:.3g} % sure after seeing this model, but for a chance of about {self.delta:.2g}. "
+            "Suppose somebody knows everybody else's data and thinks two versions of one person's equally likely. "
+            f"After seeing this model they are at most {sure:.3g} % sure which is true, except with a probability of "
+            f"about {self.delta:.2g}. "
             "The guarantee covers this fit alone: every further fit on the same people adds to it. It does not hide "
             "the number of records, the names of the columns, or what is true of people in general."
         )

@@ -115,8 +115,8 @@ class PrivacyLedger:
             if (given, given_people) != (asked, people):
                 raise ValueError(
                     f"dataset {dataset!r} was granted epsilon={given.epsilon:g}, delta={given.delta:g}, "
-                    f"{given.adjacency}, {given_people} records a person; a budget changed later is no guarantee: "
-                    "use a new name for new records"
+                    f"{given.adjacency}, {given_people} record{'s' * (given_people > 1)} a person; "
+                    "a budget changed later is no guarantee: use a new name for new records"
                 )
             return None
 
