@@ -53,7 +53,7 @@ class Cost:
     epsilon, delta : float
         The fit is (epsilon, delta)-DP.
     rho : float
-        The fit is rho-zCDP, but for `failure_probability`; infinite where no bound is known.
+        A run of the fit without failures is rho-zCDP; infinite where no bound is known.
     mu, tv_slack : float
         The fit differs by at most `tv_slack` in total variation from one that is mu-Gaussian-DP; mu is infinite where
         no bound is known.
@@ -96,7 +96,7 @@ class GaussianAccount(Account):
     name = "gaussian"
 
     def share(self, grant: Guarantee, costs: Sequence[Cost]) -> float:
-        """The larger of the shares of mu^2 and of the slack in total variation."""
+        """The larger of the shares of mu^2 and of `tv_slack`."""
         tv_slack = (1 + math.exp(min(grant.epsilon, 700.0))) * math.fsum(cost.tv_slack for cost in costs)
         squared = math.fsum(cost.mu**2 for cost in costs)
         return max(squared / grant.mu_per_record**2, tv_slack / (TV_SLACK_SHARE * grant.delta))
