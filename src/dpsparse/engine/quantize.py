@@ -1,4 +1,4 @@
-"""The grid on which private sums are made of integers.
+"""Quantization: features and weights as integer levels, so that private sums are exact.
 
 A record's term is an integer, computed by itself in one fixed order of operations: centre, scale, clip, round, with
 NaN as 0 and a clip again in integers. Products of a feature level (at most 127) and a weight level (at most 2^16)
@@ -53,7 +53,7 @@ class Quantizer:
         return self.clip_bound / FEATURE_LEVELS
 
     def of(self, columns):
-        """The grid of some of the columns."""
+        """The quantizer of some of the columns."""
         return Quantizer(self.clip_bound, *self.center_and_scale(columns))
 
     def levels(self, values, columns=slice(None)):
@@ -76,7 +76,7 @@ class Quantizer:
         return self.per_feature(dtype, n_features) if center.ndim or rate.ndim else (center[()], rate[()])
 
     def units(self, values, columns=slice(None)):
-        """Values in public units, (x - center) / scale, in float64 and off the grid."""
+        """Values in public units, (x - center) / scale, in float64 and not rounded to levels."""
         center, scale = self.center_and_scale(columns)
         with np.errstate(all="ignore"):
             return quotient(as_float64(values) - like(center, values), like(scale, values))

@@ -1,4 +1,4 @@
-"""What the paper's three private methods share: parameters, their description, one fit."""
+"""Base class of the paper's three private methods: parameters, their documentation, one fit."""
 
 from typing import Any, Self
 

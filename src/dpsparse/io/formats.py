@@ -14,7 +14,7 @@ from dpsparse.schema import FileError, checked_path, existing_path
 
 @dataclass(frozen=True)
 class Format:
-    """A format, by its reader and by what it looks like on a disk.
+    """A format: its reader, and how it is recognized on a disk.
 
     Parameters
     ----------

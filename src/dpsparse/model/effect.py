@@ -1,4 +1,4 @@
-"""One effect of a released model, and what can be said of it."""
+"""One effect of a released model, and its verdict."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -15,9 +15,9 @@ class Verdict(Enum):
     SIGNIFICANT = "significant"
     """Significant at the 5 % family-wise level (Bonferroni over all features)."""
     NOT_SIGNIFICANT = "not significant"
-    """The largest of as many features without effect would look like this."""
+    """Among features without effect one this large is common."""
     CENTER_OFF = "centre off"
-    """The feature's public centre is off by more than its spread, so that nothing is said."""
+    """The feature's public centre is off by more than its spread, so there is no verdict."""
     NOT_AVAILABLE = "not available"
     """The method gives no errors."""
 

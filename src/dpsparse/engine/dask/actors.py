@@ -1,4 +1,4 @@
-"""What the workers of a cluster do with partitions of a table: open them, read columns, and evaluate queries."""
+"""Work on partitions of a table by the workers of a cluster: open them, read columns, and evaluate queries."""
 
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from dpsparse.engine.cpu.dense import DenseRows
 from dpsparse.engine.queries import Column, Records, total
 from dpsparse.engine.threads import parallel_map, slices, threads
 
-NOT_AS_DECLARED = "a piece of X has not the shape or the numbers that X declares; persist X, or repair its metadata"
+NOT_AS_DECLARED = "a partition of X has another shape or dtype than X declares; persist X, or repair its metadata"
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dpsparse.schema import FileError, listed
 
 
 class StoreReader(TableReader):
-    """A store that is complete and whole, as far as the sizes of its files tell.
+    """A store that is complete; sizes, shapes and dtypes are checked, checksums are not: see `dpsparse check`.
 
     Attributes
     ----------
