@@ -67,7 +67,7 @@ def test_bad_numbers_are_named(arguments, options, name):
         plan(*arguments, **options)
 
 
-def test_bad_promises_are_named():
+def test_bad_guarantees_are_named():
     with pytest.raises(ValueError, match="epsilon=0"):
         assert plan(100, 10, 2, 0).expected_error
 

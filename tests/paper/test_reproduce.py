@@ -186,9 +186,9 @@ def test_bad_parts_take_one_line(arguments, message, capsys, monkeypatch, tmp_pa
     with pytest.raises(SystemExit) as stopped:
         main(["reproduce", *arguments, "--out", str(tmp_path / "out")])
     assert stopped.value.code == 1
-    told = capsys.readouterr().err
-    assert message in told
-    assert told.count("\n") == 1
+    error_text = capsys.readouterr().err
+    assert message in error_text
+    assert error_text.count("\n") == 1
     assert not (tmp_path / "out").exists()
 
 

@@ -88,7 +88,7 @@ def product_sums(records, positions, bound):
 
 
 def gradient_sums(records, center, effects, tau, positions, bound):
-    """Sums of some columns clipped to norm `bound` times residuals clipped at tau; the number of residuals within tau."""
+    """Sums of some columns clipped to norm `bound` times residuals clipped at tau; how many of these are within tau."""
     residuals = records.residuals(center, effects)
     columns = records.sanitized(positions)
     row_scale = vector_sums.clipped_psi(residuals, tau) * vector_sums.clip_factor(columns, bound)

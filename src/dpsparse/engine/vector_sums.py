@@ -1,7 +1,7 @@
 """Sums over records of vectors on a few selected features: gradients and Gram matrices, as exact integers.
 
 A record's vector is clipped to an l2 norm. Its entries are scaled to integer levels and truncated toward zero, which
-only shrinks them, and the integers' norm is then checked: a record whose vector still exceeded the bound counts as zero.
+only shrinks them, and the integers' norm is then checked: a record whose vector exceeds the bound counts as zero.
 Norms and residuals are computed one feature after another, elementwise, so a record's terms depend on that record
 alone.
 """

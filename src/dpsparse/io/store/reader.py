@@ -45,22 +45,6 @@ class StoreReader(TableReader):
         return np.concatenate([_mapped(self.path, chunk, 1, (chunk.rows,), np.float64) for chunk in chunks])
 
 
-def open_store(folder):
-    """A store that is complete; sizes, shapes and dtypes are checked, checksums are not: see `dpsparse check`.
-
-    Parameters
-    ----------
-    folder : str or path
-        What `dpsparse convert` wrote.
-
-    Returns
-    -------
-    StoreReader
-        Its names, its manifest, the chunks of features, the response.
-    """
-    return StoreReader(Path(folder), [Path(folder)])
-
-
 def _mapped(folder, chunk, which, shape, dtype):
     """A file of a chunk as a memory map, if it is what the manifest says."""
     name = list(chunk.files)[which]
