@@ -49,7 +49,7 @@ class Quantizer:
 
     @property
     def step(self):
-        """What one level stands for, in units of `scale`."""
+        """The size of one level, in units of `scale`."""
         return self.clip_bound / FEATURE_LEVELS
 
     def of(self, columns):
@@ -61,13 +61,13 @@ class Quantizer:
         return rounded(values, *self.center_and_rate(values.dtype, columns))
 
     def center_and_rate(self, dtype, columns=slice(None)):
-        """What `levels` subtracts and then multiplies by, in the dtype in which it does so."""
+        """The numbers that `levels` subtracts and multiplies by, in the dtype of its arithmetic."""
         center, scale = self.center_and_scale(columns)
         with np.errstate(all="ignore"):
             return center.astype(dtype), np.asarray(1.0 / (self.step * scale), dtype=dtype)
 
     def per_feature(self, dtype, n_features):
-        """What `center_and_rate` gives, as an array each with a number for every feature."""
+        """`center_and_rate` as two arrays with a number for every feature."""
         return [np.ascontiguousarray(np.broadcast_to(each, n_features)) for each in self.center_and_rate(dtype)]
 
     def compact(self, dtype, n_features):
@@ -89,7 +89,7 @@ class Quantizer:
         return units.clip(-self.clip_bound, self.clip_bound)
 
     def center_and_scale(self, columns=slice(None)):
-        """What `units` subtracts and then divides by."""
+        """The numbers that `units` subtracts and divides by."""
         both = (np.asarray(self.center, dtype=np.float64), np.asarray(self.scale, dtype=np.float64))
         return tuple(value if value.ndim == 0 else value[columns] for value in both)
 

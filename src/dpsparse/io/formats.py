@@ -25,7 +25,7 @@ class Format:
     in_folders : bool
         Whether a folder of such files, with the same columns, is a table.
     marks : tuple of str
-        Names of files one of which such a folder holds.
+        Names of files; a folder with one of them has this format.
     as_table : bool
         Whether its columns can be read by name, in their own units: for `fit`, `convert` and `predict`.
     on_disk : bool

@@ -10,7 +10,7 @@ _REACH = 1.6448536269514722  # of a 90 % interval, in standard errors
 
 
 class Verdict(Enum):
-    """What a fit says of an effect; the value is the word for people."""
+    """The verdict of a fit on an effect; the value is the word for people."""
 
     SIGNIFICANT = "significant"
     """Significant at the 5 % family-wise level (Bonferroni over all features)."""
@@ -56,7 +56,7 @@ class Effect:
 
     @property
     def verdict(self) -> Verdict:
-        """What the fit says of it."""
+        """The verdict of the fit on it."""
         if self.interval is None:
             return Verdict.NOT_AVAILABLE
         if self.clear:

@@ -49,7 +49,7 @@ def _rows(X, form, y=None):
 
 
 def evaluate_rows(X, y, rows, shared):
-    """What a query gives for some rows of a partition."""
+    """Evaluate a query on some rows of a partition."""
     form, query, public = shared
     with single_threaded():
         return _rows(X, form, y).take(rows).evaluate(query, *public)
@@ -113,7 +113,7 @@ class PartitionActor:
         self._partitions = self._each(partial(_with_column, shared), self._partitions, columns or self._features)
 
     def evaluate(self, function, *public):
-        """What a function gives for the partitions."""
+        """Evaluate a function of the partitions."""
         with threads(self._threads):
             return function(self._partitions, *public)
 
@@ -123,7 +123,7 @@ class PartitionActor:
 
 
 def evaluate_once(function, public, *args):
-    """What an actor made for one query gives."""
+    """Evaluate a function by an actor made for it alone."""
     return PartitionActor(*args).evaluate(function, *public)
 
 

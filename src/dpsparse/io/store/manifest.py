@@ -209,7 +209,7 @@ def _chunk(fields, number):
 
 
 def read_complete(folder):
-    """What `read_manifest` gives, if the conversion came to its end."""
+    """The manifest of a store, if its conversion is complete."""
     manifest = read_manifest(folder)
     if not manifest.complete:
         raise StoreCorrupted(

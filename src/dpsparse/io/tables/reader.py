@@ -118,7 +118,7 @@ class TableReader:
             return self._read(numbers, categories)
 
     def blocks(self, numbers, categories, start=0):
-        """What `read` gives, a block of rows at a time, from row `start` on; only a few blocks are in memory."""
+        """The values of `read`, a block of rows at a time, from row `start` on; only a few blocks are in memory."""
         self.require([*numbers, *categories])
         blocks = self._blocks(numbers, categories, start)
         while True:

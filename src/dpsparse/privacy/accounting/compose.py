@@ -37,7 +37,7 @@ class Priced(Protocol):
 
     @property
     def mechanism(self) -> Mechanism:
-        """What it costs."""
+        """The mechanism, at its price."""
 
     @property
     def part(self) -> int | None:

@@ -10,7 +10,7 @@ are three accounts. A fit is admitted where the total of one account, this fit i
 - "zcdp": sum rho_i <= rho, with rho-zCDP implying (E, D - F), where F = sum failure_probability_i (`zcdp`);
 - "basic": sum epsilon_i <= E and sum delta_i <= D.
 
-The first fit fixes the account, by `choose`: it is the one of which that fit takes the smallest share.
+The first fit fixes the account, by `choose`: it is the account in which that fit takes the smallest share.
 Admitting a fit for which *any* account has room would be unsound: each could fail on its own D. A first fit whose own
 (epsilon, delta) is within (E, D) is admitted: "basic" has room for it, and so has the account of the smallest share.
 
@@ -188,7 +188,7 @@ class PrivacyFilter:
         return self.choose(cost) if self.account is None or not self.costs else self.account
 
     def choose(self, cost: Cost) -> str:
-        """The account of which a first fit takes the smallest share."""
+        """The account in which a first fit takes the smallest share."""
         return min(ACCOUNTS, key=lambda account: ACCOUNTS[account].share(self.grant, (cost,)))
 
     @property

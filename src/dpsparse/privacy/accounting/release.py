@@ -168,7 +168,7 @@ class Slot(_Named):
         return (release.name, release.part) == (self.name, self.part) and self.mechanism.covers(release.mechanism)
 
     def skipped(self) -> "Release":
-        """What a record keeps of a slot that was paid for and not used: its whole price, and no draw."""
+        """The entry of a skipped slot in a record: its full price, and no draw."""
         words = "skipped: paid for, nothing released"
         mechanism = replace(self.mechanism, words=words, tv_slack=0.0)
         return Release(self.name, mechanism, sensitivity=0.0, scale=0.0, part=self.part, size=0)
