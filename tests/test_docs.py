@@ -47,8 +47,8 @@ EXAMPLES_NOT_RUN = {
 
 def shown_commands(text):
     """Commands, in the order of the page, each with whether it stands in the running text rather than in a fence."""
-    for found in re.finditer(r"```(?:sh|console|bash)\n(.*?)```|`((?:dpsparse|python3?|pip) [^`]+)`", text, re.S):
-        fence, inline = found.groups()
+    for match in re.finditer(r"```(?:sh|console|bash)\n(.*?)```|`((?:dpsparse|python3?|pip) [^`]+)`", text, re.S):
+        fence, inline = match.groups()
         if inline is not None:
             yield " ".join(inline.split()), True
         else:

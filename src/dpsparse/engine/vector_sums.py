@@ -1,7 +1,7 @@
-"""Sums over records of vectors on a few chosen features: gradients and Gram matrices, as exact integers.
+"""Sums over records of vectors on a few selected features: gradients and Gram matrices, as exact integers.
 
-A record's vector is held to an l2 norm. Its entries are scaled to integer levels and truncated toward zero, which only
-shrinks them, and the integers' norm is then checked: a record whose vector still exceeded the bound counts as zero.
+A record's vector is clipped to an l2 norm. Its entries are scaled to integer levels and truncated toward zero, which
+only shrinks them, and the integers' norm is then checked: a record whose vector exceeds the bound counts as zero.
 Norms and residuals are computed one feature after another, elementwise, so a record's terms depend on that record
 alone.
 """
@@ -14,7 +14,7 @@ from dpsparse.engine.arrays import host, like, module_of, quotient, square_root
 VECTOR_LEVELS = 2**20
 GRAM_LEVELS = 2**11
 
-# Columns beyond this are cut before they are squared, so that no norm overflows.
+# Columns are clipped at this before they are squared, so that no norm overflows.
 _LARGEST = 1e150
 # Far more than the rounding of a norm and a quotient, far less than a level.
 _MARGIN = 1 - 2.0**-40
@@ -31,7 +31,7 @@ def subtract_columns(residuals, columns, effects):
 
 
 def sanitized(columns):
-    """Columns with NaN as 0 and values cut at +-1e150."""
+    """Columns with NaN as 0 and values clipped at +-1e150."""
     return module_of(columns).nan_to_num(columns, nan=0.0).clip(-_LARGEST, _LARGEST)
 
 
@@ -61,7 +61,7 @@ def _squares(columns):
 
 
 def levels_per_unit(levels, norm_bound):
-    """How many levels stand for 1 where `levels` stand for `norm_bound`, a little less."""
+    """The levels of a unit, rounded down, where `norm_bound` has `levels`."""
     return float(levels / norm_bound * _MARGIN)
 
 

@@ -1,4 +1,4 @@
-"""What every private estimator shares, and what the linear regressions among them share.
+"""Base classes of all private estimators, and of the linear regressions among them.
 
 `PrivateEstimator` knows the guarantee, the ledger, the noise and the input, and nothing of what is fitted: a classifier
 derives from it as `PrivateLinearRegressor` does, and ends its `fit` with `_publish`.
@@ -78,7 +78,7 @@ class PrivateEstimator(BaseEstimator):
 
     @property
     def _check_before_release(self):
-        """Whether features that are not finite must be found before the first release, and are then refunded.
+        """Whether features must be checked before the first release, so that a fit on nonfinite ones is refunded.
 
         Without a ledger a fit that is refused after its first release has cost nothing: one read of X may be saved.
         """

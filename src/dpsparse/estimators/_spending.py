@@ -14,7 +14,7 @@ from dpsparse.privacy.accounting.meter import BudgetExceeded
 
 @contextmanager
 def reserved(ledger, dataset, meter, commitment_for, **about):
-    """Reserve the cost of a committed fit; refund it where the block fails, which validates the data and does no more.
+    """Reserve the cost of a committed fit; refund it where the block, which only validates the data, fails.
 
     Parameters
     ----------

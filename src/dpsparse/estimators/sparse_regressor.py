@@ -194,7 +194,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         return int(min(getattr(self, self._sparsity_parameter), d))
 
     def _schedule(self, guarantee, n, d):
-        """What a fit on n records of d features will release under a guarantee, and for how much."""
+        """The releases and prices of a fit on n records of d features under a guarantee."""
         known = {
             "center_known": self.response_center is not None,
             "scale_known": self.response_scale is not None,

@@ -145,7 +145,7 @@ def _column(fields):
     fields.finish()
     _refuse_unfilled(fields, categories)
     if len(categories) < 2:
-        raise FileError(f"{fields.where}: 'categories' needs at least two; a column with one tells nothing: drop it")
+        raise FileError(f"{fields.where}: 'categories' needs at least two; drop a column with one")
     return categories
 
 

@@ -1,8 +1,8 @@
 """The report of a fit: guarantee, effects, budget, forecast, how to cite and to re-run.
 
 It reads releases only. A `LinearModel`, what a model file holds, is its one input: no table of records, no path, no
-clock, no setting of the machine. So it can tell nothing that the model does not, and the same model gives the same
-bytes.
+clock, no setting of the machine. So it reveals nothing that the model does not, and the same model gives the
+same bytes.
 """
 
 import shlex
@@ -168,11 +168,11 @@ def _verdicts(model):
         yield "These are not significant:"
         yield _names(not_significant)
         yield (
-            f"The largest of {count} features without effect would look like this. They may matter or not: this fit "
-            "cannot tell, and the size shown is likely too large."
+            f"Among {count} features without effect one this large is common. They may matter or not: this fit cannot "
+            "decide, and the size shown is likely too large."
         )
     if groups[Verdict.CENTER_OFF]:
-        yield "For these the public centre is off by more than the feature's spread, so that nothing is said:"
+        yield "For these the public centre is off by more than the feature's spread, so there is no verdict:"
         yield _names(groups[Verdict.CENTER_OFF])
         yield "Better public bounds would help."
     if groups[Verdict.NOT_AVAILABLE]:
@@ -204,7 +204,7 @@ def _budget(record):
         yield "Releases on different parts of the records do not add up: a record lies in one part and pays once."
     groups = record.grouped()
     rows = [[name, len(made), *record.price(made), _PURPOSE.get(name, "")] for name, made in groups.items()]
-    yield table("By kind", ["release", "times", "share", "rho", "what it tells"], rows, numbers=(1, 2, 3))
+    yield table("By kind", ["release", "times", "share", "rho", "what it answers"], rows, numbers=(1, 2, 3))
     rows = [
         [
             f"{place}. {release.name}",

@@ -37,8 +37,8 @@ GRADIENT_NORM, GRAM_ROW_NORM, GRAM_NORM = 0.6, 1.3, 1.2
 class PursuitResult:
     """Released effects in public units of the features, in order of selection.
 
-    `centered` says which features vary more than their public centre is off: the others cannot be told from the
-    intercept. `scale_known` says whether the response's scale can be trusted, from public numbers and releases.
+    `centered` says which features vary more than their public centre is off: the others cannot be distinguished from
+    the intercept. `scale_known` says whether the response's scale can be trusted, from public numbers and releases.
     """
 
     support: np.ndarray

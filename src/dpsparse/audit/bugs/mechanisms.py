@@ -69,7 +69,7 @@ NOISE = (
         },
     ),
     Mutation(
-        "a coordinate picked twice (peeling)",
+        "a coordinate selected twice (peeling)",
         LOOPS,
         {selection.peel: [("noisy[support] = np.iinfo(np.int64).min", "pass")]},
     ),
@@ -97,7 +97,7 @@ SENSITIVITIES = (
         {sensitivity.bounded_norm_sum: [(_REPLACED + "levels", "levels")]},
     ),
     Mutation(
-        "the 2 of replace-one forgotten",
+        "the factor 2 of replace-one dropped",
         LOOPS,
         {sensitivity.clipped_sum: [(_REPLACED + "feature_levels", "feature_levels")]},
     ),

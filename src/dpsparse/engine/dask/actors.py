@@ -15,7 +15,7 @@ from dpsparse.engine.cpu.dense import DenseRows
 from dpsparse.engine.queries import Column, Records, total
 from dpsparse.engine.threads import parallel_map, slices, threads
 
-NOT_AS_DECLARED = "a piece of X has not the shape or the numbers that X declares; persist X, or repair its metadata"
+NOT_AS_DECLARED = "a partition of X has another shape or dtype than X declares; persist X, or repair its metadata"
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def _rows(X, form, y=None):
 
 
 def evaluate_rows(X, y, rows, shared):
-    """What a query gives for some rows of a partition."""
+    """Evaluate a query on some rows of a partition."""
     form, query, public = shared
     with single_threaded():
         return _rows(X, form, y).take(rows).evaluate(query, *public)
@@ -117,7 +117,7 @@ class PartitionActor:
         self._partitions = self._each(partial(_with_column, shared), self._partitions, columns or self._features)
 
     def evaluate(self, function, *public):
-        """What a function gives for the partitions."""
+        """Evaluate a function of the partitions."""
         with threads(self._threads):
             return function(self._partitions, *public)
 
@@ -127,7 +127,7 @@ class PartitionActor:
 
 
 def evaluate_once(function, public, *args):
-    """What an actor made for one query gives."""
+    """Evaluate a function by an actor made for it alone."""
     return PartitionActor(*args).evaluate(function, *public)
 
 

@@ -141,7 +141,7 @@ class Meter:
         self._releases = after
 
     def _is_committed(self, releases: tuple[Release, ...], commitment: Commitment) -> bool:
-        """Whether these are the next of the commitment's; those before were found to be its first."""
+        """Whether these releases fill the next slots of the commitment; earlier ones were checked at their charge."""
         slots = commitment.slots[len(self._releases) :]
         return len(releases) <= len(slots) and all(
             slot.pays_for(release) for slot, release in zip(slots, releases, strict=False)

@@ -28,7 +28,7 @@ class PrivacyRecord:
     n_records : int
         The public number of rows.
     releases : tuple of Release
-        In the order in which they were made; a slot that was skipped stands among them at its whole price.
+        In the order in which they were made; a skipped slot is listed at its full price.
     noise : str
         The source of the noise.
     private : bool
@@ -63,7 +63,7 @@ class PrivacyRecord:
     def mu(self) -> float:
         """The mu of the Gaussian account; infinite where it does not apply."""
         states_mu = all(release.mechanism.states_mu for release in self.releases)
-        return self._composed.mu if states_mu and self._composed.slack_fits(self.guarantee) else math.inf
+        return self._composed.mu if states_mu and self._composed.tv_slack_fits(self.guarantee) else math.inf
 
     @cached_property
     def epsilon(self) -> float:

@@ -25,10 +25,10 @@ class Mechanism(ABC):
     pure_epsilon : float
         Its pure differential privacy; infinite where it has none.
     tv_slack : float
-        The most by which it differs, in total variation and on any table, from the ideal mechanism for which
-        `mu_squared` speaks.
+        The most by which it differs, in total variation and on any table, from the ideal mechanism to which
+        `mu_squared` applies.
     failure_probability : float
-        On every table an event of at most this probability may void the rest: off the event the mechanism costs
+        On every table nothing is claimed on an event of at most this probability; off the event the mechanism costs
         what it says. Where it is above 0 there is no pure epsilon (`compose`).
     words : str
         How it makes a release private, for the record.
@@ -107,7 +107,7 @@ class GaussianMechanism(Mechanism):
 
     @classmethod
     def drawn(cls, *, scale: float, size: int, **numbers: Any) -> Self:
-        """Gaussian noise with the slack of its discreteness."""
+        """Gaussian noise; `tv_slack` bounds its distance from the rounded continuous law."""
         # Off-diagonal entries of a Gram matrix have 1/sqrt 2 of the scale: halving it covers them.
         return cls(tv_slack=discreteness_slack(scale / 2, size), **numbers)
 
@@ -176,7 +176,7 @@ class Slot(_Named):
         return (release.name, release.part) == (self.name, self.part) and self.mechanism.covers(release.mechanism)
 
     def skipped(self) -> "Release":
-        """What a record keeps of a slot that was paid for and not used: its whole price, and no draw."""
+        """The entry of a skipped slot in a record: its full price, and no draw."""
         words = "skipped: paid for, nothing released"
         mechanism = replace(self.mechanism, words=words, tv_slack=0.0)
         return Release(self.name, mechanism, sensitivity=0.0, scale=0.0, part=self.part, size=0)
