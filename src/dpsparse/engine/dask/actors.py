@@ -38,6 +38,7 @@ def single_threaded():
 
 def _rows(X, form, y=None):
     n_features, dtype = form
+    _refuse_masked(X)
     try:
         X = X.to_numpy(dtype=dtype) if hasattr(X, "to_numpy") else np.asarray(X, dtype=dtype)
     except (TypeError, ValueError):
@@ -46,6 +47,12 @@ def _rows(X, form, y=None):
     if X.shape != (len(y), n_features):
         raise ValueError(NOT_AS_DECLARED)
     return DenseRows(X, y)
+
+
+def _refuse_masked(values):
+    """Refuse a masked piece of an array that declares others: NumPy would read what lies under the mask."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise ValueError(NOT_AS_DECLARED)
 
 
 def evaluate_rows(X, y, rows, shared):
@@ -57,6 +64,7 @@ def evaluate_rows(X, y, rows, shared):
 
 def as_floats(y):
     """Responses in float64."""
+    _refuse_masked(y)
     try:
         return y.astype(np.float64)
     except (TypeError, ValueError):
