@@ -8,7 +8,6 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 
 from dpsparse.data.validation import (
-    NOT_NUMERIC,
     is_dask,
     refuse_masked,
     require_finite,
@@ -17,7 +16,7 @@ from dpsparse.data.validation import (
     validate_table,
 )
 from dpsparse.engine.dask.rows import DaskRows, Partitions, all_finite, of_known_length
-from dpsparse.engine.protocols import NOT_FINITE
+from dpsparse.engine.refusals import NOT_FINITE, NOT_NUMERIC
 
 
 class DaskTable:

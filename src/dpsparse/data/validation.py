@@ -9,15 +9,7 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import validate_data
 
-from dpsparse.engine.protocols import NOT_FINITE
-
-NOT_NUMBERS = "every entry, as float()'s argument must be a string or a real number; encode other objects first"
-NOT_NUMERIC = "Input could not be converted to numbers; encode text and categories as numbers first"
-MASKED = (
-    "X and y must not be masked arrays: a fit would use what lies under the mask; pass x.filled(c) with a public c, or "
-    "drop those records"
-)
-BROKEN_SPARSE = "Input is a sparse matrix with inconsistent or out-of-range indices; rebuild it from its triplets"
+from dpsparse.engine.refusals import BROKEN_SPARSE, MASKED, NOT_DECIMAL, NOT_FINITE, NOT_NUMBERS, NOT_NUMERIC
 
 # Public numbers beyond this have squares and products that overflow.
 LARGEST = 1e100
@@ -33,7 +25,7 @@ _PUBLIC_MESSAGES = (
     "y should be a 1d array",
     "y cannot be None",
     "Only sparse matrices with",
-    "Unable to convert array of bytes/strings into decimal numbers",
+    NOT_DECIMAL,
 )
 
 

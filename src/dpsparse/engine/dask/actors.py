@@ -9,9 +9,8 @@ import numpy as np
 from dpsparse.engine import config
 from dpsparse.engine.cpu.dense import DenseRows
 from dpsparse.engine.queries import Column, Records, total
+from dpsparse.engine.refusals import NOT_AS_DECLARED
 from dpsparse.engine.threads import parallel_map, slices, threads
-
-NOT_AS_DECLARED = "a piece of X has not the shape or the numbers that X declares; persist X, or repair its metadata"
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import re
 
 from dpsparse.engine import config
+from dpsparse.engine.refusals import NOT_A_NAME
 from dpsparse.io.tables.arrow import ArrowReader, skip_rows
 from dpsparse.schema import FileError
 
@@ -32,10 +33,7 @@ class CsvReader(ArrowReader):
             names = reader.schema.names
         # A first record taken for names would be printed.
         if not all(map(_may_be_a_name, names)):
-            raise FileError(
-                f"{self.path}: the first line must name the columns; it has a number, a date, an address or the like "
-                "where a name should be: put a line of names before the records"
-            )
+            raise FileError(NOT_A_NAME.format(path=self.path))
         return names
 
     def _text_columns(self):
