@@ -68,6 +68,15 @@ def test_a_grant_tells_what_it_made(tmp_path, capsys):
     assert json.loads(told(capsys, *grant, "--json")) == first
 
 
+def test_a_spelling_with_blanks_is_the_same_dataset(tmp_path, capsys):
+    for spelling in ("trial 7", " trial  7 "):
+        main(["budget", "grant", str(tmp_path / "b.db"), spelling, "--epsilon", "1", "--delta", "1e-6"])
+        main(["budget", "show", str(tmp_path / "b.db"), spelling])
+        assert "trial 7" in capsys.readouterr().out
+    main(["budget", "show", str(tmp_path / "b.db"), "--json"])
+    assert [each["dataset"] for each in json.loads(capsys.readouterr().out)["datasets"]] == ["trial 7"]
+
+
 def test_verify_passes_and_fails_in_one_line(ledger, capsys):
     assert told(capsys, "verify", ledger).startswith("intact: 3 events, head ")
     head = json.loads(told(capsys, "verify", ledger, "--json"))["head"]

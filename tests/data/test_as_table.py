@@ -12,7 +12,7 @@ import zarr
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from dpsparse import AdaHuber, OnDisk, PrivateSparseRegressor, Streamed, tune
+from dpsparse import DPIHTH, AdaHuber, OnDisk, PrivacyLedger, PrivateSparseRegressor, Streamed, tune
 from dpsparse.data.as_table import MemoryTable, as_table, in_memory
 from dpsparse.data.cuda_table import CudaTable
 from dpsparse.data.dask_table import DaskTable
@@ -108,3 +108,55 @@ def test_what_is_elsewhere_is_refused_by_who_reads_in_memory(kind, tmp_path):
     for name, read in (("AdaHuber", AdaHuber().fit), ("tune", lambda X, y: tune([PrivateSparseRegressor()], X, y))):
         with pytest.raises(TypeError, match=f"^{name} reads X in (host )?memory; pass "):
             read(given, Y)
+
+
+MASKED = {
+    "array": lambda X: X,
+    "integers": lambda X: X.astype(np.int8),
+    "rows": lambda X: list(X),
+    "entries": lambda X: [[*row[:-1], np.ma.masked] for row in X.data.tolist()],
+    "chunks": lambda X: da.from_array(X, chunks=20),
+}
+
+
+@pytest.mark.parametrize("masked_cells", [0, 1])
+@pytest.mark.parametrize("kind", MASKED)
+def test_masked_arrays_are_refused_by_type(kind, masked_cells, tmp_path):
+    mask = np.zeros(X.shape, dtype=bool)
+    mask.flat[:masked_cells] = True
+    given = MASKED[kind](np.ma.array(X, mask=mask))
+    ledger = PrivacyLedger(tmp_path / "b.db")
+    ledger.grant("people", epsilon=3, delta=1e-6)
+    for estimator in (
+        PrivateSparseRegressor(sparsity=1, epsilon=1.0, delta=1e-7, ledger=ledger, dataset="people"),
+        DPIHTH(sparsity=1, epsilon=1.0, delta=1e-7, ledger=ledger, dataset="people"),
+    ):
+        with pytest.raises(TypeError, match=r"masked arrays.*filled"):
+            estimator.fit(given, Y)
+    assert len(ledger.history()) == 1
+    with pytest.raises(TypeError, match="masked arrays"):
+        PrivateSparseRegressor(sparsity=1, epsilon=1.0).fit(X, Y).predict(given)
+
+
+@pytest.mark.parametrize("response", [lambda y: y, list, lambda y: da.from_array(y, chunks=20)])
+def test_masked_responses_are_refused_by_type(response):
+    y = response(np.ma.array(Y, mask=Y > 1))
+    features = da.from_array(X, chunks=20) if hasattr(y, "dask") else X
+    with pytest.raises(TypeError, match="masked arrays"):
+        PrivateSparseRegressor(sparsity=1, epsilon=1.0).fit(features, y)
+
+
+def test_wrappers_and_sparse_matrices_refuse_masked_arrays():
+    for wrapper in (OnDisk, Streamed):
+        with pytest.raises(TypeError, match="masked arrays"):
+            wrapper(np.ma.array(X))
+    matrix = sparse.csr_matrix(X)
+    matrix.data = np.ma.array(matrix.data)
+    with pytest.raises(TypeError, match="masked arrays"):
+        PrivateSparseRegressor(sparsity=1, epsilon=1.0).fit(matrix, Y)
+
+
+def test_a_masked_chunk_that_the_array_does_not_declare_is_refused():
+    hidden = da.from_array(X, chunks=20).map_blocks(np.ma.masked_array, dtype=X.dtype, meta=np.empty((0, 0), X.dtype))
+    with pytest.raises(ValueError, match="declares"):
+        PrivateSparseRegressor(sparsity=1, epsilon=1.0).fit(hidden, da.from_array(Y, chunks=20))

@@ -13,7 +13,7 @@ from dpsparse import DPIHTH, BudgetExceeded, OnDisk, PrivacyLedger, PrivateSpars
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.engine.config import Config
 from dpsparse.engine.disk import sources
-from dpsparse.engine.protocols import NOT_FINITE
+from dpsparse.engine.refusals import NOT_FINITE
 from dpsparse.engine.threads import threads
 from dpsparse.io.tables.zarr import ZarrSource
 

@@ -15,7 +15,7 @@ from dpsparse import DPIHTH, DPIHTL, DPSLR, AdaHuber, PrivacyLedger, PrivateSpar
 from dpsparse.algorithms.iht import iht
 from dpsparse.engine import queries
 from dpsparse.engine.dask import session
-from dpsparse.engine.protocols import NOT_FINITE
+from dpsparse.engine.refusals import NOT_FINITE
 
 pytestmark = pytest.mark.slow
 

@@ -19,13 +19,23 @@ def init(data, target, out, as_json):
     """Write a template of bounds for DATA, to be filled in BY HAND from public knowledge.
 
     Only names and kinds of the columns are read: bounds taken from the data would leak what is to be protected.
+
+    A CSV file does not say whether its first line is names or a record. It is printed only if --target is one of its
+    cells; without --target it goes to --out, which you alone can read.
     """
     from dpsparse.cli import output
     from dpsparse.io.bounds import template
     from dpsparse.io.formats import open_table
+    from dpsparse.schema import FileError
 
-    with output.writing(out, data, replace=False) as stream:
+    with output.writing(out, data, replace=False, private=target is None) as stream:
         table = open_table(data)
+        # A record does not hold the target's name: who knows it has confirmed that the line is one of names.
+        if target is None and not table.declares_names and (out is None or as_json):
+            raise FileError(
+                f"{data}: the first line, of {len(table.names):,} cells, would be printed, and might be a record; name "
+                "one of its columns as --target, or have the template written with --out and no --json"
+            )
         text = template(table, target)
         if stream is not None:
             stream.write(text.encode())

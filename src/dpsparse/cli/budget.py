@@ -30,7 +30,8 @@ def grant(ledger, dataset, epsilon, delta, adjacency, records_per_person, as_jso
 
     books = PrivacyLedger(ledger)
     books.grant(dataset, epsilon=epsilon, delta=delta, adjacency=adjacency, records_per_person=records_per_person)
-    _show(books.state(), [dataset], as_json)
+    book = books.state()
+    _show(book, [book.name_of(dataset)], as_json)
 
 
 @budget.command()
@@ -45,7 +46,7 @@ def show(ledger, dataset, as_json):
     if dataset is not None:
         books.balance(dataset)
     book = books.state()
-    _show(book, [dataset] if dataset else sorted(book.filters), as_json)
+    _show(book, [book.name_of(dataset)] if dataset else sorted(book.filters), as_json)
 
 
 @budget.command()

@@ -39,7 +39,6 @@ def fit(data, target, epsilon, sparsity, delta, bounds, records_per_person, ledg
     from dpsparse import PrivateSparseRegressor
     from dpsparse.cli import output
     from dpsparse.data.inputs import open_input
-    from dpsparse.engine.protocols import NOT_FINITE
     from dpsparse.io.store.manifest import is_store
     from dpsparse.model.json_file import as_dict, write_model
     from dpsparse.report.fit import fit_page
@@ -60,7 +59,7 @@ def fit(data, target, epsilon, sparsity, delta, bounds, records_per_person, ledg
         output.writing(report, *inputs, *([] if out is None else [out])) as report_stream,
     ):
         X, y = given.read()
-        with _collected(notes), _explained(data, ledger, NOT_FINITE), output.share_bar() as progress:
+        with _collected(notes), _explained(data, ledger), output.share_bar() as progress:
             estimator = PrivateSparseRegressor(
                 sparsity=sparsity,
                 epsilon=epsilon,
@@ -109,18 +108,16 @@ def _collected(notes):
 
 
 @contextmanager
-def _explained(data, ledger, not_finite):
+def _explained(data, ledger):
     """Say what a cell that is no number looks like in a file, and where to look after an interrupted fit."""
+    from dpsparse.engine.refusals import NOT_FINITE, NOT_FINITE_IN_FILE
+
     try:
         yield
     except ValueError as error:
-        if str(error) != not_finite:
+        if str(error) != NOT_FINITE:
             raise
-        text = (
-            "text where a number is due counts as NaN, and a column of text needs its categories in the bounds file "
-            "(True and False are text in a CSV file)"
-        )
-        raise ValueError(f"{data}: {error}; {text}") from None
+        raise ValueError(NOT_FINITE_IN_FILE.format(path=data)) from None
     except KeyboardInterrupt:
         if ledger is not None:
             # A PrivacyLedger, which shows no password.

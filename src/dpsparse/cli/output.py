@@ -23,9 +23,9 @@ from dpsparse.model.effect import EFFECT_HEADINGS, Verdict, effect_rows
 _PLAIN = {"highlight": False, "emoji": False}
 
 
-def writing(out, *inputs, replace=True):
-    """The stream of `--out`, opened at once; None where there is no `--out`."""
-    return nullcontext() if out is None else atomic_file(out, inputs, replace)
+def writing(out, *inputs, replace=True, private=False):
+    """The stream of `--out`, opened at once; None where there is no `--out`. A private file is its owner's alone."""
+    return nullcontext() if out is None else atomic_file(out, inputs, replace, private)
 
 
 def print_json(content):

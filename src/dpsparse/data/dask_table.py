@@ -11,15 +11,15 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 
 from dpsparse.data.validation import (
-    NOT_NUMERIC,
     is_dask,
+    refuse_masked,
     require_finite,
     table_shape,
     validate_proxy,
     validate_table,
 )
 from dpsparse.engine.dask.rows import DaskRows, Partitions, all_finite, of_known_length
-from dpsparse.engine.protocols import NOT_FINITE
+from dpsparse.engine.refusals import NOT_FINITE, NOT_NUMERIC
 
 
 class DaskTable:
@@ -47,6 +47,7 @@ class DaskTable:
         """Check names, types and y; see `protocols.Table`. The responses come back divided as the features are."""
         on_workers = is_dask(y)
         if on_workers:
+            refuse_masked(y)
             if getattr(y, "ndim", None) != 1:
                 raise ValueError("y must be a 1D dask array or series; take one column of it")
             if getattr(y.dtype, "kind", "") not in "biuf":

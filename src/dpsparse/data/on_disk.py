@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.data.validation import is_zarr
+from dpsparse.data.validation import is_zarr, refuse_masked
 from dpsparse.engine.disk.sources import ArraySource, FeatureSource
 from dpsparse.io.formats import open_on_disk
 from dpsparse.io.tables.reader import ONLY_STORES_HAVE_A_RESPONSE, check_array
@@ -48,6 +48,7 @@ class OnDisk:
         if isinstance(path, FeatureSource):
             self.source = path
         elif isinstance(path, np.ndarray):
+            refuse_masked(path)
             self.source = ArraySource([check_array(path, "X on a disk")])
         elif is_zarr(path):
             from dpsparse.io.tables.zarr import ZarrSource

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsparse.data.validation import refuse_masked
+
 
 class Streamed:
     """Features too large for the card: a NumPy array or memmap that a GPU reads block by block.
@@ -31,5 +33,6 @@ class Streamed:
     def __init__(self, array: NDArray[Any], device: str = "cuda") -> None:
         if not isinstance(array, np.ndarray):
             raise TypeError("Streamed takes a NumPy array or memmap; np.load(path, mmap_mode='r') opens a .npy file")
+        refuse_masked(array)
         self.array, self.device = array, device
         self.shape, self.dtype, self.ndim = array.shape, array.dtype, array.ndim

@@ -9,11 +9,7 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import validate_data
 
-from dpsparse.engine.protocols import NOT_FINITE
-
-NOT_NUMBERS = "every entry, as float()'s argument must be a string or a real number; encode other objects first"
-NOT_NUMERIC = "Input could not be converted to numbers; encode text and categories as numbers first"
-BROKEN_SPARSE = "Input is a sparse matrix with inconsistent or out-of-range indices; rebuild it from its triplets"
+from dpsparse.engine.refusals import BROKEN_SPARSE, MASKED, NOT_DECIMAL, NOT_FINITE, NOT_NUMBERS, NOT_NUMERIC
 
 # Public numbers beyond this have squares and products that overflow.
 LARGEST = 1e100
@@ -29,7 +25,7 @@ _PUBLIC_MESSAGES = (
     "y should be a 1d array",
     "y cannot be None",
     "Only sparse matrices with",
-    "Unable to convert array of bytes/strings into decimal numbers",
+    NOT_DECIMAL,
 )
 
 
@@ -62,6 +58,7 @@ def validate_table(estimator, X, y=None, *, reset, min_samples=1, check_finite=T
         if y is None:
             name = type(estimator).__name__
             raise ValueError(f"{name} requires y to be passed, but the target y is None")
+        refuse_masked(y)
         _refuse_type(y)
     try:
         with np.errstate(all="ignore"):
@@ -125,6 +122,7 @@ def table_shape(X):
     """Rows and columns as X states them, so that nothing is read before it is paid for; lists are counted."""
     if isinstance(X, str | Path):
         raise TypeError("X is a path; pass OnDisk(path), or read the file first")
+    refuse_masked(X)
     shape = getattr(X, "shape", None)
     if not isinstance(shape, tuple):
         try:
@@ -139,7 +137,23 @@ def table_shape(X):
     return shape
 
 
+def refuse_masked(values):
+    """Raise TypeError if these are a masked array, or rows or entries of one, by type: the mask itself is data."""
+    # A dask array says by its meta of which type its chunks are; a sparse matrix may have any array as its data.
+    arrays = [
+        values,
+        getattr(values, "_meta", None),
+        getattr(values, "data", None) if sparse.issparse(values) else None,
+    ]
+    if isinstance(values, list | tuple):
+        arrays += values
+        arrays += [cell for row in values if isinstance(row, list | tuple) for cell in row]
+    if any(isinstance(each, np.ma.MaskedArray) for each in arrays):
+        raise TypeError(MASKED)
+
+
 def _check_shape(X):
+    refuse_masked(X)
     if sparse.issparse(X):
         return _checked_indices(X)
     _refuse_type(X)

@@ -13,9 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpsparse.engine.quantize import Quantizer
 
-# The one text for the data's curator: it names no row, column or count.
-NOT_FINITE = "Input contains NaN or infinity; the data must be finite: drop such records or fill in public constants"
-
 Query = Callable[..., Any]
 OnProgress = Callable[[float], None] | None
 

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpsparse.data.as_table import as_table
 from dpsparse.data.validation import check_count
+from dpsparse.engine.refusals import OTHER_SHAPE
 from dpsparse.estimators._spending import reserved
 from dpsparse.model.released import LinearModel, NumericColumns
 from dpsparse.privacy.accounting.meter import Meter
@@ -73,7 +74,7 @@ class PrivateEstimator(BaseEstimator):
         """The responses, once the table is validated."""
         y = table.validate(self, y, min_samples=MIN_ROWS)
         if table.shape != shape:
-            raise ValueError("X has another shape once it is converted; pass an array, a data frame or a sparse matrix")
+            raise ValueError(OTHER_SHAPE)
         return y
 
     @property

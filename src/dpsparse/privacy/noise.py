@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 Integers = npt.NDArray[np.int64]
 
-# Noise may saturate, which is post-processing, but must never overflow.
-_LARGEST = 2**62
+# Noisy values saturate at +- this, so that they never overflow. A value cut there by itself is post-processing. A
+# comparison of several is not: cut values tie, and whatever breaks the tie depends on the data (`selection.peel`).
+LARGEST = 2**62
 
 
 class NotPrivateWarning(UserWarning):
@@ -30,11 +31,11 @@ class NoiseSource(Protocol):
     noiseless: bool
 
     def laplace(self, values: Integers, scale: float) -> Integers:
-        """Add independent discrete Laplace noise, P(k) proportional to exp(-|k| / scale)."""
+        """Add independent discrete Laplace noise, P(k) proportional to exp(-|k| / scale); cut at +-`LARGEST`."""
         ...
 
     def gaussian(self, values: Integers, scale: float) -> Integers:
-        """Add independent discrete Gaussian noise, P(k) proportional to exp(-k^2 / (2 scale^2))."""
+        """Add independent discrete Gaussian noise, P(k) proportional to exp(-k^2 / (2 scale^2)); cut at +-`LARGEST`."""
         ...
 
     def bits(self, count: int) -> int:
@@ -72,7 +73,7 @@ class SecureSource:
     @staticmethod
     def _add(law: str, values: Integers, scale: float) -> Integers:
         noisy = _opendp_sampler(law, float(scale))(np.asarray(values, dtype=np.int64).tolist())
-        return np.clip(np.asarray(noisy, dtype=np.int64), -_LARGEST, _LARGEST)
+        return np.clip(np.asarray(noisy, dtype=np.int64), -LARGEST, LARGEST)
 
 
 @lru_cache(maxsize=64)
@@ -131,9 +132,9 @@ class SeededSource:
 
 
 def _add_saturating(values: Integers, noise: npt.NDArray[np.float64]) -> Integers:
-    bounded = np.minimum(np.maximum(noise, -_LARGEST // 2), _LARGEST // 2).astype(np.int64)
-    noisy = np.minimum(np.maximum(np.asarray(values, dtype=np.int64), -_LARGEST), _LARGEST) + bounded
-    return np.asarray(np.minimum(np.maximum(noisy, -_LARGEST), _LARGEST))
+    bounded = np.minimum(np.maximum(noise, -LARGEST // 2), LARGEST // 2).astype(np.int64)
+    noisy = np.minimum(np.maximum(np.asarray(values, dtype=np.int64), -LARGEST), LARGEST) + bounded
+    return np.asarray(np.minimum(np.maximum(noisy, -LARGEST), LARGEST))
 
 
 class ZeroSource:

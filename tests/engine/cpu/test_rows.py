@@ -5,8 +5,8 @@ from scipy import sparse
 
 from dpsparse.data.as_table import as_table
 from dpsparse.engine.cpu import dispatch, numba_kernels
-from dpsparse.engine.protocols import NOT_FINITE
 from dpsparse.engine.quantize import WEIGHT_LEVELS, Quantizer, weight_levels
+from dpsparse.engine.refusals import NOT_FINITE
 from dpsparse.engine.threads import threads
 
 RNG = np.random.default_rng(0)

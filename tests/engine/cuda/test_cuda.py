@@ -19,8 +19,8 @@ from dpsparse.engine.config import Config  # noqa: E402
 from dpsparse.engine.cuda import kernels as cuda_kernels  # noqa: E402
 from dpsparse.engine.cuda.features import CardFeatures  # noqa: E402
 from dpsparse.engine.cuda.rows import CudaRows  # noqa: E402
-from dpsparse.engine.protocols import NOT_FINITE  # noqa: E402
 from dpsparse.engine.quantize import WEIGHT_LEVELS, Quantizer, weight_levels  # noqa: E402
+from dpsparse.engine.refusals import NOT_FINITE  # noqa: E402
 
 # Triton's interpreter computes with NumPy, which warns where a card is silent.
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -11,8 +11,8 @@ from dpsparse.engine import queries
 from dpsparse.engine.cpu.dense import DenseRows
 from dpsparse.engine.dask import actors
 from dpsparse.engine.dask.rows import DaskRows, Partitions
-from dpsparse.engine.protocols import NOT_FINITE
 from dpsparse.engine.quantize import Quantizer
+from dpsparse.engine.refusals import NOT_FINITE
 
 pytestmark = pytest.mark.slow
 

@@ -13,6 +13,7 @@ from dpsparse.privacy.accounting.filter import Cost
 from dpsparse.privacy.accounting.meter import Meter, MeterShare
 from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, Release
 from dpsparse.privacy.guarantee import Guarantee
+from dpsparse.privacy.ledger import ledger as ledgers
 from dpsparse.privacy.noise import SecureSource
 
 HALF = Cost(0.5, 0.0)
@@ -25,6 +26,76 @@ def ledger(tmp_path):
     ledger = PrivacyLedger(tmp_path / "b.db")
     ledger.grant("d", epsilon=1, delta=1e-6)
     return ledger
+
+
+LOOK_LIKE_TRIAL = {
+    "case": "Trial",
+    "blank": "tri al",
+    "Cyrillic alone": "\u0430",
+    "no-break blank": "trial\u00a0",
+    "zero width": "tri\u200bal",
+    "variation selector": "trial\ufe0f",
+    "Hangul filler": "trial\u3164",
+    "Cyrillic a": "tri\u0430l",
+    "Greek iota": "tr\u03b9al",
+    "control": "trial\x07",
+}
+
+
+@pytest.mark.parametrize("name", LOOK_LIKE_TRIAL.values(), ids=LOOK_LIKE_TRIAL)
+def test_names_that_look_alike_get_no_second_budget(tmp_path, name):
+    ledger = PrivacyLedger(tmp_path / "b.db")
+    for each in ("trial", "a"):
+        ledger.grant(each, epsilon=1, delta=1e-6)
+    with pytest.raises(ValueError, match="dataset"):
+        ledger.grant(name, epsilon=1, delta=1e-6)
+    assert list(ledger.state().filters) == ["trial", "a"]
+
+
+def test_a_refused_name_leaves_no_file(tmp_path):
+    with pytest.raises(ValueError, match="Cyrillic and Latin"):
+        PrivacyLedger(tmp_path / "b.db").grant("tri\u0430l", epsilon=1, delta=1e-6)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", [" d", "d ", "\uff44"])
+def test_spellings_of_a_name_share_its_budget(ledger, name):
+    ledger.grant(name, epsilon=1, delta=1e-6)
+    for spelling in ("d", name):
+        DPIHTH(sparsity=1, epsilon=0.5, delta=1e-7, ledger=ledger, dataset=spelling).fit(X, Y)
+    with pytest.raises(BudgetExceeded):
+        ledger.reserve(name, HALF, adjacency="replace-one")
+    assert {event.dataset for event in ledger.history(name)} == {"d"} == set(ledger.state().filters)
+
+
+@pytest.mark.parametrize("name", ["trial ", "tri\u0430l", "trial  7", "trial\ufe0f"])
+def test_ledgers_that_hold_such_names_still_open(tmp_path, monkeypatch, name):
+    ledger = PrivacyLedger(tmp_path / "b.db")
+    with monkeypatch.context() as earlier:
+        earlier.setattr(ledgers, "granted_name", lambda dataset, granted: dataset)
+        earlier.setattr(ledgers, "check_new_name", lambda name: None)
+        ledger.grant(name, epsilon=1, delta=1e-6)
+    head = ledger.verify()
+    ledger.grant(name, epsilon=1, delta=1e-6)
+    assert ledger.verify() == head
+    ledger.reserve(name, HALF, adjacency="replace-one").charge()
+    assert [event.dataset for event in ledger.history(name)] == [name] * 3
+    with pytest.raises(ValueError, match="is written like"):
+        ledger.grant("trial 7" if "7" in name else "trial", epsilon=1, delta=1e-6)
+
+
+def test_names_in_other_alphabets_are_names(tmp_path):
+    ledger = PrivacyLedger(tmp_path / "b.db")
+    names = [
+        "\u043e\u043f\u044b\u0442 7",
+        "\u8a66\u9a13 A",
+        "\u00e9tude-7",
+        "\u0939\u093f\u0902\u0926\u0940",
+        "trial_7.b",
+    ]
+    for name in names:
+        ledger.grant(name, epsilon=1, delta=1e-6)
+    assert list(ledger.state().filters) == names
 
 
 def spend_what_is_there(path, ready, admitted):

@@ -180,6 +180,38 @@ def test_peeling_picks_have_the_law_of_report_noisy_max():
     assert chi_square(picks, laplace_max_probabilities(np.abs(scores).astype(float), scale)) > 1e-4
 
 
+@pytest.mark.parametrize("scale", [2.0**61, 2.0**70])
+def test_saturated_scores_are_compared_as_if_they_were_not_cut(scale):
+    # With ties for the first index it would be picked 3 times in 4 at the larger scale, and 5 times in 8 if only the
+    # values cut below tied.
+    picks = []
+    for _ in range(1_500):
+        secure, equal = meter(source=SecureSource()), np.zeros(2, dtype=np.int64)
+        peeled = peel(secure, equal, sparsity=1, sensitivity=1, scale=scale, name="p", part=None)
+        picks.append(peeled.support[0])
+    assert chi_square(picks, np.full(2, 1 / 2)) > FALSE_ALARM
+
+
+def test_a_saturated_pick_has_the_law_of_the_unsaturated_one(monkeypatch):
+    # The same cut at 40 instead of 2^62: noise of scale 30 is beyond it a quarter of the time.
+    class Cut(SeededSource):
+        def laplace(self, values, scale):
+            return np.clip(super().laplace(values, scale), -40, 40)
+
+    scores, scale, source = np.array([0, 20, -35, 10], dtype=np.int64), 30.0, Cut(5)
+    cut = [np.argmax(source.laplace(np.abs(scores), scale)) for _ in range(8_000)]
+    law = laplace_max_probabilities(np.abs(scores).astype(float), scale)
+    assert chi_square(cut, law) < FALSE_ALARM
+    monkeypatch.setattr(selection, "LARGEST", 40)
+    picks = [
+        peel(meter(100.0, source=source), scores, sparsity=1, sensitivity=1, scale=scale, name="p", part=None).support[
+            0
+        ]
+        for _ in range(8_000)
+    ]
+    assert chi_square(picks, law) > 1e-4
+
+
 def test_peeling_values_carry_fresh_noise_of_the_same_scale():
     scale, values = 50.0, []
     for k in range(4_000):

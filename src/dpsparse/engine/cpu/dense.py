@@ -7,7 +7,7 @@ import numpy as np
 
 from dpsparse.engine.cpu import dispatch
 from dpsparse.engine.cpu.rows import LocalRows, block_size
-from dpsparse.engine.protocols import NOT_FINITE
+from dpsparse.engine.refusals import NOT_FINITE, ROWS_CHANGED
 from dpsparse.engine.threads import ALL, parallel_map, slices
 
 
@@ -143,7 +143,7 @@ def check_same_length(values, table):
     """Raise ValueError unless there is one value for each row."""
     # Compiled kernels read a row for each weight or residual.
     if len(values) != len(table):
-        raise ValueError("records and rows differ in number: X changed while it was read")
+        raise ValueError(ROWS_CHANGED)
 
 
 def sums_of_blocks(add, table):

@@ -4,9 +4,9 @@ import numpy as np
 
 from dpsparse.engine import config
 from dpsparse.engine.arrays import host, module_of
-from dpsparse.engine.protocols import NOT_FINITE
 from dpsparse.engine.quantize import check_exact
 from dpsparse.engine.queries import Column, Records, nonfinite_blocks, pick_weights, total
+from dpsparse.engine.refusals import COLUMN_CHANGED, NOT_FINITE
 from dpsparse.engine.threads import items_per_task, parallel_map, slices
 from dpsparse.engine.vector_sums import subtract_columns
 
@@ -116,7 +116,7 @@ class LocalSession:
         before = self._records
         if len(column) != len(before.y):
             # NumPy would repeat a single value for every record.
-            raise ValueError("a column and the responses differ in length: X changed while it was read")
+            raise ValueError(COLUMN_CHANGED)
         self._records = Records(before.y, before.quantized, (*before.columns, Column.of(column)))
 
     def close(self):

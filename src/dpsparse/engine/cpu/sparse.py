@@ -5,7 +5,7 @@ import numpy as np
 from dpsparse.engine import config
 from dpsparse.engine.cpu import dispatch
 from dpsparse.engine.cpu.rows import LocalRows, block_size
-from dpsparse.engine.protocols import NOT_FINITE
+from dpsparse.engine.refusals import NOT_FINITE
 from dpsparse.engine.threads import n_threads, parallel_map, slices
 
 

@@ -6,8 +6,8 @@ import torch
 from dpsparse.engine import config
 from dpsparse.engine.cuda import kernels
 from dpsparse.engine.cuda.levels import Public, byte_quantizer
-from dpsparse.engine.protocols import NOT_FINITE
 from dpsparse.engine.quantize import Quantizer
+from dpsparse.engine.refusals import NOT_FINITE
 
 
 def require_finite(features):

@@ -13,9 +13,8 @@ import numpy as np
 from dpsparse.engine import config
 from dpsparse.engine.cpu.dense import DenseRows
 from dpsparse.engine.queries import Column, Records, total
+from dpsparse.engine.refusals import NOT_AS_DECLARED
 from dpsparse.engine.threads import parallel_map, slices, threads
-
-NOT_AS_DECLARED = "a partition of X has another shape or dtype than X declares; persist X, or repair its metadata"
 
 
 @dataclass(frozen=True)
@@ -42,6 +41,7 @@ def single_threaded():
 
 def _rows(X, form, y=None):
     n_features, dtype = form
+    _refuse_masked(X)
     try:
         X = X.to_numpy(dtype=dtype) if hasattr(X, "to_numpy") else np.asarray(X, dtype=dtype)
     except (TypeError, ValueError):
@@ -50,6 +50,12 @@ def _rows(X, form, y=None):
     if X.shape != (len(y), n_features):
         raise ValueError(NOT_AS_DECLARED)
     return DenseRows(X, y)
+
+
+def _refuse_masked(values):
+    """Refuse a masked piece of an array that declares others: NumPy would read what lies under the mask."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise ValueError(NOT_AS_DECLARED)
 
 
 def evaluate_rows(X, y, rows, shared):
@@ -61,6 +67,7 @@ def evaluate_rows(X, y, rows, shared):
 
 def as_floats(y):
     """Responses in float64."""
+    _refuse_masked(y)
     try:
         return y.astype(np.float64)
     except (TypeError, ValueError):

@@ -14,10 +14,10 @@ from dask.core import flatten
 
 from dpsparse.engine.dask.actors import as_floats, evaluate_rows, has_nonfinite
 from dpsparse.engine.dask.session import DaskSession
-from dpsparse.engine.dask.tasks import futures_by_key, tasks
-from dpsparse.engine.protocols import NOT_FINITE
+from dpsparse.engine.dask.tasks import compute, futures_by_key, persist, quoting_nothing, tasks
 from dpsparse.engine.quantize import check_exact
 from dpsparse.engine.queries import nonfinite_blocks, total
+from dpsparse.engine.refusals import NOT_FINITE
 
 
 class Partitions:
@@ -41,7 +41,7 @@ class Partitions:
         self.persisted = self.futures.keys() >= set(flatten(X.__dask_keys__()))
         features = np.ravel(X.to_delayed())
         if np.isnan(lengths).any():
-            lengths = dask.compute(*[dask.delayed(len, pure=False)(each) for each in features])
+            lengths = compute(*[dask.delayed(len, pure=False)(each) for each in features])
         filled = [(each, length) for each, length in zip(features, lengths, strict=True) if length]
         self.features, self.lengths = zip(*filled, strict=True) if filled else ((), ())
         self.shape = (sum(self.lengths), X.shape[1])
@@ -50,20 +50,21 @@ class Partitions:
     def responses(self, y):
         """Responses, an array or a dask array, in float64 and divided as the features are; they are computed once."""
         if isinstance(y, np.ndarray):
-            return da.from_array(as_floats(y), chunks=(self.lengths,), name=False).persist()
-        return y.map_blocks(as_floats, dtype=np.float64).rechunk((self.lengths,)).persist()
+            return persist(da.from_array(as_floats(y), chunks=(self.lengths,), name=False))[0]
+        return persist(y.map_blocks(as_floats, dtype=np.float64).rechunk((self.lengths,)))[0]
 
 
 def of_known_length(y):
     """A dask array or series as an array of known length; where it must be computed for that, it is kept."""
     y = y.map_partitions(as_floats, meta=(None, "f8")).to_dask_array() if hasattr(y, "to_dask_array") else y
-    return y.persist().compute_chunk_sizes() if np.isnan(y.shape).any() else y
+    with quoting_nothing():
+        return y.persist().compute_chunk_sizes() if np.isnan(y.shape).any() else y
 
 
 def all_finite(y):
     """Whether all of a dask array is finite."""
     count = dask.delayed(has_nonfinite, pure=False)
-    return not sum(dask.compute(*[count(chunk) for chunk in y.to_delayed()]))
+    return not sum(compute(*[count(chunk) for chunk in y.to_delayed()]))
 
 
 class DaskRows:
@@ -93,7 +94,7 @@ class DaskRows:
 
     def evaluate(self, query, *public):
         """Sum what a query gives over the rows."""
-        return total(dask.compute(*tasks(evaluate_rows, self._partitions, (self._features.form, query, public))))
+        return total(compute(*tasks(evaluate_rows, self._partitions, (self._features.form, query, public))))
 
     def require_finite(self):
         """Raise ValueError with a constant text unless all features are finite."""

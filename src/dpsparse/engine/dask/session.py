@@ -21,9 +21,9 @@ from dpsparse.engine.dask.actors import (
     evaluate_records,
     open_partition,
 )
-from dpsparse.engine.dask.tasks import futures_by_key, tasks
-from dpsparse.engine.protocols import NOT_FINITE
+from dpsparse.engine.dask.tasks import compute, futures_by_key, persist, tasks
 from dpsparse.engine.queries import pick_sums, total
+from dpsparse.engine.refusals import NOT_FINITE
 
 
 class DaskSession:
@@ -57,7 +57,7 @@ class DaskSession:
             self._partitions, self._futures = partitions, features.futures | futures_by_key(y)
             self._workers = _by_worker([X for X, _, _ in partitions], self._futures)
         else:
-            self._partitions = dask.persist(*tasks(open_partition, partitions, self._opening))
+            self._partitions = persist(*tasks(open_partition, partitions, self._opening))
             self._futures = futures_by_key(self._partitions)
             self._workers = _by_worker(self._partitions, self._futures)
         if check_finite and sum(self._per_worker(count_nonfinite)):
@@ -70,7 +70,7 @@ class DaskSession:
             self._added.append((shared, None))
             self._call_actors("add", shared)
         else:
-            columns = dask.persist(*tasks(column_of, self._features, shared))
+            columns = persist(*tasks(column_of, self._features, shared))
             self._added.append((shared, columns))
             self._futures |= futures_by_key(columns)
             self._actors = None
@@ -97,7 +97,7 @@ class DaskSession:
                 return results
         task = dask.delayed(evaluate_once, pure=False)
         calls = [task(function, public, *self._args(worker, lambda value: value)) for worker in self._workers]
-        return dask.compute(*calls, optimize_graph=False)
+        return compute(*calls, optimize_graph=False)
 
     def _spawn_all(self):
         """An actor for each worker, or None where that fails: the same error is raised again by a task."""

@@ -20,8 +20,8 @@ from dpsparse.engine.cpu.dense import (
 )
 from dpsparse.engine.cpu.rows import LocalRows, LocalSession
 from dpsparse.engine.disk.memory import available_bytes
-from dpsparse.engine.protocols import NOT_FINITE
 from dpsparse.engine.queries import total
+from dpsparse.engine.refusals import NOT_FINITE
 from dpsparse.engine.threads import ALL, n_threads, parallel_map
 
 

@@ -10,9 +10,8 @@ from contextlib import suppress
 import numpy as np
 
 from dpsparse.engine import config
+from dpsparse.engine.refusals import CHANGED
 from dpsparse.engine.threads import ALL, slices
-
-CHANGED = "X has another shape than when it was opened: it changed while it was read; fit a copy that nobody changes"
 
 
 def arithmetic(dtypes):

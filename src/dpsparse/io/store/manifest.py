@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from dpsparse import __version__
+from dpsparse.engine.refusals import COLUMNS_REFUSED
 from dpsparse.io.atomic import write_file
 from dpsparse.io.provenance import Provenance, read_provenance
 from dpsparse.schema import LARGEST, FileError, checked_path, existing_path, listed, read_json
@@ -222,7 +223,4 @@ def read_complete(folder):
 
 def fit_refuses(manifest):
     """A list with a note on the columns that a fit would refuse; it is empty where there are none."""
-    return manifest.refused and [
-        f"a fit refuses columns with missing cells, text or infinite numbers, as in {listed(manifest.refused)}; list a "
-        "text's categories in the bounds file, put public constants into gaps, or drop the column; then convert anew"
-    ]
+    return manifest.refused and [COLUMNS_REFUSED.format(columns=listed(manifest.refused))]

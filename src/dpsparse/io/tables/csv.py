@@ -1,14 +1,30 @@
 """CSV files: commas, UTF-8, the first line names the columns, a dot in decimals."""
 
+import re
+
 from dpsparse.engine import config
+from dpsparse.engine.refusals import NOT_A_NAME
 from dpsparse.io.tables.arrow import ArrowReader, skip_rows
 from dpsparse.schema import FileError
 
+# What a record holds and a name does not: dates with a month in words or a time, e-mail addresses, UUIDs and values
+# that programs write for nothing, yes and no.
+_NO_NAME = re.compile(
+    r"""\d{4}-\d\d-\d\d.*
+    |\d{1,4}[-/.\s]*(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[-/.,\s]*\d{1,4}.*
+    |(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[-/.,\s]+\d{1,2}[-/.,\s]+\d{2,4}.*
+    |[^@\s]+@[^@\s]+\.[^@\s]+
+    |[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
+    |nan|null|none|true|false""",
+    re.IGNORECASE | re.VERBOSE | re.DOTALL,
+)
+
 
 class CsvReader(ArrowReader):
-    """A CSV file. It has no schema: only its values show which columns are text."""
+    """A CSV file. It has no schema: only its values show which columns are text, and which first line holds names."""
 
     kind = "CSV"
+    declares_names = False
 
     def _read_names(self):
         from pyarrow import csv
@@ -16,8 +32,8 @@ class CsvReader(ArrowReader):
         with csv.open_csv(self.path, **_options()) as reader:
             names = reader.schema.names
         # Names are printed: a first record must not pass for them.
-        if any(_is_number(name) for name in names):
-            raise FileError(f"{self.path}: the first line must name the columns, and a number is no name")
+        if not all(map(_may_be_a_name, names)):
+            raise FileError(NOT_A_NAME.format(path=self.path))
         return names
 
     def _text_columns(self):
@@ -95,9 +111,16 @@ def _number(text):
         return float("nan")
 
 
+def _may_be_a_name(text):
+    """Whether a cell of the first line may be the name of a column, as far as it tells by itself."""
+    text = text.strip()
+    digits, letters = any(map(str.isdigit, text)), any(map(str.isalpha, text))
+    return not (digits and (not letters or _is_number(text))) and not _NO_NAME.fullmatch(text)
+
+
 def _is_number(text):
     try:
         float(text)
     except ValueError:
         return False
-    return any(map(str.isdigit, text))
+    return True

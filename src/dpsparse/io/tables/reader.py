@@ -10,6 +10,7 @@ import warnings
 from contextlib import contextmanager
 
 from dpsparse.engine import config
+from dpsparse.engine.refusals import NO_NAME, NOT_READABLE, SAME_NAME
 from dpsparse.schema import FileError, is_name, quoted
 
 ONLY_STORES_HAVE_A_RESPONSE = "only a store knows its response: take a column, as in y = table['cost']"
@@ -36,6 +37,9 @@ class TableReader:
     # How messages name the format, and the package and the extra of ours that it needs.
     kind = needs = extra = None
 
+    # Whether the format itself tells the names of the columns from the first record.
+    declares_names = True
+
     def __init__(self, path, files):
         self.path, self.files = path, files
         with self._readable():
@@ -52,7 +56,7 @@ class TableReader:
         except ImportError:
             raise MissingPackage(f"{self.path} needs {self.needs}: pip install 'dpsparse[{self.extra}]'") from None
         except Exception:
-            raise FileError(f"{self.path} is not a readable {self.kind} file") from None
+            raise FileError(NOT_READABLE.format(path=self.path, kind=self.kind)) from None
 
     def source(self):
         """The numbers of all columns as a fit reads them, in blocks: a `FeatureSource` of the disk engine."""
@@ -67,11 +71,9 @@ class TableReader:
     def check_names(self):
         """Raise FileError unless every column has a printable name of its own: our own files list the names."""
         if not all(map(is_name, self.names)):
-            raise FileError(
-                f"{self.path}: every column needs a printable name; an index without one is better left out"
-            )
+            raise FileError(NO_NAME.format(path=self.path))
         if len(set(self.names)) < len(self.names):
-            raise FileError(f"{self.path}: two columns have the same name")
+            raise FileError(SAME_NAME.format(path=self.path))
 
     def require(self, names):
         """Raise FileError unless the table has these columns."""

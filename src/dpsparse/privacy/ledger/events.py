@@ -20,6 +20,7 @@ from typing import Any
 from dpsparse.deprecation import warn_renamed
 from dpsparse.privacy.accounting.filter import Cost, PrivacyFilter
 from dpsparse.privacy.guarantee import Adjacency, Guarantee
+from dpsparse.privacy.ledger.location import granted_name
 
 GENESIS = "0" * 64
 
@@ -143,6 +144,10 @@ class LedgerState:
     def head(self) -> str:
         """The digest of the newest event."""
         return self.events[-1].digest if self.events else GENESIS
+
+    def name_of(self, dataset: object) -> str:
+        """The name here that this spelling means; see `granted_name`."""
+        return granted_name(dataset, self.filters)
 
     def write(self, dataset: str, fit: str | None, kind: str, details: dict[str, Any]) -> Event:
         """Append an event that the rules allow."""

@@ -29,7 +29,7 @@ from dpsparse.privacy.accounting.filter import Cost, PrivacyFilter, round_down
 from dpsparse.privacy.accounting.meter import BudgetExceeded, OpenedHere
 from dpsparse.privacy.guarantee import Adjacency, Guarantee
 from dpsparse.privacy.ledger.events import Event, LedgerError, LedgerState, cost_details
-from dpsparse.privacy.ledger.location import check_name, url_of
+from dpsparse.privacy.ledger.location import check_name, check_new_name, check_unlike, granted_name, url_of
 from dpsparse.privacy.ledger.store import LedgerStore
 
 # A thousandth of it, the share kept for `tv_slack`, is still a normal float.
@@ -86,7 +86,8 @@ class PrivacyLedger:
         Parameters
         ----------
         dataset : str
-            A name for the records; never a hash of them, which would reveal something about them.
+            A name for the records; never a hash of them, which would reveal something about them. Names that look
+            alike are one name or refused: see `dpsparse.privacy.ledger.location`.
         epsilon, delta : float
             The guarantee to a person over all fits.
         adjacency : {"replace-one", "zero-out-one"}
@@ -99,7 +100,10 @@ class PrivacyLedger:
         PrivacyFilter
             The dataset's balance.
         """
-        check_name(dataset)
+        granted = self._granted()
+        name = granted_name(dataset, granted)
+        if name not in granted:
+            check_new_name(name)
         if not delta >= _LEAST_DELTA:
             raise ValueError(f"delta={delta!r} must be at least {_LEAST_DELTA:g}; 1e-6 is common")
         asked, people = Guarantee(float(epsilon), float(delta), adjacency), int(records_per_person)
@@ -108,20 +112,21 @@ class PrivacyLedger:
 
         def decide(events: list[Event]) -> Event | None:
             state = LedgerState(events)
-            if dataset not in state.filters:
+            if name not in state.filters:
+                check_unlike(name, state.filters)
                 details = {"epsilon": asked.epsilon, "delta": asked.delta, "adjacency": adjacency}
-                return state.write(dataset, None, "grant", {**details, "records_per_person": people, "at": _now()})
-            given, given_people = state.filters[dataset].grant, state.records_per_person[dataset]
+                return state.write(name, None, "grant", {**details, "records_per_person": people, "at": _now()})
+            given, given_people = state.filters[name].grant, state.records_per_person[name]
             if (given, given_people) != (asked, people):
                 raise ValueError(
-                    f"dataset {dataset!r} was granted epsilon={given.epsilon:g}, delta={given.delta:g}, "
+                    f"dataset {name!r} was granted epsilon={given.epsilon:g}, delta={given.delta:g}, "
                     f"{given.adjacency}, {given_people} record{'s' * (given_people > 1)} a person; "
                     "a budget changed later is no guarantee: use a new name for new records"
                 )
             return None
 
         self._store.append(decide, create=True)
-        return self.balance(dataset)
+        return self.balance(name)
 
     def balance(self, dataset: str) -> PrivacyFilter:
         """The grant of a dataset, and the fits that count against it."""
@@ -139,9 +144,10 @@ class PrivacyLedger:
     def history(self, dataset: str | None = None) -> list[Event]:
         """The events of a dataset, or of all."""
         state = self.state()
-        if dataset is not None:
-            self._filter(state, dataset)
-        return [event for event in state.events if dataset in (None, event.dataset)]
+        if dataset is None:
+            return list(state.events)
+        self._filter(state, dataset)
+        return [event for event in state.events if event.dataset == state.name_of(dataset)]
 
     def verify(self, head: str | None = None) -> str:
         """Check the chain and repeat every decision.
@@ -185,10 +191,12 @@ class PrivacyLedger:
             To be charged before the first release, or refunded. BudgetExceeded where there is no room.
         """
         check_name(dataset)
-        fit = str(uuid.uuid4())
+        name, fit = str(dataset), str(uuid.uuid4())
 
         def decide(events: list[Event]) -> Event | None:
+            nonlocal name
             state = LedgerState(events)
+            name = state.name_of(dataset)
             current = self._filter(state, dataset)
             if fit in state.fits:
                 return None
@@ -196,7 +204,7 @@ class PrivacyLedger:
                 raise ValueError(
                     f"dataset {dataset!r} was granted for adjacency={current.grant.adjacency!r}, not {adjacency!r}"
                 )
-            most = state.records_per_person[dataset]
+            most = state.records_per_person[name]
             if records_per_person < most:
                 raise ValueError(
                     f"dataset {dataset!r} was granted for people with up to {most} records; "
@@ -211,16 +219,23 @@ class PrivacyLedger:
                 )
             details = {**about, **cost_details(cost), "records_per_person": int(records_per_person), "at": _now()}
             details["account"] = current.account_with(cost)
-            return state.write(dataset, fit, "reserve", details)
+            return state.write(name, fit, "reserve", details)
 
         self._store.append(decide)
-        return Reservation(self._store, dataset, fit)
+        return Reservation(self._store, name, fit)
 
     def _filter(self, state: LedgerState, dataset: str) -> PrivacyFilter:
-        if dataset not in state.filters:
+        if state.name_of(dataset) not in state.filters:
             known = ", ".join(map(repr, sorted(state.filters))) or "none"
             raise ValueError(f"dataset={dataset!r} has no budget in {self._store.shown}; grant it one (known: {known})")
-        return state.filters[dataset]
+        return state.filters[state.name_of(dataset)]
+
+    def _granted(self) -> set[str]:
+        """The names in the ledger; none where it is not made yet, and whatever else is wrong shows at the next step."""
+        try:
+            return set(self.state().filters)
+        except LedgerError:
+            return set()
 
     def __repr__(self) -> str:
         return f"PrivacyLedger({self._store.shown!r})"

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.accounting.release import ExponentialMechanism, LaplacePeeling, Release
 from dpsparse.privacy.guarantee import Guarantee
-from dpsparse.privacy.noise import Integers, NoiseSource
+from dpsparse.privacy.noise import LARGEST, Integers, NoiseSource
 
 # Scores per block: few enough for a cache.
 _BLOCK = 2**13
@@ -36,6 +36,11 @@ def peeling_cost(sparsity: int, sensitivity: float, scale: float) -> tuple[float
     Steinke 2016, Proposition 1.4), and both add up over s adaptive picks and s values:
     rho = s ((2D/b)^2 + (D/b)^2) / 2 = 5 s (D/b)^2 / 2 and epsilon = 3 s D/b. A Laplace pick is not
     2D/b-bounded-range, so the factor of 1/8 of an exponential-mechanism pick does not apply to it.
+
+    The proof compares integers that are not cut. Among values cut at +-2^62, with ties for the first index, the pick
+    would cost more: where an earlier coordinate is cut, a later one never wins, whatever its noise. At scales far above
+    2^62 the last of d coordinates would win iff it is cut above and all others below: its log-probability moves by
+    d D/b. `peel` therefore ranks cut values by what was cut off.
 
     Examples
     --------
@@ -89,7 +94,7 @@ def peel(
     meter : Meter
         Charged before anything is drawn.
     vector : ndarray of int64
-        Its entries move by at most `sensitivity` each between neighbours.
+        Its entries move by at most `sensitivity` each between neighbours, and lie within +-2^62.
     sparsity : int
         The number of coordinates to select.
     sensitivity : int
@@ -114,9 +119,35 @@ def peel(
     for _ in range(sparsity):
         noisy = meter.source.laplace(magnitude, scale)
         noisy[support] = np.iinfo(np.int64).min
-        support.append(int(np.argmax(noisy)))
+        support.append(_largest(noisy, meter.source, scale))
     values = meter.source.laplace(vector[support], scale)
     return Peeling(np.asarray(support, dtype=np.int64), values)
+
+
+def _largest(noisy: Integers, source: NoiseSource, scale: float) -> int:
+    """The first index of the largest value, as if the noise were not cut at +-2^62.
+
+    Proof. P(noise = k) is proportional to exp(-k / b) for k >= 0. So for a score v <= 2^62, given v + noise >= 2^62,
+    the excess over 2^62 has P(k) proportional to exp(-k / b), k >= 0, whatever v is. Drawn afterwards, it has the same
+    law as what was cut off. The shortfall below -2^62 is its mirror image.
+    """
+    edge = int(noisy.max())
+    tied = np.flatnonzero(noisy == edge)
+    if abs(edge) < LARGEST or len(tied) == 1:
+        return int(tied[0])
+    beyond = [_geometric(source, scale) * (1 if edge > 0 else -1) for _ in tied]
+    return int(tied[beyond.index(max(beyond))])
+
+
+def _geometric(source: NoiseSource, scale: float) -> int:
+    """Draw k >= 0 with probability proportional to exp(-k / scale), without a largest value."""
+    zero, drawn = np.zeros(1, dtype=np.int64), 0
+    while True:
+        noise = int(source.laplace(zero, scale)[0])
+        if noise >= 0:
+            drawn += noise
+            if noise < LARGEST:
+                return drawn
 
 
 def exponential_pick(

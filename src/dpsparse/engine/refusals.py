@@ -1,0 +1,50 @@
+"""What a refusal may say of the values of a table: every sentence that appears or not depending on them, in one place.
+
+A sentence quotes no value. Where it has a field in braces, that is the name of a file or of its format, and in
+`COLUMNS_REFUSED` names of columns. Whatever else this package raises while it reads a table comes from public facts.
+docs/privacy.md lists these names (L11), and a test holds the list, and the code that reads tables, against this file.
+"""
+
+# The one text for the data's curator: it names no row, column or count.
+NOT_FINITE = "Input contains NaN or infinity; the data must be finite: drop such records or fill in public constants"
+NOT_NUMBERS = "every entry, as float()'s argument must be a string or a real number; encode other objects first"
+NOT_NUMERIC = "Input could not be converted to numbers; encode text and categories as numbers first"
+# The beginning of scikit-learn's own, by which it refuses bytes and strings.
+NOT_DECIMAL = "Unable to convert array of bytes/strings into decimal numbers"
+MASKED = (
+    "X and y must not be masked arrays: a fit would use what lies under the mask; pass x.filled(c) with a public c, or "
+    "drop those records"
+)
+BROKEN_SPARSE = "Input is a sparse matrix with inconsistent or out-of-range indices; rebuild it from its triplets"
+OTHER_SHAPE = "X has another shape once it is converted; pass an array, a data frame or a sparse matrix"
+
+# The table is not what it was when the fit began.
+CHANGED = "X has another shape than when it was opened: it changed while it was read; fit a copy that nobody changes"
+COLUMN_CHANGED = "a column and the responses differ in length: X changed while it was read"
+ROWS_CHANGED = "records and rows differ in number: X changed while it was read"
+NOT_AS_DECLARED = (
+    "a partition of X does not have the shape or the dtype that X declares; persist X, or repair its metadata"
+)
+# The tasks that make a dask table are not ours, and their errors quote values.
+NOT_COMPUTED = "dask could not compute X or y: a task failed; compute them by themselves to see which and why"
+
+# Files. Bad UTF-8, rows of another length and broken pages are all the same sentence.
+NOT_READABLE = "{path} is not a readable {kind} file"
+NOT_A_NAME = (
+    "{path}: the first line must name the columns; it has a number, a date, an address or the like where a name should "
+    "be: put a line of names before the records"
+)
+NO_NAME = "{path}: every column needs a printable name; an index without one is better left out"
+SAME_NAME = "{path}: two columns have the same name"
+NOT_FINITE_IN_FILE = (
+    "{path}: "
+    + NOT_FINITE
+    + "; text where a number is due counts as NaN, and a column of text needs its categories in "
+    "the bounds file (True and False are text in a CSV file)"
+)
+COLUMNS_REFUSED = (
+    "a fit refuses columns with missing cells, text or infinite numbers, as in {columns}; list a text's categories in "
+    "the bounds file, put public constants into gaps, or drop the column; then convert anew"
+)
+
+SENTENCES = {name: value for name, value in sorted(globals().items()) if name.isupper()}
