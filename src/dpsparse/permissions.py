@@ -32,3 +32,53 @@ def close_to_others(path: str | os.PathLike[str]) -> None:
     if is_open_to_others(path):
         # By its name: opening and closing a database would release the locks that this process holds on it.
         os.chmod(path, stat.S_IMODE(os.stat(path).st_mode) & ~_OTHERS)
+
+
+def folder_others_may_change(path: str | os.PathLike[str]) -> str | None:
+    """The nearest folder above a path in which others may rename or replace what leads to it; None where there is none.
+
+    The owners of the folders are trusted, and root. A folder with the sticky bit, such as ``/tmp``, lets others touch
+    only what is theirs. The group may write where it is the owner's alone, as many systems set it up.
+
+    Parameters
+    ----------
+    path : str or path
+        A file or a folder, which need not exist. Symbolic links are followed.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from dpsparse.permissions import folder_others_may_change
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     folder_others_may_change(os.path.join(folder, "budget.db")) is None
+    True
+    """
+    if os.name != "posix":
+        return None
+    folder = os.path.dirname(os.path.realpath(path))
+    while True:
+        if os.path.isdir(folder) and _others_may_change(os.stat(folder)):
+            return folder
+        if folder == os.path.dirname(folder):
+            return None
+        folder = os.path.dirname(folder)
+
+
+def _others_may_change(folder: os.stat_result) -> bool:
+    if not folder.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return False
+    if folder.st_mode & stat.S_ISVTX:
+        return folder.st_uid not in (0, os.geteuid())
+    return bool(folder.st_mode & stat.S_IWOTH) or not _is_group_of_one(folder.st_gid, folder.st_uid)
+
+
+def _is_group_of_one(group: int, user: int) -> bool:
+    """Whether a group bears its user's name and has no other member."""
+    import grp
+    import pwd
+
+    try:
+        name, entry = pwd.getpwuid(user).pw_name, grp.getgrgid(group)
+    except KeyError:
+        return False
+    return entry.gr_name == name and set(entry.gr_mem) <= {name}
