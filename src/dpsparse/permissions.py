@@ -2,6 +2,7 @@
 
 import os
 import stat
+from pathlib import Path
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -35,10 +36,11 @@ def close_to_others(path: str | os.PathLike[str]) -> None:
 
 
 def folder_others_may_change(path: str | os.PathLike[str]) -> str | None:
-    """The nearest folder above a path in which others may rename or replace what leads to it; None where there is none.
+    """The nearest folder by which others may put files beside a path, or replace what leads to it; None without one.
 
     The owners of the folders are trusted, and root. A folder with the sticky bit, such as ``/tmp``, lets others touch
-    only what is theirs. The group may write where it is the owner's alone, as many systems set it up.
+    only what is theirs: that will do above the path's own folder, but not there, where they could add a file. The
+    group may write where it is the owner's alone, as many systems set it up.
 
     Parameters
     ----------
@@ -55,21 +57,22 @@ def folder_others_may_change(path: str | os.PathLike[str]) -> str | None:
     """
     if os.name != "posix":
         return None
-    folder = os.path.dirname(os.path.realpath(path))
-    while True:
-        if os.path.isdir(folder) and _others_may_change(os.stat(folder)):
-            return folder
-        if folder == os.path.dirname(folder):
-            return None
-        folder = os.path.dirname(folder)
+    own, *above = Path(os.path.realpath(path)).parents
+    for folder in (own, *above):
+        if folder.is_dir() and _others_may_write(folder.stat()) and (folder == own or not _is_sticky(folder.stat())):
+            return str(folder)
+    return None
 
 
-def _others_may_change(folder: os.stat_result) -> bool:
-    if not folder.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return False
-    if folder.st_mode & stat.S_ISVTX:
-        return folder.st_uid not in (0, os.geteuid())
-    return bool(folder.st_mode & stat.S_IWOTH) or not _is_group_of_one(folder.st_gid, folder.st_uid)
+def _others_may_write(folder: os.stat_result) -> bool:
+    if folder.st_mode & stat.S_IWOTH:
+        return True
+    return bool(folder.st_mode & stat.S_IWGRP) and not _is_group_of_one(folder.st_gid, folder.st_uid)
+
+
+def _is_sticky(folder: os.stat_result) -> bool:
+    # The folder's owner may still rename what lies in it.
+    return bool(folder.st_mode & stat.S_ISVTX) and folder.st_uid in (0, os.geteuid())
 
 
 def _is_group_of_one(group: int, user: int) -> bool:

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import struct
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from dpsparse import LedgerError, PrivacyLedger
+from dpsparse.audit.checks.ledger import journal_of
 from dpsparse.permissions import folder_others_may_change
 from dpsparse.privacy.accounting.filter import Cost
 
@@ -47,18 +47,6 @@ def test_no_reported_charge_is_lost_at_any_system_call(shim, tmp_path, how, cut,
     assert (counted["elsewhere"] > 20) == (how != "hard link")
     assert (counted["journals refused"] > 0) == (how == "move")
     record_property("counted", f"killed at each of {counted['calls']} calls, then {how}: no charge lost")
-
-
-def journal_of(pages):
-    """A rollback journal of SQLite that would bring a file back to these bytes."""
-    size = 4096
-    pages = [pages[at : at + size].ljust(size, b"\0") for at in range(0, len(pages), size)]
-    header = bytes.fromhex("d9d505f920a163d7") + struct.pack(">5I", len(pages), 0, len(pages), 512, size)
-    records = [
-        struct.pack(">I", number) + page + struct.pack(">I", sum(page[size - 200 : 0 : -200]))
-        for number, page in enumerate(pages, 1)
-    ]
-    return header.ljust(512, b"\0") + b"".join(records)
 
 
 @pytest.fixture
@@ -188,8 +176,9 @@ def test_folders_that_others_may_write_to_are_refused(tmp_path, mode, refused, a
     path = inner / "b.db"
     PrivacyLedger(path).grant("d", **GRANT)
     folder.chmod(mode)
-    if refused:
-        assert_refused(path, f"could be replaced by others, who may write to {folder}; run chmod go-w {folder}")
+    # In a folder such as /tmp others could add a journal; above the ledger's own it is safe.
+    if refused or (mode == 0o1777 and not above):
+        assert_refused(path, f"could be forged by others, who may write to {folder}; run chmod go-w {folder}")
         with pytest.raises(LedgerError, match="chmod go-w"):
             PrivacyLedger(inner / "new.db").grant("d", **GRANT)
         assert not (inner / "new.db").exists()

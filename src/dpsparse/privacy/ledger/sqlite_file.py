@@ -13,8 +13,9 @@ younger than J was made while F lay elsewhere, by a move or by a name that is go
 counter of the file by 1, and J holds the counter c from before its own transaction, which leaves c or c + 1. (4) A
 reservation and its charge are two commits through one path, so a fit that was charged while F lay elsewhere leaves at
 least c + 2. There the opening is refused. A journal that does not hold the counter yet has changed nothing; it may only
-keep the file's size. (5) A journal made by somebody else is refused by its owner and its links. Nobody else can put one
-there in the first place, or replace F, since no folder above may be written to by others. QED.
+keep the file's size. (5) Nobody else can put a journal there, or replace F: others may not write to its folder, nor to
+one above unless its sticky bit keeps them from what is not theirs. A journal from before that was so is refused by its
+owner and its links. QED.
 
 A file that was moved without its journal may be half-written. `store` lets SQLite check all its pages, and refuses it.
 The proof does not cover a charge under another path for a reservation under P: a folder moved away, and another moved
@@ -32,7 +33,7 @@ from dpsparse.privacy.ledger.events import LedgerError
 
 _MAGIC = bytes.fromhex("d9d505f920a163d7")
 _COUNTER = slice(24, 28)
-_TRIES, _PAUSE = 20, 0.05
+_TRIES, _PAUSE = 10, 0.03
 
 
 def check_place(path: str) -> None:
@@ -44,7 +45,7 @@ def check_place(path: str) -> None:
     folder = folder_others_may_change(path)
     if folder is not None:
         raise LedgerError(
-            f"the ledger {path} could be replaced by others, who may write to {folder}; "
+            f"the ledger {path} could be forged by others, who may write to {folder}; "
             f"run chmod go-w {folder}, or use a folder of your own"
         )
 
@@ -90,21 +91,24 @@ def _is_mounted_alone(path: str) -> bool:
 
 def _check_journal(path: str, file: os.stat_result) -> None:
     journal = f"{path}-journal"
-    for attempt in range(_TRIES):
-        # A transaction that is under way changes both files as they are read; it does not last.
-        if attempt:
-            time.sleep(_PAUSE)
-        try:
-            found = os.lstat(journal)
-            if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1 or found.st_uid not in (file.st_uid, 0):
-                refusal = "was not made by its owner"
-            elif _may_roll_back(path, journal):
+    try:
+        found = os.lstat(journal)
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1 or found.st_uid not in (file.st_uid, 0):
+            raise LedgerError(
+                f"the ledger {path} has a journal that was not made by its owner, and could lose charges by it; "
+                f"remove {journal}"
+            )
+        for _ in range(_TRIES):
+            if _may_roll_back(path, journal):
                 return
-            else:
-                refusal = "is older than its newest events"
-        except FileNotFoundError:
-            return
-    raise LedgerError(f"the ledger {path} has a journal that {refusal}, and would lose charges by it; remove {journal}")
+            # A transaction that is under way may change the file's size between two reads; it does not last.
+            time.sleep(_PAUSE)
+    except FileNotFoundError:
+        return
+    raise LedgerError(
+        f"the ledger {path} has a journal that is older than its newest events, and would lose charges by it; "
+        f"remove {journal}"
+    )
 
 
 def _may_roll_back(path: str, journal: str) -> bool:
