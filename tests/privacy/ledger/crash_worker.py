@@ -41,7 +41,7 @@ def reopened(ledger, path):
         return ledger.state(), False
     except LedgerError as error:
         if not str(error).endswith(
-            f"is older than its newest events, and would lose charges by it; remove {path}-journal"
+            f"is not of its last transaction, and would lose charges by it; remove {path}-journal"
         ):
             raise
         os.unlink(f"{path}-journal")

@@ -81,10 +81,20 @@ def test_a_journal_planted_beside_a_ledger_takes_nothing_back(path):
     head = PrivacyLedger(path).verify()
     journal = path.with_name("b.db-journal")
     journal.write_bytes(journal_of(before))
-    assert_refused(path, f"older than its newest events, and would lose charges by it; remove {journal}$")
+    assert_refused(path, f"is not of its last transaction, and would lose charges by it; remove {journal}$")
     journal.unlink()
     assert PrivacyLedger(path).verify(head) == head
     assert PrivacyLedger(path).balance("d").epsilon_spent == 0.5
+
+
+def test_another_ledgers_journal_is_refused(path, tmp_path):
+    """Left at this name by another ledger that crashed here, and was moved away."""
+    other = tmp_path / "other.db"
+    PrivacyLedger(other).grant("d", epsilon=1, delta=1e-6)
+    spend(other)
+    spend(path)
+    path.with_name("b.db-journal").write_bytes(journal_of(other.read_bytes()))
+    assert_refused(path, "is not of its last transaction")
 
 
 def test_an_empty_journal_that_would_cut_the_file_is_refused(path):

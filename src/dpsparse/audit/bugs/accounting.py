@@ -179,7 +179,12 @@ if os.name == "posix":
         Mutation(
             "charges taken back by an old journal",
             "ledger",
-            {sqlite_file._may_roll_back: [("% 2**32 <= 1", "% 2**32 <= 2")]},
+            {sqlite_file._may_roll_back: [("commits % 2**32 <= 1", "commits % 2**32 <= 2")]},
+        ),
+        Mutation(
+            "charges replaced by another ledger's journal",
+            "ledger",
+            {sqlite_file._may_roll_back: [("head[_APPLICATION] == before[_APPLICATION] and ", "")]},
         ),
         Mutation(
             "a ledger cut by an empty journal",

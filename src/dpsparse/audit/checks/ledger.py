@@ -137,6 +137,13 @@ def _old_journal(path, before):
     path.with_name("budget.db-journal").write_bytes(journal_of(before))
 
 
+def _foreign_journal(path, before):
+    """Of another ledger with the same number of commits."""
+    with _ledger() as (ledger, other):
+        _fit("DPIHTH", ledger)
+        path.with_name("budget.db-journal").write_bytes(journal_of(other.read_bytes()))
+
+
 def _cutting_journal(path, before):
     empty = struct.pack(">5I", 0, 0, 1, 512, 4096)
     path.with_name("budget.db-journal").write_bytes(journal_of(before)[:8] + empty + bytes(484))
@@ -151,6 +158,7 @@ PLACES = {
     "a second name": lambda path, _: os.link(path, path.with_name("second.db")),
     "a folder open to others": lambda path, _: path.parent.chmod(0o707),
     "an old journal": _old_journal,
+    "another ledger's journal": _foreign_journal,
     "a journal that cuts the file": _cutting_journal,
     "a journal under two names": _linked_journal,
 }

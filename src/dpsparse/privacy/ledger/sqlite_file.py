@@ -13,9 +13,10 @@ younger than J was made while F lay elsewhere, by a move or by a name that is go
 counter of the file by 1, and J holds the counter c from before its own transaction, which leaves c or c + 1. (4) A
 reservation and its charge are two commits through one path, so a fit that was charged while F lay elsewhere leaves at
 least c + 2. There the opening is refused. A journal that does not hold the counter yet has changed nothing; it may only
-keep the file's size. (5) Nobody else can put a journal there, or replace F: others may not write to its folder, nor to
-one above unless its sticky bit keeps them from what is not theirs. A journal from before that was so is refused by its
-owner and its links. QED.
+keep the file's size. (5) The journal of another ledger that once lay at P is refused by the random number in each
+ledger's first page; ledgers made before that number was written share the number 0. (6) Nobody else can put a journal
+there, or replace F: others may not write to its folder, nor to one above unless its sticky bit keeps them from what is
+not theirs. A journal from before that was so is refused by its owner and its links. QED.
 
 A file that was moved without its journal may be half-written. `store` lets SQLite check all its pages, and refuses it.
 The proof does not cover a charge under another path for a reservation under P: a folder moved away, and another moved
@@ -23,6 +24,7 @@ into its place, between the two. The owner and root can forge a ledger in simple
 """
 
 import os
+import secrets
 import stat
 import struct
 import sys
@@ -32,8 +34,14 @@ from dpsparse.permissions import folder_others_may_change
 from dpsparse.privacy.ledger.events import LedgerError
 
 _MAGIC = bytes.fromhex("d9d505f920a163d7")
-_COUNTER = slice(24, 28)
+# In the first page of a database.
+_COUNTER, _APPLICATION = slice(24, 28), slice(68, 72)
 _TRIES, _PAUSE = 10, 0.03
+
+
+def random_application() -> int:
+    """A number that tells one ledger's pages from another's, for SQLite's application_id; never 0, its default."""
+    return 1 + secrets.randbelow(2**31 - 1)
 
 
 def check_place(path: str) -> None:
@@ -106,7 +114,7 @@ def _check_journal(path: str, file: os.stat_result) -> None:
     except FileNotFoundError:
         return
     raise LedgerError(
-        f"the ledger {path} has a journal that is older than its newest events, and would lose charges by it; "
+        f"the ledger {path} has a journal that is not of its last transaction, and would lose charges by it; "
         f"remove {journal}"
     )
 
@@ -126,8 +134,8 @@ def _may_roll_back(path: str, journal: str) -> bool:
         stream.seek(sector)
         while records and len(record := stream.read(page_size + 8)) == page_size + 8:
             if record[:4] == b"\0\0\0\1":
-                before = int.from_bytes(record[4:-4][_COUNTER], "big")
-                now = int.from_bytes(head[_COUNTER], "big")
-                return (now - before) % 2**32 <= 1
+                before = record[4:-4]
+                commits = int.from_bytes(head[_COUNTER], "big") - int.from_bytes(before[_COUNTER], "big")
+                return head[_APPLICATION] == before[_APPLICATION] and commits % 2**32 <= 1
             records -= 1
     return bool(size == pages * page_size)

@@ -24,7 +24,7 @@ from sqlalchemy.engine import URL, Connection, Engine
 
 from dpsparse.permissions import close_to_others
 from dpsparse.privacy.ledger.events import Event, LedgerError
-from dpsparse.privacy.ledger.sqlite_file import check_file, check_place
+from dpsparse.privacy.ledger.sqlite_file import check_file, check_place, random_application
 
 SCHEMA_VERSION = 1
 _WAIT_SECONDS = 60
@@ -127,6 +127,8 @@ class LedgerStore:
     def _create_tables(self, connection: Connection) -> None:
         if self._is_sqlite and sql.inspect(connection).get_table_names():
             raise LedgerError(f"{self.shown} is a database but not a ledger; name a new file")
+        if self._is_sqlite:
+            connection.exec_driver_sql(f"PRAGMA application_id = {random_application()}")
         _tables.create_all(connection)
         connection.execute(sql.insert(_ledger).values(version=SCHEMA_VERSION))
 
