@@ -58,7 +58,7 @@ def ratio_with_interval(errors, reference, seed=0):
     return float(errors.mean() / reference.mean()), *map(float, np.quantile(ratios, [0.025, 0.975]))
 
 
-def summarise(name, task, errors, hits):
+def summarize(name, task, errors, hits):
     """One row for each method, ready for JSON."""
     forecast = plan(
         task.n, task.d, task.sparsity, task.epsilon, task.delta,
@@ -129,7 +129,7 @@ def main(tasks, first_seed, seeds, draws, out):
     rows, names = [], tasks.split(",")
     with click.progressbar(length=seeds * len(names), label="tasks") as progress:
         for name in names:
-            rows += summarise(name, TASKS[name], *run_task(
+            rows += summarize(name, TASKS[name], *run_task(
                 TASKS[name], range(first_seed, first_seed + seeds), draws, progress))  # fmt: skip
     print_table(rows)
     if out:

@@ -234,31 +234,31 @@ def measure_stream(gigabytes=32):
     y, array = response(X), X.cpu().numpy()
     del X
     torch.cuda.empty_cache()
-    model, found = PrivateSparseRegressor(sparsity=5, random_state=0), {"gigabytes": array.nbytes / 1e9}
+    model, results = PrivateSparseRegressor(sparsity=5, random_state=0), {"gigabytes": array.nbytes / 1e9}
     for name, room in (("kept", None), ("not_kept", 0)):
         start = time.perf_counter()
         with configured(cuda_free_bytes=room):
             model.fit(Streamed(array), y)
-        found[f"fit_seconds_levels_{name}"] = time.perf_counter() - start
-    return found
+        results[f"fit_seconds_levels_{name}"] = time.perf_counter() - start
+    return results
 
 
 def main():
     """Measure, print, write."""
     warnings.simplefilter("ignore", NotPrivateWarning)
-    found = {"card": torch.cuda.get_device_name(), "torch": torch.__version__, "triton": triton.__version__}
-    print(found)
+    results = {"card": torch.cuda.get_device_name(), "torch": torch.__version__, "triton": triton.__version__}
+    print(results)
     for name, measure, cases in (("passes", measure_pass, PASSES), ("fits", measure_fit, FITS)):
-        found[name] = []
+        results[name] = []
         for case in cases:
-            found[name].append(measure(*case))
+            results[name].append(measure(*case))
             torch.cuda.empty_cache()
-            print(json.dumps(found[name][-1], default=float))
-    found["stream"] = measure_stream()
-    print(found["stream"])
+            print(json.dumps(results[name][-1], default=float))
+    results["stream"] = measure_stream()
+    print(results["stream"])
     if SMALL == 1:
-        (ROOT / "benchmarks" / "results" / "gpu.json").write_text(json.dumps(found, indent=1) + "\n")
-        draw(found, ROOT / "docs" / "img" / "gpu.png")
+        (ROOT / "benchmarks" / "results" / "gpu.json").write_text(json.dumps(results, indent=1) + "\n")
+        draw(results, ROOT / "docs" / "img" / "gpu.png")
 
 
 if __name__ == "__main__":

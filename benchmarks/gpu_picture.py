@@ -11,12 +11,12 @@ import matplotlib.pyplot as plt
 COLORS = {"float32": "#3b6ea5", "bfloat16": "#7a9e5c", "int8": "#c07b3f"}
 
 
-def draw(found, path):
+def draw(results, path):
     """Passes as shares of the floor; fits by their parts, with their targets."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(13, 5.2), constrained_layout=True)
-    _passes(left, found["passes"])
-    _fits(right, found["fits"])
-    title = f"{found['card']}: passes over X, and fits, which read it six times"
+    _passes(left, results["passes"])
+    _fits(right, results["fits"])
+    title = f"{results['card']}: passes over X, and fits, which read it six times"
     figure.suptitle(title, fontsize=12)
     figure.savefig(path, dpi=110)
     plt.close(figure)

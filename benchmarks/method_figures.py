@@ -23,7 +23,7 @@ IMAGES = Path(__file__).parents[1] / "docs" / "img"
 def draw_budget():
     """Stacked shares of the budget for the benchmark tasks."""
     names = ["medians", "picks", "early gradients", "Gram rows and matrix", "fractions", "final gradients"]
-    greys = plt.cm.Blues(np.linspace(0.15, 0.95, len(names)))
+    shades = plt.cm.Blues(np.linspace(0.15, 0.95, len(names)))
     figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
     for place, task in enumerate(TASKS.values()):
         plan = schedule_for(Guarantee(task.epsilon, task.delta), task.n, task.d, task.sparsity)
@@ -34,7 +34,7 @@ def draw_budget():
             FINAL_GRADIENTS * plan.final_gradient,
         ])  # fmt: skip
         bottom = 0.0
-        for name, share, color in zip(names, parts / parts.sum(), greys, strict=True):
+        for name, share, color in zip(names, parts / parts.sum(), shades, strict=True):
             axes.bar(
                 place, share, bottom=bottom, color=color, edgecolor="white", label=name if place == 0 else None
             )  # fmt: skip

@@ -27,8 +27,8 @@ def relative_errors(method, n, d, options):
     """One error for each seed."""
     for seed in range(6 if n >= 100_000 else 10):
         X, y, coef = make_heavy_tailed(n, d, 5, random_state=seed)
-        found = method(epsilon=0.5, random_state=seed, **options).fit(X, y).coef_
-        yield np.linalg.norm(found - coef) / np.linalg.norm(coef)
+        estimate = method(epsilon=0.5, random_state=seed, **options).fit(X, y).coef_
+        yield np.linalg.norm(estimate - coef) / np.linalg.norm(coef)
 
 
 def main():

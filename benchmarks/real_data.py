@@ -31,12 +31,12 @@ def doctor_visits():
     return frame[list(RANDHIE_BOUNDS)].to_numpy(float), frame["mdvis"].to_numpy(float), *scale_from_bounds(low, high)
 
 
-def tumour_size():
+def tumor_size():
     """Tumour size in mm on 489 genes, z-scored over these very patients: centre 0 and scale 1 fit them well."""
     return *fetch_metabric(return_X_y=True), 0.0, 1.0
 
 
-DATA = {"doctor visits": doctor_visits, "METABRIC tumour size": tumour_size}
+DATA = {"doctor visits": doctor_visits, "METABRIC tumour size": tumor_size}
 
 
 def compare(X, y, center, scale, splits, draws):

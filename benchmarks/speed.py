@@ -81,19 +81,19 @@ def print_record(each):
     click.echo(f"{line}  {' '.join(notes)}".rstrip())
 
 
-def print_verdict(found):
+def print_verdict(results):
     """How many of the claims are met."""
-    asked = [each for part in found.values() for each in part["records"] if each["met"] is not None]
+    asked = [each for part in results.values() for each in part["records"] if each["met"] is not None]
     missed = [each["name"] for each in asked if not each["met"]]
     click.echo(f"\n{len(asked) - len(missed)} of {len(asked)} targets met" + "".join(f"\n  MISSED {m}" for m in missed))
 
 
-def compare(found, committed):
+def compare(results, committed):
     """Print ratios beside the committed ones; True if none is more than twice its own."""
     click.echo(f"\n{'floor reads':<50} {'now':>8} {'committed':>10}")
     before = {each["name"]: each["seconds_over_floor"] for each in committed["records"]}
     good = True
-    for each in found["records"]:
+    for each in results["records"]:
         now, then = each["seconds_over_floor"], before[each["name"]]
         slow = now > TOO_SLOW * then
         good &= not slow
@@ -111,16 +111,16 @@ def main(sections, quick, comparing, small):
     warnings.simplefilter("ignore")
     sections = ("quick",) if quick else sections or tuple(SECTIONS)
     written = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    found = {}
+    results = {}
     for section in sections:
-        found[section] = run_section(section, SMALL if small else 1)
+        results[section] = run_section(section, SMALL if small else 1)
         if not small and not comparing:
             # Each section as it comes: a later one may run out of memory or patience.
-            written[section] = found[section]
+            written[section] = results[section]
             RESULTS.write_text(json.dumps(written, indent=1) + "\n")
-    print_verdict(found)
+    print_verdict(results)
     if comparing:
-        sys.exit(0 if compare(found["quick"], written["quick"]) else 1)
+        sys.exit(0 if compare(results["quick"], written["quick"]) else 1)
     if not small:
         from speed_picture import draw
 

@@ -133,7 +133,7 @@ def measure_file(folder, kind, rounds):
 
     pairs = [(cold(read_as_often, path), cold(lambda: fit(opened(path), y), path)) for _ in range(rounds)]
     reads, fits = np.array(pairs).T
-    found = {
+    measured = {
         "ratio": float(np.median(fits / reads)),
         "seconds": float(np.median(fits)),
         "read_seconds": float(np.median(reads)),
@@ -142,7 +142,7 @@ def measure_file(folder, kind, rounds):
         "reading_threads": threads,
         "repeats": rounds,
     }
-    return found, memory.peak / GIGABYTE, coef
+    return measured, memory.peak / GIGABYTE, coef
 
 
 def fit_in_memory(n):
@@ -162,14 +162,14 @@ def format_section(scale=1):
             name = f"{kind}, {n:,} x {COLUMNS:,}"
             try:
                 fresh(write, folder, kind, n)
-                found, peak, coef = fresh(measure_file, folder, kind, ROUNDS)
+                measured, peak, coef = fresh(measure_file, folder, kind, ROUNDS)
             except Failed as failure:
                 yield record(f"fit from {name}", None, "plain reads", at_most=most, failed=str(failure))
                 continue
-        found["gigabytes"] = n * COLUMNS * 4 / GIGABYTE
+        measured["gigabytes"] = n * COLUMNS * 4 / GIGABYTE
         if not large:
-            found["same_bits_as_in_memory"] = bool(np.array_equal(coef, fresh(fit_in_memory, n)))
-        yield record(f"fit from {name}", found.pop("ratio"), "plain reads", at_most=most, **found)
+            measured["same_bits_as_in_memory"] = bool(np.array_equal(coef, fresh(fit_in_memory, n)))
+        yield record(f"fit from {name}", measured.pop("ratio"), "plain reads", at_most=most, **measured)
         most = ANONYMOUS_GIGABYTES if large else None
         yield record(f"anonymous memory, fit from {name}", peak, "GB", at_most=most)
 

@@ -12,10 +12,10 @@ import matplotlib.pyplot as plt
 OURS, OTHER, MISSED = "#3b6ea5", "#b8b8b8", "#c0504d"
 
 
-def draw(found, path):
+def draw(results, path):
     """Passes, fits, scaling, and other libraries; a section that has not been run leaves its panel empty."""
     figure, axes = plt.subplots(2, 2, figsize=(14, 10), constrained_layout=True)
-    records = {section: part["records"] for section, part in found.items()}
+    records = {section: part["records"] for section, part in results.items()}
     passes = [each for each in records.get("kernels", []) if each["at_most"]]
     _bars(axes[0, 0], passes, "One pass: residuals, clip, round, multiply, add", "in plain reads of X (black: target)")
     large = [*records.get("fits", []), *records.get("formats", []), *records.get("dask", [])]

@@ -16,13 +16,13 @@ PASSWORD = "not-a-secret"
 
 
 def _tool(name):
-    found = shutil.which(name) or next(iter(sorted(glob.glob(f"/usr/lib/postgresql/*/bin/{name}"))[::-1]), None)
-    if found is None:
+    program = shutil.which(name) or next(iter(sorted(glob.glob(f"/usr/lib/postgresql/*/bin/{name}"))[::-1]), None)
+    if program is None:
         reason = "PostgreSQL is not installed: apt-get install postgresql"
         if os.environ.get("DPSPARSE_REQUIRE_POSTGRES"):
             pytest.fail(reason)
         pytest.skip(reason)
-    return found
+    return program
 
 
 def _server_user():

@@ -12,11 +12,11 @@ SMALL = ["compare", "--n", "3000", "--d", "20", "--sparsity", "2", "--epsilon", 
 
 def test_the_table_shows_every_method_and_the_forecast(capsys):
     main(SMALL)
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     for method in METHODS:
-        assert method.__name__ in told
-    assert "plan forecast an error of" in told
-    assert "all zeros" in told
+        assert method.__name__ in printed
+    assert "plan forecast an error of" in printed
+    assert "all zeros" in printed
 
 
 def test_json_and_picture(capsys, tmp_path):
@@ -49,6 +49,6 @@ def test_json_and_picture(capsys, tmp_path):
 def test_mistakes_take_one_line(capsys, options, message):
     with pytest.raises(SystemExit):
         main([*SMALL, *options])
-    told = capsys.readouterr().err.strip().splitlines()
-    assert message in told[-1]
-    assert "Traceback" not in "".join(told)
+    errors = capsys.readouterr().err.strip().splitlines()
+    assert message in errors[-1]
+    assert "Traceback" not in "".join(errors)

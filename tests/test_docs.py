@@ -47,8 +47,8 @@ EXAMPLES_NOT_RUN = {
 
 def shown_commands(text):
     """Commands, in the order of the page, each with whether it stands in the running text rather than in a fence."""
-    for found in re.finditer(r"```(?:sh|console|bash)\n(.*?)```|`((?:dpsparse|python3?|pip) [^`]+)`", text, re.S):
-        fence, inline = found.groups()
+    for match in re.finditer(r"```(?:sh|console|bash)\n(.*?)```|`((?:dpsparse|python3?|pip) [^`]+)`", text, re.S):
+        fence, inline = match.groups()
         if inline is not None:
             yield " ".join(inline.split()), True
         else:
@@ -77,8 +77,8 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     people = pd.DataFrame({"age": rng.normal(50, 15, 5_000), "smoker": 1 * (rng.random(5_000) < 0.2)})
-    people["region"] = rng.choice(["north", "south"], 5_000)
-    people["cost"] = 100 * people.age + 9_000 * people.smoker + 2_000 * rng.standard_t(2, 5_000)
+    people["visits"] = rng.poisson(2.0, 5_000)
+    people["cost"] = 100 * people.age + 9_000 * people.smoker + 600 * people.visits + 2_000 * rng.standard_t(2, 5_000)
     people.to_csv("people.csv", index=False)
     people.drop(columns="cost").to_csv("new.csv", index=False)
     return tmp_path

@@ -67,7 +67,7 @@ def test_bad_numbers_are_named(arguments, options, name):
         plan(*arguments, **options)
 
 
-def test_bad_promises_are_named():
+def test_bad_guarantees_are_named():
     with pytest.raises(ValueError, match="epsilon=0"):
         assert plan(100, 10, 2, 0).expected_error
 
@@ -86,15 +86,22 @@ def test_peeling_limits_are_those_of_a_fit(adjacency, calibration):
     assert limits.noise_scale == pytest.approx(release.scale * unit, rel=1e-9)
 
 
+def test_old_names_of_limits_warn():
+    limits = peeling_limits(100, 50, 2, 0.5)
+    for name in ("signal", "pick_probability"):
+        with pytest.warns(DeprecationWarning, match=f"now called standardized_{name}"):
+            assert getattr(limits, f"standardised_{name}") == getattr(limits, f"standardized_{name}")
+
+
 @pytest.mark.slow
-def test_no_data_beat_the_bound_on_picks():
+def test_no_data_beat_the_bound_on_selection():
     # One feature at the largest signal in all records, all others at 0: the best case for it.
     n, d = 40, 60
     X, y = np.zeros((n, d)), np.full(n, 1e6)
     X[:, 7] = 1e6
     limits = peeling_limits(n, d, 2, 0.3)
     runs = 1500
-    picked = sum(7 in DPIHTH(sparsity=2, epsilon=0.3, random_state=seed).fit(X, y).support_ for seed in range(runs))
+    selected = sum(7 in DPIHTH(sparsity=2, epsilon=0.3, random_state=seed).fit(X, y).support_ for seed in range(runs))
     # Three standard errors: a false alarm in about one of 700 seeds, and the seeds are fixed.
     error = 3 * math.sqrt(limits.pick_probability / runs)
-    assert limits.random_pick_probability + 0.01 < picked / runs < limits.pick_probability + error < 0.5
+    assert limits.random_pick_probability + 0.01 < selected / runs < limits.pick_probability + error < 0.5

@@ -31,7 +31,7 @@ def test_the_verdicts_are_those_of_the_committed_run():
     shown = re.search(r"<!-- verdicts -->\n(.*?)<!-- end of verdicts -->", README.read_text(), re.S).group(1)
     run = README.parent / "docs" / "reproduction"
     assert shown == (run / "verdicts.md").read_text()
-    found = json.loads((run / "results.json").read_text())
-    assert re.fullmatch("[0-9a-f]{40}", found["commit"]), "made from a clean checkout"
-    assert found["command"] == "dpsparse reproduce all"
-    assert found["left_out"] == {}
+    results = json.loads((run / "results.json").read_text())
+    assert re.fullmatch("[0-9a-f]{40}", results["commit"]), "made from a clean checkout"
+    assert results["command"] == "dpsparse reproduce all"
+    assert results["left_out"] == {}

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from dpsparse.algorithms.iht.theory import default_clip_bound, default_n_iter
+from dpsparse.deprecation import warn_renamed
 from dpsparse.privacy.guarantee import Guarantee, default_delta
 from dpsparse.privacy.mechanisms.selection import paper_peeling_scale, tight_peeling_scale
 
@@ -234,11 +235,11 @@ class PeelingLimits:
         The mean of the largest of d such draws, which a signal has to exceed.
     largest_signal : float
         tau times the clip of the features: no data move a coordinate further from 0 in one step.
-    standardised_signal : float
+    standardized_signal : float
         tau: the same bound for features of mean square 1 on the step's records.
     pick_probability : float
         Upper bound, for any data, on the probability that a feature named beforehand is selected in the end.
-    standardised_pick_probability : float
+    standardized_pick_probability : float
         The same for features of mean square 1.
     random_pick_probability : float
         The probability if features are selected at random.
@@ -247,10 +248,22 @@ class PeelingLimits:
     noise_scale: float
     largest_noise: float
     largest_signal: float
-    standardised_signal: float
+    standardized_signal: float
     pick_probability: float
-    standardised_pick_probability: float
+    standardized_pick_probability: float
     random_pick_probability: float
+
+    @property
+    def standardised_signal(self):
+        """The old name of `standardized_signal`."""
+        warn_renamed("PeelingLimits.standardised_signal", "standardized_signal")
+        return self.standardized_signal
+
+    @property
+    def standardised_pick_probability(self):
+        """The old name of `standardized_pick_probability`."""
+        warn_renamed("PeelingLimits.standardised_pick_probability", "standardized_pick_probability")
+        return self.standardized_pick_probability
 
 
 def peeling_limits(n, d, sparsity, epsilon, delta=None, *, tau=1.0, adjacency="replace-one", calibration="tight"):
@@ -306,8 +319,8 @@ def peeling_limits(n, d, sparsity, epsilon, delta=None, *, tau=1.0, adjacency="r
         # The largest of d Laplace draws: scale times (log(d / 2) + Euler's constant), to within 1 / d.
         largest_noise=scale * (math.log(d / 2) + 0.5772156649015329),
         largest_signal=signal,
-        standardised_signal=tau,
+        standardized_signal=tau,
         pick_probability=probability(signal),
-        standardised_pick_probability=probability(tau),
+        standardized_pick_probability=probability(tau),
         random_pick_probability=sparsity / d,
     )

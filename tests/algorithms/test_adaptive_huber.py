@@ -50,7 +50,7 @@ def test_every_run_of_the_r_package(run, layout):
     np.testing.assert_allclose(coefficients[run["nonzero_index"]], run["nonzero_coef"], rtol=1e-6)
 
 
-def test_design_products_are_those_of_standardised_columns():
+def test_design_products_are_those_of_standardized_columns():
     rng = np.random.default_rng(3)
     X = rng.standard_normal((2500, 30)) * 10.0 ** rng.integers(-3, 4, 30) + 5.0
     Z = np.column_stack((np.ones(len(X)), (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)))
@@ -158,7 +158,7 @@ def test_a_warm_start_ends_at_the_same_place():
     assert warm.tau == pytest.approx(cold.tau, rel=1e-8)
 
 
-def test_hard_threshold_refits_the_largest_standardised_coefficients():
+def test_hard_threshold_refits_the_largest_standardized_coefficients():
     X, y, _ = make_data(4, 300, 60, 5, 3.0, 1.0)
     X[:, 0] *= 1e4  # small units make a small coefficient, not a small effect
     lasso = adaptive_huber_lasso(X, y, 0.05)

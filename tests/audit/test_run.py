@@ -21,7 +21,7 @@ def test_nothing_is_found(name):
 
 
 @pytest.mark.parametrize(("estimator", "least"), [("DPIHTH", 0.5), ("DPSLR", 0.5)])
-def test_a_whole_fit_keeps_its_promise_and_the_attack_sees_something(estimator, least):
+def test_a_whole_fit_keeps_its_guarantee_and_the_attack_sees_something(estimator, least):
     finding = fit_game(estimator, 600)
     assert finding.good
     assert float(finding.found.split()[4]) > least

@@ -37,9 +37,9 @@ def test_a_known_power_is_found_beyond_a_fixed_time(harness):
 def test_a_ratio_is_of_times_beside_each_other(harness):
     # The machine gets ten times slower in mid-run; the ratio does not.
     floors = np.array([1.0, 1.0, 10.0, 10.0])
-    found = harness.in_floors("work", floors, 2 * floors + 0.1, allowance=0.1, at_most=1.5)
-    assert found["value"] == pytest.approx(2.0)
-    assert found["met"] is False
+    measured = harness.in_floors("work", floors, 2 * floors + 0.1, allowance=0.1, at_most=1.5)
+    assert measured["value"] == pytest.approx(2.0)
+    assert measured["met"] is False
 
 
 def test_memory_given_back_before_the_end_is_seen(harness):

@@ -176,7 +176,7 @@ def test_progress_rises_to_its_end_and_depends_on_no_value(tmp_path, configure):
         np.save(tmp_path / f"{k}.npy", values)
         reports.append([])
         model = PrivateSparseRegressor(sparsity=2, random_state=k)
-        model.fit(OnDisk(tmp_path / f"{k}.npy"), Y * 10.0**k, progress=lambda *told: reports[-1].append(told))
+        model.fit(OnDisk(tmp_path / f"{k}.npy"), Y * 10.0**k, progress=lambda *report: reports[-1].append(report))
     assert reports[0] == reports[1]
     assert reports[0] == sorted(reports[0])
     assert reports[0][-1] == (8, 8)

@@ -1,4 +1,4 @@
-"""What the GPU engine promises where there is no GPU, and its arithmetic in NumPy."""
+"""The GPU engine where there is no GPU: its messages, and its arithmetic in NumPy."""
 
 import subprocess
 import sys
@@ -31,17 +31,17 @@ def kernel_bits(x, center, rate):
     return (clipped + np.float32(12582912)).view(np.int32)
 
 
-@pytest.mark.parametrize("grid", [Quantizer(2.5), Quantizer(1.27), Quantizer(0.7, 0.3, 3.1), Quantizer(63.5)])
-def test_adding_a_large_number_rounds_as_the_grid_does(grid):
-    ties = ((np.arange(-140, 140) + 0.5) * grid.step * grid.scale + grid.center).astype(np.float32)
+@pytest.mark.parametrize("quantizer", [Quantizer(2.5), Quantizer(1.27), Quantizer(0.7, 0.3, 3.1), Quantizer(63.5)])
+def test_adding_a_large_number_rounds_as_the_quantizer_does(quantizer):
+    ties = ((np.arange(-140, 140) + 0.5) * quantizer.step * quantizer.scale + quantizer.center).astype(np.float32)
     x = np.concatenate(
         [ties, np.nextafter(ties, np.inf, dtype=np.float32), np.nextafter(ties, -np.inf, dtype=np.float32)]
     )
     x = np.concatenate([x, RNG.normal(size=5_000).astype(np.float32), np.float32([0, -0.0, 3e38, -3e38, 1e-45])])
-    center, rate = grid.center_and_rate(np.dtype(np.float32))
+    center, rate = quantizer.center_and_rate(np.dtype(np.float32))
     with np.errstate(over="ignore"):
-        found = kernel_bits(x, center, rate) - OFFSET
-    np.testing.assert_array_equal(found, grid.levels(x).astype(np.int64))
+        levels = kernel_bits(x, center, rate) - OFFSET
+    np.testing.assert_array_equal(levels, quantizer.levels(x).astype(np.int64))
 
 
 def test_sums_modulo_two_to_the_32_come_out_whole():
@@ -50,8 +50,8 @@ def test_sums_modulo_two_to_the_32_come_out_whole():
         weights = np.where(RNG.random(128) < 0.9, WEIGHT_LEVELS, -WEIGHT_LEVELS).astype(np.int32)
         with np.errstate(over="ignore"):
             wrapped = (weights * np.int32(level + OFFSET)).sum(dtype=np.int32)
-            found = wrapped - weights.sum(dtype=np.int32) * np.int32(OFFSET)
-        assert int(found) == level * int(weights.sum(dtype=np.int64))
+            total = wrapped - weights.sum(dtype=np.int32) * np.int32(OFFSET)
+        assert int(total) == level * int(weights.sum(dtype=np.int64))
         assert 128 * 127 * WEIGHT_LEVELS < 2**31
 
 

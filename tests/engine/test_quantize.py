@@ -16,11 +16,11 @@ def test_levels_are_total():
     assert np.abs(weights).max() <= WEIGHT_LEVELS
 
 
-def test_the_grid_is_within_half_a_step():
+def test_levels_are_within_half_a_step():
     x = np.linspace(-3, 3, 2001)
-    grid = Quantizer(2.0)
-    assert np.abs(grid.levels(x) * grid.step - np.clip(x, -2, 2)).max() <= grid.step / 2 + 1e-12
-    np.testing.assert_allclose(grid.clipped(x), np.clip(x, -2, 2), rtol=1e-12)
+    quantizer = Quantizer(2.0)
+    assert np.abs(quantizer.levels(x) * quantizer.step - np.clip(x, -2, 2)).max() <= quantizer.step / 2 + 1e-12
+    np.testing.assert_allclose(quantizer.clipped(x), np.clip(x, -2, 2), rtol=1e-12)
 
 
 def test_sums_that_could_leave_the_integers_are_refused():

@@ -28,9 +28,9 @@ def test_results_come_in_order_from_several_threads():
         return k, threading.get_ident()
 
     with threads(2):
-        found = list(parallel_map(work, range(6)))
-    assert [k for k, _ in found] == list(range(6))
-    assert len({thread for _, thread in found}) == 2
+        results = list(parallel_map(work, range(6)))
+    assert [k for k, _ in results] == list(range(6))
+    assert len({thread for _, thread in results}) == 2
 
 
 def test_a_thread_uses_no_threads_and_warns_of_nothing():

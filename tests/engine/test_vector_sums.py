@@ -69,17 +69,17 @@ QUERIES = (
 def test_row_order_cannot_change_a_sum(order):
     X, y = np.asarray(RNG.standard_t(2, size=(500, 6)), order=order), RNG.normal(size=500)
     shuffled = RNG.permutation(500)
-    found = []
+    evaluated = []
     for rows in (np.arange(500), shuffled):
         session = as_table(np.asarray(X[rows], order=order)).rows(y[rows]).session(Quantizer(1.0, 0.1, 2.0))
         session.add(3)
         session.add(0)
-        found.append([session.evaluate(*query) for query in QUERIES])
-    for first, second in zip(*found, strict=True):
+        evaluated.append([session.evaluate(*query) for query in QUERIES])
+    for first, second in zip(*evaluated, strict=True):
         np.testing.assert_array_equal(np.hstack(first), np.hstack(second))
 
 
-def test_units_apply_public_centre_and_scale():
+def test_units_apply_public_center_and_scale():
     X = RNG.normal(size=(10, 2))
     session = as_table(X).rows(np.zeros(10)).session(Quantizer(1.0, np.array([5.0, -1.0]), np.array([2.0, 4.0])))
     session.add(1)

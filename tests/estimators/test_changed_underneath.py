@@ -22,9 +22,9 @@ def test_places_of_sparse_cells_may_change(change):
     X = sparse.random(2_000, 50, 0.1, format="csr", rng=RNG)
     y = RNG.standard_normal(2_000)
     expected = PrivateSparseRegressor(sparsity=2, random_state=0).fit(X, y).coef_
-    found = PrivateSparseRegressor(sparsity=2, random_state=0)
-    found.fit(X, y, progress=lambda done, _: change(X) if done == 1 else None)
-    np.testing.assert_array_equal(found.coef_, expected)
+    model = PrivateSparseRegressor(sparsity=2, random_state=0)
+    model.fit(X, y, progress=lambda done, _: change(X) if done == 1 else None)
+    np.testing.assert_array_equal(model.coef_, expected)
 
 
 def test_no_record_gains_influence_by_a_change_of_places(monkeypatch):

@@ -38,10 +38,10 @@ def data(dtype=np.float64):
 def assert_same_fit(model, X, y, lazy, lazy_y):
     expected = model.fit(X, y).coef_.copy()
     assert np.count_nonzero(expected)
-    found = model.fit(lazy, lazy_y)
-    np.testing.assert_array_equal(found.coef_, expected)
-    assert found.coef_.dtype == expected.dtype
-    return found
+    fitted = model.fit(lazy, lazy_y)
+    np.testing.assert_array_equal(fitted.coef_, expected)
+    assert fitted.coef_.dtype == expected.dtype
+    return fitted
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
@@ -59,8 +59,8 @@ class TestEveryEstimator:
     def test_a_data_frame(self, model):
         X, y = data()
         frame = dd.from_pandas(pd.DataFrame(X, columns=NAMES), npartitions=3)
-        found = assert_same_fit(model, X, y, frame, dd.from_pandas(pd.Series(y), npartitions=2))
-        assert list(found.feature_names_in_) == NAMES
+        fitted = assert_same_fit(model, X, y, frame, dd.from_pandas(pd.Series(y), npartitions=2))
+        assert list(fitted.feature_names_in_) == NAMES
 
     def test_what_is_not_finite_is_refused_before_anything_is_charged(self, model, tmp_path):
         ledger = PrivacyLedger(tmp_path / "ledger.db")
@@ -100,9 +100,9 @@ def test_a_worker_killed_in_mid_pass_changes_no_bit(model, module, name, persist
     lazy = da.from_array(X, chunks=(500, D))
     before = set(dask_client.nthreads())
     monkeypatch.setattr(module, name, fatal_once(getattr(module, name), str(tmp_path / "killed")))
-    found = model.fit(lazy.persist() if persisted else lazy, da.from_array(y, chunks=500)).coef_
+    actual = model.fit(lazy.persist() if persisted else lazy, da.from_array(y, chunks=500)).coef_
     assert (tmp_path / "killed").exists()
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(actual, expected)
     dask_client.wait_for_workers(2)
     assert set(dask_client.nthreads()) != before
 

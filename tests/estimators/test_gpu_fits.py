@@ -57,8 +57,8 @@ def test_cupy_arrays_and_responses_on_the_card(table):
         pytest.skip("CuPy has no bfloat16")
     model = MODELS["pursuit"]
     expected = model.fit(same, y).coef_.copy()
-    found = model.fit(cupy.from_dlpack(X), torch.tensor(y, device="cuda")).coef_
-    np.testing.assert_array_equal(found, expected)
+    actual = model.fit(cupy.from_dlpack(X), torch.tensor(y, device="cuda")).coef_
+    np.testing.assert_array_equal(actual, expected)
     np.testing.assert_array_equal(model.fit(X, cupy.asarray(y)).coef_, expected)
 
 

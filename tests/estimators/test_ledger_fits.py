@@ -137,7 +137,7 @@ def test_clones_pickles_and_reprs(estimator, ledger):
     secret = estimator(ledger=url, dataset="trial-7")
     for kept in (secret, estimator(dataset="trial-7").set_params(ledger=url), clone(secret)):
         assert kept.ledger == PrivacyLedger(url)
-        for told in (repr(kept), repr(make_pipeline(kept)), kept._repr_html_(), str(kept.get_params())):
-            assert "secret" not in told
+        for text in (repr(kept), repr(make_pipeline(kept)), kept._repr_html_(), str(kept.get_params())):
+            assert "secret" not in text
         assert b"secret" not in pickle.dumps(kept)
     assert pickle.loads(pickle.dumps(secret)).ledger.url == "postgresql+psycopg://me@host/db"

@@ -58,4 +58,4 @@ def test_a_record_shows_the_guarantee_and_the_price_of_each_kind():
 def test_a_seeded_record_says_so_first():
     shown = sklearn.clone(MODELS[1]).set_params(random_state=0).fit(X, Y).privacy_._repr_html_()
     assert shown.startswith("<div><p><strong>NOT PRIVATE")
-    assert "Nothing is promised" in shown
+    assert "Nothing is guaranteed" in shown

@@ -53,10 +53,10 @@ every_model = pytest.mark.parametrize(
 
 def same(expected, X):
     coef, name, dtype = expected
-    found = MODELS[name]().fit(X, table(dtype)[1]).coef_
-    assert found.dtype == coef.dtype
-    assert found.tobytes() == coef.tobytes()
-    assert np.count_nonzero(found) >= 3
+    actual = MODELS[name]().fit(X, table(dtype)[1]).coef_
+    assert actual.dtype == coef.dtype
+    assert actual.tobytes() == coef.tobytes()
+    assert np.count_nonzero(actual) >= 3
 
 
 @every_model
@@ -73,9 +73,9 @@ def test_arrays_and_threads(expected, count, compiled, store):
 def test_integers_are_floats(name, dtype):
     X = (10 * np.abs(table(np.float64)[0])).astype(np.int8).astype(dtype)
     y = table(np.float64)[1]
-    found, expected = (MODELS[name]().fit(each, y) for each in (X, X.astype(np.float64)))
-    assert found.coef_.tobytes() == expected.coef_.tobytes()
-    np.testing.assert_allclose(found.predict(X), expected.predict(X.astype(np.float64)))
+    actual, expected = (MODELS[name]().fit(each, y) for each in (X, X.astype(np.float64)))
+    assert actual.coef_.tobytes() == expected.coef_.tobytes()
+    np.testing.assert_allclose(actual.predict(X), expected.predict(X.astype(np.float64)))
 
 
 def npy(X, folder, order):

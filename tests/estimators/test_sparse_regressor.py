@@ -132,7 +132,7 @@ def test_unbalanced_0_1_features_are_estimated_without_bias(share):
     assert model.clear_[:3].all()
 
 
-def test_effects_of_off_centre_features_are_never_significant():
+def test_effects_of_off_center_features_are_never_significant():
     rng = np.random.default_rng(0)
     shifted = X.copy()
     shifted[:, 1] = 3.0 + 0.1 * rng.normal(size=len(X))
@@ -231,7 +231,7 @@ def test_float32_clone_and_seed_warning():
     np.testing.assert_array_equal(model.coef_, again.coef_)
 
 
-def test_centres_and_scales_by_name():
+def test_centers_and_scales_by_name():
     names = [f"x{j}" for j in range(60)]
     frame = pd.DataFrame(X * np.arange(1, 61), columns=names)
     by_position = seeded(frame, feature_scale=np.arange(1.0, 61.0))
@@ -243,7 +243,7 @@ def test_centres_and_scales_by_name():
     assert (center, scale) == ({"a": 2.0, "b": 2.0}, {"a": 1.0, "b": 0.5})
 
 
-def test_bounds_give_centre_and_scale():
+def test_bounds_give_center_and_scale():
     center, scale = scale_from_bounds([0.0, -10.0], [4.0, 10.0])
     assert center.tolist() == [2.0, 0.0]
     assert scale.tolist() == [1.0, 5.0]

@@ -1,4 +1,4 @@
-"""`tune`: one promise for all candidates and the choice, one reservation, disjoint rows."""
+"""`tune`: one guarantee for all candidates and the choice, one reservation, disjoint rows."""
 
 import numpy as np
 import pandas as pd
@@ -48,7 +48,7 @@ def test_the_record_lists_every_fit_and_the_choice():
 
 
 @pytest.mark.parametrize("count", [1, 4])
-def test_shares_of_any_number_of_candidates_fill_the_promise(count):
+def test_shares_of_any_number_of_candidates_fill_the_guarantee(count):
     models = [PrivateSparseRegressor(sparsity=2, epsilon=0.7, delta=1e-5, records_per_person=2)] * count
     record = tune(models, X, Y).privacy
     assert 0.69 < record.epsilon <= 0.7
@@ -56,13 +56,13 @@ def test_shares_of_any_number_of_candidates_fill_the_promise(count):
 
 @pytest.mark.filterwarnings("ignore:With n=160", "ignore:delta=", "ignore:epsilon=")
 @pytest.mark.parametrize(("epsilon", "delta"), [(1e-6, 0.2), (0.01, 1e-9), (8.0, 0.2), (200.0, 1e-9)])
-def test_strong_and_weak_promises(epsilon, delta):
+def test_strong_and_weak_guarantees(epsilon, delta):
     record = tune(candidates(epsilon=epsilon, delta=delta), X[:200], Y[:200]).privacy
     assert record.epsilon <= epsilon
     assert record.rho > 0.5 * record.guarantee.rho_per_record
 
 
-def test_a_weak_promise_warns():
+def test_a_weak_guarantee_warns():
     with pytest.warns(UserWarning, match="above 1/n"):
         tune(candidates(delta=0.01), X, Y)
 

@@ -107,51 +107,51 @@ class Fuzzer:
         broken, arguments, check = family(self, rng)
         before = {file.name for file in self.folder.iterdir()}
         self.charges = 0
-        told, out, code = self._call(arguments)
+        message, out, code = self._call(arguments)
         after = {file.name for file in self.folder.iterdir()} - before - {"broken.db-journal"}
-        fault = self._fault(told, out, code, after, broken, check)
+        fault = self._fault(message, out, code, after, broken, check)
         for name in after:
             path = self.folder / name
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         return f"{family.__name__}: {'result' if code == 0 else 'error'}", fault and f"{fault}; {arguments}"
 
     def _call(self, arguments):
-        told, out = io.StringIO(), io.StringIO()
+        message, out = io.StringIO(), io.StringIO()
         # In the folder, so that an --out made at random is noticed there and removed.
         here = contextlib.chdir(self.folder)
-        with here, contextlib.redirect_stderr(told), contextlib.redirect_stdout(out), warnings.catch_warnings():
+        with here, contextlib.redirect_stderr(message), contextlib.redirect_stdout(out), warnings.catch_warnings():
             warnings.simplefilter("always")
             try:
                 main(arguments)
                 code = 0
             except SystemExit as stopped:
                 code = stopped.code
-        return told.getvalue(), out.getvalue(), code
+        return message.getvalue(), out.getvalue(), code
 
-    def _fault(self, told, out, code, after, broken, check):
+    def _fault(self, message, out, code, after, broken, check):
         if code not in (0, 1, 2):
             return f"exit status {code}"
-        if "Traceback" in told or "Warning" in told:
-            return f"a traceback or a warning: {told}"
-        shown = told + "\n".join(re.findall("^Note: .*", out, re.M)) if code == 0 else told + out
+        if "Traceback" in message or "Warning" in message:
+            return f"a traceback or a warning: {message}"
+        shown = message + "\n".join(re.findall("^Note: .*", out, re.M)) if code == 0 else message + out
         if any(secret in shown for secret in SECRETS) and not self._is_name(broken):
             return f"a value is quoted: {shown}"
         if code == 0:
-            if told:
-                return f"a result with an error: {told}"
+            if message:
+                return f"a result with an error: {message}"
             if any(name.endswith(".tmp") for name in after):
                 return "a temporary file is left"
             return check(out)
-        if code == 1 and (told.count("\n") != 1 or not told.startswith("dpsparse: ") or len(told) > 1000):
-            return f"the error is not one clear line: {told}"
-        if re.search("allocat|malloc", told):
-            return f"memory ran out: {told}"
-        if "\x1b" in told:
+        if code == 1 and (message.count("\n") != 1 or not message.startswith("dpsparse: ") or len(message) > 1000):
+            return f"the error is not one clear line: {message}"
+        if re.search("allocat|malloc", message):
+            return f"memory ran out: {message}"
+        if "\x1b" in message:
             return "an escape sequence in the error"
         if after:
             return f"a partial file: {after}"
         if self.charges:
-            return f"budget spent without a release: {told}"
+            return f"budget spent without a release: {message}"
         return None
 
     def _is_name(self, broken):
@@ -184,7 +184,7 @@ def fit(fuzzer, rng):
     if rng.random() < 0.9:
         arguments += ["--bounds", str(fuzzer.folder / ("numbered.toml" if numbered else "good.toml"))]
     arguments += ["--out", str(out)] + ["--json"] * (rng.random() < 0.2)
-    return path, arguments, lambda told: None if load_model(out).privacy.private else "not private"
+    return path, arguments, lambda message: None if load_model(out).privacy.private else "not private"
 
 
 def bounds(fuzzer, rng):
@@ -192,7 +192,7 @@ def bounds(fuzzer, rng):
     path, out = fuzzer.broken("good.toml", rng), fuzzer.folder / "out.json"
     # The last --bounds counts.
     arguments = [*fuzzer.fit_arguments("good.csv"), "--bounds", str(path), "--out", str(out)]
-    return path, arguments, lambda told: load_model(out) and None
+    return path, arguments, lambda message: load_model(out) and None
 
 
 def model(fuzzer, rng):
@@ -201,15 +201,15 @@ def model(fuzzer, rng):
     path, out = fuzzer.broken("numbered.json" if numbered else "good.json", rng), fuzzer.folder / "out.csv"
     if rng.random() < 0.3:
         page = fuzzer.folder / "out.html"
-        return path, ["report", str(path), "--out", str(page)], lambda told: _page(page)
+        return path, ["report", str(path), "--out", str(page)], lambda message: _page(page)
     if rng.random() < 0.5:
         return (
             path,
             ["inspect", str(path)] + ["--json"] * (rng.random() < 0.3),
-            lambda told: None if told else "silence",
+            lambda message: None if message else "silence",
         )
     data = fuzzer.folder / ("good.npy" if numbered else "good.csv")
-    return path, ["predict", str(path), str(data), "--out", str(out)], lambda told: _predictions(out)
+    return path, ["predict", str(path), str(data), "--out", str(out)], lambda message: _predictions(out)
 
 
 def predict(fuzzer, rng):
@@ -217,7 +217,7 @@ def predict(fuzzer, rng):
     name = _table(rng)
     path, out = fuzzer.broken(name, rng), fuzzer.folder / "out.csv"
     chosen = fuzzer.folder / ("numbered.json" if name.endswith("npy") else "good.json")
-    return path, ["predict", str(chosen), str(path), "--out", str(out)], lambda told: _predictions(out)
+    return path, ["predict", str(chosen), str(path), "--out", str(out)], lambda message: _predictions(out)
 
 
 def _predictions(out):
@@ -227,17 +227,17 @@ def _predictions(out):
 
 
 def _page(out):
-    found = out.read_text()
-    return None if found.endswith("</html>\n") and not re.search(r'="-?(?:nan|inf)', found) else "a broken page"
+    page = out.read_text()
+    return None if page.endswith("</html>\n") and not re.search(r'="-?(?:nan|inf)', page) else "a broken page"
 
 
 def template(fuzzer, rng):
     """A bounds template for a broken table."""
     path, out = fuzzer.broken(_table(rng), rng), fuzzer.folder / "out.toml"
 
-    def check(told):
-        found = tomllib.loads(out.read_text())
-        return None if list(found.get("columns", {})) == open_table(path).names else "the template lacks columns"
+    def check(message):
+        bounds_file = tomllib.loads(out.read_text())
+        return None if list(bounds_file.get("columns", {})) == open_table(path).names else "the template lacks columns"
 
     return path, ["bounds", "init", str(path), "--out", str(out)], check
 
@@ -247,17 +247,17 @@ def arguments(fuzzer, rng):
     if rng.random() < 0.5:
         names = ("--n", "--d", "--sparsity", "--epsilon", "--delta")
         good = {"--n": "1000", "--d": "10", "--sparsity": "2", "--epsilon": "0.5,1"}
-        found, start = good | {rng.choice(names): rng.choice(ARGUMENTS)}, ["plan"]
+        options, start = good | {rng.choice(names): rng.choice(ARGUMENTS)}, ["plan"]
         check = _is_json
     else:
         good = {"--target": "y", "--epsilon": "1", "--sparsity": "2", "--bounds": str(fuzzer.folder / "good.toml")}
-        found = good | {rng.choice((*good, "--delta", "--out")): rng.choice(ARGUMENTS)}
+        options = good | {rng.choice((*good, "--delta", "--out")): rng.choice(ARGUMENTS)}
         start, check = ["fit", str(fuzzer.folder / "good.csv")], _is_json
-    return None, [*start, "--json", *(part for pair in found.items() for part in pair)], check
+    return None, [*start, "--json", *(part for pair in options.items() for part in pair)], check
 
 
-def _is_json(told):
-    return None if json.loads(told) else "empty"
+def _is_json(message):
+    return None if json.loads(message) else "empty"
 
 
 def ledger(fuzzer, rng):
@@ -266,16 +266,16 @@ def ledger(fuzzer, rng):
     (fuzzer.folder / "broken.db-journal").unlink(missing_ok=True)
     if rng.random() < 0.5:
         command = ["budget", rng.choice(("show", "history", "verify")), str(path), "--json"]
-        return path, command, lambda told: None if told else "silence"
+        return path, command, lambda message: None if message else "silence"
     spend = [*fuzzer.fit_arguments("good.csv"), "--ledger", str(path), "--dataset", "people", "--out", str(out)]
-    return path, spend, lambda told: load_model(out) and None
+    return path, spend, lambda message: load_model(out) and None
 
 
 def convert(fuzzer, rng):
     """Convert a broken table."""
     path, out = fuzzer.broken(rng.choice(("good.csv", "good.csv", "good.parquet", "other.parquet")), rng), "new-store"
     arguments = ["convert", str(path), str(fuzzer.folder / out), *fuzzer.store_options()]
-    return path, arguments, lambda told: None if check_store(fuzzer.folder / out).complete else "not complete"
+    return path, arguments, lambda message: None if check_store(fuzzer.folder / out).complete else "not complete"
 
 
 def store(fuzzer, rng):
@@ -288,7 +288,7 @@ def store(fuzzer, rng):
         return None, ["check", str(folder), "--json"], _is_json
     out = fuzzer.folder / "out.json"
     arguments = ["fit", str(folder), "--epsilon", "9", "--sparsity", "2", "--out", str(out)]
-    return None, arguments, lambda told: load_model(out) and None
+    return None, arguments, lambda message: load_model(out) and None
 
 
 FAMILIES = (fit, fit, predict, model, model, bounds, template, arguments, ledger, convert, store)

@@ -94,10 +94,10 @@ def responses(draw, n):
     return {"column": y[:, None], "none": None}.get(kind, y)
 
 
-def check_message(told):
-    assert "7391" not in told
-    assert "qzx" not in told
-    assert len(told) < 1000
+def check_message(message):
+    assert "7391" not in message
+    assert "qzx" not in message
+    assert len(message) < 1000
 
 
 @pytest.fixture(scope="module")
@@ -148,11 +148,11 @@ def test_hostile_data_end_in_predictions_or_in_a_clear_error(data):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            found = data.draw(st.sampled_from(FITTED)).predict(X)
+            predictions = data.draw(st.sampled_from(FITTED)).predict(X)
         except (ValueError, TypeError) as error:
             check_message(str(error))
         else:
-            assert found.shape == (n,)
+            assert predictions.shape == (n,)
 
 
 HOSTILE = [None, True, 0, -1, 1e308, 1e-320, np.nan, np.inf, "x", "auto", b"", [], {}, 10**400, 1.5, 3, 1j, 1e90, 1e-90]
@@ -171,9 +171,9 @@ def test_hostile_parameters_end_in_a_fit_or_in_an_error_that_names_them(method, 
             try:
                 model.fit(X, y)
             except (ValueError, TypeError) as error:
-                told = str(error)
-                assert name in told
-                assert "\n" not in told
+                message = str(error)
+                assert name in message
+                assert "\n" not in message
                 assert not charges
             else:
                 assert np.isfinite(model.coef_).all()

@@ -135,13 +135,13 @@ PLANS = {
 
 def forecast(name):
     """The numbers of a plan."""
-    found = PLANS[name]
-    numbers = [found.expected_error, found.smallest_effect, found.interval_width]
-    return [*numbers, found.n_for_error(0.1), found.n_for_effect(0.3), found.epsilon_for_effect(0.5)]
+    planned = PLANS[name]
+    numbers = [planned.expected_error, planned.smallest_effect, planned.interval_width]
+    return [*numbers, planned.n_for_error(0.1), planned.n_for_effect(0.3), planned.epsilon_for_effect(0.5)]
 
 
 def is_private(name):
-    """Whether a case is an estimator with a promise, and so with the same bits on every engine."""
+    """Whether a case is an estimator with a guarantee, and so with the same bits on every engine."""
     return not name.startswith("AdaHuber")
 
 
@@ -194,8 +194,8 @@ def _store(given, folder):
             runpy.run_module("dpsparse", run_name="__main__")
     finally:
         sys.argv = before
-    found = OnDisk(folder / "store")
-    return found, found.response
+    store = OnDisk(folder / "store")
+    return store, store.response
 
 
 def _dask(given, _):
@@ -297,13 +297,13 @@ def _one_thread():
 
 def _hash(*values):
     """The SHA-256 of arrays by dtype, shape and bytes, and of anything else by what it prints as."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for value in values:
         if isinstance(value, np.ndarray):
-            found.update(f"{value.dtype.str} {value.shape} ".encode() + value.tobytes())
+            digest.update(f"{value.dtype.str} {value.shape} ".encode() + value.tobytes())
         else:
-            found.update(f"{value!r} ".encode())
-    return found.hexdigest()
+            digest.update(f"{value!r} ".encode())
+    return digest.hexdigest()
 
 
 def _of_model(model, X):

@@ -39,13 +39,13 @@ needs_gpu = (pytest.mark.cuda, pytest.mark.skipif(not HAS_GPU, reason="needs a C
 
 
 def assert_close(numbers, entry, *, atol=0.0):
-    """What holds on every machine: the same features, and coefficients, intercept, promise and predictions close."""
+    """What holds on every machine: the same features, and coefficients, intercept, guarantee and predictions close."""
     assert numbers["places"] == entry["places"]
-    # The promise of a fit without the tight account has no mu.
+    # The guarantee of a fit without the tight account has no mu.
     assert [each is None for each in numbers.get("promise", [])] == [each is None for each in entry.get("promise", [])]
     for name in ("coef", "intercept", "promise"):
-        found, expected = (np.array(each.get(name, []), dtype=float) for each in (numbers, entry))
-        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=atol, err_msg=name)
+        actual, expected = (np.array(each.get(name, []), dtype=float) for each in (numbers, entry))
+        np.testing.assert_allclose(actual, expected, rtol=1e-6, atol=atol, err_msg=name)
     # A prediction may cancel; some engines predict in float32.
     np.testing.assert_allclose(numbers["predict"], entry["predict"], rtol=1e-4, atol=1e-4)
 
@@ -103,10 +103,10 @@ def test_a_gpu_has_the_bits_of_the_cpu_beside_it(engine, beside, name, dtype):
 
 @pytest.mark.parametrize("name", PLANS)
 def test_a_forecast_has_its_numbers(name):
-    found, expected = forecast(name), EXPECTED["plans"][name]
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    actual, expected = forecast(name), EXPECTED["plans"][name]
+    np.testing.assert_allclose(actual, expected, rtol=1e-6)
     if SAME_MACHINE:
-        assert found == expected
+        assert actual == expected
 
 
 def test_nothing_else_is_in_the_file(record_property):
@@ -126,12 +126,12 @@ def test_nothing_else_is_in_the_file(record_property):
 def test_other_numbers_are_noticed_on_any_machine():
     entry = EXPECTED["fits"][key("pursuit", "float64")]
     for name in ("coef", "promise"):
-        found = copy.deepcopy(entry)
-        found[name][0] *= 1 + 1e-9
-        assert_close(found, entry)
-        found[name][0] *= 1 + 1e-5
+        actual = copy.deepcopy(entry)
+        actual[name][0] *= 1 + 1e-9
+        assert_close(actual, entry)
+        actual[name][0] *= 1 + 1e-5
         with pytest.raises(AssertionError, match=name):
-            assert_close(found, entry)
+            assert_close(actual, entry)
     for other in (
         {"intercept": entry["intercept"] + 1e-4},
         {"places": [*entry["places"][1:], 36]},

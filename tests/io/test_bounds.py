@@ -96,8 +96,8 @@ def test_the_template_knows_names_and_kinds_alone_and_must_be_filled_in(tmp_path
     assert "would leak" in text
     assert "9731" not in text
     assert "qzx" not in text
-    found = tomllib.loads(text)
-    assert found["columns"] == {
+    bounds = tomllib.loads(text)
+    assert bounds["columns"] == {
         "id": {"low": "?", "high": "?"},
         'a "b\\c': {"low": "?", "high": "?"},
         "région": {"low": "?", "high": "?"},  # a CSV file does not say, and its values are not asked

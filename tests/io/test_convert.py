@@ -12,11 +12,11 @@ import pytest
 
 from dpsparse.io.bounds import Bounds, read_bounds
 from dpsparse.io.convert import convert, in_public_units
-from dpsparse.io.formats import open_table
+from dpsparse.io.formats import open_on_disk, open_table
 from dpsparse.io.provenance import provenance_of
 from dpsparse.io.store import writer
 from dpsparse.io.store.manifest import fit_refuses, write_manifest
-from dpsparse.io.store.reader import check_store, open_store
+from dpsparse.io.store.reader import check_store
 from dpsparse.schema import FileError
 
 RNG = np.random.default_rng(0)
@@ -104,7 +104,7 @@ def files_of(folder):
 def test_a_store_holds_public_units_rounded_once(tmp_path, bounds, kind, dtype):
     path = written(tmp_path, kind)
     converted(path, tmp_path / "store", bounds, dtype=dtype)
-    store = open_store(tmp_path / "store")
+    store = open_on_disk(tmp_path / "store")
     assert len(store.chunks) == (11 if dtype == "float32" else 21)
     assert all(chunk.flags.f_contiguous and chunk.dtype == dtype for chunk in store.chunks)
     np.testing.assert_array_equal(np.concatenate(store.chunks), UNITS.astype(dtype))
@@ -123,7 +123,7 @@ def test_an_array_becomes_a_store(tmp_path, dtype, order):
     np.save(tmp_path / "a.npy", np.asarray(array, order=order))
     bounds = Bounds(columns={"3": (0.5, 3.0)})
     converted(tmp_path / "a.npy", tmp_path / "store", bounds, target="1")
-    store = open_store(tmp_path / "store")
+    store = open_on_disk(tmp_path / "store")
     units = np.column_stack([array[:, 0], array[:, 2], (array[:, 3].astype(float) - 0.5) / 3.0]).astype(np.float32)
     np.testing.assert_array_equal(np.concatenate(store.chunks), units)
     np.testing.assert_array_equal(store.response, array[:, 1])
@@ -141,10 +141,10 @@ def test_blocks_are_what_is_read_at_once_from_any_row(tmp_path):
         for start in (0, 1, 333, 400, 401, 700, 950, N):
             blocks = list(table.blocks(*wanted, start))
             assert len(blocks) > 3 or start >= 700
-            found = np.concatenate([block for block, _ in blocks] or [matrix[:0]])
-            np.testing.assert_array_equal(found, matrix[start:])
-            found = np.concatenate([block["region"] for _, block in blocks] or [[]])
-            np.testing.assert_array_equal(found, codes["region"][start:])
+            read = np.concatenate([block for block, _ in blocks] or [matrix[:0]])
+            np.testing.assert_array_equal(read, matrix[start:])
+            read = np.concatenate([block["region"] for _, block in blocks] or [[]])
+            np.testing.assert_array_equal(read, codes["region"][start:])
 
 
 def test_what_is_missing_or_no_number_is_nan_and_what_is_finite_stays_so():
@@ -190,7 +190,7 @@ def test_killed_and_resumed_it_is_byte_for_byte_the_same(tmp_path, bounds, kind)
     assert sum(name.startswith("features") for name in left) == 3
     assert sum(name.endswith(".tmp") for name in left) == 1
     with pytest.raises(FileError, match="the conversion was interrupted; run the same"):
-        open_store(tmp_path / "store")
+        open_on_disk(tmp_path / "store")
     said = []
     converted(path, tmp_path / "store", bounds, progress=said.append)
     assert [words.split()[0] for words in said] == 3 * ["checking"] + 8 * ["writing"]
@@ -278,7 +278,7 @@ def test_a_flipped_bit_is_found_and_mended(tmp_path, bounds):
         broken = bytearray(before[name])
         broken[-3] ^= 1
         (folder / name).write_bytes(broken)
-        open_store(folder)
+        open_on_disk(folder)
         with pytest.raises(FileError, match=rf"store is not as it was written: '{name}'; run the same"):
             check_store(folder)
         converted(path, folder, bounds)

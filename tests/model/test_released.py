@@ -1,4 +1,4 @@
-"""The released model: one object that every private estimator makes, and what it tells."""
+"""The released model: one object that every private estimator makes, and what it publishes."""
 
 import pickle
 from dataclasses import FrozenInstanceError, replace

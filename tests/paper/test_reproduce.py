@@ -17,8 +17,8 @@ from dpsparse.cli import main
 from dpsparse.paper.designs import EPSILON, OURS, PANELS, PARTS, QUICK, SETTINGS, Data
 from dpsparse.paper.experiments import Cell, Pilot, generate, run
 from dpsparse.paper.reproduce import panel_data, size_of
-from dpsparse.paper.runner import Store, source_digest
-from dpsparse.paper.tables import count_beyond_chance, summarise
+from dpsparse.paper.runner import TaskCache, source_digest
+from dpsparse.paper.tables import count_beyond_chance, summarize
 from dpsparse.paper.write import write_all
 
 pytestmark = pytest.mark.slow
@@ -120,12 +120,12 @@ def _group_lives(group):
 
 def test_results_of_other_code_are_not_taken_over(tmp_path, monkeypatch):
     task = Pilot(TINY)
-    store = Store(tmp_path)
-    store.folder.mkdir(parents=True)
-    store.path(task).write_text('[{"lam": 7.0}]')
-    assert store.rows(task) == [{"lam": 7.0}]
+    cache = TaskCache(tmp_path)
+    cache.folder.mkdir(parents=True)
+    cache.path(task).write_text('[{"lam": 7.0}]')
+    assert cache.rows(task) == [{"lam": 7.0}]
     monkeypatch.setattr("dpsparse.paper.runner.versions", lambda: {"numpy": "another"})
-    assert not Store(tmp_path).path(task).exists()
+    assert not TaskCache(tmp_path).path(task).exists()
 
 
 class Reader(HTMLParser):
@@ -172,7 +172,7 @@ def test_table_rows_rank_genes_by_count_then_name():
         return ["B", "A"] if setting == OURS else []
 
     results = made_up(lambda *_: 1.0, picked=picked)
-    row = summarise(results, results.tables[0])[-1]
+    row = summarize(results, results.tables[0])[-1]
     assert row.genes == (("A", 1.0), ("B", 1.0))
     assert (row.method, row.beyond_chance, row.size) == (OURS, 2, 2.0)
 
@@ -186,9 +186,9 @@ def test_bad_parts_take_one_line(arguments, message, capsys, monkeypatch, tmp_pa
     with pytest.raises(SystemExit) as stopped:
         main(["reproduce", *arguments, "--out", str(tmp_path / "out")])
     assert stopped.value.code == 1
-    told = capsys.readouterr().err
-    assert message in told
-    assert told.count("\n") == 1
+    error_text = capsys.readouterr().err
+    assert message in error_text
+    assert error_text.count("\n") == 1
     assert not (tmp_path / "out").exists()
 
 

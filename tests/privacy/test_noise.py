@@ -68,7 +68,7 @@ def test_noise_is_added_and_never_wraps(source, law):
     np.testing.assert_array_equal(values, kept)
 
 
-def test_large_noise_is_centred_on_the_values():
+def test_large_noise_is_centered_on_the_values():
     values = np.full(4_000, 10**9, dtype=np.int64)
     for law, deviation in (("laplace", np.sqrt(2)), ("gaussian", 1.0)):
         noisy = getattr(SecureSource(), law)(values, 1e8)

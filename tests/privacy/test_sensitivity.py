@@ -24,7 +24,7 @@ LOSSES = [Huber(0.3), Huber(1e300), Absolute(), Squared(2.5)]
 
 
 @st.composite
-def neighbours(draw, adjacency):
+def neighbors(draw, adjacency):
     n, d = draw(st.integers(1, 5)), draw(st.integers(1, 4))
     table = np.array(draw(st.lists(st.lists(value, min_size=d + 1, max_size=d + 1), min_size=n, max_size=n)))
     if draw(st.booleans()):
@@ -59,7 +59,7 @@ def test_clipped_sums_never_move_more_than_declared(adjacency, loss):
 
     @settings(max_examples=150, deadline=None)
     @given(
-        neighbours(adjacency),
+        neighbors(adjacency),
         st.lists(value, min_size=4, max_size=4),
         st.sampled_from([np.float32, np.float64]),
         st.sampled_from(["C", "F", "csr"]),

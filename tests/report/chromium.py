@@ -70,18 +70,18 @@ class Chromium:
         """Load a page to the end; its events start afresh."""
         self.events.clear()
         self.call("Page.navigate", url=url)
-        while not self.told("Page.loadEventFired"):
+        while not self.events_named("Page.loadEventFired"):
             self.events.append(self._read())
 
-    def told(self, name):
+    def events_named(self, name):
         """The parameters of all events of a name."""
         return [event["params"] for event in self.events if event.get("method") == name]
 
     def value(self, expression):
         """The value of an expression of JavaScript in the page."""
-        found = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
-        assert "exceptionDetails" not in found, found
-        return found["result"].get("value")
+        reply = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in reply, reply
+        return reply["result"].get("value")
 
     def show_as(self, width, scheme="light", media="screen"):
         """Set the window's width in CSS pixels, light or dark, screen or print."""

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from chromium import Chromium
 
-ARTEFACTS = Path(__file__).parents[2] / "artefacts"
+ARTIFACTS = Path(__file__).parents[2] / "artefacts"
 LONG = "a feature with <b>markup</b> & a name of more than sixty letters in all"
 
 
@@ -66,7 +66,7 @@ def browser(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def artefacts():
+def artifacts():
     """Where pictures for people go; git ignores it."""
-    ARTEFACTS.mkdir(exist_ok=True)
-    return ARTEFACTS
+    ARTIFACTS.mkdir(exist_ok=True)
+    return ARTIFACTS

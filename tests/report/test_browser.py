@@ -35,20 +35,22 @@ def url(model, tmp_path_factory):
 def faults(browser, url):
     """What is wrong with a page whatever it says."""
     browser.open(url)
-    found = ["console" for _ in (*browser.told("Log.entryAdded"), *browser.told("Runtime.consoleAPICalled"))]
-    found += ["exception" for _ in browser.told("Runtime.exceptionThrown")]
-    asked = [event["request"]["url"] for event in browser.told("Network.requestWillBeSent")]
-    found += ["request" for other in asked if other != url and not other.startswith("data:")]
+    faults_seen = [
+        "console" for _ in (*browser.events_named("Log.entryAdded"), *browser.events_named("Runtime.consoleAPICalled"))
+    ]
+    faults_seen += ["exception" for _ in browser.events_named("Runtime.exceptionThrown")]
+    asked = [event["request"]["url"] for event in browser.events_named("Network.requestWillBeSent")]
+    faults_seen += ["request" for other in asked if other != url and not other.startswith("data:")]
     if max(browser.value(f"document.{part}.scrollWidth") for part in ("documentElement", "body")) > browser.width:
-        found.append("overflow")
+        faults_seen.append("overflow")
     links = browser.value("[...document.querySelectorAll('a')].map(a => a.getAttribute('href'))")
-    found += ["link" for link in links if not browser.value(f"document.getElementById({link[1:]!r}) !== null")]
-    return found + [f"crowded: {words}" for words in browser.value(CROWDED)]
+    faults_seen += ["link" for link in links if not browser.value(f"document.getElementById({link[1:]!r}) !== null")]
+    return faults_seen + [f"crowded: {words}" for words in browser.value(CROWDED)]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("device", WIDTHS)
-def test_it_looks_right(browser, url, artefacts, device, scheme):
+def test_it_looks_right(browser, url, artifacts, device, scheme):
     browser.show_as(WIDTHS[device], scheme)
     assert faults(browser, url) == []
     assert browser.value("document.querySelector('h1').textContent") == "What explains cost"
@@ -58,7 +60,7 @@ def test_it_looks_right(browser, url, artefacts, device, scheme):
     assert len(sizes) == 2
     assert all(width > 300 and height > 150 for width, height in sizes)
     picture = browser.screenshot()
-    (artefacts / f"report-{device}-{scheme}.png").write_bytes(picture)
+    (artifacts / f"report-{device}-{scheme}.png").write_bytes(picture)
     assert picture.startswith(b"\x89PNG")
 
 
@@ -129,10 +131,10 @@ def test_a_screen_reader_hears_names_tables_and_pictures(browser, url):
     assert "smoker" in names["rowheader"]
 
 
-def test_it_prints(browser, url, artefacts):
+def test_it_prints(browser, url, artifacts):
     browser.open(url)
     printed = base64.b64decode(browser.call("Page.printToPDF")["data"])
-    (artefacts / "report.pdf").write_bytes(printed)
+    (artifacts / "report.pdf").write_bytes(printed)
     assert printed.startswith(b"%PDF")
     browser.show_as(700, media="print")
     assert faults(browser, url) == []

@@ -30,7 +30,7 @@ class Marks(HTMLParser):
         self.words.append(data)
 
     def of(self, name, kind):
-        return [marks for found, marks in self.marks if found == name and marks.get("class") == kind]
+        return [marks for element, marks in self.marks if element == name and marks.get("class") == kind]
 
 
 def percent(text):
@@ -38,44 +38,44 @@ def percent(text):
 
 
 def test_places_follow_the_numbers():
-    found = Marks(forest(ROWS, 1.0, "about it"))
-    (solid,), (dashed,) = found.of("line", "significant")[::3][:1], found.of("line", "vague")
-    first, second = found.of("line", "floor")
+    chart = Marks(forest(ROWS, 1.0, "about it"))
+    (solid,), (dashed,) = chart.of("line", "significant")[::3][:1], chart.of("line", "vague")
+    first, second = chart.of("line", "floor")
     # The axis runs from the least number, -1, at 3 % to the largest, 4, at 97 %.
     for mark, low, high in ((solid, 1, 3), (dashed, -1, 0)):
         assert percent(mark["x1"]) == pytest.approx(3 + 94 * (low + 1) / 5, abs=0.01)
         assert percent(mark["x2"]) == pytest.approx(3 + 94 * (high + 1) / 5, abs=0.01)
     assert percent(second["x1"]) - percent(first["x1"]) == pytest.approx(94 * 2 / 5, abs=0.01)
-    circles = [percent(marks["cx"]) for name, marks in found.marks if name == "circle"]
+    circles = [percent(marks["cx"]) for name, marks in chart.marks if name == "circle"]
     assert circles == pytest.approx([3 + 94 * 3 / 5, 3 + 94 * 0.5 / 5, 97], abs=0.01)
-    assert found.words[:2] == ["noise floor, ±1", "a"]
-    assert {"-1", "0", "1", "2", "3", "4"} <= set(found.words)
-    assert not any(name == "b" for name, _ in found.marks)
+    assert chart.words[:2] == ["noise floor, ±1", "a"]
+    assert {"-1", "0", "1", "2", "3", "4"} <= set(chart.words)
+    assert not any(name == "b" for name, _ in chart.marks)
 
 
-def test_what_is_significant_differs_by_more_than_colour():
-    found = Marks(forest(ROWS, None, "about it"))
-    kinds = [marks["class"] for name, marks in found.marks if name == "circle"]
+def test_significance_differs_by_more_than_color():
+    chart = Marks(forest(ROWS, None, "about it"))
+    kinds = [marks["class"] for name, marks in chart.marks if name == "circle"]
     assert kinds == ["significant", "vague", "vague"]
-    assert "significant" in found.words
-    assert "not significant" in found.words
-    assert not found.of("line", "floor")
+    assert "significant" in chart.words
+    assert "not significant" in chart.words
+    assert not chart.of("line", "floor")
 
 
 def test_curves_rise_and_fall_with_their_numbers():
-    found = Marks(curves([0.1, 1.0, 10.0], {"one": [4.0, 2.0, 1.0], "other": [1.0, 2.0, 4.0]}, (1.0, "here"), "both"))
+    chart = Marks(curves([0.1, 1.0, 10.0], {"one": [4.0, 2.0, 1.0], "other": [1.0, 2.0, 4.0]}, (1.0, "here"), "both"))
     points = [
         [tuple(map(float, pair.split(","))) for pair in marks["points"].split()]
-        for name, marks in found.marks
+        for name, marks in chart.marks
         if name == "polyline"
     ]
     falling, rising = points
     assert [x for x, _ in falling] == pytest.approx([13, 55, 97])
     assert [y for _, y in falling] == sorted(y for _, y in falling)
     assert rising == [(x, y) for (x, _), (_, y) in zip(falling, falling[::-1], strict=True)]
-    (mark,) = found.of("line", "mark")
+    (mark,) = chart.of("line", "mark")
     assert percent(mark["x1"]) == pytest.approx(55)
-    assert {"0.1", "1", "10", "2", "here"} <= set(found.words)
+    assert {"0.1", "1", "10", "2", "here"} <= set(chart.words)
 
 
 @settings(max_examples=200, deadline=None)

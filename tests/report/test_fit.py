@@ -27,12 +27,12 @@ def test_the_same_model_gives_the_same_bytes(model, tmp_path):
 
 
 def test_the_page_has_everything(model):
-    told = words(fit_page(model))
+    text = words(fit_page(model))
     record = model.privacy
-    assert record.plain_words() in told
-    assert record.statement() in told
+    assert record.plain_words() in text
+    assert record.statement() in text
     for release in record.releases:
-        assert f". {release.name} " in told
+        assert f". {release.name} " in text
     for part in (
         "smoker 8900 [8671, 9329] significant",
         "bmi 500 [493.6, 526.4] centre off",
@@ -48,7 +48,7 @@ def test_the_page_has_everything(model):
         "2506.06861",
         f"version = {{{dpsparse.__version__}}}",
     ):
-        assert part in told
+        assert part in text
 
 
 def test_shares_of_the_kinds_add_up_to_the_whole(model):
@@ -59,10 +59,10 @@ def test_shares_of_the_kinds_add_up_to_the_whole(model):
 
 
 def test_the_curve_is_that_of_plan_with_this_fit_marked(model):
-    told = words(fit_page(model))
+    text = words(fit_page(model))
     forecast = plan(1_000, 5, 4, 1.0)
-    assert f"1 (this fit) {forecast.expected_error:.3g} {forecast.smallest_effect:.3g}" in told
-    assert "this fit: 1" in told
+    assert f"1 (this fit) {forecast.expected_error:.3g} {forecast.smallest_effect:.3g}" in text
+    assert "this fit: 1" in text
 
 
 def test_names_are_escaped_everywhere(model):
@@ -74,23 +74,23 @@ def test_names_are_escaped_everywhere(model):
 
 def test_methods_without_errors_say_so():
     fitted = DPIHTH(sparsity=2, epsilon=1.0, delta=1e-4, adjacency="zero-out-one").fit(X, Y)
-    told = words(fit_page(fitted.released_))
-    assert "DPIHTH gives no errors" in told
-    assert "The method gives no intervals" in told
-    assert "a record lies in one part and pays once" in told
-    assert "DPIHTH, which made the model, does worse" in told
-    assert "adjacency='zero-out-one', records_per_person=1).fit(X, y)" in told
-    assert "noise floor" not in told
+    text = words(fit_page(fitted.released_))
+    assert "DPIHTH gives no errors" in text
+    assert "The method gives no intervals" in text
+    assert "a record lies in one part and pays once" in text
+    assert "DPIHTH, which made the model, does worse" in text
+    assert "adjacency='zero-out-one', records_per_person=1).fit(X, y)" in text
+    assert "noise floor" not in text
 
 
 @pytest.mark.filterwarnings("ignore:With n=500")
 def test_a_seeded_fit_guarantees_nothing():
     fitted = PrivateSparseRegressor(sparsity="auto", max_sparsity=3, epsilon=0.01, random_state=0).fit(X, Y)
-    told = words(fit_page(fitted.released_))
-    assert "WITHOUT any guarantee" in told
-    assert "NOT PRIVATE" in told
-    assert "may pass it on" not in told
-    assert "sparsity='auto', max_sparsity=3" in told
+    text = words(fit_page(fitted.released_))
+    assert "WITHOUT any guarantee" in text
+    assert "NOT PRIVATE" in text
+    assert "may pass it on" not in text
+    assert "sparsity='auto', max_sparsity=3" in text
 
 
 @pytest.mark.parametrize(

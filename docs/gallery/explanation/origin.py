@@ -37,7 +37,7 @@ sizes = np.geomspace(1_000, 1_000_000, 25).astype(int)
 limits = [peeling_limits(int(size), 1_000, 5, 0.5) for size in sizes]
 figure, axes = plt.subplots(figsize=(6, 3.5), layout="constrained")
 noise = [limit.largest_noise for limit in limits]
-signal = [limit.standardised_signal for limit in limits]
+signal = [limit.standardized_signal for limit in limits]
 axes.loglog(sizes, noise, label="largest of 1,000 draws of noise")
 axes.loglog(sizes, signal, "--", label="largest signal of standardised data")
 axes.set_xlabel("records")

@@ -99,8 +99,8 @@ selected = model.support_
 units = np.array([scale[name] for name in people.columns])[selected]
 figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")
 for row, (j, unit) in enumerate(zip(selected, units, strict=True)):
-    colour = "tab:blue" if model.clear_[j] else "tab:gray"
-    axes.plot([low[j] * unit, high[j] * unit], [row, row], color=colour, linewidth=3)
+    color = "tab:blue" if model.clear_[j] else "tab:gray"
+    axes.plot([low[j] * unit, high[j] * unit], [row, row], color=color, linewidth=3)
 axes.axvspan(-model.noise_floor_, model.noise_floor_, color="tab:gray", alpha=0.2, label="noise floor")
 axes.set_yticks(range(len(selected)), people.columns[selected])
 axes.set_xlabel("visits, when the feature moves by its scale")

@@ -12,7 +12,7 @@ ABOUT = {
     "floating point": "The attack that distinguishes tables by the low bits of an output; the order of summation.",
     "replay of loops": "The paper's methods on worst-case neighbouring tables, with the same noise replayed.",
     "replay of pursuits": "The same for PrivateSparseRegressor.",
-    "replay of tuning": "The same for tune: candidates on one part of the rows, the pick on another.",
+    "replay of tuning": "The same for tune: candidates on one part of the rows, the choice on another.",
     "mechanism games": "Lower bounds on epsilon from outputs of single mechanisms, by likelihood ratio.",
     "secure games": "The same on secure noise, at a confidence that excludes false alarms.",
     "fit games": "The same on whole fits: the likelihood ratio of everything a fit releases.",

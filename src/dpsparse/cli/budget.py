@@ -132,7 +132,9 @@ def _show(book, datasets, as_json):
         row = [name, *numbers, bar, str(values["fits"]), values["account"] or "", values["adjacency"]]
         table.add_row(*_plain(*row))
     _print(table)
-    click.echo("'Spent' and 'left' do not add up to the grant: composed fits cost less than the sum of their epsilons.")
+    click.echo(
+        "'Spent' and 'left' need not add up to the grant: composed fits cost less than the sum of their epsilons."
+    )
     click.echo(f"head {book.head}")
 
 

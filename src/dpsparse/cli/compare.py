@@ -43,7 +43,7 @@ def _print(comparison, shape):
     from rich.table import Table
 
     table = Table()
-    for heading in ("method", "l2 error", "smallest to largest", "true features selected"):
+    for heading in ("method", "l2 error", "range", "true features"):
         table.add_column(heading, justify="left" if heading == "method" else "right", no_wrap=True)
     for outcome in comparison.outcomes:
         errors = outcome.errors
@@ -55,7 +55,8 @@ def _print(comparison, shape):
     console.print(
         f"[bold]plan[/] forecast an error of {comparison.forecast.expected_error:.3g} for PrivateSparseRegressor, and "
         f"a minimum detectable effect of {comparison.forecast.smallest_effect:.3g} at 80 % power.",
-        f"Medians over {shape['repeats']} synthetic tables with effects of about 1; no data were read.",
+        f"l2 error: the median over {shape['repeats']} synthetic tables with effects of about 1; no data were read. "
+        "True features: how many were selected, on average.",
         sep="\n",
     )
 

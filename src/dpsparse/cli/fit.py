@@ -90,7 +90,7 @@ def fit(data, target, epsilon, sparsity, delta, bounds, records_per_person, ledg
             report_stream.write(fit_page(model).encode())
     if not as_json:
         use = (
-            "not saved; --out model.json would"
+            "not saved; give --out to keep it (another fit spends epsilon again)"
             if out is None
             else f"{out}; use it with: dpsparse predict {out} new.csv"
         )
@@ -116,7 +116,10 @@ def _explained(data, ledger, not_finite):
     except ValueError as error:
         if str(error) != not_finite:
             raise
-        text = "text where a number is due counts as NaN, and a column of text needs its categories in the bounds file"
+        text = (
+            "text where a number is due counts as NaN, and a column of text needs its categories in the bounds file "
+            "(True and False are text in a CSV file)"
+        )
         raise ValueError(f"{data}: {error}; {text}") from None
     except KeyboardInterrupt:
         if ledger is not None:

@@ -59,8 +59,8 @@ def print_effects(model):
     elif not model.response_scale_known:
         say(
             "Nothing learned",
-            "the response's scale could not be found; give more epsilon, or put its public center and scale under "
-            "[response] in the bounds file",
+            "the response's scale could not be learned, or does not suit the bounds of the columns; give better "
+            "bounds or more epsilon, or put the response's public center and scale under [response] in the bounds file",
         )
     else:
         if Verdict.NOT_SIGNIFICANT in verdicts:

@@ -45,12 +45,12 @@ def plan(n, d, sparsity, epsilon, delta, out, as_json):
         return
     first = plans[0]
     output.say("Forecast", f"n = {first.n:,}, d = {first.d:,}, {first.sparsity} features to select")
-    headings = ("epsilon", "l2 error", "detectable effect", "90 % interval", "n for half the error")
+    headings = ("epsilon", "l2 error", "detectable", "interval width", "n for half the error")
     output.print_table(headings, map(_cells, rows))
     output.say(
         "Units",
-        "the response's noise per scaled feature. Detectable effect: the minimum detectable effect at 80 % power. "
-        "90 % interval: its width.",
+        "the response's noise per scaled feature. Detectable: the minimum detectable effect at 80 % power. "
+        "Interval width: of a 90 % interval.",
     )
     if out is not None:
         click.echo(f"Picture: {out}")

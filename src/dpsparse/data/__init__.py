@@ -1,1 +1,1 @@
-"""What a caller passes as X and y: which kind of table it is, its validation, its public units."""
+"""The input of a fit, X and y: its kind of table, its validation, its public units."""

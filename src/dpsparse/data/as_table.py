@@ -1,4 +1,4 @@
-"""What X is: the one place that asks, for `fit`, `predict` and `tune` alike.
+"""The one place that decides what kind of table X is, for `fit`, `predict` and `tune` alike.
 
 `as_table` gives a `protocols.Table`. Arrays of floats, sparse matrices, data frames and lists are read in memory, by
 `MemoryTable`. Nothing of torch, dask or a file format is imported before some X needs it.

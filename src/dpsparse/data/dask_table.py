@@ -1,4 +1,7 @@
-"""Features on a dask cluster: what a fit checks before a worker reads a value, and lazy predictions."""
+"""Features on a dask cluster: what a fit checks before a worker reads a feature, and lazy predictions.
+
+The responses are computed in `validate`, and rows are counted where dask does not know their number: n is public.
+"""
 
 from functools import cached_property
 
@@ -74,6 +77,7 @@ class DaskTable:
 
 
 def _predict(X, read_as, coef, intercept):
+    """Predictions for a chunk; it runs on a worker."""
     X = np.asarray(X, dtype=read_as)
     require_finite(X)
     with np.errstate(all="ignore"):

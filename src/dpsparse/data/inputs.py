@@ -1,4 +1,4 @@
-"""What a fit on a file reads: a table with public bounds, or a store, which has its bounds in it."""
+"""The input of a fit on a file: a table with public bounds, or a store, which contains its bounds."""
 
 import shlex
 
@@ -27,7 +27,7 @@ def open_input(data, target=None, bounds=None):
     Returns
     -------
     TableInput or StoreInput
-        With `read()`, which gives features and responses; `units`, the public centers and scales of what it reads;
+        With `read()`, which gives features and responses; `units`, the public centres and scales of what it reads;
         `in_public_units`, whether these were applied already; `provenance`; and `notes` for whoever runs the fit.
     """
     return StoreInput(data, target, bounds) if is_store(data) else TableInput(data, target, bounds)
@@ -61,7 +61,7 @@ class TableInput:
 
 
 class StoreInput:
-    """A store. Its features are in public units, so that their centers are 0 and their scales 1."""
+    """A store. Its features are in public units, so that their centres are 0 and their scales 1."""
 
     in_public_units, notes, units = True, (), (0.0, 1.0)
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.data.validation import is_zarr
-from dpsparse.engine.disk.sources import ArraySource, Source
+from dpsparse.engine.disk.sources import ArraySource, FeatureSource
 from dpsparse.io.formats import open_on_disk
 from dpsparse.io.tables.reader import ONLY_STORES_HAVE_A_RESPONSE, check_array
 
@@ -45,7 +45,7 @@ class OnDisk:
 
     def __init__(self, path: Any) -> None:
         self._reader = None
-        if isinstance(path, Source):
+        if isinstance(path, FeatureSource):
             self.source = path
         elif isinstance(path, np.ndarray):
             self.source = ArraySource([check_array(path, "X on a disk")])

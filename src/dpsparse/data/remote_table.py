@@ -1,4 +1,4 @@
-"""What tables share whose features are read piecemeal, from a disk or by a GPU."""
+"""Base class of tables whose features are read piecemeal, from a disk or by a GPU."""
 
 import warnings
 from functools import cached_property

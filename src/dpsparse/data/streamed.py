@@ -11,7 +11,7 @@ class Streamed:
 
     The blocks go through two pinned buffers, so that one is filled while the other is read. Features for which the card
     has room are kept there in a byte a cell for the length of a fit: where all have room, the array is read once, plus
-    the columns that are picked.
+    the selected columns.
 
     Parameters
     ----------

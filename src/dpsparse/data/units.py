@@ -41,6 +41,6 @@ def _by_name(name, by_name, columns):
     missing = [column for column in columns if column not in by_name]
     unknown = [column for column in by_name if column not in set(columns)]
     if missing or unknown:
-        problem = f"lacks {missing[0]!r}" if missing else f"names {unknown[0]!r}, which is no column of X"
+        problem = f"lacks {missing[0]!r}" if missing else f"names {unknown[0]!r}, but X has no such column"
         raise ValueError(f"{name} {problem}; it must name each column of X once")
     return [by_name[column] for column in columns]

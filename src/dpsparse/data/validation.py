@@ -184,7 +184,7 @@ def _checked_indices(X):
 def _canonical(X):
     """Duplicates summed, in a copy if there are any: the caller's matrix is never changed, nor its flags trusted.
 
-    Where cells lie is copied and then checked: loops follow it without a check, and a record's bound rests on it.
+    The indices are copied and then checked: kernels follow them unchecked, and a record's bound rests on them.
     """
     places = X.indices.copy(), X.indptr.copy()
     fresh = _checked_indices(sparse.csr_matrix((X.data, *places), shape=X.shape, copy=False))
@@ -232,7 +232,7 @@ def check_choice(name, value, choices):
 
 def cap_sparsity(sparsity, n_features, name="sparsity"):
     """`sparsity`, or `n_features` with a warning if that is less."""
-    check_count(name, sparsity, remedy="it is the number of features to pick")
+    check_count(name, sparsity, remedy="it is the number of features to select")
     if sparsity > n_features:
         warnings.warn(
             f"{name}={sparsity} is more than the {n_features} features of X; all are used",

@@ -1,7 +1,7 @@
-"""The few words in which NumPy and torch differ, so that one text computes a record's terms on either.
+"""The few functions in which NumPy and torch differ, so that one implementation computes a record's terms on both.
 
-Each is one rounding of IEEE arithmetic (or none) in float64: with one operation to a call, nothing is fused, and a GPU
-gives the bits of the CPU.
+Each rounds at most once, by IEEE arithmetic in float64. With one operation per call nothing is fused, so a GPU gives
+the bits of the CPU.
 """
 
 import sys
@@ -23,7 +23,7 @@ def like(number, values):
 
 
 def as_float64(values):
-    """Values widened, which is exact."""
+    """Values widened to float64, without rounding."""
     return values.astype(np.float64, copy=False) if isinstance(values, np.ndarray) else values.double()
 
 

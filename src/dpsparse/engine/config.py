@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Config:
-    """The sizes, with defaults found by measurement.
+    """The sizes, with measured defaults.
 
     Parameters
     ----------
@@ -41,10 +41,10 @@ class Config:
     dask_spawn_attempts : int
         How often actors are spawned for a query before tasks evaluate it.
     cuda_memory_bytes, cuda_record_bytes : int
-        Beside features that are on the card a fit takes at most 2 GB: this much less `cuda_record_bytes` for each
-        record goes to quantized features, and the rest to columns.
+        Beside features that are on the card a fit takes at most 2 GB. Quantized features get `cuda_memory_bytes` less
+        `cuda_record_bytes` for each record; columns get the rest.
     cuda_long_row : int
-        From this many features on a few bytes of padding for a row of levels do not matter.
+        The number of features from which on a few bytes of padding for a row of levels do not matter.
     cuda_buffer_bytes : int
         The size of each of the two buffers through which features are streamed.
     cuda_free_bytes : int or None

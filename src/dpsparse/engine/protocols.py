@@ -1,4 +1,4 @@
-"""What the parts of a fit ask of each other: `Table`, `Rows` and `Session`.
+"""The interfaces between the layers of a fit: `Table`, `Rows` and `Session`.
 
 An estimator makes a `Table` of whatever it is given (`data.as_table`), validates it, and takes its `Rows`. An algorithm
 divides the rows into disjoint parts and evaluates queries on them; a pursuit opens a `Session`, which keeps what one
@@ -69,7 +69,7 @@ class Rows(Protocol):
         Parameters
         ----------
         quantizer : Quantizer
-            Makes integers of the features, for the picks.
+            Makes integers of the features, for their scores.
         constant : bool
             Whether the columns start with the constant 1.
         check_finite : bool
@@ -119,7 +119,7 @@ class Table(Protocol):
         y : array
             The responses.
         check_before_release : bool
-            False allows a fit to find features that are not finite after its first release, which saves a read.
+            False allows a fit to check whether features are finite after its first release, which saves a read.
         """
 
     def predict(self, estimator: Any) -> Any:

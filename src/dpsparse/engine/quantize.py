@@ -1,4 +1,4 @@
-"""The grid on which private sums are made of integers.
+"""Quantization: features and weights as integer levels, so that private sums are exact.
 
 A record's term is an integer, computed by itself in one fixed order of operations: centre, scale, clip, round, with
 NaN as 0 and a clip again in integers. Products of a feature level (at most 127) and a weight level (at most 2^16)
@@ -49,11 +49,11 @@ class Quantizer:
 
     @property
     def step(self):
-        """What one level stands for, in units of `scale`."""
+        """The size of one level, in units of `scale`."""
         return self.clip_bound / FEATURE_LEVELS
 
     def of(self, columns):
-        """The grid of some of the columns."""
+        """The quantizer of some of the columns."""
         return Quantizer(self.clip_bound, *self.center_and_scale(columns))
 
     def levels(self, values, columns=slice(None)):
@@ -61,13 +61,13 @@ class Quantizer:
         return rounded(values, *self.center_and_rate(values.dtype, columns))
 
     def center_and_rate(self, dtype, columns=slice(None)):
-        """What `levels` subtracts and then multiplies by, in the dtype in which it does so."""
+        """The numbers that `levels` subtracts and multiplies by, in the dtype of its arithmetic."""
         center, scale = self.center_and_scale(columns)
         with np.errstate(all="ignore"):
             return center.astype(dtype), np.asarray(1.0 / (self.step * scale), dtype=dtype)
 
     def per_feature(self, dtype, n_features):
-        """What `center_and_rate` gives, as an array each with a number for every feature."""
+        """`center_and_rate` as two arrays with a number for every feature."""
         return [np.ascontiguousarray(np.broadcast_to(each, n_features)) for each in self.center_and_rate(dtype)]
 
     def compact(self, dtype, n_features):
@@ -76,7 +76,7 @@ class Quantizer:
         return self.per_feature(dtype, n_features) if center.ndim or rate.ndim else (center[()], rate[()])
 
     def units(self, values, columns=slice(None)):
-        """Values in public units, (x - center) / scale, in float64 and off the grid."""
+        """Values in public units, (x - center) / scale, in float64 and not rounded to levels."""
         center, scale = self.center_and_scale(columns)
         with np.errstate(all="ignore"):
             return quotient(as_float64(values) - like(center, values), like(scale, values))
@@ -89,7 +89,7 @@ class Quantizer:
         return units.clip(-self.clip_bound, self.clip_bound)
 
     def center_and_scale(self, columns=slice(None)):
-        """What `units` subtracts and then divides by."""
+        """The numbers that `units` subtracts and divides by."""
         both = (np.asarray(self.center, dtype=np.float64), np.asarray(self.scale, dtype=np.float64))
         return tuple(value if value.ndim == 0 else value[columns] for value in both)
 

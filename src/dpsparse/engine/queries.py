@@ -25,7 +25,7 @@ def total(values):
 
 @dataclass(frozen=True)
 class Column:
-    """A chosen feature in public units: as it is, and with NaN as 0 and huge values cut."""
+    """A selected feature in public units: as it is, and with NaN as 0 and huge values clipped."""
 
     units: np.ndarray
     sanitized: np.ndarray
@@ -42,7 +42,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Records:
-    """Some records: responses, all features quantized (None where they are elsewhere), columns of the chosen ones."""
+    """Some records: responses, all features quantized (None where they are elsewhere), columns of the selected ones."""
 
     y: np.ndarray
     quantized: object
@@ -54,7 +54,7 @@ class Records:
         return Records(self.y[rows], quantized, tuple(column.take(rows) for column in self.columns))
 
     def sanitized(self, positions):
-        """The columns at some positions, as one array with NaN as 0 and huge values cut."""
+        """The columns at some positions, as one array with NaN as 0 and huge values clipped."""
         return module_of(self.y).stack([self.columns[k].sanitized for k in positions])
 
     def residuals(self, center, effects):
@@ -70,7 +70,7 @@ def residual_counts(records, center, effects, thresholds, sizes=False):
 
 
 def pick_weights(records, center, effects, bound):
-    """Levels of the residuals, cut at `bound`: one for each record, and no sum."""
+    """Levels of the residuals, clipped at `bound`: one for each record, and no sum."""
     return weight_levels(records.residuals(center, effects), bound)
 
 
@@ -80,7 +80,7 @@ def pick_sums(records, center, effects, bound):
 
 
 def product_sums(records, positions, bound):
-    """Sums of the products of some columns with the last of them, as vectors held to norm `bound`."""
+    """Sums of the products of some columns with the last of them, as vectors clipped to norm `bound`."""
     columns = records.sanitized(positions)
     with np.errstate(all="ignore"):
         products = vector_sums.sanitized(columns * columns[-1])
@@ -88,7 +88,7 @@ def product_sums(records, positions, bound):
 
 
 def gradient_sums(records, center, effects, tau, positions, bound):
-    """Sums of some columns held to norm `bound` times the residuals cut at tau, and how many are within it."""
+    """Sums of some columns clipped to norm `bound` times residuals clipped at tau; how many of these are within tau."""
     residuals = records.residuals(center, effects)
     columns = records.sanitized(positions)
     row_scale = vector_sums.clipped_psi(residuals, tau) * vector_sums.clip_factor(columns, bound)
@@ -96,7 +96,7 @@ def gradient_sums(records, center, effects, tau, positions, bound):
 
 
 def gram_sums(records, positions, first, second):
-    """Sums of products of some columns with each other, one factor held to norm `first`, the other to `second`."""
+    """Sums of products of some columns with each other, one factor clipped to norm `first`, the other to `second`."""
     columns = records.sanitized(positions)
     row_scale = square_root(vector_sums.clip_factor(columns, first) * vector_sums.clip_factor(columns, second))
     return vector_sums.gram_sums(columns, row_scale, np.sqrt(first * second))

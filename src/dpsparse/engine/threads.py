@@ -66,14 +66,14 @@ def parallel_map(function, items):
 
 def without_warnings(function, item):
     """Call a function in one thread; a warning would reveal something of a record."""
-    # A thread has error states of its own. Threads of threads help nobody.
+    # Error states are set for each thread. Nested threads would only compete.
     with np.errstate(all="ignore"), threads(1):
         return function(item)
 
 
 @contextmanager
 def one_blas_thread():
-    """Keep BLAS to one thread: on a few columns its threads get in each other's way, and their number changes bits."""
+    """Limit BLAS to one thread: on a few columns more are slower, and their number changes bits."""
     # The limit is the process's: the first of several fits sets it, and the last one takes it back.
     with _blas.lock:
         if not _blas.users:

@@ -1,7 +1,7 @@
-"""Sums over records of vectors on a few chosen features: gradients and Gram matrices, as exact integers.
+"""Sums over records of vectors on a few selected features: gradients and Gram matrices, as exact integers.
 
-A record's vector is held to an l2 norm. Its entries are scaled to integer levels and truncated toward zero, which only
-shrinks them, and the integers' norm is then checked: a record whose vector still exceeded the bound counts as zero.
+A record's vector is clipped to an l2 norm. Its entries are scaled to integer levels and truncated toward zero, which
+only shrinks them, and the integers' norm is then checked: a record whose vector exceeds the bound counts as zero.
 Norms and residuals are computed one feature after another, elementwise, so a record's terms depend on that record
 alone.
 """
@@ -14,7 +14,7 @@ from dpsparse.engine.arrays import host, like, module_of, quotient, square_root
 VECTOR_LEVELS = 2**20
 GRAM_LEVELS = 2**11
 
-# Columns beyond this are cut before they are squared, so that no norm overflows.
+# Columns are clipped at this before they are squared, so that no norm overflows.
 _LARGEST = 1e150
 # Far more than the rounding of a norm and a quotient, far less than a level.
 _MARGIN = 1 - 2.0**-40
@@ -31,7 +31,7 @@ def subtract_columns(residuals, columns, effects):
 
 
 def sanitized(columns):
-    """Columns with NaN as 0 and values cut at +-1e150."""
+    """Columns with NaN as 0 and values clipped at +-1e150."""
     return module_of(columns).nan_to_num(columns, nan=0.0).clip(-_LARGEST, _LARGEST)
 
 
@@ -61,7 +61,7 @@ def _squares(columns):
 
 
 def levels_per_unit(levels, norm_bound):
-    """How many levels stand for 1 where `levels` stand for `norm_bound`, a little less."""
+    """The levels of a unit, rounded down, where `norm_bound` has `levels`."""
     return float(levels / norm_bound * _MARGIN)
 
 
@@ -75,9 +75,9 @@ def integer_vectors(columns, row_scale, norm_bound, levels):
     row_scale : ndarray
         A factor for each row; meant to bring its norm within the bound.
     norm_bound : float
-        What `levels` integer steps stand for.
+        What `levels` integer steps stand for, in public units.
     levels : int
-        The bound in integers. A row that exceeds it becomes zero.
+        The bound in integers, on which the proof of the sensitivity rests. A row that exceeds it becomes zero.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def integer_vectors(columns, row_scale, norm_bound, levels):
     with np.errstate(all="ignore"):
         factor = xp.nan_to_num(row_scale * levels_per_unit(levels, norm_bound), nan=0.0, posinf=0.0, neginf=0.0)
         vectors = xp.trunc((columns * factor).clip(-levels, levels))
-    # Squares of at most 2^20 in at most 2^12 features: the integer norm is exact.
+    # Integers add exactly below 2^53; a sum that was rounded lies above that, and so above levels^2 <= 2^40.
     fits = _squares(vectors) <= levels**2
     return xp.where(fits & (vectors == vectors), vectors, 0.0)
 

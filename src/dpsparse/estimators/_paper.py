@@ -1,4 +1,4 @@
-"""What the paper's three private methods share: parameters, their description, one fit."""
+"""Base class of the paper's three private methods: parameters, their documentation, one fit."""
 
 from typing import Any, Self
 
@@ -123,7 +123,7 @@ class PaperMethod(PrivateLinearRegressor):
         Parameters
         ----------
         X : array-like, sparse matrix or other table of shape (n_samples, n_features)
-            Finite features: also a memory map, a Zarr array or `OnDisk`, of which each step reads all, and a torch
+            Finite features: also a memory map, a Zarr array or `OnDisk`, each read whole in every step, and a torch
             CUDA tensor, a CuPy array or `Streamed`, which are read by a GPU; and a dask array or data frame.
         y : array-like of shape (n_samples,)
             Finite responses; where X is dask's also a dask array or series.

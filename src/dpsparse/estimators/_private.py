@@ -1,4 +1,4 @@
-"""What every private estimator shares, and what the linear regressions among them share.
+"""Base classes of all private estimators, and of the linear regressions among them.
 
 `PrivateEstimator` knows the guarantee, the ledger, the noise and the input, and nothing of what is fitted: a classifier
 derives from it as `PrivateLinearRegressor` does, and ends its `fit` with `_publish`.
@@ -78,7 +78,7 @@ class PrivateEstimator(BaseEstimator):
 
     @property
     def _check_before_release(self):
-        """Whether features that are not finite must be found before the first release, and are then refunded.
+        """Whether features must be checked before the first release, so that a fit on nonfinite ones is refunded.
 
         Without a ledger a fit that is refused after its first release has cost nothing: one read of X may be saved.
         """
@@ -96,7 +96,10 @@ class PrivateEstimator(BaseEstimator):
 
     @contextmanager
     def _reserved(self, meter, commitment_for, **about):
-        """Commit, and reserve from a ledger; the block validates the data, and its failure alone is refunded."""
+        """Commit, and reserve from a ledger; the block validates the data, and its failure alone is refunded.
+
+        Releases come after the block: the first one charges what was reserved (`Meter.charge`).
+        """
         about = {"estimator": type(self).__name__, "n_records": meter.n_records} | about
         meter.commit(commitment_for(meter.guarantee))
         spends = self.ledger is not None and self._shared_meter is None

@@ -1,4 +1,8 @@
-"""Spending from a ledger: reserve before the data are read, charge before a release, refund only an unused fit."""
+"""Spending from a ledger: reserve before the data are read, charge before a release, refund only an unused fit.
+
+`reserved` reserves and refunds. The charge comes later and elsewhere: `Meter.charge` makes it at the first release.
+docs/privacy.md lists the whole order, from `fit` to the ledger.
+"""
 
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,7 +14,7 @@ from dpsparse.privacy.accounting.meter import BudgetExceeded
 
 @contextmanager
 def reserved(ledger, dataset, meter, commitment_for, **about):
-    """Reserve the cost of a committed fit; refund it where the block fails, which validates the data and does no more.
+    """Reserve the cost of a committed fit; refund it where the block, which only validates the data, fails.
 
     Parameters
     ----------

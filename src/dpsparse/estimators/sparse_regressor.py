@@ -66,9 +66,10 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
     coef_se_ : ndarray of shape (n_features,)
         Standard errors of the unshrunk effects, from privacy noise and sampling; NaN outside the support.
     clear_ : ndarray of bool of shape (n_features,)
-        Which effects are significant at the 5 % family-wise level (Bonferroni over d features). None is where the
-        response's scale could not be learned, nor the effect of a feature whose public centre is off by more than its
-        spread.
+        Which effects are significant at the 5 % family-wise level (Bonferroni over d features): the unshrunk effect
+        is more than z(1 - 0.025/d) standard errors from zero. No effect is marked where the response's scale could
+        not be learned, where the feature's public centre is off by more than its spread, or where the last gradient
+        still moved the effect far.
     noise_floor_ : float
         The smallest significant effect of a feature of typical standard error, in units of the response per scaled
         feature.
@@ -193,7 +194,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         return int(min(getattr(self, self._sparsity_parameter), d))
 
     def _schedule(self, guarantee, n, d):
-        """What a fit on n records of d features will release under a guarantee, and for how much."""
+        """The releases and prices of a fit on n records of d features under a guarantee."""
         known = {
             "center_known": self.response_center is not None,
             "scale_known": self.response_scale is not None,

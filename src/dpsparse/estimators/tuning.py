@@ -10,7 +10,7 @@ candidates' fits alone. Part 1, the rows held out, is read by two picks alone, g
    upper quartile, over records, of the largest regret, by an exponential-mechanism pick on a public grid, with the
    utility of `sensitivity.quantile_utility`.
 2. *The choice*. Regrets are clipped at b, to an integer level in [0, 2^16]. A candidate's score is minus the sum of its
-   regrets, of sensitivity 2^16 by `sensitivity.regret`, and the exponential mechanism picks one.
+   regrets, of sensitivity 2^16 by `sensitivity.regret`, and the exponential mechanism selects one.
 
 A record's errors are computed from it and the released coefficients alone, elementwise and in one order. A record
 lies in one part, and pays for the releases of that part only (`compose.releases_per_record`): in part 0 for k fits,
@@ -95,7 +95,7 @@ def tune(candidates: list[PrivateSparseRegressor], X: object, y: object) -> Tune
     -------
     Tuned
         `estimator`, the candidate chosen, fitted on the rows not held out; its `index` in the list; all fitted
-        `candidates`; and `privacy`, the record of the whole, which is every candidate's `privacy_` too.
+        `candidates`; and `privacy`, the record of the whole, also every candidate's `privacy_`.
 
     Notes
     -----

@@ -38,7 +38,8 @@ _ADVICE = """\
 #
 # low, high: the range in which about 95 % of people lie; or give center and scale instead, near the mean and the
 # standard deviation. The guarantee holds even where they are wrong; accuracy suffers.
-# A column of text: categories = ["a", "b"] instead, the public ones, the baseline first; other text counts as it.
+# A column of text: categories = ["a", "b"] instead, the public ones, the baseline first; any other text counts as the
+# baseline. True and False are text in a CSV file: categories = ["False", "True"].
 # Delete the section of a column for which [default] is right, and of the column you pass as --target.
 
 # Columns to leave out, such as identifiers.
@@ -144,7 +145,7 @@ def _column(fields):
     fields.finish()
     _refuse_unfilled(fields, categories)
     if len(categories) < 2:
-        raise FileError(f"{fields.where}: 'categories' needs at least two; a column with one tells nothing: drop it")
+        raise FileError(f"{fields.where}: 'categories' needs at least two; drop a column with one")
     return categories
 
 

@@ -66,7 +66,7 @@ def convert(table, provenance, folder, dtype="float32", progress=None):
 
 
 def count_chunks(table, provenance, dtype):
-    """The number of chunks of a store, or None where only reading the table would tell."""
+    """The number of chunks of a store, or None where it is not known before the table is read."""
     n = table.n_records()
     return None if n is None else -(-n // _chunk_rows(provenance, dtype))
 

@@ -72,7 +72,7 @@ def read_features(table, features, target=None):
 
 
 def feature_blocks(table, features, target, start=0):
-    """What `read_features` gives, a block of rows at a time, from row `start` on."""
+    """The values of `read_features`, a block of rows at a time, from row `start` on."""
     numbers, categories = _columns(features)
     for matrix, codes in table.blocks(_with_target(numbers, target), categories, start):
         yield _encoded(matrix, codes, features, target)

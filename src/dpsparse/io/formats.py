@@ -14,7 +14,7 @@ from dpsparse.schema import FileError, checked_path, existing_path
 
 @dataclass(frozen=True)
 class Format:
-    """A format, by its reader and by what it looks like on a disk.
+    """A format: its reader, and how it is recognized on a disk.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class Format:
     in_folders : bool
         Whether a folder of such files, with the same columns, is a table.
     marks : tuple of str
-        Names of files one of which such a folder holds.
+        Names of files; a folder with one of them has this format.
     as_table : bool
         Whether its columns can be read by name, in their own units: for `fit`, `convert` and `predict`.
     on_disk : bool

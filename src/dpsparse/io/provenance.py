@@ -15,7 +15,7 @@ class Provenance:
     target : str
         The column of responses.
     features : tuple of Feature
-        What each feature is in the table, with its public center and scale.
+        What each feature is in the table, with its public centre and scale.
     response_center, response_scale : float or None
         Publicly known, or None.
     source : str
@@ -79,7 +79,7 @@ def differing_options(old, new, old_dtype, new_dtype):
     names = [name for name in old_columns | new_columns if old_columns.get(name) != new_columns.get(name)]
     differs = {"dtype": old_dtype != new_dtype, "target": old.target != new.target}
     words = [f"another {name}" for name, other in differs.items() if other]
-    # Another target makes a feature of the old one, which is not an option of its own.
+    # Another target turns the old one into a feature: that is one changed option, not two.
     words += [f"other bounds of {listed(names)}"] if names and not differs["target"] else []
     return ", ".join(words)
 

@@ -1,4 +1,4 @@
-"""One effect of a released model, and what can be said of it."""
+"""One effect of a released model, and its verdict."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -10,14 +10,14 @@ _REACH = 1.6448536269514722  # of a 90 % interval, in standard errors
 
 
 class Verdict(Enum):
-    """What a fit says of an effect; the value is the word for people."""
+    """The verdict of a fit on an effect; the value is the word for people."""
 
     SIGNIFICANT = "significant"
     """Significant at the 5 % family-wise level (Bonferroni over all features)."""
     NOT_SIGNIFICANT = "not significant"
-    """The largest of as many features without effect would look like this."""
+    """Among features without effect one this large is common."""
     CENTER_OFF = "centre off"
-    """The feature's public centre is off by more than its spread, so that nothing is said."""
+    """The feature's public centre is off by more than its spread, so there is no verdict."""
     NOT_AVAILABLE = "not available"
     """The method gives no errors."""
 
@@ -35,7 +35,7 @@ class Effect:
     estimate, standard_error : float or None
         The unshrunk effect and its error; None where the method gives none.
     clear : bool
-        Whether it is significant.
+        Whether it is significant, as `PrivateSparseRegressor.clear_` says; False where the method gives no errors.
     centered : bool
         False where the feature's public centre is off by more than its spread.
     """
@@ -56,7 +56,7 @@ class Effect:
 
     @property
     def verdict(self) -> Verdict:
-        """What the fit says of it."""
+        """The verdict of the fit on it."""
         if self.interval is None:
             return Verdict.NOT_AVAILABLE
         if self.clear:

@@ -41,7 +41,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : estimator or LinearModel
-        A fitted private estimator, of which `released_` is written, or such a model itself.
+        A fitted private estimator, whose `released_` is written, or such a model itself.
     path : str or path
         Where; the file appears whole or not at all.
 

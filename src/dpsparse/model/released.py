@@ -1,4 +1,4 @@
-"""The released model: what a fit publishes, and all that files, reports, notebooks and the command line read.
+"""The released model: everything a fit publishes, and the one input of files, reports, notebooks and commands.
 
 Every private estimator makes one in `fit`, as `released_`. It holds releases and public numbers only.
 """
@@ -84,7 +84,7 @@ class LinearModel:
     noise_floor : float or None
         The smallest significant effect of a feature of typical error, in units of the response per scaled feature.
     response_scale_known : bool
-        False where the response's scale could not be learned.
+        False where the response's scale could not be learned, or does not suit the public scales of the features.
     privacy : PrivacyRecord
         The guarantee, every release and its cost.
     any_center_off : bool
@@ -99,7 +99,7 @@ class LinearModel:
     noise_floor: float | None
     response_scale_known: bool
     privacy: PrivacyRecord
-    # Of the features that were selected and not kept a model file says nothing.
+    # A model file does not list the features that were selected and not kept.
     any_center_off: bool = field(default=False, compare=False)
 
     def __repr__(self) -> str:
@@ -166,11 +166,12 @@ class LinearModel:
             lines.append("No effect is significant.")
         elif Verdict.NOT_SIGNIFICANT in verdicts:
             count = f"{len(self.features):,}"
-            lines.append(f"* not significant: the largest of {count} features without effect would look like this.")
+            lines.append(f"* not significant: among {count} features without effect one this large is common.")
         if self.any_center_off or Verdict.CENTER_OFF in verdicts:
             lines.append("** public centre off by more than the feature's spread: give a better feature_center.")
         if not self.response_scale_known:
-            lines.append("The response's scale could not be learned: give response_center and response_scale.")
+            lines.append("The response's scale could not be learned, or does not suit the scales of the features:")
+            lines.append("check feature_center and feature_scale, or give response_center and response_scale.")
         return "\n".join(lines)
 
     def as_html(self) -> Html:

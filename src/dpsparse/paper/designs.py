@@ -106,7 +106,7 @@ PANELS = {
 
 
 @dataclass(frozen=True)
-class Table:
+class TableDesign:
     """One experiment on real data: a response, its epsilon, and the reason for choosing it."""
 
     name: str
@@ -119,15 +119,15 @@ class Table:
 
 
 TABLES = (
-    Table(
+    TableDesign(
         "nci60", "table1", "NCI-60: KRT19 protein", 0.5, "nci60", None,
         "the paper's response; log2 scale as in the source, n = 59",
     ),
-    Table(
+    TableDesign(
         "tumour size", "table2", "METABRIC: tumour size", 1.0, "metabric", "clin_tumor_size",
         "a clinical response (the paper names none); it carries little signal",
     ),
-    Table(
+    TableDesign(
         "GATA3", "table2", "METABRIC: GATA3 expression", 1.0, "metabric", "expr_GATA3",
         "a gene on the other genes, which can tell methods apart",
     ),

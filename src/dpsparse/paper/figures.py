@@ -9,7 +9,7 @@ import numpy as np
 
 from dpsparse.paper.designs import AXIS_LABELS, CUT, EPSILON, LASSO, OURS, SETTINGS
 
-# Markers and grey levels tell the methods apart without colour.
+# Markers and shades of grey distinguish the methods without colour.
 STYLES = {
     "DP-IHT-H": {"marker": "^", "color": "#c44e1c"},
     "DP-IHT-L": {"marker": "s", "color": "#e0a030"},

@@ -212,9 +212,9 @@ def _limits():
             limits = peeling_limits(n, d, MODEL_SIZE, epsilon, **guarantee)
             rows.append([
                 title, setting, f"{n:,}", f"{d:,}", f"{limits.noise_scale:.3g}", f"{limits.largest_noise:.3g}",
-                f"{limits.largest_signal:.3g}", f"{limits.standardised_signal:.3g}",
+                f"{limits.largest_signal:.3g}", f"{limits.standardized_signal:.3g}",
                 f"{limits.random_pick_probability:.3%}",
-                _percent(limits.pick_probability), _percent(limits.standardised_pick_probability),
+                _percent(limits.pick_probability), _percent(limits.standardized_pick_probability),
             ])  # fmt: skip
     yield table(
         "Noise against the largest possible signal",

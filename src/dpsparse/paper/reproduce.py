@@ -11,7 +11,7 @@ from dpsparse.datasets import fetch_metabric, fetch_nci60
 from dpsparse.paper.designs import FULL, PANELS, PARTS, QUICK, TABLES
 from dpsparse.paper.experiments import Cell, Pilot, Split
 from dpsparse.paper.results import Results
-from dpsparse.paper.runner import Store
+from dpsparse.paper.runner import TaskCache
 from dpsparse.paper.write import write_all
 
 
@@ -65,7 +65,7 @@ def run_all(parts, size, out, jobs, progress):
     Results
         The rows.
     """
-    store = Store(out)
+    cache = TaskCache(out)
     data = panel_data(size, parts)
     pilots = {kind: Pilot(kind) for kind in data}
     splits = [
@@ -84,18 +84,18 @@ def run_all(parts, size, out, jobs, progress):
         progress(done, total)
 
     progress(0, total)
-    store.run([*pilots.values(), *splits], jobs, advance)
+    cache.run([*pilots.values(), *splits], jobs, advance)
     cells = [
-        Cell(kind, repeat, epsilons, store.rows(pilots[kind])[0]["lam"])
+        Cell(kind, repeat, epsilons, cache.rows(pilots[kind])[0]["lam"])
         for kind, epsilons in data.items()
         for repeat in range(size.repeats)
     ]
-    store.run(cells, jobs, advance)
+    cache.run(cells, jobs, advance)
     return Results(
         size,
         tuple(part for part in PARTS if part in parts),
-        tuple(row for task in cells for row in store.rows(task)),
-        tuple(row for task in splits for row in store.rows(task)),
+        tuple(row for task in cells for row in cache.rows(task)),
+        tuple(row for task in splits for row in cache.rows(task)),
     )
 
 

@@ -42,7 +42,7 @@ def source_digest():
     return digest.hexdigest()[:16]
 
 
-class Store:
+class TaskCache:
     """The rows of finished tasks, one JSON file each."""
 
     def __init__(self, out):

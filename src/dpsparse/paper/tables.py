@@ -34,7 +34,7 @@ class TableRow:
     beyond_chance: int
 
 
-def summarise(results, table):
+def summarize(results, table):
     """A row for each method."""
     median = results.mae_by_split(table, "non-private", MEDIAN).mean()
     return [_row(results, table, setting, method, median) for setting, method in ROWS]
@@ -53,7 +53,7 @@ def _row(results, table, setting, method, median):
     return TableRow(setting, method, mae, low, high, float(mae / median), size, len(runs), genes, beyond)
 
 
-def count_beyond_chance(runs, d, level=0.05):
-    """The least count that is significant at the family-wise `level`, if genes are selected at random (Bonferroni)."""
+def count_beyond_chance(runs, d, alpha=0.05):
+    """The least count that is significant at family-wise level `alpha`, if selection is at random (Bonferroni)."""
     counts = np.arange(runs + 2)
-    return int(counts[d * stats.binom.sf(counts - 1, runs, MODEL_SIZE / d) <= level][0])
+    return int(counts[d * stats.binom.sf(counts - 1, runs, MODEL_SIZE / d) <= alpha][0])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from dpsparse.paper.designs import CUT, SETTINGS, Regime, Table
+from dpsparse.paper.designs import CUT, SETTINGS, Regime, TableDesign
 from dpsparse.paper.experiments import MEDIAN
 from dpsparse.paper.results import SPLIT_OVERLAP, Results, mean_interval
 
@@ -103,7 +103,7 @@ class TableView:
     """One real table in one setting."""
 
     results: Results
-    table: Table
+    table: TableDesign
     setting: str
 
     @property

@@ -13,7 +13,7 @@ from dpsparse.paper.claims import CLAIMS
 from dpsparse.paper.designs import FIRST_SEED, SETTINGS
 from dpsparse.paper.report import NOTHING, report_page
 from dpsparse.paper.runner import source_digest, versions
-from dpsparse.paper.tables import summarise
+from dpsparse.paper.tables import summarize
 from dpsparse.paper.verdicts import all_views, judge
 
 
@@ -54,7 +54,7 @@ def write_all(results, out, command, left_out):
     """
     out = Path(out)
     verdicts = judge(CLAIMS, all_views(results))
-    tables = {table.name: summarise(results, table) for table in results.tables}
+    tables = {table.name: summarize(results, table) for table in results.tables}
     about = {
         "command": command,
         "commit": commit(),

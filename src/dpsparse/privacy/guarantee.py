@@ -110,7 +110,7 @@ class Guarantee:
         """The epsilon of a person at `delta` once a record has cost this much: the least of three sound accounts.
 
         A failure probability is taken from delta before rho is converted (`compose`). The mu must be that of
-        releases whose slack in total variation, failures included, fits the share of delta kept for it.
+        releases whose `tv_slack`, failures included, fits the share of delta kept for it.
         """
         m = self.records_per_person
         by_mu = epsilon_from_mu(m * mu, (1 - TV_SLACK_SHARE) * self.delta) if mu < math.inf else math.inf

@@ -6,6 +6,11 @@ size n, equal except for one record, which is z in D and w in D' ("replace-one")
 ("zero-out-one"). All other terms are the same integers, and the engines add integers exactly
 (they refuse sums that could reach 2^53), so F(D) - F(D') = f(z) - f(w):
 each proof below bounds that difference and nothing else.
+
+The engine enforces the bounds: `quantize.rounded` and `quantize.weight_levels` that of `clipped_sum`, and
+`vector_sums.integer_vectors` those of `bounded_norm_sum` and `gram`; `regrets.regret_sums` that of `regret`; a `count`
+adds up comparisons. Compiled loops (`cpu.numba_kernels`) and GPU kernels (`cuda.levels`, `cuda.terms`) do the same, to
+the same bits. Bounds are in levels, the integer steps of `integer_vectors`: 2^20 or, for a Gram matrix, 2^11.
 """
 
 import math
@@ -61,21 +66,21 @@ def quantile_utility(adjacency: Adjacency) -> int:
     return count(adjacency)
 
 
-def bounded_norm_sum(norm_bound: float, adjacency: Adjacency) -> float:
-    """l2 sensitivity of a sum of integer vectors whose l2 norm the code holds to `norm_bound`.
+def bounded_norm_sum(levels: float, adjacency: Adjacency) -> float:
+    """l2 sensitivity of a sum of integer vectors whose l2 norm the code holds to `levels` = B.
 
     Proof. |f(z) - f(w)| <= |f(z)| + |f(w)| <= 2B by the triangle inequality, reached at f(w) = -f(z) of norm B;
     zeroed: |f(z)| <= B. The bound needs the integer vector itself to have norm at most B, so it is truncated
     toward zero, which shrinks every entry, never rounded to nearest.
     """
-    return (2 if _replaced(adjacency) else 1) * norm_bound
+    return (2 if _replaced(adjacency) else 1) * levels
 
 
-def gram(norm_bound: float, adjacency: Adjacency, dimension: int) -> float:
-    """Frobenius sensitivity of a sum of z z', one integer vector z a record, with |z|_2 <= `norm_bound` = B.
+def gram(levels: float, adjacency: Adjacency, dimension: int) -> float:
+    """Frobenius sensitivity of a sum of z z', one integer vector z a record, with |z|_2 <= `levels` = B.
 
     Proof. |zz' - ww'|_F^2 = |z|^4 + |w|^4 - 2 (z'w)^2 <= 2 B^4 since (z'w)^2 >= 0: sqrt 2 B^2, reached at
     orthogonal z and w of norm B. That needs two dimensions: in one, both terms lie in [0, B^2] and differ by at
     most B^2. Zeroed: |zz'|_F = |z|^2 <= B^2.
     """
-    return (math.sqrt(2) if _replaced(adjacency) and dimension > 1 else 1) * norm_bound**2
+    return (math.sqrt(2) if _replaced(adjacency) and dimension > 1 else 1) * levels**2

@@ -1,4 +1,4 @@
-"""Pictures as inline SVG: sharp in print, in the page's own colours in light and dark, told apart without colour.
+"""Pictures as inline SVG: sharp in print, in the page's own colours in light and dark, distinguishable without colour.
 
 Places along the width are percentages, so that a picture fits a phone and a desk while its text keeps its size.
 """
@@ -28,7 +28,7 @@ class Row:
     significant : bool
         Whether it is significant.
     note : str
-        What stands at the end of the line.
+        The text at the end of the line.
     """
 
     name: str
@@ -114,18 +114,18 @@ def curves(x, lines, mark, description):
     pieces = []
     for place, (name, line) in enumerate(lines.items()):
         style = ("solid", "dashed")[place % 2]
-        level = 14 + 20 * place
-        pieces.append(tag("line", x1="13%", x2="20%", y1=level - 4, y2=level - 4, class_=style))
-        pieces.append(_text(22, level, name))
+        y = 14 + 20 * place
+        pieces.append(tag("line", x1="13%", x2="20%", y1=y - 4, y2=y - 4, class_=style))
+        pieces.append(_text(22, y, name))
         points = " ".join(f"{across(math.log(a)):.3f},{down(math.log(b)):.2f}" for a, b in zip(x, line, strict=True))
         curve = tag("polyline", points=points, class_=style)
         # Stretched to the width of the picture; the line keeps its own width.
         box = {"width": "100%", "height": bottom, "viewBox": f"0 0 100 {bottom}", "preserveAspectRatio": "none"}
         pieces.append(tag("svg", curve, **box))
     for tick in _powers(min(heights), max(heights)):
-        level = down(math.log(tick))
-        pieces.append(tag("line", x1="13%", x2="97%", y1=f"{level:.2f}", y2=f"{level:.2f}", class_="grid"))
-        pieces.append(_text(12, level + 4, f"{tick:g}", anchor="end"))
+        y = down(math.log(tick))
+        pieces.append(tag("line", x1="13%", x2="97%", y1=f"{y:.2f}", y2=f"{y:.2f}", class_="grid"))
+        pieces.append(_text(12, y + 4, f"{tick:g}", anchor="end"))
     for tick in _powers(x[0], x[-1]):
         pieces.append(_vertical(across(math.log(tick)), bottom, bottom + 5))
         pieces.append(_text(across(math.log(tick)), bottom + 20, f"{tick:g}", anchor="middle"))

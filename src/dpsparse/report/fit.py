@@ -1,8 +1,8 @@
 """The report of a fit: guarantee, effects, budget, forecast, how to cite and to re-run.
 
 It reads releases only. A `LinearModel`, what a model file holds, is its one input: no table of records, no path, no
-clock, no setting of the machine. So it can tell nothing that the model does not, and the same model gives the same
-bytes.
+clock, no setting of the machine. So it reveals nothing that the model does not, and the same model gives the
+same bytes.
 """
 
 import shlex
@@ -99,8 +99,8 @@ def _guarantee(record):
 
 def _effects(model):
     yield (
-        f"How {model.target} changes for a step of 1 of each feature, the others being equal. Effects are shrunk by "
-        "their own error, for better predictions; intervals belong to the effects before that."
+        f"How {model.target} changes for a step of 1 of each feature, the others being equal. Effects are shrunk "
+        "towards zero according to their errors, for better predictions; intervals are of the effects before shrinkage."
     )
     yield effects_table(model.effects, model.intercept)
     if model.effects:
@@ -148,8 +148,9 @@ def _verdicts(model):
     if not model.response_scale_known:
         yield tag(
             "p",
-            "The response's scale could not be learned, so no effect can be significant. More epsilon, more records, "
-            "or a public centre and scale of the response would help.",
+            "The response's scale could not be learned, or does not suit the public bounds of the features, so no "
+            "effect can be significant. Better bounds, more epsilon, more records, or a public centre and scale of the "
+            "response would help.",
             class_="bad",
         )
     if not model.effects:
@@ -167,11 +168,11 @@ def _verdicts(model):
         yield "These are not significant:"
         yield _names(not_significant)
         yield (
-            f"The largest of {count} features without effect would look like this. They may matter or not: this fit "
-            "cannot tell, and the size shown is likely too large."
+            f"Among {count} features without effect one this large is common. They may matter or not: this fit cannot "
+            "decide, and the size shown is likely too large."
         )
     if groups[Verdict.CENTER_OFF]:
-        yield "For these the public centre is off by more than the feature's spread, so that nothing is said:"
+        yield "For these the public centre is off by more than the feature's spread, so there is no verdict:"
         yield _names(groups[Verdict.CENTER_OFF])
         yield "Better public bounds would help."
     if groups[Verdict.NOT_AVAILABLE]:
@@ -203,7 +204,7 @@ def _budget(record):
         yield "Releases on different parts of the records do not add up: a record lies in one part and pays once."
     groups = record.grouped()
     rows = [[name, len(made), *record.price(made), _PURPOSE.get(name, "")] for name, made in groups.items()]
-    yield table("By kind", ["release", "times", "share", "rho", "what it tells"], rows, numbers=(1, 2, 3))
+    yield table("By kind", ["release", "times", "share", "rho", "what it answers"], rows, numbers=(1, 2, 3))
     rows = [
         [
             f"{place}. {release.name}",

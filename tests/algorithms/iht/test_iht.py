@@ -12,7 +12,7 @@ from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.noise import SeededSource, ZeroSource
 
 LOSSES = [Huber(1.0), Absolute(), Squared(30.0)]
-PROMISE = Guarantee(1.0, 1e-5)
+GUARANTEE = Guarantee(1.0, 1e-5)
 
 
 def plain_iht(X, y, loss, steps, sparsity, clip, radius, clip_predictions, on_grid):
@@ -38,7 +38,7 @@ def plain_iht(X, y, loss, steps, sparsity, clip, radius, clip_predictions, on_gr
 
 
 def run(X, y, loss, source, *, steps=(0.5,) * 6, radius=None, clip_predictions=True, sparsity=4):
-    meter = Meter(PROMISE, len(y), source)
+    meter = Meter(GUARANTEE, len(y), source)
     result = private_iht(
         as_table(X).rows(y),
         meter,

@@ -189,9 +189,9 @@ def dense_gls(gradients, gram, kept, prior_scale, n_records, model_error, gram_n
         effects = np.zeros(len(gram))
         effects[kept] = estimator @ target
         offset = effects - start
-        linearised = np.array([design[row] @ offset[row] for row in range(len(entries))])
+        linearized = np.array([design[row] @ offset[row] for row in range(len(entries))])
         gains = np.array([each.fraction * each.clip.gain[i] for each, i in entries])
-        variance = privacy + sampling + (model_error * linearised) ** 2
+        variance = privacy + sampling + (model_error * linearized) ** 2
         variance += gains**2 * gram_noise**2 * (offset**2).sum(axis=1)
     columns = np.array([each.columns[i] for each, i in entries])
     covariance = np.diag(privacy) + np.sqrt(np.outer(sampling, sampling)) * gram[np.ix_(columns, columns)]
@@ -201,7 +201,7 @@ def dense_gls(gradients, gram, kept, prior_scale, n_records, model_error, gram_n
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize(("model_error", "gram_noise"), [(0.0, 0.0), (0.15, 0.0), (0.15, 0.05)])
 @pytest.mark.parametrize("seed", range(4))
-def test_it_is_dense_generalised_least_squares(seed, model_error, gram_noise, intercept):
+def test_it_is_dense_generalized_least_squares(seed, model_error, gram_noise, intercept):
     gradients, gram = random_problem(seed, intercept=intercept)
     prior = np.linspace(0.5, 2.0, 5)
     for kept in (np.arange(5), np.array([0, 1, 2, 4])):
@@ -252,13 +252,13 @@ def test_the_order_of_selection_does_not_matter(order, seed, drop_one):
     prior = np.linspace(0.5, 2.0, 5)
     options = {"n_records": 500, "model_error": 0.15, "gram_noise": 0.05}
     estimate = solve_gls(gradients, gram, kept, prior_scale=prior, **options)
-    relabelled = [
+    relabeled = [
         Gradient(
             place[each.columns], each.value, each.noise_scale, each.origin[order], each.tau, each.fraction, each.clip
         )
         for each in gradients
     ]
-    other = solve_gls(relabelled, gram[np.ix_(order, order)], place[kept], prior_scale=prior[order], **options)
+    other = solve_gls(relabeled, gram[np.ix_(order, order)], place[kept], prior_scale=prior[order], **options)
     np.testing.assert_allclose(other.effects, estimate.effects, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(other.standard_errors, estimate.standard_errors, rtol=1e-7)
 

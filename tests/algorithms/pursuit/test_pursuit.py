@@ -17,12 +17,12 @@ from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.noise import SecureSource, SeededSource, ZeroSource
 
-PROMISE = Guarantee(1.0, 1e-5)
+GUARANTEE = Guarantee(1.0, 1e-5)
 
 
 def pursued(X, y, meter, sparsity):
     """What a pursuit finds."""
-    return Pursuit(as_table(X).rows(y), meter, schedule_for(PROMISE, *X.shape, sparsity), sparsity=sparsity).run()
+    return Pursuit(as_table(X).rows(y), meter, schedule_for(GUARANTEE, *X.shape, sparsity), sparsity=sparsity).run()
 
 
 @pytest.mark.slow
@@ -30,7 +30,7 @@ def pursued(X, y, meter, sparsity):
 @pytest.mark.parametrize("size", [(50, 9), (2_000, 30)])
 def test_the_account_is_right_by_an_independent_accountant(sparsity, size):
     X, y, _ = make_heavy_tailed(*size, sparsity, random_state=0)
-    meter = Meter(PROMISE, len(y), SecureSource())
+    meter = Meter(GUARANTEE, len(y), SecureSource())
     pursued(X, y, meter, sparsity)
     record = meter.record()
     accountant = RdpAccountant(1 + np.geomspace(1, 1e3, 20_001))
@@ -42,7 +42,7 @@ def test_the_account_is_right_by_an_independent_accountant(sparsity, size):
     assert 0.999 < record.epsilon <= 1.0
     # By zCDP the same releases cost a tenth of epsilon more at most: the saving of the Gaussian account.
     assert 1.0 < accountant.get_epsilon(1e-5) < 1.12
-    slots = list(schedule_for(PROMISE, *size, sparsity).slots())
+    slots = list(schedule_for(GUARANTEE, *size, sparsity).slots())
     assert [(r.name, r.rho) for r in record.releases] == [(slot.name, slot.rho) for slot in slots]
     assert all(slot.pays_for(release) for slot, release in zip(slots, record.releases, strict=True))
 
@@ -63,7 +63,7 @@ def test_schedules_spend_all_and_no_more(center_known, scale_known, fit_intercep
 
 def test_without_noise_it_recovers_the_truth():
     X, y, coef = make_heavy_tailed(20_000, 40, 4, df=3, random_state=2)
-    result = pursued(X, y + 3.0, Meter(PROMISE, len(y), ZeroSource()), 4)
+    result = pursued(X, y + 3.0, Meter(GUARANTEE, len(y), ZeroSource()), 4)
     estimate = np.zeros(40)
     estimate[result.support] = result.effects
     np.testing.assert_allclose(estimate, coef, atol=0.05)
@@ -72,5 +72,5 @@ def test_without_noise_it_recovers_the_truth():
 
 def test_features_are_picked_once():
     X, y, _ = make_heavy_tailed(300, 6, 2, random_state=0)
-    result = pursued(X, y, Meter(PROMISE, 300, SeededSource(0)), 6)
+    result = pursued(X, y, Meter(GUARANTEE, 300, SeededSource(0)), 6)
     assert sorted(result.support) == list(range(6))

@@ -19,7 +19,7 @@ record = st.lists(value, min_size=1 + N_FEATURES, max_size=1 + N_FEATURES).map(n
 @pytest.mark.parametrize("name", ["PrivateSparseRegressor", "DPIHTH", "DPIHTL"])
 @settings(max_examples=25, deadline=None)
 @given(record, record, st.integers(0, 25), st.sampled_from(list(STORAGES)), st.sampled_from(ADJACENCIES), st.booleans())
-def test_random_neighbours(name, first, second, position, storage, adjacency, duplicates):
+def test_random_neighbors(name, first, second, position, storage, adjacency, duplicates):
     companions = pairs()[0].companions
     if duplicates:
         companions = tuple(np.tile(np.nan_to_num(row), (len(companions[0]), 1)) for row in (first, second))

@@ -19,14 +19,14 @@ def sample(dtype=np.float64, n=53, d=7):
     return X.astype(dtype), RNG.normal(size=n)
 
 
-def in_python_integers(X, weights, grid):
+def in_python_integers(X, weights, quantizer):
     """The definition, one cell at a time in X's own dtype, summed in Python's unbounded integers."""
     sums = [0] * X.shape[1]
     for i, row in enumerate(X):
         for j, value in enumerate(row):
-            center = X.dtype.type(np.broadcast_to(grid.center, X.shape[1:])[j])
-            scale = float(np.broadcast_to(grid.scale, X.shape[1:])[j])
-            level = (value - center) * X.dtype.type(1.0 / (grid.clip_bound / 127 * scale))
+            center = X.dtype.type(np.broadcast_to(quantizer.center, X.shape[1:])[j])
+            scale = float(np.broadcast_to(quantizer.scale, X.shape[1:])[j])
+            level = (value - center) * X.dtype.type(1.0 / (quantizer.clip_bound / 127 * scale))
             sums[j] += int(np.rint(min(max(level, -127), 127))) * int(weights[i])
     return sums
 
@@ -41,13 +41,13 @@ def passes(request, configure):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("grid", [Quantizer(2.5), Quantizer(0.7, CENTER, SCALE), Quantizer(1.5, 0.3, 2.0)])
+@pytest.mark.parametrize("quantizer", [Quantizer(2.5), Quantizer(0.7, CENTER, SCALE), Quantizer(1.5, 0.3, 2.0)])
 @pytest.mark.parametrize("records", [1, 9, 2**15])
-def test_every_storage_blocking_and_thread_gives_the_same_integers(dtype, grid, records, passes, configure):
+def test_every_storage_blocking_and_thread_gives_the_same_integers(dtype, quantizer, records, passes, configure):
     configure(least_records=1, most_records=records, block_bytes=64 * records)
     X, y = sample(dtype)
     weights = weight_levels(y, 1.0)
-    expected = in_python_integers(X, weights, grid)
+    expected = in_python_integers(X, weights, quantizer)
     wide = np.zeros((2 * len(X), 14), dtype=dtype)
     wide[::2, ::2] = X
     beside = np.hstack([X, X])[:, :7]
@@ -58,8 +58,8 @@ def test_every_storage_blocking_and_thread_gives_the_same_integers(dtype, grid, 
         for count in (1, 2, 4):
             with threads(count):
                 rows = as_table(stored).rows(weights)
-                of_features = rows.evaluate(lambda block: block.weighted_sums(grid, block.y))
-                of_levels = rows.quantized(grid).weighted_sums(weights)
+                of_features = rows.evaluate(lambda block: block.weighted_sums(quantizer, block.y))
+                of_levels = rows.quantized(quantizer).weighted_sums(weights)
             assert of_features.dtype == of_levels.dtype == np.int64
             assert of_features.tolist() == expected
             assert of_levels.tolist() == expected
@@ -88,13 +88,13 @@ def test_huge_finite_features_are_ordinary(passes):
 @pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix])
 def test_parts_are_disjoint_and_complete(make):
     X, y = sample()
-    grid = Quantizer(2.0)
+    quantizer = Quantizer(2.0)
     whole = as_table(make(X)).rows(y)
     parts = [whole.part(t, 4) for t in range(4)]
     assert sum(p.n_records for p in parts) == len(y)
     np.testing.assert_array_equal(np.sort(np.concatenate([p.y for p in parts])), np.sort(y))
-    total = sum(p.weighted_sums(grid, weight_levels(p.y, 1.0)) for p in parts)
-    np.testing.assert_array_equal(total, whole.weighted_sums(grid, weight_levels(y, 1.0)))
+    total = sum(p.weighted_sums(quantizer, weight_levels(p.y, 1.0)) for p in parts)
+    np.testing.assert_array_equal(total, whole.weighted_sums(quantizer, weight_levels(y, 1.0)))
     for t, part in enumerate(parts):
         np.testing.assert_array_equal(part.column(3), X[t::4, 3])
 
@@ -128,9 +128,9 @@ def test_sums_at_full_scale_do_not_overflow(make, dtype, passes):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_long_columns_are_told_apart(dtype):
     X, y = sample(dtype, n=numba_kernels.LONG_COLUMN + 300, d=11)
-    grid, weights = Quantizer(0.7, np.linspace(-1, 1, 11), np.linspace(0.5, 2, 11)), weight_levels(y, 1.0)
-    sums = as_table(np.asfortranarray(X)).rows(y).weighted_sums(grid, weights)
-    assert sums.tolist() == in_python_integers(X, weights, grid)
+    quantizer, weights = Quantizer(0.7, np.linspace(-1, 1, 11), np.linspace(0.5, 2, 11)), weight_levels(y, 1.0)
+    sums = as_table(np.asfortranarray(X)).rows(y).weighted_sums(quantizer, weights)
+    assert sums.tolist() == in_python_integers(X, weights, quantizer)
 
 
 def test_a_kernel_that_does_not_compile_is_replaced_by_numpy(monkeypatch):

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
 RNG = np.random.default_rng(0)
 N, D = 100, 21
-GRIDS = {
+QUANTIZERS = {
     "plain": Quantizer(2.5),
     "vectors": Quantizer(0.7, RNG.normal(size=D), RNG.uniform(0.5, 3, size=D)),
     "numbers": Quantizer(1.5, 0.3, 2.0),
@@ -48,14 +48,14 @@ def small_tiles(monkeypatch, configure):
             monkeypatch.setattr(cuda_kernels, name, shapes)
 
 
-def features(dtype, grid=None, n=N):
-    """Heavy tails, huge and tiny values, and, for a grid, values at its rounding ties."""
+def features(dtype, quantizer=None, n=N):
+    """Heavy tails, huge and tiny values, and, for a quantizer, values at its rounding ties."""
     X = RNG.standard_t(1, size=(n, D))
     X[RNG.random(X.shape) < 0.05] = 1e38
     X[RNG.random(X.shape) < 0.05] = 1e-40
     X[RNG.random(X.shape) < 0.05] = -0.0
-    if grid is not None:
-        ties = (RNG.integers(-130, 130, X.shape) + 0.5) * grid.step * grid.scale + grid.center
+    if quantizer is not None:
+        ties = (RNG.integers(-130, 130, X.shape) + 0.5) * quantizer.step * quantizer.scale + quantizer.center
         X = np.where((RNG.random(X.shape) < 0.4) & (np.abs(ties) < 1e38), ties, X)
     if dtype == torch.bfloat16 and DEVICE == "cpu":
         X[np.abs(X) < 1e-37] = 0.0  # Triton's interpreter misreads its smallest numbers; a card does not
@@ -81,13 +81,13 @@ def room_for(levels):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int8], ids=str)
 @pytest.mark.parametrize("order", "CF")
-@pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)
-def test_sums_have_the_bits_of_the_cpu(dtype, order, grid, configure):
+@pytest.mark.parametrize("quantizer", QUANTIZERS.values(), ids=QUANTIZERS)
+def test_sums_have_the_bits_of_the_cpu(dtype, order, quantizer, configure):
     configure(**room_for(900))
-    X, y = features(dtype, grid), RNG.normal(size=N)
+    X, y = features(dtype, quantizer), RNG.normal(size=N)
     weights = weight_levels(y, 1.0)
-    expected = as_table(as_numpy(X)).rows(y).weighted_sums(grid, weights)
-    quantized = card_rows(X, y, order).quantized(grid)
+    expected = as_table(as_numpy(X)).rows(y).weighted_sums(quantizer, weights)
+    quantized = card_rows(X, y, order).quantized(quantizer)
     np.testing.assert_array_equal(quantized.weighted_sums(weights), expected)
 
 
@@ -95,17 +95,21 @@ def test_sums_have_the_bits_of_the_cpu(dtype, order, grid, configure):
 @pytest.mark.parametrize("room", [0, 1, 900, 10**6])
 def test_neither_what_is_kept_nor_parts_change_a_bit(order, room, configure):
     configure(**room_for(room))
-    grid = GRIDS["vectors"]
-    X, y = features(torch.float32, grid), RNG.normal(size=N)
+    quantizer = QUANTIZERS["vectors"]
+    X, y = features(torch.float32, quantizer), RNG.normal(size=N)
     weights = weight_levels(y, 1.0)
     rows, on_cpu = card_rows(X, y, order), as_table(as_numpy(X)).rows(y)
-    np.testing.assert_array_equal(rows.quantized(grid).weighted_sums(weights), on_cpu.weighted_sums(grid, weights))
+    np.testing.assert_array_equal(
+        rows.quantized(quantizer).weighted_sums(weights), on_cpu.weighted_sums(quantizer, weights)
+    )
     part, same = rows.part(1, 3), on_cpu.part(1, 3)
-    np.testing.assert_array_equal(part.weighted_sums(grid, weights[1::3]), same.weighted_sums(grid, weights[1::3]))
+    np.testing.assert_array_equal(
+        part.weighted_sums(quantizer, weights[1::3]), same.weighted_sums(quantizer, weights[1::3])
+    )
     np.testing.assert_array_equal(arrays.host(part.column(5)), same.column(5))
     coef = np.arange(D) / 3
-    found = part.residuals(coef, [7, 2], grid)
-    np.testing.assert_array_equal(found, same.residuals(coef, [7, 2], grid))
+    residuals = part.residuals(coef, [7, 2], quantizer)
+    np.testing.assert_array_equal(residuals, same.residuals(coef, [7, 2], quantizer))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8])
@@ -113,17 +117,17 @@ def test_neither_what_is_kept_nor_parts_change_a_bit(order, room, configure):
 @pytest.mark.parametrize("room", [0, 900, 10**6])
 def test_streamed_sums_have_the_bits_of_the_cpu(dtype, order, room, configure):
     configure(cuda_buffer_bytes=2_000, cuda_free_bytes=room + 4 * 2_000)
-    grid = GRIDS["vectors"]
+    quantizer = QUANTIZERS["vectors"]
     X, y = np.asarray(RNG.normal(size=(N, D)) * 3, dtype=dtype, order=order), RNG.normal(size=N)
     X.flags.writeable = False
     weights = weight_levels(y, 1.0)
     rows = as_table(Streamed(X, DEVICE)).rows(y)
     on_cpu = as_table(X.astype(np.float32) if dtype == np.int8 else X).rows(y)
-    quantized = rows.quantized(grid)
+    quantized = rows.quantized(quantizer)
     for _ in range(2):
-        np.testing.assert_array_equal(quantized.weighted_sums(weights), on_cpu.weighted_sums(grid, weights))
-    found = rows.part(2, 5).weighted_sums(grid, weights[2::5])
-    np.testing.assert_array_equal(found, on_cpu.part(2, 5).weighted_sums(grid, weights[2::5]))
+        np.testing.assert_array_equal(quantized.weighted_sums(weights), on_cpu.weighted_sums(quantizer, weights))
+    sums = rows.part(2, 5).weighted_sums(quantizer, weights[2::5])
+    np.testing.assert_array_equal(sums, on_cpu.part(2, 5).weighted_sums(quantizer, weights[2::5]))
 
 
 @pytest.mark.parametrize("order", "CF")
@@ -132,23 +136,23 @@ def test_every_byte_has_its_level(order):
     scale = np.concatenate([RNG.uniform(0.1, 50, d - 6), [20, 40, 50, 100, 127, 254]])
     center = np.concatenate([RNG.normal(size=d - 6), [0, 0, 0.5, 3, 0, 0]])
     X = torch.arange(-128, 128).to(torch.int8)[:, None].expand(256, d).contiguous()
-    grid, weights = Quantizer(0.4, center, scale), weight_levels(RNG.normal(size=256), 1.0)
-    quantized = card_rows(X, np.zeros(256), order).quantized(grid)
+    quantizer, weights = Quantizer(0.4, center, scale), weight_levels(RNG.normal(size=256), 1.0)
+    quantized = card_rows(X, np.zeros(256), order).quantized(quantizer)
     # The last two have many ties.
     odd = quantized._public.of_bytes.odd.tolist()
     assert set(odd) >= {d - 2, d - 1}
     assert len(odd) < 10 + d / 1_000
-    expected = as_table(as_numpy(X)).rows(np.zeros(256)).weighted_sums(grid, weights)
+    expected = as_table(as_numpy(X)).rows(np.zeros(256)).weighted_sums(quantizer, weights)
     np.testing.assert_array_equal(quantized.weighted_sums(weights), expected)
 
 
 @pytest.mark.parametrize("scale", [127.0, np.array([1.0, 1e-9]), np.array([127.0, 254.0])], ids=str)
 def test_bytes_are_read_as_floats_where_most_are_odd_or_scales_far_apart(scale):
     X = torch.arange(-128, 128).to(torch.int8)[:, None].expand(256, 2).contiguous()
-    grid, weights = Quantizer(0.4, 0.0, scale), weight_levels(RNG.normal(size=256), 1.0)
-    quantized = card_rows(X, np.zeros(256)).quantized(grid)
+    quantizer, weights = Quantizer(0.4, 0.0, scale), weight_levels(RNG.normal(size=256), 1.0)
+    quantized = card_rows(X, np.zeros(256)).quantized(quantizer)
     assert quantized._public.of_bytes is None
-    expected = as_table(as_numpy(X)).rows(np.zeros(256)).weighted_sums(grid, weights)
+    expected = as_table(as_numpy(X)).rows(np.zeros(256)).weighted_sums(quantizer, weights)
     np.testing.assert_array_equal(quantized.weighted_sums(weights), expected)
 
 
@@ -196,10 +200,10 @@ QUERIES = [
 def test_queries_have_the_bits_of_the_cpu(asked):
     X = np.column_stack([RNG.standard_t(1, size=1_500) * 10.0**k for k in (-150, -3, 0, 0, 1, 200)])
     X[::9, 2], X[::11, 4], X[::22, 3] = 0.0, 1e308, -1e308  # residuals that are infinite, and NaN
-    y, grid = RNG.standard_t(1, size=len(X)), Quantizer(1.5, 0.3, 2.0)
+    y, quantizer = RNG.standard_t(1, size=len(X)), Quantizer(1.5, 0.3, 2.0)
     answers = []
     for rows in (as_table(X).rows(y), card_rows(torch.tensor(X), y)):
-        session = rows.session(grid, constant=True)
+        session = rows.session(quantizer, constant=True)
         for feature in range(X.shape[1]):
             session.add(feature)
         query, *public = asked

@@ -8,10 +8,10 @@ from dpsparse import OnDisk, PrivateSparseRegressor
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.io.bounds import Bounds
 from dpsparse.io.convert import convert
-from dpsparse.io.formats import open_table
+from dpsparse.io.formats import open_on_disk, open_table
 from dpsparse.io.provenance import provenance_of
 from dpsparse.io.store.manifest import is_store, manifest_checksum
-from dpsparse.io.store.reader import open_store
+from dpsparse.io.store.reader import check_store
 from dpsparse.schema import FileError
 
 X, Y, _ = make_heavy_tailed(1_000, 6, 2, random_state=0)
@@ -28,7 +28,7 @@ def folder(tmp_path, configure):
 
 
 def test_a_store_is_its_rows_in_order(folder):
-    store = open_store(folder)
+    store = open_on_disk(folder)
     assert is_store(folder)
     assert not is_store(folder.parent)
     assert [len(chunk) for chunk in store.chunks] == [300, 300, 300, 100]
@@ -131,8 +131,8 @@ def other_center(folder):
         (manifest(format="other"), "does not belong to a store"),
         (manifest(version=2), "another version than 1"),
         (manifest(dtype="int8"), "'dtype' must be one of float32, float64"),
-        (manifest(n_records=999), "not as many as it says"),
-        (manifest(n_features=5), "not as many as it says"),
+        (manifest(n_records=999), "is not the one it states"),
+        (manifest(n_features=5), "is not the one it states"),
         (manifest(chunks=[], n_records=0), "holds no records"),
         (manifest(extra=1), "unknown entry"),
     ],
@@ -140,18 +140,18 @@ def other_center(folder):
 def test_what_is_not_whole_is_refused_in_one_line(folder, harm, message):
     harm(folder)
     with pytest.raises(FileError, match=message) as caught:
-        open_store(folder)
+        open_on_disk(folder)
     assert "\n" not in str(caught.value)
 
 
 def test_where_there_is_no_store_it_is_said(folder):
     with pytest.raises(FileError, match="nostore does not exist"):
-        open_store(folder.parent / "nostore")
+        check_store(folder.parent / "nostore")
     with pytest.raises(FileError, match="is not a store of dpsparse; make one with: dpsparse convert"):
-        open_store(folder.parent)
+        check_store(folder.parent)
 
 
 def test_a_response_that_was_cut_is_refused(folder):
     os.truncate(folder / "response-00003.npy", 200)
     with pytest.raises(FileError, match=r"response-00003.npy was cut or changed"):
-        _ = open_store(folder).response
+        _ = open_on_disk(folder).response

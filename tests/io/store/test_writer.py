@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from dpsparse.io.features import Feature
+from dpsparse.io.formats import open_on_disk
 from dpsparse.io.provenance import Provenance
-from dpsparse.io.store.reader import check_store, open_store
+from dpsparse.io.store.reader import check_store
 from dpsparse.io.store.writer import StoreWriter
 from dpsparse.schema import FileError
 
@@ -32,7 +33,7 @@ def files_of(folder):
 
 def test_what_is_written_is_read(tmp_path):
     manifest = written(tmp_path / "store")
-    store = open_store(tmp_path / "store")
+    store = open_on_disk(tmp_path / "store")
     assert store.manifest == manifest == check_store(tmp_path / "store")
     assert (manifest.shape, manifest.names, manifest.complete) == ((17, 2), ["age", "dose"], True)
     np.testing.assert_array_equal(np.concatenate(store.chunks), np.concatenate([X for X, _ in CHUNKS]))

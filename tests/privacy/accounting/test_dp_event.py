@@ -30,13 +30,13 @@ def epsilon(record, relation):
 def test_dp_accounting_gives_an_upper_bound_close_to_ours(name, records_per_person):
     record = FITS[name](epsilon=1.0, delta=1e-6, records_per_person=records_per_person)
     relations = dp_accounting.NeighboringRelation
-    found = epsilon(record, relations.REPLACE_ONE)
-    assert found == epsilon(record, relations.ADD_OR_REMOVE_ONE)
-    assert record.epsilon <= found
+    by_dp_accounting = epsilon(record, relations.REPLACE_ONE)
+    assert by_dp_accounting == epsilon(record, relations.ADD_OR_REMOVE_ONE)
+    assert record.epsilon <= by_dp_accounting
     by_zcdp = epsilon_from_rho(records_per_person**2 * record.rho, record.delta)
-    assert found == pytest.approx(by_zcdp, rel=1e-4)
+    assert by_dp_accounting == pytest.approx(by_zcdp, rel=1e-4)
     if name != "loop in parts":
-        assert found <= 1.12 * record.epsilon
+        assert by_dp_accounting <= 1.12 * record.epsilon
 
 
 def test_a_seeded_fit_has_no_privacy():

@@ -15,7 +15,7 @@ from dpsparse.audit.oracles.exact_curve import exact_delta
 from dpsparse.privacy.accounting import gdp
 from dpsparse.privacy.accounting.compose import compose_gdp, largest_factor
 from dpsparse.privacy.accounting.gdp import (
-    LEVELS,
+    CERTIFICATES,
     discreteness_slack,
     epsilon_from_mu,
     gaussian_curve,
@@ -84,7 +84,7 @@ SEQUENCES = {
     "Gaussian after pick": [pick(0.3), gaussian(0.3)],
     "pick, then little noise": [pick(0.3), gaussian(0.02)],
     "alternating": [pick(0.2), gaussian(0.05)] * 10,
-    **{f"pick just at level {a}": [pick(0.4), gaussian(max(0.4 * a, 1e-6) * (1 + 1e-12))] for a, _ in LEVELS},
+    **{f"pick just at ratio {a}": [pick(0.4), gaussian(max(0.4 * a, 1e-6) * (1 + 1e-12))] for a, _ in CERTIFICATES},
 }
 
 
@@ -112,13 +112,13 @@ def test_order_matters_and_is_accounted():
     assert exact_delta(last, [0.0])[0] > gaussian_curve(compose_gdp(first), 0.0)
 
 
-@pytest.mark.parametrize("level", TRUE_CONSTANTS)
-def test_the_exact_curve_notices_constants_that_are_too_small(level):
+@pytest.mark.parametrize("ratio", TRUE_CONSTANTS)
+def test_the_exact_curve_notices_constants_that_are_too_small(ratio):
     epsilon0 = 0.1
-    sequence = [pick(epsilon0), gaussian(level * epsilon0)] if level else [pick(epsilon0)]
+    sequence = [pick(epsilon0), gaussian(ratio * epsilon0)] if ratio else [pick(epsilon0)]
     (delta,), (error,) = exact_delta(sequence, [0.0], 400)
     for factor, holds in ((0.99, False), (1.01, True)):
-        mu = epsilon0 * math.sqrt(level**2 + factor * TRUE_CONSTANTS[level] / 4)
+        mu = epsilon0 * math.sqrt(ratio**2 + factor * TRUE_CONSTANTS[ratio] / 4)
         assert (delta + error <= gaussian_curve(mu, 0.0)) == holds
         assert (delta - error <= gaussian_curve(mu, 0.0)) == holds
 
@@ -150,15 +150,15 @@ def test_gaussians_agree_with_dp_accounting(mus):
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.floats(1e-3, 2.0), st.sampled_from(LEVELS))
-def test_listed_constants_are_certified(epsilon0, level_and_constant):
-    assert is_certified(epsilon0, *level_and_constant)
+@given(st.floats(1e-3, 2.0), st.sampled_from(CERTIFICATES))
+def test_listed_constants_are_certified(epsilon0, ratio_and_constant):
+    assert is_certified(epsilon0, *ratio_and_constant)
 
 
 @settings(deadline=None, max_examples=60)
 @given(st.floats(1e-3, 0.3), st.sampled_from(sorted(TRUE_CONSTANTS)), st.floats(0.5, 0.999))
-def test_constants_below_the_true_one_fail(epsilon0, level, factor):
-    assert not is_certified(epsilon0, level, factor * TRUE_CONSTANTS[level])
+def test_constants_below_the_true_one_fail(epsilon0, ratio, factor):
+    assert not is_certified(epsilon0, ratio, factor * TRUE_CONSTANTS[ratio])
 
 
 def test_certificates_fail_for_a_pick_taken_for_a_gaussian():
@@ -168,10 +168,10 @@ def test_certificates_fail_for_a_pick_taken_for_a_gaussian():
     assert not is_certified(1e-9, 0.0, 1.6)  # lost in rounding
 
 
-@pytest.mark.parametrize(("level", "constant"), LEVELS)
-def test_listed_constants_are_near_the_tightest(level, constant):
-    assert constant <= 1.02 * TRUE_CONSTANTS[level]
-    assert not is_certified(0.1, level, 0.98 * constant)
+@pytest.mark.parametrize(("ratio", "constant"), CERTIFICATES)
+def test_listed_constants_are_near_the_tightest(ratio, constant):
+    assert constant <= 1.02 * TRUE_CONSTANTS[ratio]
+    assert not is_certified(0.1, ratio, 0.98 * constant)
 
 
 def exact_curve_value(mu, x):

@@ -103,3 +103,20 @@ def test_a_new_kind_needs_its_class_alone(monkeypatch):
     back = read_record(Fields(record.to_dict(), "model.json"))
     assert back == record
     assert back.epsilon == record.epsilon
+
+
+@dataclass(frozen=True)
+class TopK(ExponentialMechanism):
+    """A kind whose own field enters its price in the Gaussian account."""
+
+    kind: ClassVar[str] = "top-k"
+    count: int = 1
+
+    def mu_squared(self, later, *, certify=True):
+        return later + self.count * 2 * self.rho
+
+
+def test_a_slot_pays_for_no_release_that_differs_in_a_field_of_its_kind():
+    slot = Slot("largest", TopK(0.001, count=2))
+    assert slot.pays_for(Release("largest", TopK(0.001, count=2), 1, 30.0))
+    assert not slot.pays_for(Release("largest", TopK(0.001, count=3), 1, 30.0))

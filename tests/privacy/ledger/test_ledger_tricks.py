@@ -81,9 +81,9 @@ def in_child(work):
             os._exit(0)
     os.close(write)
     with open(read, "rb") as pipe:
-        told = pipe.read().decode()
+        outcome = pipe.read().decode()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    return told
+    return outcome
 
 
 @forks
@@ -112,18 +112,18 @@ def test_a_fit_forked_after_its_first_charge_goes_on_in_one_process(ledger, with
 
     try:
         model.fit(X, Y, progress=fork_once)
-        told = "fitted"
+        outcome = "fitted"
     except Exception as error:
-        told = f"{type(error).__name__}: {error}"
+        outcome = f"{type(error).__name__}: {error}"
     finally:
         if os.getpid() != began:
-            os.write(here[1], told.encode())
+            os.write(here[1], outcome.encode())
             os._exit(0)
     os.close(here[1])
     with open(here[0], "rb") as pipe:
         assert pipe.read().decode().startswith("RuntimeError: a fit is charged only in the process that began it")
     assert os.waitstatus_to_exitcode(os.waitpid(child[0], 0)[1]) == 0
-    assert told == "fitted"
+    assert outcome == "fitted"
     assert len(model.coef_) == X.shape[1]
     if with_ledger:
         assert [event.kind for event in ledger.history()] == ["grant", "reserve", "charge"]

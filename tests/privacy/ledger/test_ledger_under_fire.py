@@ -75,23 +75,23 @@ def test_no_fit_killed_anywhere_has_released_without_its_charge(tmp_path, record
     states = {number: fit.state if fit else "nothing" for number, fit in states.items()}
     released = {int(path.name) for path in markers.iterdir()}
     assert {states[number] for number in released} == {"charged"}
-    told = Counter(states.values())
-    assert min(told["nothing"], told["reserved"], ended["killed"]) > 0
-    assert len(state.filters["raced"].costs) == told["charged"] + told["reserved"]
+    counts = Counter(states.values())
+    assert min(counts["nothing"], counts["reserved"], ended["killed"]) > 0
+    assert len(state.filters["raced"].costs) == counts["charged"] + counts["reserved"]
     record_property(
         "counted",
-        f"500 fits, {ended['killed']} killed: {told['nothing']} before they reserved, {told['reserved']} before "
-        f"they charged, {told['charged']} after; {len(released)} had released, all of them charged; the chain verifies",
+        f"500 fits, {ended['killed']} killed: {counts['nothing']} before they reserved, {counts['reserved']} before "
+        f"they charged, {counts['charged']} after; {len(released)} had released, all of them charged; the chain holds",
     )
 
 
 @pytest.mark.parametrize("when", ["reserve", "charge"])
 def test_a_full_disk_releases_nothing(when, tmp_path):
     ledger = grant_for(tmp_path / "b.db", 3)
-    ended, told = result(start("no_space", tmp_path / "b.db", tmp_path / "marker", when))
+    ended, message = result(start("no_space", tmp_path / "b.db", tmp_path / "marker", when))
     assert ended == {"status": 4}
-    assert "could not be written" in told
-    assert len(told.splitlines()) == 1
+    assert "could not be written" in message
+    assert len(message.splitlines()) == 1
     assert not (tmp_path / "marker").exists()
     kinds = [event.kind for event in ledger.history()]
     assert kinds == ["grant", "reserve"][: 1 + (when == "charge")]
@@ -110,10 +110,10 @@ def test_a_file_that_may_not_be_written_releases_nothing():
         open_to_all = folder / "markers"
         open_to_all.mkdir()
         open_to_all.chmod(0o777)
-        ended, told = result(start("as_nobody", folder / "b.db", open_to_all / "marker"))
+        ended, message = result(start("as_nobody", folder / "b.db", open_to_all / "marker"))
         assert ended == {"status": 4}
-        assert "could not be written" in told
-        assert len(told.splitlines()) == 1
+        assert "could not be written" in message
+        assert len(message.splitlines()) == 1
         assert not (open_to_all / "marker").exists()
         assert [event.kind for event in ledger.history()] == ["grant"]
     finally:

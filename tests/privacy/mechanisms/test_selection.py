@@ -113,12 +113,12 @@ def test_one_pick_of_a_million_is_exactly_distributed_over_groups():
 
 
 @functools.cache
-def promised(epsilon):
+def guarantee_of(epsilon):
     return Guarantee(epsilon, 1e-6)
 
 
 def meter(epsilon=1.0, source=None):
-    return Meter(promised(epsilon), 1000, source or SeededSource(0))
+    return Meter(guarantee_of(epsilon), 1000, source or SeededSource(0))
 
 
 def test_exponential_pick_charges_an_eighth_and_uses_that_rate():
@@ -175,15 +175,15 @@ def test_peeling_picks_have_the_law_of_report_noisy_max():
     picks = []
     for _ in range(6_000):
         roomy = meter(epsilon=100.0, source=source)
-        found = peel(roomy, scores, sparsity=1, sensitivity=1, scale=scale, name="p", part=None)
-        picks.append(found.support[0])
+        peeled = peel(roomy, scores, sparsity=1, sensitivity=1, scale=scale, name="p", part=None)
+        picks.append(peeled.support[0])
     assert chi_square(picks, laplace_max_probabilities(np.abs(scores).astype(float), scale)) > 1e-4
 
 
 def test_peeling_values_carry_fresh_noise_of_the_same_scale():
     scale, values = 50.0, []
     for k in range(4_000):
-        found = peel(
+        peeled = peel(
             meter(100.0, source=SeededSource(k)),
             np.array([10**6, 3, -(10**7)]),
             sparsity=2,
@@ -192,19 +192,19 @@ def test_peeling_values_carry_fresh_noise_of_the_same_scale():
             name="p",
             part=None,
         )
-        assert sorted(found.support) == [0, 2]
-        values.append(found.values[np.argsort(found.support)] - [10**6, -(10**7)])
+        assert sorted(peeled.support) == [0, 2]
+        values.append(peeled.values[np.argsort(peeled.support)] - [10**6, -(10**7)])
     assert stats.kstest(np.ravel(values), stats.laplace(scale=scale).cdf).pvalue > 1e-3
 
 
 def test_peeling_without_noise_takes_the_largest_and_never_twice():
     vector = np.array([1, -9, 4, 9, 0], dtype=np.int64)
-    found = peel(meter(source=ZeroSource()), vector, sparsity=5, sensitivity=1, scale=1e3, name="p", part=None)
-    assert found.support.tolist() == [1, 3, 2, 0, 4]
-    assert found.values.tolist() == [-9, 9, 4, 1, 0]
+    peeled = peel(meter(source=ZeroSource()), vector, sparsity=5, sensitivity=1, scale=1e3, name="p", part=None)
+    assert peeled.support.tolist() == [1, 3, 2, 0, 4]
+    assert peeled.values.tolist() == [-9, 9, 4, 1, 0]
 
 
-def test_tight_scale_spends_the_promise_and_beats_the_paper():
+def test_tight_scale_spends_the_guarantee_and_beats_the_paper():
     for epsilon, sparsity in itertools.product((0.1, 0.5, 2.0, 20.0), (1, 5, 40)):
         guarantee = Guarantee(epsilon, 1e-5)
         scale = tight_peeling_scale(guarantee, sparsity, 2.0)

@@ -37,8 +37,8 @@ GRADIENT_NORM, GRAM_ROW_NORM, GRAM_NORM = 0.6, 1.3, 1.2
 class PursuitResult:
     """Released effects in public units of the features, in order of selection.
 
-    `centered` says which features vary more than their public centre is off: the others cannot be told from the
-    intercept. `scale_known` says whether the response's scale can be trusted, from public numbers and releases.
+    `centered` says which features vary more than their public centre is off: the others cannot be distinguished from
+    the intercept. `scale_known` says whether the response's scale can be trusted, from public numbers and releases.
     """
 
     support: np.ndarray
@@ -96,6 +96,7 @@ class Pursuit:
     ):
         self.meter, self.schedule, self.sparsity = meter, schedule, sparsity
         self.n, self.adjacency = rows.n_records, meter.guarantee.adjacency
+        # An estimator has committed to the same before, when it reserved; to commit again changes nothing.
         meter.commit(schedule.commitment)
         self._slots = iter(schedule.commitment.slots)
         self.state = PursuitState(self.n, len(self.schedule.picks), fit_intercept)

@@ -64,7 +64,7 @@ class Schedule:
     factor: float = 1.0
 
     def slots(self):
-        """The releases of a pursuit in order of time, which is stated here alone: `Pursuit` makes one for each slot."""
+        """The releases of a pursuit in order of time, stated here alone: `Pursuit` makes one for each slot."""
         if self.center:
             yield _pick("response centre", self.center)
         if self.scale:
@@ -124,7 +124,7 @@ def schedule_for(guarantee, n, d, sparsity, **known):
     at_zcdp = make_schedule(n, d, sparsity, rho, **known)
     factor = largest_factor([slot.mechanism for slot in at_zcdp.slots()], guarantee.mu_per_record)
     stretched = make_schedule(n, d, sparsity, rho, factor=factor, **known)
-    return stretched if stretched.commitment.composed.slack_fits(guarantee) else at_zcdp
+    return stretched if stretched.commitment.composed.tv_slack_fits(guarantee) else at_zcdp
 
 
 def make_schedule(n, d, sparsity, rho, *, factor=1.0, center_known=False, scale_known=False, fit_intercept=True):

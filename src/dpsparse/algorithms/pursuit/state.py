@@ -1,4 +1,4 @@
-"""What a pursuit knows at some point: effects, scales and second moments, all computed from releases.
+"""The state of a pursuit: effects, scales and second moments, all computed from releases.
 
 Nothing here reads data: every method takes releases and public numbers alone.
 """

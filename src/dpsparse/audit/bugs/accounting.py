@@ -140,12 +140,12 @@ LEDGER = (
         {filter.GaussianAccount.share: [("cost.mu**2 for", "cost.mu**3 for")]},
     ),
     Mutation(
-        "the slack of discrete noise not added up",
+        "the tv slack of discrete noise not added up",
         "ledger",
         {filter.GaussianAccount.share: [("math.fsum(cost.tv_slack for", "max(cost.tv_slack for")]},
     ),
     Mutation(
-        "a person's records forgotten by the ledger",
+        "a person's records ignored by the ledger",
         "ledger",
         {commitment.Commitment.cost: [("m**2 * composed.rho", "composed.rho"), ("m * composed.mu", "composed.mu")]},
     ),

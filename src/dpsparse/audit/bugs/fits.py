@@ -177,7 +177,7 @@ FITS = (
         {quantize.weight_levels: [('np.errstate(all="ignore")', 'np.errstate(over="warn")')]},
     ),
     Mutation(
-        "a coordinate picked twice",
+        "a coordinate selected twice",
         PURSUITS,
         {pursuit.Pursuit.add_feature: [("excluded=self.state.features", "excluded=()")]},
     ),

@@ -69,7 +69,7 @@ NOISE = (
         },
     ),
     Mutation(
-        "a coordinate picked twice (peeling)",
+        "a coordinate selected twice (peeling)",
         LOOPS,
         {selection.peel: [("noisy[support] = np.iinfo(np.int64).min", "pass")]},
     ),
@@ -94,10 +94,10 @@ SENSITIVITIES = (
     Mutation(
         "gradient sensitivity tau C/n",
         PURSUITS,
-        {sensitivity.bounded_norm_sum: [(_REPLACED + "norm_bound", "norm_bound")]},
+        {sensitivity.bounded_norm_sum: [(_REPLACED + "levels", "levels")]},
     ),
     Mutation(
-        "the 2 of replace-one forgotten",
+        "the factor 2 of replace-one dropped",
         LOOPS,
         {sensitivity.clipped_sum: [(_REPLACED + "feature_levels", "feature_levels")]},
     ),

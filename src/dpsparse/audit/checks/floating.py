@@ -1,4 +1,4 @@
-"""Floating point: do the bits of an output tell which table it came from?
+"""Floating point: do the bits of an output reveal which table it came from?
 
 Noise drawn in floating point has gaps: adding it to 0 and to 1 reaches different sets of numbers, so the low bits can
 distinguish the two (Mironov 2012). The attack below sees a noisy 0 or 1 and asks whether the number is a
@@ -79,7 +79,7 @@ def _attack(name, sampler, *, broken):
     zero, one = (_off_grid(sampler(value)) for value in (0, 1))
     return Finding(
         name,
-        "bits tell 0 from 1" if broken else "bits tell nothing",
+        "bits distinguish 0 from 1" if broken else "bits reveal nothing",
         f"off the grid: {zero:.1%} for 0, {one:.1%} for 1",
         abs(zero - one) > 0.1 if broken else zero == one == 0.0,
     )
@@ -94,8 +94,8 @@ def _low_bits():
         shares.append(np.array([np.mean((noisy >> bit) & 1) for bit in range(LOW_BITS)]))
     largest = float(np.abs(shares[0] - shares[1]).max())
     good = largest < SIGMAS * math.sqrt(0.5 / (2 * TRIALS))
-    found = f"shares of {LOW_BITS} low bits differ by at most {largest:.3f}"
-    return Finding("integers, secure noise", "bits tell nothing", found, good)
+    evidence = f"shares of {LOW_BITS} low bits differ by at most {largest:.3f}"
+    return Finding("integers, secure noise", "bits reveal nothing", evidence, good)
 
 
 def _order(name):
@@ -110,8 +110,8 @@ def _order(name):
     runs = [run(model, table[order], script=base.tape.script)]
     runs += [run(model, table, storage, base.tape.script) for storage in STORAGES if "float32" not in storage]
     good = all(_same_sums(base, other) for other in runs)
-    found = "no bit of any sum moves" if good else "a sum moves"
-    return Finding(f"{name}, order of summation", "cannot change a released bit", found, good)
+    evidence = "no bit of any sum moves" if good else "a sum moves"
+    return Finding(f"{name}, order of summation", "cannot change a released bit", evidence, good)
 
 
 def _same_sums(first, second):

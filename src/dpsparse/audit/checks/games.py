@@ -157,10 +157,10 @@ def fit_game(name, trials):
     return _finding(name, "whole fit", record.epsilon, record.delta, lower_bound(*scores, record.delta), SURE)
 
 
-def _finding(name, kind, claimed, delta, found, wrong):
+def _finding(name, kind, claimed, delta, epsilon, wrong):
     return Finding(
         f"{name}, {kind}",
         f"epsilon {claimed:.4g} at delta {delta:g}",
-        f"epsilon of at least {found:.4g} (confidence 1 - {wrong:g})",
-        found <= claimed,
+        f"epsilon of at least {epsilon:.4g} (confidence 1 - {wrong:g})",
+        epsilon <= claimed,
     )

@@ -115,10 +115,10 @@ def _file(what, statement):
         try:
             ledger.verify()
         except LedgerError:
-            found = True
+            refused = True
         else:
-            found = False
-    return Finding(f"ledger, {what}", "refused", "refused" if found else "not noticed", found)
+            refused = False
+    return Finding(f"ledger, {what}", "refused", "refused" if refused else "not noticed", refused)
 
 
 def journal_of(content):
@@ -207,5 +207,5 @@ def _person():
             refused = True
         else:
             refused = False
-    found = "refused" if refused else "admitted"
-    return Finding("ledger, three records a person", "twice epsilon 0.7 is refused", found, refused)
+    evidence = "refused" if refused else "admitted"
+    return Finding("ledger, three records a person", "twice epsilon 0.7 is refused", evidence, refused)

@@ -7,7 +7,7 @@ sets of companions. Then
 - the record's own change is the same integers among all companions: no other record's term moves;
 - releases, prices, warnings and errors are the same in kind, number and order, and every draw is paid for in advance;
 - the fitted attributes are the same bits: they depend on releases alone;
-- of disjoint parts of the rows, only one moves; no feature is picked twice.
+- of disjoint parts of the rows, only one moves; no feature is selected twice.
 """
 
 import contextlib
@@ -103,8 +103,8 @@ def replay_all(name, adjacency):
     return None, shares
 
 
-def _finding(name, adjacency, found, good):
-    return Finding(f"{name}, {adjacency}", "within the declared sensitivity", found, good)
+def _finding(name, adjacency, evidence, good):
+    return Finding(f"{name}, {adjacency}", "within the declared sensitivity", evidence, good)
 
 
 def replay_pair(model, pair, storage, adjacency):
@@ -141,7 +141,7 @@ def _malformed(base):
     record, support = base.fitted["privacy_"], base.fitted["support_"]
     if record.epsilon > record.guarantee.epsilon:
         return "the record exceeds the guarantee"
-    return "a feature is picked twice" if len(set(support.tolist())) < len(support) else None
+    return "a feature is selected twice" if len(set(support.tolist())) < len(support) else None
 
 
 def _different(base, other):

@@ -27,8 +27,8 @@ def check_sources():
 def _source_of(name, model):
     kinds = type(model._noise_source()), type(model.set_params(random_state=0)._noise_source())
     good = kinds == (SecureSource, SeededSource) and kinds[0].private and not kinds[1].private
-    found = "secure without a seed, marked not private with one" if good else " and ".join(k.__name__ for k in kinds)
-    return Finding(name, "secure noise unless seeded", found, good)
+    evidence = "secure without a seed, marked not private with one" if good else " and ".join(k.__name__ for k in kinds)
+    return Finding(name, "secure noise unless seeded", evidence, good)
 
 
 def _fresh():

@@ -26,7 +26,7 @@ from dpsparse.engine.threads import threads
 from dpsparse.engine.vector_sums import GRAM_LEVELS, VECTOR_LEVELS, integer_vectors, norms
 
 COEF = np.array([0.7, -1.3, 0.11, 1 / 3])
-GRIDS = (Quantizer(CLIP), Quantizer(0.7, np.array([0.3, -1.0, 50.0, 0.0]), np.array([2.0, 0.1, 7.0, 1.0])))
+QUANTIZERS = (Quantizer(CLIP), Quantizer(0.7, np.array([0.3, -1.0, 50.0, 0.0]), np.array([2.0, 0.1, 7.0, 1.0])))
 # Enough rows at the largest term to pass 2^31 in one sum and 2^24 in few.
 FULL_SCALE_ROWS = 3_001
 
@@ -46,11 +46,11 @@ def _terms(table, storage):
     """Every term the engines make of a table, as named arrays with one column a record."""
     X = storage(table[:, 1:])
     rows = as_table(X).rows(table[:, 0].copy())
-    for grid in GRIDS:
-        yield "levels", FEATURE_LEVELS, grid.levels(table[:, 1:].copy()).T
+    for quantizer in QUANTIZERS:
+        yield "levels", FEATURE_LEVELS, quantizer.levels(table[:, 1:].copy()).T
         with np.errstate(all="ignore"):
-            residuals = rows.residuals(COEF, range(N_FEATURES), grid)
-        session = rows.session(grid, check_finite=False)
+            residuals = rows.residuals(COEF, range(N_FEATURES), quantizer)
+        session = rows.session(quantizer, check_finite=False)
         for feature in range(N_FEATURES):
             session.add(feature)
         chosen = session._records
@@ -91,32 +91,32 @@ def _one_at_a_time():
 
 @np.errstate(all="ignore")
 def _exact_sums():
-    for table, grid in itertools.product(_tables(), GRIDS):
+    for table, quantizer in itertools.product(_tables(), QUANTIZERS):
         X = np.where(np.abs(table[:, 1:]) < 0.5, 0.0, table[:, 1:])
         weights = weight_levels(table[:, 0], 1.0)
-        levels = grid.levels(X.copy()).astype(int).astype(object)
+        levels = quantizer.levels(X.copy()).astype(int).astype(object)
         exact = (levels * weights.astype(int).astype(object)[:, None]).sum(axis=0).tolist()
         orders = (slice(None), np.arange(len(X))[::-1])
         for storage, order, records, compiled in itertools.product(
             (np.ascontiguousarray, np.asfortranarray, sparse.csr_matrix), orders, (7, 37, 2**18), (True, False)
         ):
-            found = _sums_in_blocks(storage(X[order]), weights[order].copy(), grid, records, compiled)
-            if any(sums.tolist() != exact for sums in found):
+            in_blocks = _sums_in_blocks(storage(X[order]), weights[order].copy(), quantizer, records, compiled)
+            if any(sums.tolist() != exact for sums in in_blocks):
                 return _finding("sums over rows", "storage, blocks, order or compiled loops change a sum", False)
     return _finding("sums over rows", "the same integers in every storage, blocking and order, compiled or not", True)
 
 
-def _sums_in_blocks(X, weights, grid, records, compiled):
+def _sums_in_blocks(X, weights, quantizer, records, compiled):
     """`_sums` over blocks of `records` records in two threads, by compiled kernels or by NumPy."""
     sizes = {"least_records": 1, "most_records": records, "block_bytes": 64 * records}
     with configured(compiled=compiled, **sizes), threads(2):
-        return _sums(as_table(X).rows(weights), grid)
+        return _sums(as_table(X).rows(weights), quantizer)
 
 
-def _sums(rows, grid):
+def _sums(rows, quantizer):
     """Sums over blocks of rows whose responses are weight levels: of features, and of levels kept."""
-    of_levels = rows.session(grid, check_finite=False)._quantized.weighted_sums(rows.y)
-    return [rows.evaluate(lambda block: block.weighted_sums(grid, block.y)), of_levels]
+    of_levels = rows.session(quantizer, check_finite=False)._quantized.weighted_sums(rows.y)
+    return [rows.evaluate(lambda block: block.weighted_sums(quantizer, block.y)), of_levels]
 
 
 def _full_scale():
@@ -124,7 +124,7 @@ def _full_scale():
     exact = [FULL_SCALE_ROWS * FEATURE_LEVELS * WEIGHT_LEVELS] * 2
     for storage in (np.ascontiguousarray, sparse.csr_matrix):
         rows = as_table(storage(X)).rows(weights)
-        for sums in _sums(rows, GRIDS[0]):
+        for sums in _sums(rows, QUANTIZERS[0]):
             if sums.tolist() != exact:
                 return _finding("sums at full scale", "an integer overflows", False)
     return _finding("sums at full scale", f"{FULL_SCALE_ROWS:,} largest terms add up exactly", True)
@@ -141,5 +141,5 @@ def _too_many_records():
     return _finding("more records than exact sums allow", "accepted", False)
 
 
-def _finding(mechanism, found, good):
-    return Finding(mechanism, "exact integers, one record at a time", found, good)
+def _finding(mechanism, evidence, good):
+    return Finding(mechanism, "exact integers, one record at a time", evidence, good)

@@ -1,6 +1,6 @@
 """Likelihood ratios of outcomes between two neighbouring tables: the strongest attack there is.
 
-By Neyman and Pearson no test tells two tables apart better than the likelihood ratio of all that was released. It can
+By Neyman and Pearson no test distinguishes two tables better than the likelihood ratio of all that was released. It can
 be computed, because each statistic is a known function of a table and of earlier releases.
 """
 

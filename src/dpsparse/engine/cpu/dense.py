@@ -1,6 +1,6 @@
 """Rows of an array in memory, and passes over it: levels of features, and sums of levels times weights, in threads.
 
-An array is divided along its memory: rows of one that runs along rows, columns of one that runs along columns.
+A row-major array is divided into blocks of rows, a column-major one into blocks of columns.
 """
 
 import numpy as np
@@ -33,7 +33,7 @@ class DenseRows(LocalRows):
         return residuals
 
     def evaluate(self, query, *public):
-        """Sum what a query gives; an array that runs along columns is divided by the pass over it."""
+        """Sum what a query gives; a column-major array is divided by the pass over it."""
         return query(self, *public) if dispatch.by_columns(self.X) else super().evaluate(query, *public)
 
     def quantized(self, quantizer, check_finite=True):

@@ -29,21 +29,21 @@ def run(name, *arguments):
         try:
             return getattr(kernels, name)(*arguments)
         except NumbaError:
-            # Nothing has been computed: what fails to compile does not run.
+            # Nothing has been computed: a kernel that fails to compile does not run.
             pass
     with np.errstate(all="ignore"):
         return getattr(numpy_kernels, name)(*arguments)
 
 
 def by_columns(table):
-    """Whether the memory runs along the columns of a table."""
+    """Whether a table is column-major."""
     return table.strides[0] < table.strides[1] and table.shape[1] > 1
 
 
 def flat_view(table):
-    """A table as the line of memory it lies on and the step from row to row; a copy where rows are not in one piece.
+    """A row-major table as flat memory and the step from row to row; a copy where rows are not contiguous.
 
-    A table that runs along its columns is given transposed.
+    Pass the transpose of a column-major table.
     """
     size = table.itemsize
     along, across = table.strides[1], table.strides[0]
@@ -57,9 +57,9 @@ def flat_view(table):
 
 
 def strided_view(table):
-    """A table as the line of memory it lies on, the step from row to row and that from column to column.
+    """A table as flat memory, the step from row to row and that from column to column.
 
-    A copy where steps are no whole cells, or go back.
+    A copy where steps are negative or not whole cells.
     """
     if not table.flags.aligned or any(stride < 0 or stride % table.itemsize for stride in table.strides):
         table = np.ascontiguousarray(table)

@@ -5,8 +5,8 @@ is unrolled by the compiler. Nothing is compiled with fast mathematics, which wo
 of operations. Rounding adds 1.5 * 2^23 (2^52), which rounds to the nearest even integer like `rint` and leaves that
 integer in the last bits: it runs on whole vectors, on every machine.
 
-Arrays are lines of memory with the step from one row to the next. Threads may run these on rows of their own: sums are
-of integers, so neither their order nor who makes them changes a bit.
+Arrays are passed as flat memory, `line`, and the step from one row to the next. Threads may run these on different
+rows: sums of integers do not depend on the order of addition.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ ROWS_IN_32_BITS = 256
 ROWS = 16
 # Rows rounded at a time: with more there are too many places to write to.
 ROWS_ROUNDED = 8
-# Rows of which columns are taken at a time, so that one row's wait for memory is not the next one's.
+# Rows whose cells are gathered at a time, so that their waits for memory overlap.
 ROWS_TAKEN = 64
 # Columns of this many cells and more are read four at a time, so that the weights are read less often.
 LONG_COLUMN = 2_500
@@ -31,7 +31,7 @@ def _kernel(loop, **options):
     try:
         return njit(cache=True, nogil=True, **options)(loop)
     except RuntimeError:
-        # There is no place for a cache: neither beside the package nor in the user's home.
+        # A cache can be written neither beside the package nor in the user's home.
         return njit(nogil=True, **options)(loop)
 
 
@@ -51,17 +51,17 @@ def _at_of(public, j):
     return lambda public, j: public
 
 
-def _cut(centred):
-    """A value cut at the ends of the levels, NaN as 0."""
+def _cut(centered):
+    """A value clipped to the range of the levels, NaN as 0."""
 
 
 @overload(_cut)
-def _cut_of(centred):
-    real = np.float32 if centred == types.float32 else np.float64
+def _cut_of(centered):
+    real = np.float32 if centered == types.float32 else np.float64
     zero, top = real(0), real(127)
 
-    def cut(centred):
-        value = centred if centred == centred else zero
+    def cut(centered):
+        value = centered if centered == centered else zero
         return min(max(value, -top), top)
 
     return cut
@@ -236,7 +236,7 @@ def _column_sum(x, weights, c, r):
 def add_columns(line, step, weights, center, rate, sums):
     """Add to `sums` each column's levels times the weights in int32, in one read.
 
-    Columns far from each other are read in turns: each is then followed by the next one of a long line of memory.
+    Distant columns are read side by side, so that each is a long sequential stream of its own.
     """
     n, d = len(weights), len(sums)
     fourth = d // 4 if n >= LONG_COLUMN else 0
@@ -315,7 +315,7 @@ def add_stored_cells(data, center, rate, at_zero, indices, starts, stops, weight
 
 @_kernel
 def stored_column(data, indices, starts, stops, feature, out):
-    """The cells of one column, by halving each row's sorted indices; what is not stored stays as it is in `out`."""
+    """The cells of one column, by bisection of each row's sorted indices; `out` keeps its value where none is."""
     for i in range(len(out)):
         low, high = starts[i], stops[i]
         while low < high:

@@ -1,4 +1,4 @@
-"""What rows and sessions share whose responses are in this process, wherever their features are."""
+"""Base classes of rows and sessions whose responses are in this process, wherever their features are."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ UNITS = (256, 16)
 
 
 def block_size(count, size):
-    """How many of `count` rows or columns of a size make a block: whole units, if it has some."""
+    """How many of `count` rows or columns of `size` bytes make a block: a multiple of a unit if it is large."""
     block_bytes = config.current.block_bytes
     block = items_per_task(count, max(1, block_bytes // 8 // size), max(1, block_bytes // size))
     unit = next((unit for unit in UNITS if 2 * unit <= block), 1)

@@ -12,7 +12,7 @@ from dpsparse.engine.threads import n_threads, parallel_map, slices
 class SparseRows(LocalRows):
     """Rows of a canonical CSR matrix: time and memory in proportion to what is stored.
 
-    A zero's level times the sum of the weights stands for the empty cells.
+    Empty cells enter a sum as the level of zero times the sum of the weights.
 
     Parameters
     ----------
@@ -99,6 +99,6 @@ class QuantizedSparse:
             dispatch.run("add_stored", self._levels, *places, weights[rows], sums)
             return sums
 
-        # Each task has sums of its own, which may be many: one task for each thread.
+        # Each task has an array of sums of its own, which may be long: one task for each thread.
         rows = slices(len(weights), max(config.current.least_records, -(-len(weights) // n_threads())))
         return sum(parallel_map(add, rows), start=self._at_zero * weights.sum(dtype=np.int64))

@@ -25,7 +25,7 @@ class Shape(NamedTuple):
     stages: int
 
 
-# Found by measurement on an H200, for X by rows (False) or by columns (True) and the bytes of a cell.
+# Measured on an H200, for X by rows (False) or by columns (True) and the bytes of a cell.
 SUMS = {
     (False, 1): Shape(16, 1024, 256, 2, 3),
     (False, 2): Shape(16, 512, 64, 2, 2),
@@ -48,7 +48,7 @@ LEVELS = {
     (True, 8): Shape(512, 1, 512, 8, 3),
 }
 
-# Converters are few: a byte b becomes the float 2^23 + b when it is put below the right exponent.
+# Units that convert are few, so a byte b becomes the float 2^23 + b by being put below the right exponent.
 _BYTES_TO_FLOATS = tl.constexpr("""
 { .reg .b32 u;
   xor.b32 u, $4, 0x80808080;
@@ -59,7 +59,7 @@ _BYTES_TO_FLOATS = tl.constexpr("""
 """)
 
 
-# Bytes as whole numbers, two by each of two units: the one that permutes bytes has enough to do.
+# Bytes as integers, two by each of two units: the one that permutes bytes is busy already.
 _BYTES_TO_INTEGERS = tl.constexpr("""
   prmt.b32 $0, $4, 0, 0x8880;
   prmt.b32 $1, $4, 0, 0x9991;

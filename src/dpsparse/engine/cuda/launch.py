@@ -26,7 +26,7 @@ def launch(kernel, programs, *arguments, num_warps=4, **constants):
 
 
 def _kind(argument):
-    """What Triton compiles for: types and alignments of tensors, whole numbers that are 1 or multiples of 16."""
+    """The properties Triton compiles for: types and alignments of tensors, integers that are 1 or multiples of 16."""
     if isinstance(argument, torch.Tensor):
         return argument.dtype, argument.data_ptr() % 16 == 0
     return argument == 1, argument % 16 == 0, argument < 2**31

@@ -1,11 +1,11 @@
-"""The levels of cells on a card, and a grid's public numbers there.
+"""The levels of cells on a card, and a quantizer's public numbers there.
 
 A feature's level is that of `Quantizer.levels` bit for bit: subtract, multiply, clip, each rounded by itself (no
 multiplication is fused with an addition), then round half to even. The last is done by adding 1.5 * 2^23 (float64:
 1.5 * 2^52): the sum's unit is 1, so the adder rounds, and its low bits hold the level.
 
-A byte has 256 values, so for int8 all this may be a multiplication and a shift of whole numbers for each feature where
-these are shown to give the same levels for all of them: `byte_grid`.
+A byte has 256 values. For int8 all this becomes an integer multiplication and a shift for each feature, where these are
+shown to give the same levels for all 256: `byte_quantizer`.
 """
 
 import math
@@ -20,7 +20,7 @@ from dpsparse.engine.cuda.launch import launch
 # The most features that may need floats while the others go by whole numbers.
 MOST_ODD = 256
 
-# Cut to 0..254: one instruction of sm_90.
+# Clip to 0..254: one instruction of sm_90.
 _CUT = tl.constexpr("min.relu.s32 $0, $1, 254;")
 
 
@@ -47,7 +47,7 @@ def level_bits(x, center, rate, CENTERED: tl.constexpr, TOTAL: tl.constexpr):
 
 @triton.jit
 def byte_levels(x, offset, factor, shift, RELU: tl.constexpr):
-    """The level of a byte plus 127, in whole numbers; see `ByteGrid`."""
+    """The level of a byte plus 127, in whole numbers; see `ByteQuantizer`."""
     level = (x * factor + offset) >> shift
     if RELU:
         return tl.inline_asm_elementwise(_CUT, "=r,r", [level], tl.int32, is_pure=True, pack=1)
@@ -62,7 +62,7 @@ def _away(k):
 
 
 @triton.jit(do_not_specialize=["shift", "step"])
-def _byte_grid_kernel(center, rate, offsets, factors, odd, d, shift, step, BLOCK: tl.constexpr):
+def _byte_quantizer_kernel(center, rate, offsets, factors, odd, d, shift, step, BLOCK: tl.constexpr):
     """Try neighbours of each feature's offset and factor until all 256 bytes have their levels.
 
     A feature that has none is odd, and has level 0.
@@ -85,8 +85,8 @@ def _byte_grid_kernel(center, rate, offsets, factors, odd, d, shift, step, BLOCK
     tl.store(odd + features, left, mask=inside)
 
 
-class ByteGrid(NamedTuple):
-    """A grid of bytes in whole numbers: (byte * factor + offset) >> shift is the level plus 127, before it is cut.
+class ByteQuantizer(NamedTuple):
+    """A quantizer of bytes in integers: (byte * factor + offset) >> shift is the level plus 127, before it is clipped.
 
     Odd features come out as 0.
     """
@@ -100,20 +100,20 @@ class ByteGrid(NamedTuple):
         """That of some features, a slice."""
         start, stop, _ = columns.indices(len(self.factor))
         odd = self.odd[(self.odd >= start) & (self.odd < stop)] - start
-        return ByteGrid(self.offset[columns], self.factor[columns], self.shift, odd)
+        return ByteQuantizer(self.offset[columns], self.factor[columns], self.shift, odd)
 
 
 class Public(NamedTuple):
-    """A grid's public numbers on the card, one for all features or one each.
+    """A quantizer's public numbers on the card, one for all features or one each.
 
-    No centre stands for 0, which a subtraction would not change. `total`: finite features may give NaN. `of_bytes`: the
-    same grid for bytes, where there is one.
+    `center` is None where it is 0: the subtraction would change nothing. `total`: finite features may give NaN.
+    `of_bytes`: the same quantizer for bytes, where there is one.
     """
 
     center: torch.Tensor | None
     rate: torch.Tensor
     total: bool
-    of_bytes: ByteGrid | None = None
+    of_bytes: ByteQuantizer | None = None
 
     def of(self, columns):
         """Those of some features."""
@@ -124,11 +124,11 @@ class Public(NamedTuple):
         return Public(center, self.rate[columns], self.total, of_bytes)
 
 
-def byte_grid(center, rate):
-    """The grid in whole numbers: all 256 bytes are tried, for each feature; None where many have none.
+def byte_quantizer(center, rate):
+    """The quantizer in integers: all 256 bytes are tried for each feature; None where it fails for many features.
 
-    Floats round a product to a tie now and then, and ties to even, where a shift rounds up. Neighbours of the exact
-    numbers, by up to 2^-16 of a level, then serve, unless ties are many.
+    In floats a product now and then rounds to a tie, and ties go to even, where a shift rounds up. Offsets and factors
+    within 2^-16 of a level of the exact ones then serve, unless ties are many.
     """
     exact = rate.double()
     largest = ((128 + center.double().abs()) * exact.abs()).max().item()
@@ -139,6 +139,6 @@ def byte_grid(center, rate):
     factor = (exact * 2.0**shift).round().to(torch.int32)
     is_odd = torch.empty_like(factor)
     arguments = (center, rate, offset, factor, is_odd, len(rate), shift, max(1, 2**shift >> 17))
-    launch(_byte_grid_kernel, triton.cdiv(len(rate), 16), *arguments, BLOCK=16)
+    launch(_byte_quantizer_kernel, triton.cdiv(len(rate), 16), *arguments, BLOCK=16)
     odd = is_odd.nonzero()[:, 0]
-    return ByteGrid(offset, factor, shift, odd) if len(odd) <= min(MOST_ODD, len(rate) // 2) else None
+    return ByteQuantizer(offset, factor, shift, odd) if len(odd) <= min(MOST_ODD, len(rate) // 2) else None

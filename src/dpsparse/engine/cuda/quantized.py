@@ -5,7 +5,7 @@ import torch
 
 from dpsparse.engine import config
 from dpsparse.engine.cuda import kernels
-from dpsparse.engine.cuda.levels import Public, byte_grid
+from dpsparse.engine.cuda.levels import Public, byte_quantizer
 from dpsparse.engine.protocols import NOT_FINITE
 from dpsparse.engine.quantize import Quantizer
 
@@ -112,5 +112,5 @@ def on_card(quantizer, features):
         numbers = [np.array(np.broadcast_to(each, features.shape[1])) for each in numbers]
     ordinary = all(np.isfinite(each).all() for each in numbers) and (numbers[1] != 0).all()
     center, rate = (torch.from_numpy(each).to(features.device) for each in numbers)
-    of_bytes = byte_grid(center, rate) if features.stored == torch.int8 and ordinary else None
+    of_bytes = byte_quantizer(center, rate) if features.stored == torch.int8 and ordinary else None
     return Public(center if numbers[0].any() else None, rate, not ordinary, of_bytes)

@@ -1,7 +1,7 @@
 """Rows on a GPU: the passes over the features run there, and integer sums come back.
 
-What depends on one record (residuals, weights, norms) is computed there too, in float64 and one operation at a time
-(`arrays`), on the few columns that were picked; the bits are those of the CPU. Noise and picks never leave the CPU.
+The terms of single records (residuals, weights, norms) are computed there too, in float64 and one operation at a time
+(`arrays`), on the few selected columns; the bits are those of the CPU. Noise and selections are drawn on the CPU alone.
 """
 
 import torch
@@ -22,7 +22,7 @@ class CudaRows(LocalRows):
     y : array-like
         Their responses.
     check_before_release : bool
-        Whether a session checks the features when it is opened, or in the pass for its first pick.
+        Whether a session checks the features when it is opened, or in the pass for its first scores.
     """
 
     def __init__(self, features, y, check_before_release=True):

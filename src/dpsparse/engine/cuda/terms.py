@@ -1,7 +1,7 @@
 """`queries` on a GPU, in one kernel each, with the bits of the CPU.
 
-A kernel makes the operations of the query's own text, in float64: each is rounded by itself, for multiplications are
-not fused with additions, and quotients and square roots are correctly rounded. What comes out is integers.
+A kernel performs the operations of the query's own code, in float64. Each is rounded by itself: multiplications are not
+fused with additions, and quotients and square roots are correctly rounded. The results are integers.
 """
 
 import numpy as np

@@ -1,4 +1,8 @@
-"""What the workers of a cluster do with partitions of a table: open them, read columns, and evaluate queries."""
+"""What runs on the workers of a cluster: they open partitions of a table, read columns, and evaluate queries.
+
+The queries are those of `engine.queries`, evaluated as on arrays in memory. `rows` and `session` send the work from the
+client.
+"""
 
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -11,7 +15,7 @@ from dpsparse.engine.cpu.dense import DenseRows
 from dpsparse.engine.queries import Column, Records, total
 from dpsparse.engine.threads import parallel_map, slices, threads
 
-NOT_AS_DECLARED = "a piece of X has not the shape or the numbers that X declares; persist X, or repair its metadata"
+NOT_AS_DECLARED = "a partition of X has another shape or dtype than X declares; persist X, or repair its metadata"
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ def _rows(X, form, y=None):
 
 
 def evaluate_rows(X, y, rows, shared):
-    """What a query gives for some rows of a partition."""
+    """Evaluate a query on some rows of a partition."""
     form, query, public = shared
     with single_threaded():
         return _rows(X, form, y).take(rows).evaluate(query, *public)
@@ -113,7 +117,7 @@ class PartitionActor:
         self._partitions = self._each(partial(_with_column, shared), self._partitions, columns or self._features)
 
     def evaluate(self, function, *public):
-        """What a function gives for the partitions."""
+        """Evaluate a function of the partitions."""
         with threads(self._threads):
             return function(self._partitions, *public)
 
@@ -123,7 +127,7 @@ class PartitionActor:
 
 
 def evaluate_once(function, public, *args):
-    """What an actor made for one query gives."""
+    """Evaluate a function by an actor made for it alone."""
     return PartitionActor(*args).evaluate(function, *public)
 
 

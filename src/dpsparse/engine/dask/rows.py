@@ -1,8 +1,8 @@
 """Rows in the partitions of a dask graph: workers read them, and integer sums come back.
 
-The client gets sums over the records of a partition, and of each partition how many records it has and whether all of
-it is finite. Features, responses, levels and chosen columns stay with the workers. What a worker computes is a function
-of its partition and of public numbers, so that whatever is lost with a worker is computed again, to the same bits.
+The client receives, for each partition, sums over its records, their number, and whether all values are finite.
+Features, responses, levels and selected columns stay with the workers. The result of a worker is a function of its
+partition and of public numbers, so results that are lost with a worker are computed again, to the same bits.
 
 Tasks run where dask runs them: on the cluster of the current `distributed.Client`, otherwise in threads here.
 """

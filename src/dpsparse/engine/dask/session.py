@@ -1,8 +1,8 @@
 """A pursuit's session on the workers of a cluster.
 
-What is read of each partition stays where it is read. On a cluster one actor a worker evaluates queries on all its
+Records stay on the worker that read them. On a cluster each worker has one actor, which evaluates queries on all its
 partitions. Actors read features that workers hold. Features that workers do not hold must not all be in memory at the
-same time, so that a task reads each partition of them.
+same time, so tasks read them partition by partition.
 """
 
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""How much memory there is, for what is kept to save reading."""
+"""Available memory, which limits the levels that are kept to save further reads."""
 
 import os
 from pathlib import Path
@@ -16,7 +16,7 @@ def _of_machine():
         lines = Path("/proc/meminfo").read_text().splitlines()
         return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
     except (OSError, StopIteration):
-        # Other systems do not say what is free: take half of what there is.
+        # Other systems do not report free memory: take half of the total.
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2 if hasattr(os, "sysconf") else 2**31
 
 

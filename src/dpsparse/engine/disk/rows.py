@@ -1,7 +1,7 @@
 """Rows whose features are read from a disk block by block.
 
-The responses and the few columns that were picked are held in memory. The features are read once, and kept as levels
-of a byte each as far as memory allows; the other blocks are read again in each pass. While threads work on some blocks
+The responses and the few selected columns are held in memory. The features are read once, and kept as levels of a byte
+each as far as memory allows; the other blocks are read again in each pass. While threads work on some blocks
 the system reads the next.
 """
 
@@ -30,7 +30,7 @@ class DiskRows(LocalRows):
 
     Parameters
     ----------
-    source : Source
+    source : FeatureSource
         The features.
     y : ndarray
         Responses to all its rows, in float64.

@@ -1,4 +1,4 @@
-"""Where features that stay on a disk come from: .npy files and memory maps, and Zarr arrays.
+"""Sources of features that stay on a disk: .npy files, memory maps and others.
 
 A source has `shape`, `names` or None, and `dtype`, in which a fit computes. It is read in blocks, pairs of slices that
 follow the order of the file, or in blocks of whole rows. `prefetch` announces a block, `only` leaves columns out.
@@ -20,7 +20,7 @@ def arithmetic(dtypes):
     return np.dtype(np.float32 if all(dtype == np.float32 for dtype in dtypes) else np.float64)
 
 
-class Source:
+class FeatureSource:
     """Features in files. Subclasses read them."""
 
     names = None
@@ -60,7 +60,7 @@ class Source:
         return out
 
 
-class ArraySource(Source):
+class ArraySource(FeatureSource):
     """Arrays or memory maps, one below the other, each in either memory order.
 
     Parameters
@@ -154,7 +154,7 @@ def _advise(chunk, cells, advice):
     first, last = np.lib.array_utils.byte_bounds(cells)
     base = np.frombuffer(mapped, dtype=np.uint8).ctypes.data
     start = (first - base) // mmap.PAGESIZE * mmap.PAGESIZE
-    # It is advice: a system that does not take it reads all the same.
+    # Advice only: a system that ignores it reads all the same.
     with suppress(OSError):
         mapped.madvise(getattr(mmap, advice), start, last - base - start)
 

@@ -142,7 +142,7 @@ def write_manifest(folder, manifest):
     # "seal" is the checksum's key in files of every version.
     text = json.dumps(content | {"seal": manifest_checksum(content)}, indent=1, allow_nan=False) + "\n"
     if len(text) > LARGEST:
-        raise FileError(f"{folder}: a store cannot list so many features, {d:,}; drop some")
+        raise FileError(f"{folder}: {d:,} features are more than a store can list; drop some")
     write_file(folder / MANIFEST, text, private=True)
 
 
@@ -192,7 +192,7 @@ def _manifest(fields, path):
     if manifest.names != names:
         raise FileError(f"{path}: 'names' and 'features' differ; the file was changed")
     if manifest.shape != shape:
-        raise FileError(f"{path}: names and chunks are not as many as it says")
+        raise FileError(f"{path}: the number of records or features is not the one it states; the file was changed")
     if manifest_checksum(content) != checksum:
         raise FileError(f"{path} was changed")
     return manifest
@@ -209,7 +209,7 @@ def _chunk(fields, number):
 
 
 def read_complete(folder):
-    """What `read_manifest` gives, if the conversion came to its end."""
+    """The manifest of a store, if its conversion is complete."""
     manifest = read_manifest(folder)
     if not manifest.complete:
         raise StoreCorrupted(

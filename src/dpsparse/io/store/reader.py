@@ -15,7 +15,7 @@ from dpsparse.schema import FileError, listed
 
 
 class StoreReader(TableReader):
-    """A store that is complete and whole, as far as the sizes of its files tell.
+    """A store that is complete; sizes, shapes and dtypes are checked, checksums are not: see `dpsparse check`.
 
     Attributes
     ----------
@@ -43,22 +43,6 @@ class StoreReader(TableReader):
         """The responses in their own units, in float64; read when first asked for."""
         chunks = self.manifest.chunks
         return np.concatenate([_mapped(self.path, chunk, 1, (chunk.rows,), np.float64) for chunk in chunks])
-
-
-def open_store(folder):
-    """A store that is complete; sizes, shapes and dtypes are checked, checksums are not: see `dpsparse check`.
-
-    Parameters
-    ----------
-    folder : str or path
-        What `dpsparse convert` wrote.
-
-    Returns
-    -------
-    StoreReader
-        Its names, its manifest, the chunks of features, the response.
-    """
-    return StoreReader(Path(folder), [Path(folder)])
 
 
 def _mapped(folder, chunk, which, shape, dtype):

@@ -124,7 +124,7 @@ def _make_folder(folder):
     try:
         # A store holds the records: it is for whoever made it.
         folder.mkdir(mode=0o700)
-        # Whatever the umask took away from its owner.
+        # Restores what the umask took from the owner.
         folder.chmod(0o700)
     except FileExistsError:
         # Checked again: another may have made it since.

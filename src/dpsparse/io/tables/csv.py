@@ -6,7 +6,7 @@ from dpsparse.schema import FileError
 
 
 class CsvReader(ArrowReader):
-    """A CSV file. It has no schema, so that nothing but its values tells numbers from text."""
+    """A CSV file. It has no schema: only its values show which columns are text."""
 
     kind = "CSV"
 
@@ -15,7 +15,7 @@ class CsvReader(ArrowReader):
 
         with csv.open_csv(self.path, **_options()) as reader:
             names = reader.schema.names
-        # A first record taken for names would be printed.
+        # Names are printed: a first record must not pass for them.
         if any(_is_number(name) for name in names):
             raise FileError(f"{self.path}: the first line must name the columns, and a number is no name")
         return names
@@ -61,7 +61,7 @@ def _types(numbers, text):
 
 
 def _options(types=None):
-    """What pyarrow is told; all columns, of types that it guesses, where none are given."""
+    """Options of pyarrow; without `types` it reads all columns and infers their types."""
     from pyarrow import csv
 
     columns = {} if types is None else {"column_types": types, "include_columns": list(types)}

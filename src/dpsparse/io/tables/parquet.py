@@ -5,7 +5,7 @@ from functools import cached_property
 import numpy as np
 
 from dpsparse.engine import config
-from dpsparse.engine.disk.sources import Source, arithmetic
+from dpsparse.engine.disk.sources import FeatureSource, arithmetic
 from dpsparse.engine.threads import slices
 from dpsparse.io.tables.arrow import ArrowReader, is_number, skip_rows
 from dpsparse.io.tables.reader import block_rows
@@ -72,7 +72,7 @@ class ParquetReader(ArrowReader):
                     start = 0
 
 
-class ParquetSource(Source):
+class ParquetSource(FeatureSource):
     """Row groups of Parquet files, as the disk engine reads them.
 
     Parameters

@@ -1,4 +1,4 @@
-"""What every format of a table of people offers: names and kinds of the columns, which are public, and their values.
+"""The base of all readers of tables: names and kinds of the columns, which are public, and their values.
 
 Readers of other projects quote values in their errors. Whatever they raise is replaced by a text of ours, and their
 warnings are left out.
@@ -55,13 +55,13 @@ class TableReader:
             raise FileError(f"{self.path} is not a readable {self.kind} file") from None
 
     def source(self):
-        """The numbers of all columns as a fit reads them, in blocks: a `Source` of the disk engine."""
+        """The numbers of all columns as a fit reads them, in blocks: a `FeatureSource` of the disk engine."""
         with self._readable():
             return self._source()
 
     @property
     def response(self):
-        """The responses, of a format that tells them from the features."""
+        """The responses, of a format that separates them from the features."""
         raise ValueError(ONLY_STORES_HAVE_A_RESPONSE)
 
     def check_names(self):
@@ -86,7 +86,7 @@ class TableReader:
             return self._text_columns()
 
     def n_records(self):
-        """The number of records, or None where only reading them all would tell."""
+        """The number of records, or None where it is not known before all are read."""
         with self._readable():
             return self._n_records()
 
@@ -118,7 +118,7 @@ class TableReader:
             return self._read(numbers, categories)
 
     def blocks(self, numbers, categories, start=0):
-        """What `read` gives, a block of rows at a time, from row `start` on; only a few blocks are in memory."""
+        """The values of `read`, a block of rows at a time, from row `start` on; only a few blocks are in memory."""
         self.require([*numbers, *categories])
         blocks = self._blocks(numbers, categories, start)
         while True:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dpsparse.engine.disk.sources import Source, arithmetic
+from dpsparse.engine.disk.sources import FeatureSource, arithmetic
 from dpsparse.engine.threads import slices
 from dpsparse.io.tables.reader import TableReader, check_array
 
@@ -22,7 +22,7 @@ class ZarrReader(TableReader):
         return ZarrSource(self._array)
 
 
-class ZarrSource(Source):
+class ZarrSource(FeatureSource):
     """A Zarr array.
 
     Parameters

@@ -11,7 +11,7 @@ def bracket(holds: Callable[[float], bool], first: float) -> tuple[float, float]
     holds : callable
         True up to some number above 0 and false beyond it.
     first : float
-        The first guess, which is doubled while `holds`.
+        The first guess; it is doubled while `holds`.
 
     Returns
     -------

@@ -58,7 +58,7 @@ class Commitment:
         """Its cost to a person with `guarantee.records_per_person` = m records.
 
         Group privacy: m^2 rho (Bun and Steinke 2016, Proposition 1.9), m mu (Dong, Roth and Su 2022, Theorem 2.14),
-        m times a pure epsilon. Slack and failures lie between two runs on the same table, whoever is in it.
+        m times a pure epsilon. `tv_slack` and `failure_probability` compare two runs on the same table, whatever m is.
         """
         if not self.is_within(guarantee):
             raise ValueError("the guarantee does not cover this commitment")

@@ -18,7 +18,7 @@ failure is at most F = sum f_i.
 (zCDP.) If M* is (e, d)-DP, then P(S) <= int_S w dP* + F <= e^e int_S w dQ* + d + F <= e^e Q(S) + d + F, since
 (e, d)-DP holds for functions between 0 and 1 as it does for events: rho is converted at delta - F. (Gaussian.) The run
 and M* differ by at most F in total variation on every table, so F is added to `tv_slack`. (Pure.) There is no pure
-epsilon where F > 0. The sums run over all releases, whichever part they read, which is more than is needed.
+epsilon where F > 0. The sums run over all releases, whatever part they read: an upper bound.
 """
 
 import math
@@ -37,7 +37,7 @@ class Priced(Protocol):
 
     @property
     def mechanism(self) -> Mechanism:
-        """What it costs."""
+        """The mechanism, at its price."""
 
     @property
     def part(self) -> int | None:
@@ -61,7 +61,7 @@ class Composition:
 
     @cached_property
     def rho(self) -> float:
-        """Their zCDP, but for failures."""
+        """Their zCDP in a run without failures."""
         return compose_parallel(self.items, "rho")
 
     @cached_property
@@ -71,7 +71,7 @@ class Composition:
 
     @cached_property
     def mu(self) -> float:
-        """Their Gaussian differential privacy, but for `tv_slack`; infinite where no bound is known."""
+        """Their mu of Gaussian differential privacy, up to `tv_slack`; infinite where no bound is known."""
         if math.isinf(self.tv_slack):
             return math.inf
         return max(compose_gdp([item.mechanism for item in seen]) for seen in releases_per_record(self.items))
@@ -88,7 +88,9 @@ class Composition:
 
     def is_within(self, guarantee: Guarantee) -> bool:
         """Whether a guarantee covers them, by one of three sound accounts."""
-        return self.is_within_by_sums(guarantee) or (self.mu <= guarantee.mu_per_record and self.slack_fits(guarantee))
+        return self.is_within_by_sums(guarantee) or (
+            self.mu <= guarantee.mu_per_record and self.tv_slack_fits(guarantee)
+        )
 
     def is_within_by_sums(self, guarantee: Guarantee) -> bool:
         """Whether a guarantee covers them by zCDP or pure composition, whose sums need not know what comes later."""
@@ -99,8 +101,8 @@ class Composition:
             return self.rho <= guarantee.rho_per_record
         return guarantee.epsilon_spent(self.rho, failure_probability=self.failure_probability) <= guarantee.epsilon
 
-    def slack_fits(self, guarantee: Guarantee) -> bool:
-        """Whether their slack stays within the share of the guarantee's delta that is kept for it."""
+    def tv_slack_fits(self, guarantee: Guarantee) -> bool:
+        """Whether `tv_slack` stays within the share of the guarantee's delta that is kept for it."""
         return tv_slack_fits(self.tv_slack, guarantee.epsilon, guarantee.delta)
 
 

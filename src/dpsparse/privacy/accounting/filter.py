@@ -10,7 +10,7 @@ are three accounts. A fit is admitted where the total of one account, this fit i
 - "zcdp": sum rho_i <= rho, with rho-zCDP implying (E, D - F), where F = sum failure_probability_i (`zcdp`);
 - "basic": sum epsilon_i <= E and sum delta_i <= D.
 
-The first fit fixes the account, by `choose`: it is the one of which that fit takes the smallest share.
+The first fit fixes the account, by `choose`: it is the account in which that fit takes the smallest share.
 Admitting a fit for which *any* account has room would be unsound: each could fail on its own D. A first fit whose own
 (epsilon, delta) is within (E, D) is admitted: "basic" has room for it, and so has the account of the smallest share.
 
@@ -53,7 +53,7 @@ class Cost:
     epsilon, delta : float
         The fit is (epsilon, delta)-DP.
     rho : float
-        The fit is rho-zCDP, but for `failure_probability`; infinite where no bound is known.
+        A run of the fit without failures is rho-zCDP; infinite where no bound is known.
     mu, tv_slack : float
         The fit differs by at most `tv_slack` in total variation from one that is mu-Gaussian-DP; mu is infinite where
         no bound is known.
@@ -96,7 +96,7 @@ class GaussianAccount(Account):
     name = "gaussian"
 
     def share(self, grant: Guarantee, costs: Sequence[Cost]) -> float:
-        """The larger of the shares of mu^2 and of the slack in total variation."""
+        """The larger of the shares of mu^2 and of `tv_slack`."""
         tv_slack = (1 + math.exp(min(grant.epsilon, 700.0))) * math.fsum(cost.tv_slack for cost in costs)
         squared = math.fsum(cost.mu**2 for cost in costs)
         return max(squared / grant.mu_per_record**2, tv_slack / (TV_SLACK_SHARE * grant.delta))
@@ -188,7 +188,7 @@ class PrivacyFilter:
         return self.choose(cost) if self.account is None or not self.costs else self.account
 
     def choose(self, cost: Cost) -> str:
-        """The account of which a first fit takes the smallest share."""
+        """The account in which a first fit takes the smallest share."""
         return min(ACCOUNTS, key=lambda account: ACCOUNTS[account].share(self.grant, (cost,)))
 
     @property

@@ -6,7 +6,7 @@ neighbouring tables; D_mu(x) = Phi(-x/mu + mu/2) - e^x Phi(-x/mu - mu/2) is the 
 
 Theorem. Read the releases from the last to the first, starting from mu^2 = 0. A Gaussian release of sensitivity D
 and scale s adds (D/s)^2 to mu^2; a pick of parameter e0 raises mu to at least a e0 and adds c e0^2 / 4, where (a, c)
-is the best of the certified levels. Then the fit's curve is at most D_mu(x) at every x.
+is the best of the certified pairs. Then the fit's curve is at most D_mu(x) at every x.
 
 Proof. By induction in reverse time. Let D_mu bound the curve of all later releases, whatever came before them. For a
 release with outputs o and privacy loss L(o) = log P(o)/Q(o), the curve from it on is at most E_P[D_mu(x - L)].
@@ -30,15 +30,12 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import log_ndtr, ndtr
 
 from dpsparse.privacy.accounting.bisection import bracket
 
-Floats = npt.NDArray[np.float64]
-
 # (a, c): where later releases amount to mu >= a e0, a pick adds c e0^2 / 4. Certified anew for every e0 used.
-LEVELS = ((2.0, 1.022), (1.0, 1.052), (0.5, 1.155), (0.0, 1.6))
+CERTIFICATES = ((2.0, 1.022), (1.0, 1.052), (0.5, 1.155), (0.0, 1.6))
 # Steps of a pick's window in a certificate.
 _STEPS = 256
 # Share of delta kept for the total variation between real and ideal releases.
@@ -86,8 +83,8 @@ def epsilon_from_mu(mu: float, delta: float) -> float:
 
 
 @lru_cache(maxsize=65536)
-def is_certified(epsilon0: float, level: float, constant: float) -> bool:
-    """Verify sup_t B_t(x) <= D_mu'(x) for all x, at mu = level e0 and mu'^2 = mu^2 + constant e0^2 / 4.
+def is_certified(epsilon0: float, ratio: float, constant: float) -> bool:
+    """Verify sup_t B_t(x) <= D_mu'(x) for all x, at mu = ratio e0 and mu'^2 = mu^2 + constant e0^2 / 4.
 
     - *All t.* For t within a step h below t_j the window [t - e0, t] lies in [t_j - e0 - h, t_j]; by convexity in e^x
       the two-point law on the wider window's ends gives at least as much. So B is taken on windows of width e0 + h
@@ -105,7 +102,7 @@ def is_certified(epsilon0: float, level: float, constant: float) -> bool:
     step = epsilon0 / _STEPS
     window = _STEPS + 1
     width = window * step
-    mu = level * epsilon0
+    mu = ratio * epsilon0
     after = math.sqrt(mu**2 + constant * epsilon0**2 / 4)
     rounding = _rounding(mu or after)
     last = width if mu == 0 else (width / mu + mu / 2 - after / 2) / (1 / mu - 1 / after)
@@ -150,12 +147,12 @@ def with_pick(later: float, rho: float, *, certify: bool = True) -> float:
     if rho == 0:
         return later
     epsilon0 = math.sqrt(8 * rho)
-    # A level above mu may be used too: the later releases then count as that much.
+    # A pair with a e0 above mu may be used too: the later releases then count as a e0.
     return min(
         (
-            max(later, (level * epsilon0) ** 2) + constant * 2 * rho
-            for level, constant in LEVELS
-            if not certify or is_certified(epsilon0, level, constant)
+            max(later, (ratio * epsilon0) ** 2) + constant * 2 * rho
+            for ratio, constant in CERTIFICATES
+            if not certify or is_certified(epsilon0, ratio, constant)
         ),
         default=math.inf,
     )

@@ -63,7 +63,7 @@ class BudgetExceeded(RuntimeError):
 
 
 class Reservation(Protocol):
-    """Room in a ledger, held for one fit."""
+    """Room in a ledger, held for one fit; `ledger.Reservation` is one."""
 
     def charge(self) -> None:
         """Make the cost final and durable; a second call does nothing, and is refused in another process."""
@@ -110,7 +110,10 @@ class Meter:
         self._reservation = reservation
 
     def charge(self, *releases: Release) -> None:
-        """Pay for releases about to be made, all or none, and only in the process that opened the meter."""
+        """Pay for releases about to be made, all or none, and only in the process that opened the meter.
+
+        The first payment charges the reservation, if there is one: on return it is on disk.
+        """
         self._opened.require()
         after = (*self._releases, *releases)
         if not (self._is_committed(releases, self.commitment) if self.commitment else self._is_within(after)):
@@ -138,7 +141,7 @@ class Meter:
         self._releases = after
 
     def _is_committed(self, releases: tuple[Release, ...], commitment: Commitment) -> bool:
-        """Whether these are the next of the commitment's; those before were found to be its first."""
+        """Whether these releases fill the next slots of the commitment; earlier ones were checked at their charge."""
         slots = commitment.slots[len(self._releases) :]
         return len(releases) <= len(slots) and all(
             slot.pays_for(release) for slot, release in zip(slots, releases, strict=False)

@@ -28,7 +28,7 @@ class PrivacyRecord:
     n_records : int
         The public number of rows.
     releases : tuple of Release
-        In the order in which they were made; a slot that was skipped stands among them at its whole price.
+        In the order in which they were made; a skipped slot is listed at its full price.
     noise : str
         The source of the noise.
     private : bool
@@ -63,7 +63,7 @@ class PrivacyRecord:
     def mu(self) -> float:
         """The mu of the Gaussian account; infinite where it does not apply."""
         states_mu = all(release.mechanism.states_mu for release in self.releases)
-        return self._composed.mu if states_mu and self._composed.slack_fits(self.guarantee) else math.inf
+        return self._composed.mu if states_mu and self._composed.tv_slack_fits(self.guarantee) else math.inf
 
     @cached_property
     def epsilon(self) -> float:
@@ -159,12 +159,13 @@ class PrivacyRecord:
     def plain_words(self) -> str:
         """The meaning of the guarantee to one person."""
         if not self.private:
-            return "Nothing is promised to anybody: this is a simulation."
+            return "Nothing is guaranteed to anybody: this is a simulation."
         # Bayes' rule on two versions of a record at odds of 1:1, the likelihood ratio at its bound.
         sure = 100 / (1 + math.exp(-self.epsilon))
         return (
-            "Somebody who knows everybody else's data, and is in doubt between two versions of one person's at even "
-            f"odds, is at most {sure:.3g} % sure after seeing this model, but for a chance of about {self.delta:.2g}. "
+            "Suppose somebody knows everybody else's data and thinks two versions of one person's equally likely. "
+            f"After seeing this model they are at most {sure:.3g} % sure which is true, except with a probability of "
+            f"about {self.delta:.2g}. "
             "The guarantee covers this fit alone: every further fit on the same people adds to it. It does not hide "
             "the number of records, the names of the columns, or what is true of people in general."
         )

@@ -8,7 +8,7 @@ kind a release is. A new kind needs its class here (listed in `MECHANISMS`), the
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
 from dpsparse.privacy.accounting.gdp import discreteness_slack, with_gaussian, with_pick, with_pure
@@ -25,10 +25,10 @@ class Mechanism(ABC):
     pure_epsilon : float
         Its pure differential privacy; infinite where it has none.
     tv_slack : float
-        The most by which it differs, in total variation and on any table, from the ideal mechanism for which
-        `mu_squared` speaks.
+        The most by which it differs, in total variation and on any table, from the ideal mechanism to which
+        `mu_squared` applies.
     failure_probability : float
-        On every table an event of at most this probability may void the rest: off the event the mechanism costs
+        On every table nothing is claimed on an event of at most this probability; off the event the mechanism costs
         what it says. Where it is above 0 there is no pure epsilon (`compose`).
     words : str
         How it makes a release private, for the record.
@@ -39,7 +39,7 @@ class Mechanism(ABC):
     states_mu: ClassVar[bool] = True
     """Whether a record of such releases states mu; False where zCDP or pure composition is meant to account for it."""
     more: ClassVar[tuple[str, ...]] = ()
-    """Fields that model files hold for this kind beside those of every release."""
+    """Fields that model files hold for this kind beside those of every release; `drawn` is given them as floats."""
 
     rho: float
     pure_epsilon: float = math.inf
@@ -55,14 +55,19 @@ class Mechanism(ABC):
         """
 
     @classmethod
-    def drawn(cls, *, scale: float, size: int, **fields: Any) -> Self:
-        """The mechanism of a release that drew `size` numbers of noise of this scale."""
-        return cls(**fields)
+    def drawn(cls, *, scale: float, size: int, **numbers: Any) -> Self:
+        """The mechanism of a release that drew `size` numbers of noise of this scale; model files are read by it."""
+        return cls(**numbers)
 
     def covers(self, made: "Mechanism") -> bool:
-        """Whether a release planned with this mechanism pays for one made with another."""
+        """Whether a release planned with this mechanism pays for one made with another.
+
+        The fields that a kind adds must be equal, for they may decide its price.
+        """
+        added = [field.name for field in fields(self) if field.name not in _COMMON]
         return (
             type(made) is type(self)
+            and all(getattr(made, name) == getattr(self, name) for name in added)
             and made.rho == self.rho
             and made.pure_epsilon <= self.pure_epsilon
             and made.tv_slack <= self.tv_slack
@@ -74,6 +79,9 @@ class Mechanism(ABC):
 
     def __format__(self, spec: str) -> str:
         return format(self.words, spec)
+
+
+_COMMON = {field.name for field in fields(Mechanism)}
 
 
 @dataclass(frozen=True)
@@ -98,10 +106,10 @@ class GaussianMechanism(Mechanism):
         return with_gaussian(later, self.rho)
 
     @classmethod
-    def drawn(cls, *, scale: float, size: int, **fields: Any) -> Self:
-        """Gaussian noise with the slack of its discreteness."""
+    def drawn(cls, *, scale: float, size: int, **numbers: Any) -> Self:
+        """Gaussian noise; `tv_slack` bounds its distance from the rounded continuous law."""
         # Off-diagonal entries of a Gram matrix have 1/sqrt 2 of the scale: halving it covers them.
-        return cls(tv_slack=discreteness_slack(scale / 2, size), **fields)
+        return cls(tv_slack=discreteness_slack(scale / 2, size), **numbers)
 
 
 @dataclass(frozen=True)
@@ -168,7 +176,7 @@ class Slot(_Named):
         return (release.name, release.part) == (self.name, self.part) and self.mechanism.covers(release.mechanism)
 
     def skipped(self) -> "Release":
-        """What a record keeps of a slot that was paid for and not used: its whole price, and no draw."""
+        """The entry of a skipped slot in a record: its full price, and no draw."""
         words = "skipped: paid for, nothing released"
         mechanism = replace(self.mechanism, words=words, tv_slack=0.0)
         return Release(self.name, mechanism, sensitivity=0.0, scale=0.0, part=self.part, size=0)

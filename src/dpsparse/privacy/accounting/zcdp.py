@@ -18,11 +18,6 @@ from dpsparse.privacy.accounting.bisection import bracket
 _RELATIVE, _ABSOLUTE = 1e-12, 1e-14
 
 
-def _log_delta(rho: float, epsilon: float, alpha_minus_1: float) -> float:
-    alpha = 1.0 + alpha_minus_1
-    return alpha_minus_1 * (alpha * rho - epsilon) - math.log(alpha_minus_1) - alpha * math.log1p(1 / alpha_minus_1)
-
-
 def _epsilon(rho: float, delta: float, alpha_minus_1: float) -> float:
     alpha = 1.0 + alpha_minus_1
     return alpha * rho - (math.log(delta) + math.log(alpha)) / alpha_minus_1 - math.log1p(1 / alpha_minus_1)
@@ -72,47 +67,6 @@ def epsilon_from_rho(rho: float, delta: float) -> float:
     return max(0.0, bound + _RELATIVE * abs(bound) + _ABSOLUTE)
 
 
-def delta_from_rho(rho: float, epsilon: float) -> float:
-    """The delta that rho-zCDP implies at `epsilon`: an upper bound.
-
-    The same theorem solved for delta: exp((alpha - 1)(alpha rho - epsilon)) / (alpha - 1) (1 - 1/alpha)^alpha
-    at every alpha > 1.
-
-    Parameters
-    ----------
-    rho : float
-        The zCDP parameter, at least 0.
-    epsilon : float
-        At least 0.
-
-    Returns
-    -------
-    float
-        The smallest delta found, at most 1.
-
-    Examples
-    --------
-    >>> from dpsparse.privacy.accounting.zcdp import delta_from_rho
-    >>> delta_from_rho(0.01, 0.5) < 10**-4.4
-    True
-    """
-    if not rho >= 0 or not epsilon >= 0:
-        raise ValueError(f"rho={rho!r} and epsilon={epsilon!r} must be at least 0")
-    if rho == 0:
-        return 0.0
-    if math.isinf(rho):
-        return 1.0
-    middle = math.log(max(epsilon / (2 * rho), 1 / math.sqrt(rho)))
-    smallest = minimize_scalar(
-        lambda t: _log_delta(rho, epsilon, math.exp(t)),
-        bounds=(middle - 12, middle + 12),
-        method="bounded",
-        options={"xatol": 1e-10},
-    )
-    log_delta = float(smallest.fun)
-    return min(1.0, math.exp(min(0.0, log_delta + _RELATIVE * (abs(log_delta) + 1))))
-
-
 @lru_cache(maxsize=256)
 def rho_from_epsilon(epsilon: float, delta: float) -> float:
     """The largest rho that implies (epsilon, delta)-DP: a lower bound.
@@ -151,7 +105,7 @@ def _check_delta(delta: float) -> None:
 
 
 def split(rho: float, shares: dict[str, float]) -> dict[str, float]:
-    """Split rho in proportion to shares, so that the parts add up to at most rho in floating point.
+    """Split rho in proportion to shares, so that the amounts add up to at most rho in floating point.
 
     Parameters
     ----------
@@ -163,17 +117,17 @@ def split(rho: float, shares: dict[str, float]) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        The parts under the same names.
+        The amounts under the same names.
 
     Examples
     --------
     >>> from dpsparse.privacy.accounting.zcdp import split
-    >>> parts = split(0.1, {"pick": 2, "value": 1})
-    >>> sum(parts.values()) <= 0.1
+    >>> amounts = split(0.1, {"pick": 2, "value": 1})
+    >>> sum(amounts.values()) <= 0.1
     True
     """
     if not shares or min(shares.values()) < 0 or sum(shares.values()) <= 0:
         raise ValueError(f"shares={shares!r} must be at least 0 with a positive sum")
-    # n float operations round by at most n units of 2^-53: step that far back so the parts never exceed rho.
+    # n float operations round by at most n units of 2^-53: step that far back so the amounts never exceed rho.
     unit = rho / math.fsum(shares.values()) * (1 - (len(shares) + 4) * 2.0**-52)
     return {name: unit * share for name, share in shares.items()}

@@ -33,7 +33,7 @@ from dpsparse.privacy.ledger.events import Event, LedgerError, LedgerState, cost
 from dpsparse.privacy.ledger.location import check_name, url_of
 from dpsparse.privacy.ledger.store import LedgerStore
 
-# A thousandth of it is still a number.
+# A thousandth of it, the share kept for `tv_slack`, is still a normal float.
 _LEAST_DELTA = 1e-100
 _FORKED = "a reservation is settled only by the process that made it; reserve again in the other one"
 
@@ -117,8 +117,8 @@ class PrivacyLedger:
             if (given, given_people) != (asked, people):
                 raise ValueError(
                     f"dataset {dataset!r} was granted epsilon={given.epsilon:g}, delta={given.delta:g}, "
-                    f"{given.adjacency}, {given_people} records a person; a budget changed later is no guarantee: "
-                    "use a new name for new records"
+                    f"{given.adjacency}, {given_people} record{'s' * (given_people > 1)} a person; "
+                    "a budget changed later is no guarantee: use a new name for new records"
                 )
             return None
 
@@ -266,7 +266,8 @@ class Reservation:
         self._settle("refund", "refunded")
 
     def _settle(self, kind: str, state: str) -> None:
-        # A reservation found settled counts as this process's own lost commit; a forked copy must not pass for it.
+        # A reservation that is settled already is taken for this process's own commit whose reply was lost: a forked
+        # copy must not get there.
         self._opened.require()
 
         def decide(events: list[Event]) -> Event | None:

@@ -12,7 +12,7 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 
 def url_of(location: object) -> URL:
-    """The URL of a path or a URL; ValueError, without a password in it, where no ledger can lie there."""
+    """The URL of a path or a URL; ValueError, without a password in it, where no ledger can be kept there."""
     if not isinstance(location, str | os.PathLike) or not str(location):
         raise ValueError("ledger must be a path, a database URL or a PrivacyLedger")
     text = str(location)

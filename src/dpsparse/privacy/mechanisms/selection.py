@@ -20,7 +20,7 @@ _BLOCK = 2**13
 
 @dataclass(frozen=True)
 class Peeling:
-    """The coordinates peeled off, in order of picking, and their noisy values."""
+    """The coordinates peeled off, in order of selection, and their noisy values."""
 
     support: Integers
     values: Integers
@@ -35,7 +35,7 @@ def peeling_cost(sparsity: int, sensitivity: float, scale: float) -> tuple[float
     (2D/b)-DP. (Value.) A coordinate moves by at most D: a value is (D/b)-DP. Pure e-DP is e^2/2-zCDP (Bun and
     Steinke 2016, Proposition 1.4), and both add up over s adaptive picks and s values:
     rho = s ((2D/b)^2 + (D/b)^2) / 2 = 5 s (D/b)^2 / 2 and epsilon = 3 s D/b. A Laplace pick is not
-    2D/b-bounded-range, so the factor of an eighth of an exponential-mechanism pick does not apply to it.
+    2D/b-bounded-range, so the factor of 1/8 of an exponential-mechanism pick does not apply to it.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def peel(
     vector : ndarray of int64
         Its entries move by at most `sensitivity` each between neighbours.
     sparsity : int
-        The number of coordinates to pick.
+        The number of coordinates to select.
     sensitivity : int
         The sup-norm sensitivity of the vector.
     scale : float
@@ -104,7 +104,7 @@ def peel(
     Returns
     -------
     Peeling
-        The picks and their noisy values.
+        The coordinates and their noisy values.
     """
     rho, pure_epsilon = peeling_cost(sparsity, sensitivity, scale)
     mechanism = LaplacePeeling(rho, pure_epsilon, words=f"Laplace peeling of {sparsity}")
@@ -147,7 +147,7 @@ def exponential_pick(
     Returns
     -------
     int
-        The index picked.
+        The selected index.
     """
     epsilon0 = math.sqrt(8 * rho) * (1 - 1e-15)
     rate = math.nextafter(epsilon0 / (2 * sensitivity), 0.0)
@@ -190,9 +190,9 @@ def pick_index(scores: Integers, rate: float, source: NoiseSource, excluded: Seq
         sums[k] = _weights(scores[blocks[k]], largest, rate).sum()
     ends = np.cumsum(sums)
     total = float(ends[-1])
-    slack = total * (len(scores) * (1 + 2.0**-10) + 2048) * 2.0**-52
+    margin = total * (len(scores) * (1 + 2.0**-10) + 2048) * 2.0**-52
     drawn = source.bits(64)
-    low, high = total * drawn * 2.0**-64 - slack, total * (drawn + 1) * 2.0**-64 + slack
+    low, high = total * drawn * 2.0**-64 - margin, total * (drawn + 1) * 2.0**-64 + margin
     where = int(np.searchsorted(ends, low, side="right"))
     edges = ends[where] - sums[where] + np.cumsum(_weights(scores[blocks[where]], largest, rate))
     first, last = (int(np.searchsorted(edges, *end)) for end in ((low, "right"), (high, "left")))
@@ -236,9 +236,9 @@ def _pick_in_decimals(gaps: Integers, rate: float, source: NoiseSource, drawn: i
             total = sum((weight[k] for k in where), decimal.Decimal(0))
             # A weight whose argument has k digits before the point keeps `digits - k` digits; arguments here stay
             # far below 10^20, and summing d weights loses fewer than 10 digits more.
-            slack = total * decimal.Decimal(10) ** (30 - digits)
-            low = total * drawn / 2**known_bits - slack
-            high = total * (drawn + 1) / 2**known_bits + slack
+            margin = total * decimal.Decimal(10) ** (30 - digits)
+            low = total * drawn / 2**known_bits - margin
+            high = total * (drawn + 1) / 2**known_bits + margin
             edge = decimal.Decimal(0)
             for index, k in enumerate(where):
                 before, edge = edge, edge + weight[k]
