@@ -1,6 +1,9 @@
 import json
+import os
 import sqlite3
+import stat
 import traceback
+from pathlib import Path
 
 import pytest
 
@@ -87,6 +90,26 @@ def test_verify_passes_and_fails_in_one_line(ledger, capsys):
     edit(ledger, "UPDATE dpsparse_events SET dataset = 'other' WHERE number = 2")
     for options in ((), ("--json",), ("--head", head)):
         assert "event 2 does not match its digest" in refusal(capsys, "verify", ledger, *options)
+
+
+def test_a_witness_notices_an_old_copy(ledger, tmp_path, capsys):
+    witness, copy = tmp_path / "elsewhere.head", Path(ledger).read_bytes()
+    verify = ("verify", ledger, "--witness", str(witness))
+    for dataset in ("b", "c"):
+        told(capsys, "grant", ledger, dataset, "--epsilon", "1", "--delta", "1e-6")
+        assert told(capsys, *verify).endswith(witness.read_text())
+    newest = witness.read_text()
+    assert told(capsys, *verify).endswith(newest)
+    if os.name == "posix":
+        assert stat.S_IMODE(witness.stat().st_mode) == 0o600
+    Path(ledger).write_bytes(copy)
+    assert told(capsys, "verify", ledger)
+    error = refusal(capsys, *verify)
+    assert f"the ledger {ledger} does not contain the head in {witness}" in error
+    assert witness.read_text() == newest
+    witness.write_text("my notes")
+    assert "holds no head" in refusal(capsys, *verify)
+    assert witness.read_text() == "my notes"
 
 
 @pytest.mark.parametrize(

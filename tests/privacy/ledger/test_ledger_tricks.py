@@ -1,6 +1,5 @@
 """Ways to spend a budget twice, or to read what should be hidden, that reviewers tried."""
 
-import multiprocessing
 import os
 import pickle
 import sqlite3
@@ -8,7 +7,7 @@ import sqlite3
 import numpy as np
 import pytest
 
-from dpsparse import DPIHTH, BudgetExceeded, LedgerError, PrivacyLedger, PrivateSparseRegressor
+from dpsparse import DPIHTH, LedgerError, PrivacyLedger, PrivateSparseRegressor
 from dpsparse.privacy.accounting.filter import Cost
 from dpsparse.privacy.accounting.meter import Meter, MeterShare
 from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, Release
@@ -96,34 +95,6 @@ def test_names_in_other_alphabets_are_names(tmp_path):
     for name in names:
         ledger.grant(name, epsilon=1, delta=1e-6)
     assert list(ledger.state().filters) == names
-
-
-def spend_what_is_there(path, ready, admitted):
-    ledger = PrivacyLedger(path)
-    ready.wait()
-    while True:
-        try:
-            ledger.reserve("d", Cost(0.05, 0.0), adjacency="replace-one").charge()
-        except BudgetExceeded:
-            return
-        with admitted.get_lock():
-            admitted.value += 1
-
-
-@pytest.mark.slow
-def test_two_names_of_one_file_are_one_budget(ledger, tmp_path):
-    os.link(tmp_path / "b.db", tmp_path / "link.db")
-    spawn = multiprocessing.get_context("spawn")
-    ready, admitted = spawn.Barrier(2), spawn.Value("i", 0)
-    names = [str(tmp_path / name) for name in ("b.db", "link.db")]
-    both = [spawn.Process(target=spend_what_is_there, args=(name, ready, admitted)) for name in names]
-    for process in both:
-        process.start()
-    for process in both:
-        process.join(120)
-    assert [process.exitcode for process in both] == [0, 0]
-    assert admitted.value == 20
-    ledger.verify()
 
 
 def test_a_copy_of_the_file_holds_all_that_was_spent(ledger, tmp_path):

@@ -1,9 +1,12 @@
 """Bugs to plant in the accounts of a fit and in the ledger."""
 
+import os
+
+from dpsparse import permissions
 from dpsparse.audit.bugs.mutation import Mutation
 from dpsparse.privacy.accounting import commitment, compose, filter, gdp, meter, release
 from dpsparse.privacy.guarantee import Guarantee
-from dpsparse.privacy.ledger import events, ledger
+from dpsparse.privacy.ledger import events, ledger, sqlite_file
 
 ACCOUNTS = (
     Mutation(
@@ -159,3 +162,38 @@ LEDGER = (
         },
     ),
 )
+
+# Elsewhere these are not checked.
+if os.name == "posix":
+    LEDGER += (
+        Mutation(
+            "a ledger under a second name",
+            "ledger",
+            {sqlite_file.check_file: [("file.st_nlink > 1", "file.st_nlink > 2")]},
+        ),
+        Mutation(
+            "a ledger in a folder of everybody's",
+            "ledger",
+            {permissions._others_may_write: [("stat.S_IWOTH", "stat.S_ISVTX")]},
+        ),
+        Mutation(
+            "charges taken back by an old journal",
+            "ledger",
+            {sqlite_file._may_roll_back: [("commits % 2**32 <= 1", "commits % 2**32 <= 2")]},
+        ),
+        Mutation(
+            "charges replaced by another ledger's journal",
+            "ledger",
+            {sqlite_file._may_roll_back: [("head[_APPLICATION] == before[_APPLICATION] and ", "")]},
+        ),
+        Mutation(
+            "a ledger cut by an empty journal",
+            "ledger",
+            {sqlite_file._may_roll_back: [("bool(size == pages * page_size)", "True")]},
+        ),
+        Mutation(
+            "a journal that came from elsewhere",
+            "ledger",
+            {sqlite_file._check_journal: [("found.st_nlink > 1", "found.st_nlink > 2")]},
+        ),
+    )

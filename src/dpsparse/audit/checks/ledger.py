@@ -2,7 +2,9 @@
 
 import contextlib
 import math
+import os
 import sqlite3
+import struct
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -34,6 +36,8 @@ def check_ledger():
     yield from map(_charged_first, MODELS)
     yield from map(_crash, MODELS)
     yield from (_file(what, statement) for what, statement in EDITS.items())
+    if os.name == "posix":
+        yield from map(_place, PLACES)
     yield _totals("Gaussian account", Cost(0.3, 1e-5, mu=0.05, rho=math.inf))
     yield _totals("coarse noise", Cost(0.3, 1e-5, mu=1e-9, tv_slack=1e-10))
     yield _person()
@@ -115,6 +119,65 @@ def _file(what, statement):
         else:
             refused = False
     return Finding(f"ledger, {what}", "refused", "refused" if refused else "not noticed", refused)
+
+
+def journal_of(content):
+    """A rollback journal of SQLite that brings a file back to this content."""
+    size = 4096
+    pages = [content[at : at + size] for at in range(0, len(content), size)]
+    header = bytes.fromhex("d9d505f920a163d7") + struct.pack(">5I", len(pages), 0, len(pages), 512, size)
+    records = [
+        struct.pack(">I", number) + page + struct.pack(">I", sum(page[size - 200 : 0 : -200]))
+        for number, page in enumerate(pages, 1)
+    ]
+    return header.ljust(512, b"\0") + b"".join(records)
+
+
+def _old_journal(path, before):
+    path.with_name("budget.db-journal").write_bytes(journal_of(before))
+
+
+def _foreign_journal(path, before):
+    """Of another ledger with the same number of commits."""
+    with _ledger() as (ledger, other):
+        _fit("DPIHTH", ledger)
+        path.with_name("budget.db-journal").write_bytes(journal_of(other.read_bytes()))
+
+
+def _cutting_journal(path, before):
+    empty = struct.pack(">5I", 0, 0, 1, 512, 4096)
+    path.with_name("budget.db-journal").write_bytes(journal_of(before)[:8] + empty + bytes(484))
+
+
+def _linked_journal(path, before):
+    path.with_name("spare").write_bytes(journal_of(path.read_bytes()))
+    os.link(path.with_name("spare"), path.with_name("budget.db-journal"))
+
+
+PLACES = {
+    "a second name": lambda path, _: os.link(path, path.with_name("second.db")),
+    "a folder open to others": lambda path, _: path.parent.chmod(0o707),
+    "an old journal": _old_journal,
+    "another ledger's journal": _foreign_journal,
+    "a journal that cuts the file": _cutting_journal,
+    "a journal under two names": _linked_journal,
+}
+
+
+def _place(what):
+    """A ledger that a crash, or somebody else, could take back to before a charge is refused and left alone."""
+    with _ledger() as (ledger, path):
+        before = path.read_bytes()
+        _fit("DPIHTH", ledger)
+        after = path.read_bytes()
+        PLACES[what](path, before)
+        try:
+            ledger.reserve("people", Cost(0.1, 0.0), adjacency=GRANT.adjacency)
+        except LedgerError:
+            seen = "refused" if path.read_bytes() == after else "the file was changed"
+        else:
+            seen = "not noticed"
+    return Finding(f"ledger, {what}", "refused", seen, seen == "refused")
 
 
 def _totals(what, cost):

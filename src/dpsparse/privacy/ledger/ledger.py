@@ -14,7 +14,8 @@ until it is refunded, and only one that was never charged can be refunded. So ev
 wherever a process died: a crash can waste budget, never leak it. QED.
 
 Assumptions: fits given another ledger, or none, are not counted; a person's records under two dataset names are
-two datasets; the database keeps what it has committed. SQLite needs a local disk: over a network use PostgreSQL.
+two datasets; the database keeps what it has committed (for SQLite `sqlite_file` says under which checks). SQLite needs
+a local disk: over a network use PostgreSQL.
 """
 
 import os
@@ -43,7 +44,8 @@ class PrivacyLedger:
     Parameters
     ----------
     location : str, path or PrivacyLedger
-        A file, made by the first `grant`, or an SQLAlchemy URL such as ``postgresql://user@host/database``. A
+        A file, made by the first `grant` in a folder that others may not write to, or an SQLAlchemy URL such as
+        ``postgresql://user@host/database``. A
         password is never shown and never pickled; PostgreSQL also finds it in ``~/.pgpass`` or ``PGPASSWORD``.
 
     Examples

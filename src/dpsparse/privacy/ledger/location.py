@@ -1,4 +1,8 @@
-"""The place of a ledger, and the names of datasets in it."""
+"""The place of a ledger, and the names of datasets in it.
+
+Symbolic links in a file's path are resolved here, once: SQLite keeps a journal beside the name by which it opens a
+file, and all links to a ledger must lead to one journal (`sqlite_file`).
+"""
 
 import os
 import re
@@ -31,7 +35,7 @@ def url_of(location: object) -> URL:
         raise ValueError("ledger must be a path, a database URL or a PrivacyLedger")
     text = str(location)
     if "://" not in text:
-        return URL.create("sqlite", database=os.path.abspath(text))
+        return URL.create("sqlite", database=os.path.realpath(text))
     try:
         url = make_url(text)
         backend = url.get_backend_name()
@@ -51,7 +55,7 @@ def url_of(location: object) -> URL:
             raise ValueError("ledger: an SQLite URL takes no query; name the file, as in sqlite:///budget.db")
         if url.database in (None, "", ":memory:"):
             raise ValueError("ledger: a budget must outlive the process; name a file, as in sqlite:///budget.db")
-        return url.set(database=os.path.abspath(str(url.database)))
+        return url.set(database=os.path.realpath(str(url.database)))
     return url.set(drivername="postgresql+psycopg") if url.drivername == "postgresql" else url
 
 

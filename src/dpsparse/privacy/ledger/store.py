@@ -5,16 +5,17 @@ SQLite takes its write lock first (BEGIN IMMEDIATE). Elsewhere one row is locked
 level READ COMMITTED, so that a read after the lock sees the last commit. Event numbers are a primary key, so that two
 writers who somehow read the same state cannot both append. A commit returns when it is on disk.
 
-SQLite keeps a rollback journal, not a write-ahead log: its locks then lie on the file itself, under whatever name it
-was opened. A log lies beside the name, so a hard link, or a file mounted into a container, would have its own log and
-its own budget; and a copy of the file alone would lack the events that are still in the log.
+SQLite keeps a rollback journal, not a write-ahead log: a copy of the file alone would lack the events that are still
+in the log. A journal lies beside the file's name, so a ledger must have one name only, in a folder that nobody else may
+write to: `sqlite_file` checks that at every opening and says why it suffices.
 """
 
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +24,7 @@ from sqlalchemy.engine import URL, Connection, Engine
 
 from dpsparse.permissions import close_to_others
 from dpsparse.privacy.ledger.events import Event, LedgerError
+from dpsparse.privacy.ledger.sqlite_file import check_file, check_place, random_application
 
 SCHEMA_VERSION = 1
 _WAIT_SECONDS = 60
@@ -51,6 +53,20 @@ _events = sql.Table(
 Decision = Callable[[list[Event]], Event | None]
 
 
+# One thread at a time uses a file: whoever closes it releases the locks that the whole process holds on it.
+_one_thread = threading.Lock()
+
+
+def _release_in_child() -> None:
+    """The thread that holds the lock at a fork does not exist in the child."""
+    global _one_thread
+    _one_thread = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_release_in_child)
+
+
 class LedgerStore:
     """The events behind a URL. It holds no connection between calls, so it may cross a fork.
 
@@ -70,10 +86,11 @@ class LedgerStore:
 
     def read(self) -> list[Event]:
         """All events, in order."""
-        self._require_file()
-        with self._plain_errors("read"), self._engine.connect() as connection, connection.begin():
-            self._check_version(connection)
-            return self._load(connection)
+        with self._plain_errors("read"), self._alone():
+            self._require_file()
+            with self._engine.connect() as connection, connection.begin():
+                self._check_version(connection)
+                return self._load(connection)
 
     def append(self, decide: Decision, *, create: bool = False) -> None:
         """Decide on all events and append, in one transaction.
@@ -83,7 +100,8 @@ class LedgerStore:
         with self._plain_errors("written"):
             for pause in _PAUSES:
                 try:
-                    return self._append(decide, create)
+                    with self._alone():
+                        return self._append(decide, create)
                 except (*TRANSIENT, sqlite3.OperationalError):
                     if pause is None:
                         raise
@@ -109,6 +127,8 @@ class LedgerStore:
     def _create_tables(self, connection: Connection) -> None:
         if self._is_sqlite and sql.inspect(connection).get_table_names():
             raise LedgerError(f"{self.shown} is a database but not a ledger; name a new file")
+        if self._is_sqlite:
+            connection.exec_driver_sql(f"PRAGMA application_id = {random_application()}")
         _tables.create_all(connection)
         connection.execute(sql.insert(_ledger).values(version=SCHEMA_VERSION))
 
@@ -124,6 +144,15 @@ class LedgerStore:
             )
         if self._is_sqlite:
             self._close_file()
+            self._check_pages(connection)
+
+    def _check_pages(self, connection: Connection) -> None:
+        """Refuse a file that a crash left half-written, and that was then moved away from its journal."""
+        if connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar() != "ok":
+            raise LedgerError(
+                f"the ledger {self.shown} is damaged; if it was moved after a crash, move its journal (the old name "
+                "with -journal) along, else restore it from a copy"
+            )
 
     @staticmethod
     def _reads(connection: Connection) -> bool:
@@ -157,13 +186,20 @@ class LedgerStore:
         return engine
 
     def _require_file(self) -> None:
-        if self._is_sqlite and not os.path.exists(str(self.url.database)):
+        if not self._is_sqlite:
+            return
+        if not os.path.exists(str(self.url.database)):
             raise LedgerError(f"there is no ledger at {self.shown}; grant a budget there first")
+        check_file(str(self.url.database))
+
+    def _alone(self) -> AbstractContextManager[Any]:
+        return _one_thread if self._is_sqlite else nullcontext()
 
     def _create_file(self) -> None:
         path = str(self.url.database)
         if os.path.exists(path) and os.path.getsize(path):
             return
+        check_place(path)
         # For its owner alone: whoever can write to a ledger can forge it.
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
 
