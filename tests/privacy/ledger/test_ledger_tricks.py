@@ -7,7 +7,7 @@ import sqlite3
 import numpy as np
 import pytest
 
-from dpsparse import DPIHTH, LedgerError, PrivacyLedger, PrivateSparseRegressor
+from dpsparse import DPIHTH, BudgetExceeded, LedgerError, PrivacyLedger, PrivateSparseRegressor
 from dpsparse.privacy.accounting.filter import Cost
 from dpsparse.privacy.accounting.meter import Meter, MeterShare
 from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, Release

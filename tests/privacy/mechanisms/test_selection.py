@@ -180,7 +180,7 @@ def test_peeling_picks_have_the_law_of_report_noisy_max():
     assert chi_square(picks, laplace_max_probabilities(np.abs(scores).astype(float), scale)) > 1e-4
 
 
-@pytest.mark.parametrize("scale", [2.0**61, 2.0**70])
+@pytest.mark.parametrize("scale", [2.0**61, 2.0**64])
 def test_saturated_scores_are_compared_as_if_they_were_not_cut(scale):
     # With ties for the first index it would be picked 3 times in 4 at the larger scale, and 5 times in 8 if only the
     # values cut below tied.
@@ -190,6 +190,13 @@ def test_saturated_scores_are_compared_as_if_they_were_not_cut(scale):
         peeled = peel(secure, equal, sparsity=1, sensitivity=1, scale=scale, name="p", part=None)
         picks.append(peeled.support[0])
     assert chi_square(picks, np.full(2, 1 / 2)) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("scale_for", [tight_peeling_scale, paper_peeling_scale])
+def test_scales_beyond_all_use_are_refused_before_anything_is_charged(scale_for):
+    most = Guarantee(1e-10, 1e-6, records_per_person=10**6)
+    with pytest.raises(ValueError, match="beyond 2\\*\\*64: raise epsilon"):
+        scale_for(most, 1_000, 127 * 2**17)
 
 
 def test_a_saturated_pick_has_the_law_of_the_unsaturated_one(monkeypatch):

@@ -16,6 +16,8 @@ from dpsparse.privacy.noise import LARGEST, Integers, NoiseSource
 
 # Scores per block: few enough for a cache.
 _BLOCK = 2**13
+# Beyond this scale nearly all noise is cut at 2^62, and ranking what was cut off takes ever more draws.
+_LARGEST_SCALE = 2.0**64
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def tight_peeling_scale(guarantee: Guarantee, sparsity: int, sensitivity: float)
     """
     by_zcdp = sensitivity * math.sqrt(2.5 * sparsity / guarantee.rho_per_record)
     by_pure = 3 * sparsity * sensitivity / guarantee.pure_epsilon_per_record
-    return min(by_zcdp, by_pure) * (1 + 1e-12)
+    return _checked_scale(min(by_zcdp, by_pure) * (1 + 1e-12))
 
 
 def paper_peeling_scale(guarantee: Guarantee, sparsity: int, sensitivity: float) -> float:
@@ -68,7 +70,16 @@ def paper_peeling_scale(guarantee: Guarantee, sparsity: int, sensitivity: float)
     It is not sound for every epsilon: the meter refuses it where neither zCDP nor pure composition covers it.
     """
     spread = 2 * sensitivity * math.sqrt(-3 * sparsity * math.log(guarantee.delta))
-    return guarantee.records_per_person * spread / guarantee.epsilon
+    return _checked_scale(guarantee.records_per_person * spread / guarantee.epsilon)
+
+
+def _checked_scale(scale: float) -> float:
+    if not scale <= _LARGEST_SCALE:
+        raise ValueError(
+            f"the guarantee needs Laplace noise of scale {scale:.3g}, beyond 2**64: raise epsilon, or lower sparsity "
+            "or records_per_person"
+        )
+    return scale
 
 
 def paper_scale_is_sound(guarantee: Guarantee, sparsity: int) -> bool:
