@@ -65,7 +65,7 @@ def print_effects(model):
     else:
         if Verdict.NOT_SIGNIFICANT in verdicts:
             count = f"{len(model.features):,}"
-            say("Not significant", f"the largest of {count} features without effect would look like this")
+            say("Not significant", f"among {count} features without effect one this large is common")
         if Verdict.CENTER_OFF in verdicts:
             say("Centre off", "by more than the feature's spread; better public bounds would help")
 
