@@ -37,13 +37,20 @@ def people():
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch, people):
+def bounds(tmp_path):
+    """The bounds file of such a table, in the test's folder."""
+    path = tmp_path / "bounds.toml"
+    path.write_text(BOUNDS)
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, people, bounds):
     """The working folder, with the table in three formats and its bounds."""
     monkeypatch.chdir(tmp_path)
     people.to_csv("people.csv", index=False)
     people.to_parquet("people.parquet", index=False)
     np.save("people.npy", people[["age", "smoker", "cost"]].to_numpy())
-    (tmp_path / "bounds.toml").write_text(BOUNDS)
     return tmp_path
 
 

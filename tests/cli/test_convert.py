@@ -20,26 +20,14 @@ PEOPLE = pd.DataFrame({"id": np.arange(N), "age": RNG.normal(50, 15, N), "smoker
 PEOPLE["region"] = RNG.choice(["north", "south", "east"], N)
 PEOPLE["cost"] = 100 * PEOPLE.age + 9_000 * PEOPLE.smoker + 4_000 * (PEOPLE.region == "east")
 PEOPLE["cost"] += 2_000 * RNG.standard_t(3, N)
-BOUNDS = """
-drop = ["id"]
-[columns.age]
-low = 20
-high = 80
-[columns.smoker]
-center = 0.2
-scale = 0.4
-[columns.region]
-categories = ["north", "south", "east"]
-"""
 OPTIONS = ["--target", "cost", "--bounds", "bounds.toml"]
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch, configure):
+def folder(tmp_path, monkeypatch, configure, bounds):
     monkeypatch.chdir(tmp_path)
     configure(store_chunk_bytes=500 * 4 * 4)
     PEOPLE.to_csv("people.csv", index=False)
-    (tmp_path / "bounds.toml").write_text(BOUNDS)
     return tmp_path
 
 
