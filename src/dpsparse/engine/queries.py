@@ -5,12 +5,13 @@ So the sum over all records is the sum of what a query gives for any division of
 on the workers of a cluster.
 """
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dpsparse.engine import vector_sums
-from dpsparse.engine.arrays import module_of, square_root
+from dpsparse.engine.arrays import as_float64, like, module_of, quotient, square_root
 from dpsparse.engine.quantize import weight_levels
 
 
@@ -84,22 +85,95 @@ def product_sums(records, positions, bound):
     columns = records.sanitized(positions)
     with np.errstate(all="ignore"):
         products = vector_sums.sanitized(columns * columns[-1])
-    return vector_sums.vector_sums(products, vector_sums.clip_factor(products, bound), bound)
+    return vector_sums.vector_sums(products, vector_sums.clip_factor(vector_sums.norms(products), bound), bound)
 
 
-def gradient_sums(records, center, effects, tau, positions, bound):
-    """Sums of some columns clipped to norm `bound` times residuals clipped at tau; how many of these are within tau."""
+def column_counts(records, position, thresholds, sizes=False):
+    """For each of some rising thresholds how many values of a column, or their sizes, are at or below it."""
+    column = records.columns[position].units
+    return vector_sums.counts_at_most(abs(column) if sizes else column, thresholds)
+
+
+def slope_counts(records, effects, position, thresholds):
+    """For each of some rising thresholds how many slopes are at or below it: residual over column, where |column| >= 1.
+
+    It is meant for differences of pairs: these have no intercept, and their centre is 0.
+    """
+    column = records.columns[position].units
+    with np.errstate(all="ignore"):
+        slopes = quotient(records.residuals(0.0, effects), column)
+    nowhere = like(np.nan, slopes)
+    return vector_sums.counts_at_most(module_of(slopes).where(abs(column) >= 1, slopes, nowhere), thresholds)
+
+
+def spread_sums(records, position, size, most):
+    """Sums of two numbers in [-1/2, 1/2]: whether a column is not 0, and its size in units of `size` up to `most`."""
+    with np.errstate(all="ignore"):
+        sizes = quotient(abs(records.columns[position].sanitized), size).clip(0, most) / most
+        return _bounded_sums([(sizes > 0) - 0.5, sizes - 0.5], math.sqrt(0.5))
+
+
+def mean_sums(records, position, center, scale, most):
+    """Sums of a and a^2 - 1/2, with a a column's units, clipped at +-`most`, over `most`; a vector of norm <= sqrt 1.25."""
+    with np.errstate(all="ignore"):
+        units = quotient(records.columns[position].sanitized - center, scale).clip(-most, most) / most
+        return _bounded_sums([units, units * units - 0.5], math.sqrt(1.25))
+
+
+def gain_sums(records, center, effects, most):
+    """The sum of how much nearer to a response its prediction is than the centre, sizes clipped at `most`, in `most`."""
+    with np.errstate(all="ignore"):
+        before = abs(records.y - center).clip(0, most)
+        after = abs(records.residuals(center, effects)).clip(0, most)
+        return _bounded_sums([quotient(before - after, most)], 1.0)
+
+
+def _bounded_sums(entries, bound):
+    """Sums of vectors with these entries, NaN as 0, whose norm is at most `bound` by their clips."""
+    xp = module_of(entries[0])
+    vectors = xp.nan_to_num(xp.stack([as_float64(entry) for entry in entries]), nan=0.0)
+    return vector_sums.vector_sums(vectors, xp.ones_like(vectors[0]), bound)
+
+
+def _row_weights(columns, inner, outer):
+    """The weight v of a row z: min(1, inner / |z|) min(1, outer / |z|), so that |v z| <= inner, v |z|^2 <= inner outer."""
+    norms = vector_sums.norms(columns)
+    return vector_sums.clip_factor(norms, inner) * vector_sums.clip_factor(norms, outer)
+
+
+def gradient_sums(records, center, effects, tau, positions, inner, outer):
+    """Sums of weighted rows times residuals clipped at tau; how many of these are within tau."""
     residuals = records.residuals(center, effects)
     columns = records.sanitized(positions)
-    row_scale = vector_sums.clipped_psi(residuals, tau) * vector_sums.clip_factor(columns, bound)
-    return vector_sums.vector_sums(columns, row_scale, bound), int((abs(residuals) <= tau).sum())
+    row_scale = vector_sums.clipped_psi(residuals, tau) * _row_weights(columns, inner, outer)
+    return vector_sums.vector_sums(columns, row_scale, inner), int((abs(residuals) <= tau).sum())
 
 
-def gram_sums(records, positions, first, second):
-    """Sums of products of some columns with each other, one factor clipped to norm `first`, the other to `second`."""
+def gram_sums(records, positions, inner, outer):
+    """Sums of v z z', with v the weight of a row z."""
     columns = records.sanitized(positions)
-    row_scale = square_root(vector_sums.clip_factor(columns, first) * vector_sums.clip_factor(columns, second))
-    return vector_sums.gram_sums(columns, row_scale, np.sqrt(first * second))
+    row_scale = square_root(_row_weights(columns, inner, outer))
+    return vector_sums.gram_sums(columns, row_scale, np.sqrt(inner * outer))
+
+
+def jacobian_sums(records, center, effects, tau, positions, inner, outer):
+    """Sums of v z z' over the records whose residuals are within tau: the Jacobian of `gradient_sums`."""
+    columns = records.sanitized(positions)
+    within = as_float64(abs(records.residuals(center, effects)) <= tau)
+    row_scale = square_root(_row_weights(columns, inner, outer)) * within
+    return vector_sums.gram_sums(columns, row_scale, np.sqrt(inner * outer))
+
+
+def variance_sums(records, center, effects, tau, positions, inner, outer):
+    """Sums of g g', with g a record's term of `gradient_sums`, in units of tau."""
+    columns = records.sanitized(positions)
+    psi = vector_sums.clipped_psi(records.residuals(center, effects), tau)
+    return vector_sums.gram_sums(columns, psi * _row_weights(columns, inner, outer), inner)
+
+
+def feature_counts(rows, thresholds):
+    """For each feature and each of some rising thresholds how many values are at or below it; here of `Rows`."""
+    return rows.feature_counts(thresholds)
 
 
 def loss_sums(rows, quantizer, loss, coef, features, clip_predictions):

@@ -40,10 +40,10 @@ def norms(columns):
     return square_root(_squares(columns))
 
 
-def clip_factor(columns, bound):
-    """The factor that brings each row's norm within the bound: at most 1."""
+def clip_factor(norms, bound):
+    """The factor that brings each norm within the bound: at most 1."""
     with np.errstate(all="ignore"):
-        return quotient(bound, norms(columns)).clip(None, 1.0)
+        return quotient(bound, norms).clip(None, 1.0)
 
 
 def clipped_psi(residuals, tau):

@@ -66,6 +66,37 @@ def quantile_utility(adjacency: Adjacency) -> int:
     return count(adjacency)
 
 
+def balanced_utility(of: int, adjacency: Adjacency) -> int:
+    """Sensitivity of u(g) = -max(0, q A(g) - p m, q B(g) - (q - p) m), with q = `of` and 0 < p < q public integers.
+
+    A(g) and B(g) count the values above and below g among m values, each of one record; some records have none. The
+    utility is 0 where at most a share p/q of the values lie above g and at most 1 - p/q below, ties with g on neither
+    side.
+
+    Proof. A record's value moves among "above", "equal", "below" and "none". q A - p m moves by at most q: by q between
+    "above" and "equal" or "below", by q - p between "above" and "none", by p between the others and "none". So does
+    q B - (q - p) m, with p and q - p exchanged. The maximum and the minus are 1-Lipschitz. A null record has no value.
+    """
+    _replaced(adjacency)
+    return of
+
+
+def located_utility(adjacency: Adjacency) -> int:
+    """Sensitivity of u(g) = 2 C(g) - max(0, 2 A(g) - m, 2 B(g) - m), with C(g) a count of values near g.
+
+    Proof. The first term moves by at most 2 (`count`), the second by at most 2 (`balanced_utility` with q = 2, p = 1).
+    """
+    return 2 * count(adjacency) + balanced_utility(2, adjacency)
+
+
+def split_utility(adjacency: Adjacency) -> int:
+    """Sensitivity of u(t) = min(A(t), n - A(t)), with A(t) the number of values above t and n public.
+
+    Proof. A moves by at most 1 (`count`), n - A by as much, and the minimum is 1-Lipschitz.
+    """
+    return count(adjacency)
+
+
 def bounded_norm_sum(levels: float, adjacency: Adjacency) -> float:
     """l2 sensitivity of a sum of integer vectors whose l2 norm the code holds to `levels` = B.
 

@@ -1,14 +1,15 @@
-"""Post-processing of releases: generalised least squares over noisy gradients, with standard errors.
+"""Post-processing of releases: generalised least squares over noisy gradients.
 
 Nothing here reads data. In public units let b be the effects of the selected features, G the features' second
 moments and r the residuals at the effects b_t. A released gradient is, up to noise,
 
     g_t = mean of psi_tau(r) v(x) x  =  p_t A G[S_t, :] A (b - b_t).
 
-S_t are the columns of the gradient, v(x) is the factor that clips a row's norm, and p_t is the fraction of
-|r| <= tau. A^2 is the diagonal matrix of a_j = E[v x_j^2], constants of the clip for standard normal rows; for these
-G is the identity. An intercept is one more column, the constant 1. Each gradient has privacy noise of known scale, a
-sampling error, and a model error in proportion to the offset |b - b_t|.
+S_t are the columns of the gradient, v(x) is the weight of a row, and p_t is the fraction of |r| <= tau. A^2 is the
+diagonal matrix of a_j = E[v x_j^2], constants of the weight for standard normal rows; for these G is the identity. G is
+released with the same weight, so nothing rests on normal rows: A only turns it from one set of columns to another. An
+intercept is one more column, the constant 1. Each gradient has privacy noise of known scale, a sampling error, and a
+model error in proportion to the offset |b - b_t|.
 """
 
 from dataclasses import dataclass
@@ -17,33 +18,40 @@ from functools import cached_property, lru_cache
 import numpy as np
 from scipy import stats
 
+# Relative error of a linearised gradient, and what it grows by for every tau that an effect is off.
+MODEL_ERROR, SATURATION = 0.15, 0.3
+# Released correlations below this many standard deviations become 0; the least eigenvalue of a matrix of correlations.
+KEEP_ABOVE, EIGENVALUE_FLOOR = 2.5, 0.1
 
 @dataclass(frozen=True)
-class RowClip:
-    """Clip of a row x to norm `bound`: v(x) = min(1, bound / |x|), with `gain` E[v x_j^2] and `power` E[v^2 x_j^2].
+class RowWeight:
+    """The weight v(x) = min(1, inner / |x|) min(1, outer / |x|) of a row x, with E[v x_j^2] and E[v^2 x_j^2].
 
-    Both expectations are for standard normal features; with an intercept the row starts with the constant 1.
+    Both expectations, `gain` and `power`, are for standard normal features; with an intercept the row starts with the
+    constant 1.
     """
 
-    bound: float
+    inner: float
+    outer: float
     gain: np.ndarray
     power: np.ndarray
 
 
 @lru_cache(maxsize=256)
-def row_clip(size, tightness, with_intercept):
-    """The clip of rows of `size` entries at `tightness` times their typical norm, the square root of `size`."""
+def row_weight(size, inner, outer, with_intercept):
+    """The weight of rows of `size` entries, its bounds in units of their typical norm, the square root of `size`."""
     features = size - with_intercept
     # 4000 quantiles of |x|^2 stand for its distribution in the expectations below.
-    squared = stats.chi2(features).ppf((np.arange(4000) + 0.5) / 4000)
-    bound = tightness * np.sqrt(size)
-    factor = np.minimum(1, bound / np.sqrt(squared + with_intercept))
+    squared = stats.chi2(features).ppf((np.arange(4000) + 0.5) / 4000) if features else np.zeros(1)
+    inner, outer = inner * np.sqrt(size), outer * np.sqrt(size)
+    norm = np.sqrt(squared + with_intercept)
+    weight = np.minimum(1, inner / norm) * np.minimum(1, outer / norm)
 
     def second_moments(weight):
-        of_features = np.full(features, np.mean(weight * squared) / features)
+        of_features = np.full(features, np.mean(weight * squared) / max(features, 1))
         return np.append(np.full(int(with_intercept), np.mean(weight)), of_features)
 
-    return RowClip(float(bound), second_moments(factor), second_moments(factor**2))
+    return RowWeight(float(inner), float(outer), second_moments(weight), second_moments(weight**2))
 
 
 @dataclass(frozen=True)
@@ -60,17 +68,17 @@ class Gradient:
     origin: np.ndarray
     tau: float
     fraction: float
-    clip: RowClip
+    weight: RowWeight
 
     @cached_property
     def gain(self):
         """Expected change of each entry for a unit of offset in its own effect: p_t a_j."""
-        return self.fraction * self.clip.gain
+        return self.fraction * self.weight.gain
 
     @cached_property
-    def sampling_variance(self):
-        """Variance of a record's term: E[psi^2] is tau^2 (1 - 2p/3) for residuals that are uniform within tau."""
-        return self.tau**2 * (1 - 2 * self.fraction / 3) * self.clip.power
+    def psi_squared(self):
+        """E[psi^2], which is tau^2 (1 - 2p/3) for residuals that are uniform within tau."""
+        return self.tau**2 * (1 - 2 * self.fraction / 3)
 
 
 @dataclass(frozen=True)
@@ -89,6 +97,7 @@ class GradientSystem:
     target: np.ndarray
     privacy_variance: np.ndarray
     sampling_variance: np.ndarray
+    tau: np.ndarray
     gram: np.ndarray
 
     @classmethod
@@ -114,16 +123,22 @@ class GradientSystem:
             origins=origins,
             target=np.concatenate([each.value for each in gradients]) + (design * origins[gradient]).sum(axis=1),
             privacy_variance=np.array([each.noise_scale for each in gradients])[gradient] ** 2,
-            sampling_variance=np.concatenate([each.sampling_variance for each in gradients]) / n_records,
+            sampling_variance=np.concatenate([each.psi_squared * each.weight.power for each in gradients])
+            * np.diagonal(gram)[columns]
+            / n_records,
+            tau=np.array([each.tau for each in gradients]),
             gram=gram,
         )
 
-    def variance(self, effects, model_error, gram_noise):
+    def variance(self, effects, gram_noise):
         """Variance of each row's error, given the effects of all columns."""
         offset = effects - self.origins
         predicted = (self.design * offset[self.gradient]).sum(axis=1)
+        # Beyond tau a gradient saturates: what it says of far effects is a lower bound.
+        far = np.abs(offset).max(axis=1) / self.tau
+        by_model = (MODEL_ERROR**2 + (SATURATION * far[self.gradient]) ** 2) * predicted**2
         by_gram = self.gain**2 * (gram_noise**2 * (offset * offset).sum(axis=1))[self.gradient]
-        return self.privacy_variance + self.sampling_variance + (model_error * predicted) ** 2 + by_gram
+        return self.privacy_variance + self.sampling_variance + by_model + by_gram
 
 
 @dataclass(frozen=True)
@@ -136,29 +151,13 @@ class Estimate:
     system: GradientSystem
 
     @cached_property
-    def standard_errors(self):
-        """Standard errors of the effects.
-
-        Privacy noise is fresh in each gradient, so its variances add up. Sampling errors come from the same records in
-        every gradient, so they add up before they are squared.
-        """
-        system = self.system
-        estimator_matrix = np.linalg.solve(self.precision, self.weights)
-        belongs_to = system.columns[:, None] == np.arange(len(system.gram))
-        by_column = (estimator_matrix * np.sqrt(system.sampling_variance)) @ belongs_to
-        sampling = ((by_column @ system.gram) * by_column).sum(axis=1)
-        return np.sqrt(estimator_matrix**2 @ system.privacy_variance + np.maximum(sampling, 0.0))
-
-    def shrunk(self):
-        """Effects shrunk toward zero by their own error: b max(0, 1 - se^2 / b^2)."""
-        ratio = np.divide(
-            self.standard_errors, np.abs(self.effects), out=np.full_like(self.effects, np.inf), where=self.effects != 0
-        )
-        return self.effects * np.maximum(0.0, 1 - ratio**2)
+    def matrix(self):
+        """The estimator as a linear map of the gradients' entries."""
+        return np.linalg.solve(self.precision, self.weights)
 
 
-def solve_gls(gradients, gram, kept, *, prior_scale, n_records, model_error, gram_noise=0.0):
-    """Generalised least squares: the effects that agree best with all gradients, and their standard errors.
+def solve_gls(gradients, gram, kept, *, prior_scale, n_records, gram_noise=0.0):
+    """Generalised least squares: the effects that agree best with all gradients.
 
     The model error of a gradient depends on the effects, and these depend on it: a first solve without it is followed
     by two rounds of reweighting.
@@ -175,29 +174,27 @@ def solve_gls(gradients, gram, kept, *, prior_scale, n_records, model_error, gra
         Standard deviation of a normal prior on each effect, centred at 0; weak.
     n_records : int
         The public number of rows.
-    model_error : float
-        Relative error of a linearised gradient.
     gram_noise : float
         Standard deviation of an entry of `gram`.
 
     Returns
     -------
     Estimate
-        Effects and standard errors of the kept columns.
+        Effects of the kept columns.
     """
     system = GradientSystem.of(gradients, gram, n_records)
     design, effects = system.design[:, kept], np.zeros(len(gram))
     variance, prior = system.privacy_variance + system.sampling_variance, np.diag(1 / prior_scale[kept] ** 2)
     for round_ in range(3):
         if round_:
-            variance = system.variance(effects, model_error, gram_noise)
+            variance = system.variance(effects, gram_noise)
         weights = design.T / variance
         precision = weights @ design + prior
         effects[kept] = np.linalg.solve(precision, weights @ system.target)
     return Estimate(effects[kept], precision, weights, system)
 
 
-def clean_gram(noisy, noise_scale, *, keep_above, scale_error, floor):
+def clean_gram(noisy, noise_scale, expected, trust):
     """A usable matrix of second moments from a noisy one: thresholded, shrunk, and positive definite.
 
     Parameters
@@ -206,22 +203,33 @@ def clean_gram(noisy, noise_scale, *, keep_above, scale_error, floor):
         The released second moments.
     noise_scale : float
         Standard deviation of the noise on the diagonal; off the diagonal it is smaller by sqrt 2.
-    keep_above : float
-        Off-diagonal entries below this many standard deviations become 0; the others are shrunk by their noise.
-    scale_error : float
-        How far the diagonal may be from 1, by the error of the public scales: noise beyond this pulls it toward 1.
-    floor : float
-        The smallest eigenvalue allowed.
+    expected : ndarray of shape (k,)
+        The diagonal that earlier releases let one expect.
+    trust : float
+        How far, relatively, the diagonal may be from that: noise beyond this pulls it there.
 
     Returns
     -------
     ndarray of shape (k, k)
         The cleaned matrix.
     """
-    off_noise = noise_scale / np.sqrt(2)
-    diagonal = 1 + (np.diagonal(noisy) - 1) / (1 + (noise_scale / scale_error) ** 2)
-    off = noisy - np.diag(np.diagonal(noisy))
-    off = np.where(np.abs(off) > keep_above * off_noise, off, 0.0)
-    off *= np.maximum(0.0, 1 - off_noise**2 / np.maximum(off**2, 1e-300))
-    values, vectors = np.linalg.eigh(off + np.diag(diagonal))
+    pull = 1 / (1 + (noise_scale / (trust * expected)) ** 2)
+    diagonal = np.maximum(expected + pull * (np.diagonal(noisy) - expected), 0.2 * expected)
+    root = np.sqrt(np.outer(diagonal, diagonal))
+    correlations, noise = noisy / root, noise_scale / np.sqrt(2) / root
+    keep_above = np.where(noise < 0.08, KEEP_ABOVE, KEEP_ABOVE + 1)
+    correlations = np.where(np.abs(correlations) > keep_above * noise, correlations, 0.0)
+    correlations *= np.maximum(0.0, 1 - noise**2 / np.maximum(correlations**2, 1e-300))
+    np.fill_diagonal(correlations, 1.0)
+    return _floored(correlations, EIGENVALUE_FLOOR) * root
+
+
+def positive_definite(matrix):
+    """A symmetric matrix whose correlations have no eigenvalue below a small one."""
+    root = np.sqrt(np.maximum(np.diagonal(matrix), 1e-12 * np.abs(matrix).max()))
+    return _floored(matrix / np.outer(root, root), 0.05) * np.outer(root, root)
+
+
+def _floored(correlations, floor):
+    values, vectors = np.linalg.eigh(correlations)
     return (vectors * np.maximum(values, floor)) @ vectors.T

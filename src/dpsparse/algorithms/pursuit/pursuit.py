@@ -3,58 +3,41 @@
 The steps are those of docs/method.md.
 
 Privacy. Every number here that depends on the data comes out of `privacy.mechanisms`, on sums whose sensitivity
-`privacy.sensitivity` proves: counts (medians, fractions), clipped sums (scores of the features), sums of norm-bounded
-integer vectors (gradients, Gram rows) and of their outer products (the Gram matrix). The releases, their order and
-their prices are fixed in advance (`schedule`); the loop makes one for each slot. Everything else (`state`, `gls`) is
-computed from releases.
+`privacy.sensitivity` proves: counts (quantiles, fractions), clipped sums (scores of the features), sums of norm-bounded
+integer vectors (gradients, means) and of their outer products (second moments, Jacobian, variance), over records or
+over pairs of them. The releases, their order and their prices are fixed in advance (`schedule`); the loop makes one for
+each slot, or skips it. Everything else (`state`, `units`, `gls`, `sandwich`) is computed from releases.
 """
 
-from contextlib import closing
-from dataclasses import dataclass
+import math
 
 import numpy as np
 
 from dpsparse.algorithms.progress import ProgressReporter
-from dpsparse.algorithms.pursuit.gls import row_clip
-from dpsparse.algorithms.pursuit.schedule import INTERCEPTS, POSITIONS, SIZES, median_is_safe
+from dpsparse.algorithms.pursuit import grids
+from dpsparse.algorithms.pursuit.closing import Closing
+from dpsparse.algorithms.pursuit.gls import row_weight
+from dpsparse.algorithms.pursuit.quantiles import center_window, size_window, slope_window
+from dpsparse.algorithms.pursuit.releases import Releases
+from dpsparse.algorithms.pursuit.selection import Selection
 from dpsparse.algorithms.pursuit.state import PursuitState
+from dpsparse.algorithms.pursuit.units import MOST_SIZES, MOST_UNITS, FeatureUnit
 from dpsparse.engine import queries
-from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer
 from dpsparse.engine.threads import one_blas_thread
-from dpsparse.engine.vector_sums import GRAM_LEVELS, VECTOR_LEVELS
-from dpsparse.privacy import sensitivity
-from dpsparse.privacy.mechanisms.gaussian import release_gram, release_vector
-from dpsparse.privacy.mechanisms.quantile import release_quantile
-from dpsparse.privacy.mechanisms.selection import exponential_pick
 
-# Where residuals are clipped, in units of their scale: in scores of the features, in early and in final gradients.
-SCORE_TAU, EARLY_TAU, FINAL_TAU = 0.7, 0.8, 0.7
-# Where row norms are clipped, in units of their typical size: gradients, Gram rows, the Gram matrix's second factor.
-GRADIENT_NORM, GRAM_ROW_NORM, GRAM_NORM = 0.6, 1.3, 1.2
-
-
-@dataclass(frozen=True)
-class PursuitResult:
-    """Released effects in public units of the features, in order of selection.
-
-    `centered` says which features vary more than their public centre is off: the others cannot be distinguished from
-    the intercept. `scale_known` says whether the response's scale can be trusted, from public numbers and releases.
-    """
-
-    support: np.ndarray
-    effects: np.ndarray
-    shrunk_effects: np.ndarray
-    standard_errors: np.ndarray
-    centered: np.ndarray
-    intercept: float
-    scale_known: bool
+# Where residuals are clipped in early gradients, in units of their scale.
+EARLY_TAU = 0.8
+# Where products with the newest feature are clipped, in units of their typical norm.
+GRAM_ROW_NORM = 1.3
+# Releases that need the newest feature in its unit.
+AFTER_THE_UNIT = {"Gram row", "slope", "residual scale", "gradient"}
 
 
 class Pursuit:
     """One fit. The constructor reads the rows once and releases nothing; `run` makes the releases.
 
-    With an intercept the columns start with the constant 1. Without it a feature whose public centre is off, or whose
-    clipped values are not centred, would act as the intercept.
+    With an intercept the columns start with the constant 1. Without it features are not centred, unless their centres
+    are public.
 
     Parameters
     ----------
@@ -64,14 +47,10 @@ class Pursuit:
         The budget and the noise.
     schedule : Schedule
         The price of every release.
-    sparsity : int
-        The number of features in the result.
-    center, scale : float or ndarray
-        Public centres and scales of the features.
+    units : PublicUnits
+        Public centres and scales of the features, where they are given.
     response_center, response_scale : float or None
         Public centre and scale of the response; None to release them.
-    fit_intercept : bool
-        Whether to fit an intercept.
     check_finite : bool
         Whether to raise ValueError, with a constant text, if a feature is not finite.
     progress : callable or None
@@ -80,37 +59,37 @@ class Pursuit:
     """
 
     def __init__(
-        self,
-        rows,
-        meter,
-        schedule,
-        *,
-        sparsity,
-        center=0.0,
-        scale=1.0,
-        response_center=None,
-        response_scale=None,
-        fit_intercept=True,
-        check_finite=True,
-        progress=None,
+        self, rows, meter, schedule, *, units, response_center=None, response_scale=None, check_finite=True, progress=None
     ):
-        self.meter, self.schedule, self.sparsity = meter, schedule, sparsity
-        self.n, self.adjacency = rows.n_records, meter.guarantee.adjacency
+        self.schedule, self.settings, self.units = schedule, schedule.settings, units
         # An estimator has committed to the same before, when it reserved; to commit again changes nothing.
         meter.commit(schedule.commitment)
-        self._slots = iter(schedule.commitment.slots)
-        self.state = PursuitState(self.n, len(self.schedule.picks), fit_intercept)
+        self._slots = iter(schedule.slots())
+        self.state = PursuitState(self.settings)
         # Where centre and scale are not public, the first slots release them.
-        self.center, self.correction = float(response_center or 0.0), 0.0
+        self.center = float(response_center or 0.0)
         if response_scale is not None:
-            self._set_response_scale(response_scale)
-        grid = Quantizer(self.schedule.clip_bound, center, scale)
+            self.state.set_response_scale(response_scale)
         # Opening; scores and a column for each selected feature; the rest.
-        self._reporter = ProgressReporter(progress, 2 + 2 * len(self.schedule.picks))
-        options = {"constant": fit_intercept, "check_finite": check_finite}
+        self._reporter = ProgressReporter(progress, 2 + 2 * self.settings.n_picks)
+        self.releases = Releases(meter, rows.n_records)
+        self.selection = Selection(rows, self.settings, units)
+        self._check_finite, self._unit_open = check_finite, False
+        if self.settings.splits_share:
+            self._split_counts = self.selection.count_splits(grids.SPLITS.points, check_finite)
+        else:
+            self._open_sessions()
+
+    def _open_sessions(self):
+        """Read the rows: their responses, and levels of all features for the scores."""
         with self._reporter.step() as on_progress:
-            self.session = rows.session(grid, **options, on_progress=on_progress)
-        self.scale_safe = True
+            self.session, self.pairs = self.selection.open(self._check_finite, on_progress)
+        self._take_next()
+
+    def _take_next(self):
+        """Add the next feature where all are taken."""
+        if not self.settings.choose and len(self.state.features) < self.settings.n_picks:
+            self._add_column(len(self.state.features))
 
     @one_blas_thread()
     @np.errstate(all="ignore")
@@ -120,133 +99,246 @@ class Pursuit:
         Returns
         -------
         PursuitResult
-            Effects, standard errors, intercept.
+            Effects, standard errors, units, intercept.
         """
+        closing_steps = Closing(self)
         make = {
+            "response size": self.release_response_size,
             "response centre": self.release_response_center,
             "response scale": self.release_response_scale,
-            "pick": self.add_feature,
+            "splits": self.release_splits,
+            "level": self.release_level,
+            "pick": self.select_feature,
+            "unit size": self.release_unit_size,
+            "unit spread": self.release_unit_spread,
+            "unit tail": self.release_unit_tail,
+            "unit centre": self.release_unit_center,
+            "unit mean": self.release_unit_mean,
             "Gram row": self.release_gram_row,
+            "slope": self.release_slope,
+            "residual scale": self.release_residual_scale,
             "gradient": self.estimate_new_effect,
+            "second slope": self.release_second_slope,
             "Gram matrix": self.release_gram_matrix,
+            "Jacobian": self.release_jacobian,
+            "score variance": self.release_score_variance,
             "final gradient": self.refine,
-            "intercept": self.correct_intercept,
+            "gain": closing_steps.release_gain,
+            "intercept": closing_steps.release_intercept,
+            "offset width": closing_steps.release_offset_width,
+            "offset": closing_steps.release_offset,
+            "response range": closing_steps.release_range,
         }
-        with closing(self.session):
+        try:
             for slot in self._slots:
+                if slot.group in AFTER_THE_UNIT:
+                    self._finish_unit()
                 make[slot.group](slot)
+        finally:
+            for session in (self.session, self.pairs):
+                session.close()
         with self._reporter.step():
-            return self.result()
+            return closing_steps.result()
+
+    # Step 1: the response.
+
+    def release_response_size(self, slot):
+        """The typical size of the differences of pairs of responses that are not 0."""
+        points = grids.RESPONSE_SIZES
+        count = self._counter(self.pairs, queries.residual_counts, 0.0, self.state.effects[self.state.constants :], sizes=True)
+        size = self.releases.located(slot, count, points, size_window(points.points), nonzero=True)
+        self.state.set_response_scale(size / math.sqrt(2))
 
     def release_response_center(self, slot):
-        """Step 1: the centre of the response."""
-        self.center = self._median(slot, 0.0, self.state.effects, POSITIONS)
-        self.scale_safe = median_is_safe(self.n, slot.rho, POSITIONS)
+        """The centre of the response, in scales."""
+        deviation = self.state.response_scale / grids.NORMAL_MEDIAN
+        grid = grids.CENTERS.times(deviation)
+        count = self._counter(self.session, queries.residual_counts, 0.0, self.state.effects)
+        self.center = self.releases.located(slot, count, grid, center_window(grid.points, deviation))
 
     def release_response_scale(self, slot):
-        """Step 1: the scale of the response about its centre."""
-        self._set_response_scale(self._median(slot, self.center, self.state.effects, SIZES, sizes=True))
-        self.scale_safe &= median_is_safe(self.n, slot.rho, SIZES)
+        """The median distance from the centre of those responses that are not at it."""
+        grid = grids.FINE_SCALES.times(self.state.response_scale)
+        count = self._counter(self.session, queries.residual_counts, self.center, self.state.effects, sizes=True)
+        self.state.set_response_scale(self.releases.quantile(slot, count, grid, nonzero=True))
 
-    def _set_response_scale(self, scale):
-        self.state.response_scale = self.state.residual_scale = float(scale)
+    # Step 2: selection.
 
-    def _median(self, slot, center, effects, grid, sizes=False):
-        """The median of the residuals at these effects, or of their sizes."""
-        counts = self.session.evaluate(queries.residual_counts, center, effects, grid, sizes)
-        return release_quantile(self.meter, counts, grid, target=self.n // 2, rho=slot.rho, name=slot.name)
+    def release_splits(self, slot):
+        """A threshold for every feature that divides the records evenly."""
+        self.selection.set_splits(self.releases.splits(slot, self._split_counts, grids.SPLITS))
+        self._open_sessions()
 
-    def add_feature(self, slot):
-        """Step 2: select one more feature, by the exponential mechanism on the features' scores."""
-        bound = SCORE_TAU * self.state.residual_scale
+    def release_level(self, slot):
+        """The level of the residuals: the constant moves so that their clipped sum is about 0."""
+        tau, state = self.selection.tau(self.state), self.state
+        sums, _ = self.session.evaluate(queries.gradient_sums, self.center, state.effects, tau, [0], 1.0, 1.0)
+        mean, _ = self.releases.mean(slot, sums, 1.0)
+        # A normal residual clipped here moves its mean by about a third of its own shift.
+        state.effects[0] += float(np.clip(mean[0] / 0.31, -1, 1)) * tau
+
+    def select_feature(self, slot):
+        """One more feature, by the exponential mechanism on the features' scores."""
         with self._reporter.step() as on_progress:
-            scores = self.session.scores(self.center, self.state.effects, bound, on_progress)
-        change = sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, self.adjacency)
-        selected = exponential_pick(
-            self.meter, scores, sensitivity=change, rho=slot.rho, name=slot.name, excluded=self.state.features
-        )
+            scores, features = self.selection.scores(self.center, self.state, on_progress)
+        self._add_column(int(features[self.releases.pick(slot, scores)]))
+
+    def _add_column(self, feature):
         with self._reporter.step() as on_progress:
-            self.session.add(selected, on_progress)
-        self.state.add_column(selected)
+            self.session.add(feature, on_progress)
+            self.pairs.add(feature)
+        self.state.add_column(feature, FeatureUnit(*self.units.of(feature)))
+        self._unit_open = True
+
+    # Step 3: the unit of the newest feature.
+
+    def release_unit_size(self, slot):
+        """The typical size of the differences that are not 0."""
+        grid = self.state.units[-1].size_grid()
+        count = self._counter(self.pairs, queries.column_counts, self._newest_pair, sizes=True)
+        size = self.releases.located(slot, count, grid, size_window(grid.points), nonzero=True)
+        self.state.units[-1].set_size(size)
+
+    def release_unit_spread(self, slot):
+        """The share of pairs that differ, and how far on average."""
+        unit = self.state.units[-1]
+        sums = self.pairs.evaluate(queries.spread_sums, self._newest_pair, unit.size, MOST_SIZES)
+        mean, noise = self.releases.mean(slot, sums, math.sqrt(0.5), self.pairs.n_records)
+        unit.set_spread(mean[0] + 0.5, MOST_SIZES * (mean[1] + 0.5), MOST_SIZES * noise, self.settings.tail > 0)
+
+    def release_unit_tail(self, slot):
+        """How far the upper tail of the differences reaches, against a normal's."""
+        unit, tail = self.state.units[-1], self.settings.tail
+        if not unit.has_tail:
+            self.releases.skip(slot)
+            unit.set_tail(1.0)
+            return
+        grid = unit.tail_grid(tail)
+        count = self._counter(self.pairs, queries.column_counts, self._newest_pair, sizes=True)
+        point = self.releases.quantile(slot, count, grid, tail=tail, nonzero=True)
+        unit.set_tail(grids.TAILS.points[np.flatnonzero(grid.points == point)[0]])
+
+    def release_unit_center(self, slot):
+        """The median, in scales."""
+        unit = self.state.units[-1]
+        grid = unit.center_grid()
+        count = self._counter(self.session, queries.column_counts, self._newest)
+        unit.set_center(self.releases.located(slot, count, grid, center_window(grid.points, unit.scale)))
+
+    def release_unit_mean(self, slot):
+        """The mean and the mean square about the centre."""
+        unit = self.state.units[-1]
+        sums = self.session.evaluate(queries.mean_sums, self._newest, unit.center, unit.scale, MOST_UNITS)
+        mean, noise = self.releases.mean(slot, sums, math.sqrt(1.25))
+        square = MOST_UNITS**2 * (mean[1] + 0.5)
+        unit.set_mean(MOST_UNITS * mean[0], square, MOST_UNITS**2 * noise)
+
+    def _finish_unit(self):
+        """Once, after the newest feature's unit is known: its columns are read in it from here on."""
+        if self._unit_open:
+            unit = self.state.units[-1]
+            self.session.rescale(unit.center, unit.scale)
+            self.pairs.rescale(0.0, unit.scale)
+            self.state.start_effect()
+            self._unit_open = False
+
+    # Step 4: the newest feature's effect.
 
     def release_gram_row(self, slot):
-        """Step 3: second moments of the newest feature with itself and those before; each pair is released once."""
+        """Second moments of the newest feature with itself and those before; each pair is released once."""
         columns = range(self.state.constants, len(self.state.effects))
         bound = float(GRAM_ROW_NORM * np.sqrt(len(columns)))
         sums = self.session.evaluate(queries.product_sums, columns, bound)
-        self.state.add_gram_row(*self._release_mean(slot, sums, bound))
+        self.state.add_gram_row(*self.releases.mean(slot, sums, bound))
+
+    def release_slope(self, slot):
+        """A start for the newest effect."""
+        self._start_from_slopes(slot, self._newest)
+
+    def _start_from_slopes(self, slot, column):
+        """Move an effect by the slope, in residual scales, near which most slopes of pairs lie."""
+        state = self.state
+        grid = grids.SLOPES.times(state.residual_scale)
+        effects = state.effects[state.constants :]
+        count = self._counter(self.pairs, queries.slope_counts, effects, column - state.constants)
+        state.effects[column] += self.releases.densest(slot, count, grid, slope_window(grid.points, state.residual_scale))
+
+    def release_residual_scale(self, slot):
+        """The median size of the residuals."""
+        state = self.state
+        grid = grids.RESIDUAL_SCALES.times(state.response_scale)
+        count = self._counter(self.session, queries.residual_counts, self.center, state.effects, sizes=True)
+        state.residual_scale = self.releases.quantile(slot, count, grid)
 
     def estimate_new_effect(self, slot):
-        """Steps 4 and 5: a gradient, and the effects that follow from all gradients so far."""
-        state = self.state
+        """A gradient, and the effects that follow from all gradients so far."""
         self._gradient(slot, EARLY_TAU)
-        state.solve()
-        state.widen_scale(slice(state.constants, len(state.effects) - 1))
-        state.narrow_scale()
-
-    def _release_mean(self, slot, sums, bound):
-        """A mean over records of vectors clipped to norm `bound`, and the standard deviation of its noise."""
-        change = sensitivity.bounded_norm_sum(VECTOR_LEVELS, self.adjacency)
-        noisy = release_vector(self.meter, sums, sensitivity=change, rho=slot.rho, name=slot.name)
-        unit = bound / VECTOR_LEVELS / self.n
-        return noisy.values * unit, float(noisy.scale[0] * unit)
+        self.state.solve()
+        self._take_next()
 
     def _gradient(self, slot, tau_in_scales):
         """A gradient on the kept columns and, in the next slot, the fraction of residuals within tau."""
         state = self.state
         tau = tau_in_scales * state.residual_scale
-        clip = row_clip(len(state.kept), GRADIENT_NORM, state.constants)
-        sums, within = self.session.evaluate(
-            queries.gradient_sums, self.center, state.effects, tau, state.kept, clip.bound
-        )
-        mean, noise = self._release_mean(slot, sums, clip.bound)
-        # In steps of 2^-20 records, so that the noise is as fine as that of the vectors.
-        small = VECTOR_LEVELS * np.array([within])
-        slot, change = next(self._slots), VECTOR_LEVELS * sensitivity.count(self.adjacency)
-        counted = release_vector(self.meter, small, sensitivity=change, rho=slot.rho, name=slot.name)
-        fraction = float(np.clip(counted.values[0] / VECTOR_LEVELS / self.n, 0.1, 0.95))
-        state.add_gradient(tau * mean, tau * noise, tau, fraction, clip)
+        weight = self._row_weight()
+        sums, within = self.session.evaluate(queries.gradient_sums, *self._equation(tau, weight))
+        mean, noise = self.releases.mean(slot, sums, weight.inner)
+        fraction, fraction_noise = self.releases.fraction(next(self._slots), within)
+        state.add_gradient(tau * mean, tau * noise, tau, weight, fraction, fraction_noise)
 
-    def refine(self, slot):
-        """Step 6: a final gradient; after the first one the spare feature is dropped."""
-        state = self.state
-        self._gradient(slot, FINAL_TAU)
-        state.solve()
-        state.widen_scale(slice(state.constants, None))
-        if len(state.kept) > state.constants + self.sparsity:
-            state.keep_largest(self.sparsity)
-            state.solve()
+    def _row_weight(self):
+        return row_weight(len(self.state.kept), self.settings.inner, self.settings.outer, self.state.constants)
+
+    def _equation(self, tau, weight):
+        return self.center, self.state.effects, tau, self.state.kept, weight.inner, weight.outer
+
+    # Step 5: all effects together.
+
+    def release_second_slope(self, slot):
+        """The start of an effect again, now that the others are known."""
+        self._start_from_slopes(slot, self.state.constants + int(slot.name.split()[-1]) - 1)
 
     def release_gram_matrix(self, slot):
-        """Step 6: second moments of all columns, each row clipped as in the gradients."""
-        k = len(self.state.kept)
-        clip = row_clip(k, GRADIENT_NORM, self.state.constants)
-        second = GRAM_NORM * np.sqrt(k)
-        bound = np.sqrt(clip.bound * second)
-        sums = self.session.evaluate(queries.gram_sums, self.state.kept, clip.bound, second)
-        change = sensitivity.gram(GRAM_LEVELS, self.adjacency, k)
-        noisy = release_gram(self.meter, sums, sensitivity=change, rho=slot.rho, name=slot.name)
-        # Clipped second moments of a standard normal row are diagonal, with entries `gain`.
-        unit = (bound / GRAM_LEVELS) ** 2 / self.n / np.sqrt(np.outer(clip.gain, clip.gain))
-        self.state.set_gram(noisy.values * unit, float(noisy.scale[-1, -1] * unit[-1, -1]))
+        """Second moments of all columns, each row weighted as in the gradients."""
+        weight = self._row_weight()
+        sums = self.session.evaluate(queries.gram_sums, self.state.kept, weight.inner, weight.outer)
+        released = self.releases.gram(slot, sums, weight.inner * weight.outer)
+        # Second moments of standard normal rows with this weight are diagonal, with entries `gain`.
+        unit = np.sqrt(np.outer(weight.gain, weight.gain))
+        self.state.set_gram(released.values / unit, released.noise / unit[-1, -1])
         self.state.solve()
 
-    def correct_intercept(self, slot):
-        """Step 7: the median of the residuals at the shrunk effects, by which the intercept is off."""
-        grid = INTERCEPTS * self.state.response_scale
-        self.correction = self._median(slot, self.center, self.state.shrunk_effects(), grid)
-
-    def result(self):
-        """The shrunk effects, their standard errors and the intercept, from releases alone."""
+    def refine(self, slot):
+        """A final gradient; after the first one the spare feature is dropped."""
         state = self.state
-        columns, shrunk = state.kept_features(), state.shrunk_effects()
-        intercept = self.center + shrunk[0] + self.correction if state.constants else 0.0
-        return PursuitResult(
-            support=np.array(state.features, dtype=np.int64)[columns - state.constants],
-            effects=state.estimate.effects[state.constants :],
-            shrunk_effects=shrunk[columns],
-            standard_errors=state.settled_errors(),
-            centered=state.centered(),
-            intercept=float(intercept),
-            scale_known=bool(self.scale_safe and state.scale_in_range()),
-        )
+        self._gradient(slot, self.schedule.final_tau)
+        state.solve()
+        if len(state.kept) > state.constants + self.settings.sparsity:
+            state.keep_most_significant(self.settings.sparsity)
+            state.solve()
+
+    def release_jacobian(self, slot):
+        """The Jacobian of the next gradient."""
+        weight, tau = self._row_weight(), self.schedule.final_tau * self.state.residual_scale
+        sums = self.session.evaluate(queries.jacobian_sums, *self._equation(tau, weight))
+        self._jacobian = self.releases.gram(slot, sums, weight.inner * weight.outer)
+
+    def release_score_variance(self, slot):
+        """The variance of a record's term in the next gradient, in units of tau."""
+        state, weight, tau = self.state, self._row_weight(), self.schedule.final_tau * self.state.residual_scale
+        sums = self.session.evaluate(queries.variance_sums, *self._equation(tau, weight))
+        state.variance = self.releases.gram(slot, sums, weight.inner**2)
+        state.set_jacobian(self._jacobian, weight)
+
+    @property
+    def _newest(self):
+        return len(self.state.effects) - 1
+
+    @property
+    def _newest_pair(self):
+        return self._newest - self.state.constants
+
+    @staticmethod
+    def _counter(session, query, *public, **options):
+        """A function of thresholds, which come after the public numbers."""
+        return lambda thresholds: session.evaluate(query, *public, thresholds, *options.values())

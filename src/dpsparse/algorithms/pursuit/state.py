@@ -4,26 +4,22 @@ Nothing here reads data: every method takes releases and public numbers alone.
 """
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
-from dpsparse.algorithms.pursuit.gls import Gradient, clean_gram, solve_gls
+from dpsparse.algorithms.pursuit.gls import EIGENVALUE_FLOOR, KEEP_ABOVE, Gradient, clean_gram, solve_gls
+from dpsparse.algorithms.pursuit.grids import NORMAL_MEDIAN, SCALE_RANGE
+from dpsparse.algorithms.pursuit.sandwich import Jacobian, standard_errors
 
-# Relative error of a linearised gradient.
-MODEL_ERROR = 0.15
 # A weak prior: the effects together are of about this size, in units of the response's scale.
 PRIOR_SCALE = 2.0
-# Cleaning of the second moments; see `clean_gram`.
-KEEP_ABOVE, SCALE_ERROR, EIGENVALUE_FLOOR = 2.5, 0.1, 0.1
-# Beyond this cosine between a feature and the constant 1, the error of its public centre exceeds its spread.
-NEARLY_CONSTANT = 0.7
-# Residual scales are kept within these multiples of the response's scale.
-SCALE_RANGE = (0.02, 2.0)
-# While a gradient still moves an effect, residuals of the rows that carry it are about this many times the move.
-STILL_MOVING = 2.5
+# How far the diagonal of the second moments may be from what is expected, with units learned and with units given.
+TRUST_LEARNED, TRUST_GIVEN = 0.5, 0.1
+# How far a fraction of small residuals may be from that of a normal law.
+FRACTION_SPREAD = 0.1
 # An effect has not settled if the last gradient moved it further than both of these, in tau and in standard errors.
-SETTLED_TAU, SETTLED_ERRORS = 0.25, 5.0
-# Median of |z| for a standard normal z.
-NORMAL_MEDIAN = 0.6745
+SETTLED_TAU, SETTLED_ERRORS = 0.25, 4.0
+# A feature with fewer expected carriers than this has no reliable error.
+LEAST_CARRIERS = 200
 
 
 class PursuitState:
@@ -33,17 +29,15 @@ class PursuitState:
 
     Parameters
     ----------
-    n_records : int
-        The public number of rows.
-    n_features : int
-        The number of features that will be selected.
-    fit_intercept : bool
-        Whether the columns start with the constant 1.
+    settings : Settings
+        What the pursuit does.
 
     Attributes
     ----------
     features : list of int
         The selected features.
+    units : list of FeatureUnit
+        Their units.
     effects : ndarray
         One effect for each column.
     kept : ndarray of int
@@ -52,117 +46,115 @@ class PursuitState:
         All released gradients.
     estimate : Estimate
         The latest solution, for the kept columns.
-    moments, gram : ndarray
-        Second moments of the columns: as released, and cleaned.
+    gram : ndarray
+        Second moments of the columns.
     response_scale, residual_scale : float
         Median sizes of the response and of the residuals.
     """
 
-    def __init__(self, n_records, n_features, fit_intercept):
-        self.n_records, self.constants = n_records, int(fit_intercept)
-        self.features = []
+    def __init__(self, settings):
+        self.settings, self.n_records, self.constants = settings, settings.n, int(settings.fit_intercept)
+        self.features, self.units = [], []
         self.effects, self.gradients = np.zeros(self.constants), []
         self.kept = np.arange(self.constants)
-        self.gram, self.gram_noise = np.eye(self.constants + n_features), 0.0
+        self.gram, self.gram_noise = np.eye(self.constants + settings.n_picks), 0.0
+        self.jacobian = self.variance = None
 
-    def add_column(self, feature):
+    def set_response_scale(self, scale):
+        """Take in the scale of the response."""
+        self.response_scale = self.residual_scale = float(scale)
+
+    def add_column(self, feature, unit):
         """Add a selected feature, with no effect yet."""
         self.features.append(feature)
+        self.units.append(unit)
         self.effects = np.append(self.effects, 0.0)
         self.kept = np.arange(len(self.effects))
 
+    def start_effect(self):
+        """Take in the newest feature's second moment, once its unit is known."""
+        self.gram[len(self.effects) - 1, len(self.effects) - 1] = self.units[-1].second_moment
+
     def add_gram_row(self, row, noise):
         """Take in the newest feature's released second moments with the features before it and itself."""
-        row = row / max(row[-1], 0.3)
-        row = np.where(np.abs(row) > KEEP_ABOVE * noise, row, 0.0)[:-1]
         newest, before = len(self.effects) - 1, slice(self.constants, len(self.effects) - 1)
+        expected = self.gram[newest, newest]
+        row = row * expected / max(row[-1], 0.3 * expected)
+        row = np.where(np.abs(row) > KEEP_ABOVE * noise, row, 0.0)[:-1]
         self.gram[newest, before] = self.gram[before, newest] = row
-        if np.linalg.eigvalsh(self.gram[: newest + 1, : newest + 1])[0] < EIGENVALUE_FLOOR:
+        root = np.sqrt(np.diagonal(self.gram)[: newest + 1])
+        if np.linalg.eigvalsh(self.gram[: newest + 1, : newest + 1] / np.outer(root, root))[0] < EIGENVALUE_FLOOR:
             self.gram[newest, before] = self.gram[before, newest] = 0.8 * row
 
     def set_gram(self, moments, noise):
         """Replace the second moments of all columns by released ones."""
-        self.moments = moments
-        self.gram = clean_gram(moments, noise, keep_above=KEEP_ABOVE, scale_error=SCALE_ERROR, floor=EIGENVALUE_FLOOR)
+        trust = TRUST_LEARNED if self.settings.learn else TRUST_GIVEN
+        self.gram = clean_gram(moments, noise, np.diagonal(self.gram), trust)
         self.gram_noise = noise / np.sqrt(2)
 
-    def add_gradient(self, value, noise, tau, fraction, clip):
-        """Take in a released gradient on the kept columns; the fraction of residuals within tau gives their scale."""
-        self.gradients.append(Gradient(self.kept, value, noise, self.effects.copy(), tau, fraction, clip))
+    def set_jacobian(self, released, weight):
+        """Use the released Jacobian in place of the kept columns' second moments from here on."""
+        place = np.ix_(self.kept, self.kept)
+        self.jacobian = Jacobian.of(released, self.gram[place], self.gradients[-1].fraction, weight)
+        self.gram[place], self.gram_noise = self.jacobian.gram, self.jacobian.noise
+
+    def add_gradient(self, value, noise, tau, weight, fraction, fraction_noise):
+        """Take in a released gradient on the kept columns and the fraction of residuals within tau, with their noise.
+
+        A noisy fraction is pulled toward what the residual scale so far lets one expect; it then gives that scale.
+        """
+        expected = 2 * ndtr(NORMAL_MEDIAN * tau / self.residual_scale) - 1
+        fraction = expected + (fraction - expected) / (1 + (fraction_noise / FRACTION_SPREAD) ** 2)
+        fraction = float(np.clip(fraction, 0.1, 0.95))
+        self.gradients.append(Gradient(self.kept, value, noise, self.effects.copy(), tau, fraction, weight))
         if_normal = tau * NORMAL_MEDIAN / ndtri((1 + fraction) / 2)
-        self.residual_scale = float(np.clip(if_normal, *self._scale_limits()))
+        self.residual_scale = float(np.clip(if_normal, *(limit * self.response_scale for limit in SCALE_RANGE)))
 
     def solve(self):
         """Effects by least squares over all gradients so far."""
         size = len(self.effects)
         prior = np.full(size, PRIOR_SCALE * self.response_scale / np.sqrt(max(1, size - self.constants)))
         prior[: self.constants] = PRIOR_SCALE * self.response_scale
+        # An effect that started far from 0 is not pulled back.
+        prior = np.maximum(prior, 3 * np.abs(self.effects))
+        gram = self.gram[:size, :size]
         self.estimate = solve_gls(
-            self.gradients,
-            self.gram[:size, :size],
-            self.kept,
-            prior_scale=prior,
-            n_records=self.n_records,
-            model_error=MODEL_ERROR,
-            gram_noise=self.gram_noise,
+            self.gradients, gram, self.kept, prior_scale=prior, n_records=self.n_records, gram_noise=self.gram_noise
         )
         self.effects = np.zeros(size)
         self.effects[self.kept] = self.estimate.effects
 
-    def keep_largest(self, sparsity):
-        """Keep the constant and the features with the largest effects."""
-        size = np.abs(self.effects)
+    def standard_errors(self):
+        """Standard errors of the kept columns."""
+        gram = self.gram[np.ix_(self.kept, self.kept)]
+        return standard_errors(
+            self.estimate, self.gradients, self.kept, gram, self.n_records, self.jacobian, self.variance
+        )
+
+    def keep_most_significant(self, sparsity):
+        """Keep the constant and the features whose effects are the most standard errors from 0."""
+        size = np.zeros(len(self.effects))
+        size[self.kept] = np.abs(self.estimate.effects) / self.standard_errors()
         size[: self.constants] = np.inf
         self.kept = np.sort(np.argsort(-size, kind="stable")[: self.constants + sparsity])
-
-    def widen_scale(self, columns):
-        """Keep the residual scale, and with it tau, wide while the effects of `columns` still move.
-
-        A large effect of a rare 0/1 feature leaves most residuals small. Their median would shrink long before the
-        effect is learned, and clip the few residuals that carry it.
-        """
-        widest = float(STILL_MOVING * np.max(self._moves()[columns], initial=0.0))
-        # In this order, min and max pass over NaN.
-        self.residual_scale = max(self.residual_scale, min(widest, SCALE_RANGE[1] * self.response_scale))
-
-    def narrow_scale(self):
-        """Reduce the residual scale by the part of the spread that the newest effect explains."""
-        explained = (NORMAL_MEDIAN * self.effects[-1]) ** 2
-        self.residual_scale = float(np.sqrt(max(self.residual_scale**2 - explained, (0.3 * self.residual_scale) ** 2)))
-
-    def shrunk_effects(self):
-        """The effects of all columns, each shrunk by its error except that of the constant."""
-        shrunk = self.effects.copy()
-        shrunk[self.kept_features()] = self.estimate.shrunk()[self.constants :]
-        return shrunk
 
     def kept_features(self):
         """The kept columns without the constant."""
         return self.kept[self.constants :]
 
-    def settled_errors(self):
-        """Standard errors of the kept features; at least the effect itself where the last gradient still moved it."""
-        columns = self.kept_features()
-        errors = self.estimate.standard_errors[self.constants :]
-        far = np.maximum(SETTLED_TAU * self.gradients[-1].tau, SETTLED_ERRORS * errors)
-        return np.where(self._moves()[columns] > far, np.maximum(errors, np.abs(self.effects[columns])), errors)
+    def kept_units(self):
+        """Their units."""
+        return [self.units[column - self.constants] for column in self.kept_features()]
 
-    def centered(self):
-        """Which kept features vary more than their public centre is off, by the second moments as released."""
-        columns = self.kept_features()
-        if not self.constants:
-            return np.ones(len(columns), dtype=bool)
-        squares = np.maximum(np.diagonal(self.moments), 0.05)
-        return np.abs(self.moments[0, columns]) <= NEARLY_CONSTANT * np.sqrt(squares[0] * squares[columns])
+    def trusted(self, errors):
+        """Which kept features have an error that can be relied on.
 
-    def scale_in_range(self):
-        """Whether the residual scale lies inside its range; at an end of it the response's scale was wrong."""
-        low, high = self._scale_limits()
-        return 1.05 * low < self.residual_scale < 0.95 * high
-
-    def _moves(self):
-        """How far the last gradient moved each effect."""
-        return np.abs(self.effects - self.gradients[-1].origin)
-
-    def _scale_limits(self):
-        return tuple(limit * self.response_scale for limit in SCALE_RANGE)
+        Not those that the last gradient still moved far, whose carriers mostly lie outside tau, or that have too few.
+        """
+        columns, last = self.kept_features(), self.gradients[-1]
+        move = np.abs(self.effects - last.origin)[columns]
+        settled = move <= np.maximum(SETTLED_TAU * last.tau, SETTLED_ERRORS * errors)
+        if self.jacobian is not None:
+            settled &= ~self.jacobian.weak[self.constants :]
+        carriers = self.n_records * np.array([min(unit.share, 1.0) / 2 for unit in self.kept_units()])
+        return settled & (carriers >= LEAST_CARRIERS) if self.settings.learn else settled

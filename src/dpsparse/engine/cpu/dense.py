@@ -9,6 +9,7 @@ from dpsparse.engine.cpu import dispatch
 from dpsparse.engine.cpu.rows import LocalRows, block_size
 from dpsparse.engine.refusals import NOT_FINITE, ROWS_CHANGED
 from dpsparse.engine.threads import ALL, parallel_map, slices
+from dpsparse.engine.vector_sums import counts_at_most
 
 
 class DenseRows(LocalRows):
@@ -56,6 +57,10 @@ class DenseRows(LocalRows):
     def weighted_sums(self, quantizer, weights):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
         return feature_sums(self.X, quantizer, weights)
+
+    def feature_counts(self, thresholds):
+        """For each feature how many values are at or below each of some rising thresholds; NaN counts nowhere."""
+        return np.array([counts_at_most(np.asarray(column, dtype=np.float64), thresholds) for column in self.X.T])
 
 
 def empty_levels(X):

@@ -96,6 +96,22 @@ class ExponentialMechanism(Mechanism):
 
 
 @dataclass(frozen=True)
+class RepeatedPicks(Mechanism):
+    """`count` independent picks of equal price by the exponential mechanism (`selection.exponential_picks`)."""
+
+    kind: ClassVar[str] = "picks"
+    more: ClassVar[tuple[str, ...]] = ("count",)
+
+    count: float = 1
+
+    def mu_squared(self, later: float, *, certify: bool = True) -> float:
+        """The step of a pick, as often as there are picks."""
+        for _ in range(int(self.count)):
+            later = with_pick(later, self.rho / self.count, certify=certify)
+        return later
+
+
+@dataclass(frozen=True)
 class GaussianMechanism(Mechanism):
     """Discrete Gaussian noise on integers (`gaussian.gaussian_scale`)."""
 
@@ -126,7 +142,8 @@ class LaplacePeeling(Mechanism):
 
 
 MECHANISMS: Mapping[str, type[Mechanism]] = {
-    mechanism.kind: mechanism for mechanism in (ExponentialMechanism, GaussianMechanism, LaplacePeeling)
+    mechanism.kind: mechanism
+    for mechanism in (ExponentialMechanism, RepeatedPicks, GaussianMechanism, LaplacePeeling)
 }
 
 

@@ -1,5 +1,6 @@
 """Quantiles: a private pick among the points of a public grid."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -47,3 +48,59 @@ def release_quantile(
     utility = -np.abs(np.asarray(counts_below, dtype=np.int64) - target)
     unit = sensitivities.quantile_utility(meter.guarantee.adjacency)
     return float(grid[exponential_pick(meter, utility, sensitivity=unit, rho=rho, name=name)])
+
+
+def release_point(
+    meter: Meter,
+    utility: Integers,
+    grid: npt.NDArray[np.floating[Any]],
+    *,
+    sensitivity: int,
+    rho: float,
+    name: str,
+    log_prior: npt.NDArray[np.float64],
+) -> float:
+    """Pick a point of a public grid by its utility and a public prior, for `rho`.
+
+    An exponential-mechanism pick with probability proportional to exp(log_prior + epsilon0 utility / (2 sensitivity)).
+    The prior is added to the utility as a public integer, so the utility's sensitivity stays what it is.
+
+    Parameters
+    ----------
+    meter : Meter
+        Charged before anything is drawn.
+    utility : ndarray of int64
+        One for each grid point; each moves by at most `sensitivity` between neighbours.
+    grid : ndarray
+        The points, from public numbers and earlier releases alone.
+    sensitivity : int
+        The sup-norm sensitivity of the utility.
+    rho : float
+        The price of the pick.
+    name : str
+        Its name in the record.
+    log_prior : ndarray
+        The log prior of each point, from public numbers and earlier releases alone.
+
+    Returns
+    -------
+    float
+        A grid point.
+    """
+    bonus = prior_levels(log_prior, sensitivity, rho)
+    scores = np.asarray(utility, dtype=np.int64) + bonus
+    return float(grid[exponential_pick(meter, scores, sensitivity=sensitivity, rho=rho, name=name)])
+
+
+def prior_levels(log_prior: npt.NDArray[np.float64], sensitivity: int, rho: float) -> Integers:
+    """A log prior in integer units of a utility, rounded to the nearest: `exponential_pick` at `rho` gives it back.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse.privacy.mechanisms.quantile import prior_levels
+    >>> prior_levels(np.array([0.0, -1.0]), 1, 0.5)
+    array([ 0, -1])
+    """
+    levels: Integers = np.rint(log_prior * (2 * sensitivity / math.sqrt(8 * rho))).astype(np.int64)
+    return levels

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsparse.privacy.accounting.meter import Meter
-from dpsparse.privacy.accounting.release import ExponentialMechanism, LaplacePeeling, Release
+from dpsparse.privacy.accounting.release import ExponentialMechanism, LaplacePeeling, Release, RepeatedPicks
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.noise import LARGEST, Integers, NoiseSource
 
@@ -196,6 +196,42 @@ def exponential_pick(
     mechanism = ExponentialMechanism(rho, epsilon0, words="exponential-mechanism pick")
     meter.charge(Release(name, mechanism, sensitivity, 1 / rate))
     return pick_index(scores, rate, meter.source, excluded)
+
+
+def exponential_picks(
+    meter: Meter, scores: Integers, *, sensitivity: int, rho: float, name: str
+) -> Integers:
+    """Pick an index in every row of some scores, each as `exponential_pick` does, all for `rho`.
+
+    Proof. The picks are independent given the table, each epsilon0-bounded-range with epsilon0^2 = 8 rho / k for k rows:
+    they compose adaptively to rho (Bun and Steinke 2016, Lemma 1.7) and to k epsilon0, and `RepeatedPicks` takes the
+    step of the Gaussian account k times.
+
+    Parameters
+    ----------
+    meter : Meter
+        Charged before anything is drawn.
+    scores : ndarray of int64 of shape (k, m)
+        Each moves by at most `sensitivity` between neighbours.
+    sensitivity : int
+        The sup-norm sensitivity of the scores.
+    rho : float
+        The price of all picks.
+    name : str
+        Their name in the record.
+
+    Returns
+    -------
+    ndarray of int64 of shape (k,)
+        The selected index of each row.
+    """
+    count = len(scores)
+    epsilon0 = math.sqrt(8 * rho / count) * (1 - 1e-15)
+    rate = math.nextafter(epsilon0 / (2 * sensitivity), 0.0)
+    words = f"exponential-mechanism picks, {count} of equal price"
+    mechanism = RepeatedPicks(rho, count * epsilon0, words=words, count=count)
+    meter.charge(Release(name, mechanism, sensitivity, 1 / rate, size=count))
+    return np.array([pick_index(row, rate, meter.source) for row in scores], dtype=np.int64)
 
 
 def pick_index(scores: Integers, rate: float, source: NoiseSource, excluded: Sequence[int] = ()) -> int:

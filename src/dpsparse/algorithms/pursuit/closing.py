@@ -1,0 +1,193 @@
+"""The last steps of a pursuit: is the model better than a constant, where is its intercept, how far may it predict?"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpsparse.algorithms.pursuit import grids
+from dpsparse.engine import queries
+
+# Errors are compared up to this many response scales.
+GAIN_WIDTH = 4.0
+# An effect of more than this many standard errors is there, whatever a noisy gain says.
+SURE = 3.5
+# A residual scale beyond this many response scales says that the fit went astray.
+ASTRAY = 1.7
+# One record in this many lies beyond the width of the offset's clip, and beyond half the range of predictions.
+OUTSIDE = 20
+# How far the mean may be from the median, in residual scales: noise beyond this shrinks the offset.
+OFFSET_SPREAD = 0.15
+# A lump: at least this share of the pairs of responses are equal.
+
+
+@dataclass(frozen=True)
+class EstimatingEquation:
+    """The equation that the effects solve, up to noise: the mean of psi_tau(r) v(z) z is 0.
+
+    z is the constant 1 and the selected features less `center` over `scale`; v(z) = min(1, inner / |z|)
+    min(1, outer / |z|); psi clips the residual r at `tau`.
+    """
+
+    features: np.ndarray
+    center: np.ndarray
+    scale: np.ndarray
+    tau: float
+    inner: float
+    outer: float
+
+
+@dataclass(frozen=True)
+class PursuitResult:
+    """Released effects of the selected features, in order of selection.
+
+    Parameters
+    ----------
+    support : ndarray of int
+        The features.
+    effects, shrunk_effects, standard_errors : ndarray
+        For a step of one `scale` of each.
+    center, scale : ndarray
+        The features' units: public, or released.
+    learned : ndarray of bool
+        Whether a unit was released.
+    trusted : ndarray of bool
+        Whether a standard error can be relied on.
+    intercept : float
+        The prediction where all features are at their centres.
+    range : tuple of float
+        Predictions beyond this are cut.
+    explains : bool
+        False where the features explain nothing; all shrunk effects are then 0.
+    scale_known : bool
+        Whether the response's scale was learned.
+    reason : str
+        Why not, or why the features explain nothing.
+    cut : float
+        Where residuals are clipped, in units of the response.
+    equation : EstimatingEquation
+        What the effects estimate.
+    """
+
+    support: np.ndarray
+    effects: np.ndarray
+    shrunk_effects: np.ndarray
+    standard_errors: np.ndarray
+    center: np.ndarray
+    scale: np.ndarray
+    learned: np.ndarray
+    trusted: np.ndarray
+    intercept: float
+    range: tuple
+    explains: bool
+    scale_known: bool
+    reason: str
+    cut: float
+    lumped: bool
+    equation: EstimatingEquation
+
+
+class Closing:
+    """The last releases of a pursuit, and its result.
+
+    Parameters
+    ----------
+    pursuit : Pursuit
+        With all effects estimated by the time of the first of these releases.
+    """
+
+    def __init__(self, pursuit):
+        self._pursuit, self._median, self._offset, self._explains = pursuit, 0.0, 0.0, True
+
+    def release_gain(self, slot):
+        """How much nearer to the responses the model is than their centre; without effects where it is not."""
+        pursuit, state = self._pursuit, self._pursuit.state
+        self._errors = state.standard_errors()
+        self._set_effects()
+        most = GAIN_WIDTH * state.response_scale
+        sums = pursuit.session.evaluate(queries.gain_sums, pursuit.center, self._effects, most)
+        gain, noise = pursuit.releases.mean(slot, sums, 1.0)
+        sure = np.any(np.abs(state.estimate.effects) > SURE * self._errors, where=self._is_feature())
+        astray = state.residual_scale > ASTRAY * state.response_scale
+        self._explains = not (gain[0] < (-2 * noise if sure else 0) or (astray and gain[0] < 2 * noise))
+        if not self._explains:
+            self._effects = np.zeros_like(self._effects)
+            state.residual_scale = state.response_scale
+
+    def _is_feature(self):
+        return self._pursuit.state.kept >= self._pursuit.state.constants
+
+    def _set_effects(self):
+        """Shrink each effect toward 0 by its error, b max(0, 1 - se^2 / b^2); small ones without an error to 0."""
+        state, errors = self._pursuit.state, self._errors
+        effects = state.estimate.effects
+        shrunk = effects * np.maximum(0.0, 1 - (errors / np.where(effects == 0, np.inf, effects)) ** 2)
+        self._trusted = state.trusted(errors[state.constants :])
+        unsure = self._is_feature() & (np.abs(effects) < 4 * errors)
+        unsure[state.constants :] &= ~self._trusted
+        shrunk[unsure] = 0.0
+        shrunk[: state.constants] = effects[: state.constants]
+        self._effects = np.zeros(len(state.effects))
+        self._effects[state.kept] = shrunk
+
+    def release_intercept(self, slot):
+        """The median of the residuals at the shrunk effects, by which the intercept is off."""
+        pursuit = self._pursuit
+        grid = grids.INTERCEPTS.times(pursuit.state.response_scale)
+        self._median = pursuit.releases.quantile(slot, self._counts(pursuit.center, self._effects), grid)
+
+    def _counts(self, center, effects, sizes=False):
+        session = self._pursuit.session
+        return lambda points: session.evaluate(queries.residual_counts, center, effects, points, sizes)
+
+    def release_offset_width(self, slot):
+        """Beyond which few of the residuals lie."""
+        pursuit = self._pursuit
+        grid = grids.WIDTHS.times(pursuit.state.residual_scale)
+        count = self._counts(pursuit.center + self._median, self._effects, sizes=True)
+        self._width = pursuit.releases.quantile(slot, count, grid, tail=OUTSIDE)
+
+    def release_offset(self, slot):
+        """The mean of the residuals within that width: what predictions are to be moved by."""
+        pursuit, width = self._pursuit, self._width
+        center = pursuit.center + self._median
+        sums, _ = pursuit.session.evaluate(queries.gradient_sums, center, self._effects, width, [0], 1.0, 1.0)
+        mean, noise = pursuit.releases.mean(slot, sums, 1.0)
+        trust = 1 / (1 + (width * noise / (OFFSET_SPREAD * pursuit.state.residual_scale)) ** 2)
+        self._offset = float(trust * width * mean[0])
+
+    def release_range(self, slot):
+        """How far from their centre nearly all responses lie: predictions are cut at twice that."""
+        pursuit = self._pursuit
+        grid = grids.WIDTHS.times(pursuit.state.response_scale / 2)
+        count = self._counts(pursuit.center, np.zeros_like(self._effects), sizes=True)
+        self._reach = 2 * pursuit.releases.quantile(slot, count, grid, tail=OUTSIDE)
+
+    def result(self):
+        """Everything released, as the estimator needs it."""
+        pursuit, state = self._pursuit, self._pursuit.state
+        columns = state.kept_features()
+        units = state.kept_units()
+        center, scale = np.array([unit.center for unit in units]), np.array([unit.scale for unit in units])
+        support = np.array(state.features, dtype=np.int64)[columns - state.constants]
+        last = state.gradients[-1]
+        constant = self._effects[0] + self._median + self._offset if state.constants else 0.0
+        low, high = grids.SCALE_RANGE
+        scale_known = 1.05 * low < state.residual_scale / state.response_scale < 0.95 * high
+        return PursuitResult(
+            support=support,
+            effects=state.estimate.effects[state.constants :],
+            shrunk_effects=self._effects[columns],
+            standard_errors=self._errors[state.constants :],
+            center=center,
+            scale=scale,
+            learned=np.array([unit.learned for unit in units], dtype=bool),
+            trusted=self._trusted & self._explains,
+            intercept=float(pursuit.center + constant) if state.constants else 0.0,
+            range=(pursuit.center - self._reach, pursuit.center + self._reach),
+            explains=bool(self._explains),
+            scale_known=bool(scale_known),
+            reason="",
+            cut=float(last.tau),
+            lumped=False,
+            equation=EstimatingEquation(support, center, scale, last.tau, last.weight.inner, last.weight.outer),
+        )

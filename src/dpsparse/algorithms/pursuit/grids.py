@@ -1,0 +1,91 @@
+"""Public grids for private quantiles, each with a log prior.
+
+A prior is a constant added to a point's log-probability. It is public, so it changes no sensitivity; likely values,
+such as a lump at 1 or a centre at 0, then need fewer records to be found, and exotic ones more.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp
+
+# Median of |z| for a standard normal z; the median difference of two of them is sqrt 2 times that.
+NORMAL_MEDIAN = 0.6745
+NORMAL_DIFFERENCE = math.sqrt(2) * NORMAL_MEDIAN
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Rising points and their log prior."""
+
+    points: np.ndarray
+    log_prior: np.ndarray
+
+    @classmethod
+    def of(cls, points, log_weight=0.0):
+        """A grid whose prior is proportional to exp(log_weight)."""
+        weight = np.broadcast_to(np.asarray(log_weight, dtype=np.float64), np.shape(points))
+        return cls(np.asarray(points, dtype=np.float64), weight - logsumexp(weight))
+
+    def times(self, scale):
+        """The same grid in another unit."""
+        return Grid(self.points * scale, self.log_prior)
+
+    def shifted(self, by):
+        """The same grid about another origin."""
+        return Grid(self.points + by, self.log_prior)
+
+
+def _signed(points):
+    return np.concatenate([-points[::-1], [0.0], points])
+
+
+def _sizes(lump):
+    """Sizes from 1e-12 to 1e12 in steps of 1.3; where `lump` is set, 1 has half of the prior: 0/1 columns are common."""
+    points = np.unique(np.append(np.exp(np.arange(math.log(1e-12), math.log(1e12), math.log(1.3))), 1.0))
+    weight = -0.5 * np.abs(np.log10(points))
+    if lump:
+        weight[points == 1] = logsumexp(weight[points != 1])
+    return Grid.of(points, weight)
+
+
+def _centers():
+    """Centres in scales, up to 16,384 of them: years need about a thousand. 0 is favoured."""
+    steps = np.arange(0.25, 64, 0.25), np.arange(64, 4096, 0.5), np.arange(4096, 16385.0)
+    points = _signed(np.concatenate(steps))
+    weight = -np.log1p(np.abs(points)) - 0.7 * (np.abs(points) > 40)
+    weight[points == 0] += 2.0
+    return Grid.of(points, weight)
+
+
+def _slopes():
+    """Effects in residual scales: 0 with odds of 20 to 1, then steps of 28 % up to 4096."""
+    points = _signed(np.exp(np.arange(0, math.log(4096), 0.25)))
+    weight = -0.5 * np.log1p(np.abs(points))
+    weight[points == 0] = logsumexp(weight[points != 0]) + math.log(20)
+    return Grid.of(points, weight)
+
+
+def _splits():
+    """Thresholds at which a feature may be divided: 0, favoured, and sizes of either sign in steps of 1.5."""
+    points = _signed(np.exp(np.arange(math.log(1e-9), math.log(1e9), math.log(1.5))))
+    weight = -0.25 * np.abs(np.log10(np.maximum(np.abs(points), 1e-9)))
+    weight[points == 0] = logsumexp(weight[points != 0])
+    return Grid.of(points, weight)
+
+
+FEATURE_SIZES, RESPONSE_SIZES = _sizes(lump=True), _sizes(lump=False)
+CENTERS, SLOPES, SPLITS = _centers(), _slopes(), _splits()
+# Around given units: sizes within a factor of 40 of a normal's median difference, centres within 40 scales.
+NEAR_SIZES = Grid.of(NORMAL_DIFFERENCE * 1.3 ** np.arange(-14, 15.0), -0.15 * np.abs(np.arange(-14, 15.0)))
+NEAR_CENTERS = Grid.of(np.arange(-160, 161) / 4, -np.log1p(np.abs(np.arange(-160, 161) / 4)))
+# How far a feature's upper tail reaches, in units of a normal's.
+TAILS = Grid.of([1, 1.4, 2, 2.8, 4, 5.6, 8], np.log([0.6, 0.15, 0.1, 0.06, 0.04, 0.03, 0.02]))
+# The response's scale about its first estimate; scales of residuals in units of the response's.
+FINE_SCALES = Grid.of(np.geomspace(0.2, 5, 60))
+SCALE_RANGE = (0.02, 2.0)
+RESIDUAL_SCALES = Grid.of(np.geomspace(*SCALE_RANGE, 47))
+# In response scales: what the intercept is off by, and where tails end.
+INTERCEPTS = Grid.of(np.linspace(-4, 4, 401))
+WIDTHS = Grid.of(4 * 2.0 ** (np.arange(24) / 2), -0.7 * np.arange(24))

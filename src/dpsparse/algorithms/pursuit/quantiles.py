@@ -1,0 +1,73 @@
+"""Utilities of private quantiles, from counts at or below thresholds. Ties with a point are on neither side of it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Tally:
+    """For each point of a grid how many values are below it, above it and in a window about it; and their number."""
+
+    below: np.ndarray
+    above: np.ndarray
+    near: np.ndarray
+    total: int
+
+    @classmethod
+    def of(cls, count, points, window=None, nonzero=False):
+        """Count with one query.
+
+        Parameters
+        ----------
+        count : callable
+            Gives for rising thresholds the numbers of values at or below them.
+        points : ndarray
+            The grid.
+        window : tuple of ndarray or None
+            Lower and upper ends, which count as inside, of the window of each point.
+        nonzero : bool
+            Whether zeros are left out; the values are then sizes.
+        """
+        low, high = (points, points) if window is None else window
+        groups = [points, _before(points), high, _before(low), [0.0, np.inf]]
+        thresholds, where = np.unique(np.concatenate(groups), return_inverse=True)
+        at_most = np.asarray(count(thresholds))[where]
+        at, before, up_to_high, before_low = at_most[:-2].reshape(4, -1)
+        zeros, everything = at_most[-2] * nonzero, at_most[-1]
+        return cls(before - zeros, everything - at, up_to_high - before_low, int(everything - zeros))
+
+    def balanced(self, tail=2):
+        """0 where at most 1/tail of the values are above and the rest below, and less elsewhere.
+
+        Its sensitivity is `sensitivity.balanced_utility` of `tail`.
+        """
+        above, below = tail * self.above - self.total, tail * self.below - (tail - 1) * self.total
+        return -np.maximum(0, np.maximum(above, below))
+
+    def located(self):
+        """A median that also wants many values near it: far points lose by both, near ones are told apart by the first.
+
+        Its sensitivity is `sensitivity.located_utility`.
+        """
+        return 2 * self.near + self.balanced()
+
+
+def _before(points):
+    return np.nextafter(points, -np.inf)
+
+
+def size_window(points):
+    """A factor of 3 either way."""
+    return points / 3, points * 3
+
+
+def center_window(points, scale):
+    """Two scales either way."""
+    return points - 2 * scale, points + 2 * scale
+
+
+def slope_window(points, scale):
+    """Two scales and 15 % of the slope either way."""
+    reach = 2 * scale + 0.15 * np.abs(points)
+    return points - reach, points + reach

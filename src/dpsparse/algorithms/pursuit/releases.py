@@ -1,0 +1,94 @@
+"""Releases of a pursuit in its own units: each takes a slot and exact integer sums, and gives a noisy number."""
+
+import numpy as np
+
+from dpsparse.algorithms.pursuit.quantiles import Tally
+from dpsparse.algorithms.pursuit.sandwich import NoisyMatrix
+from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS
+from dpsparse.engine.vector_sums import GRAM_LEVELS, VECTOR_LEVELS
+from dpsparse.privacy import sensitivity
+from dpsparse.privacy.mechanisms.gaussian import release_gram, release_vector
+from dpsparse.privacy.mechanisms.quantile import prior_levels, release_point
+from dpsparse.privacy.mechanisms.selection import exponential_pick, exponential_picks
+
+
+class Releases:
+    """The mechanisms of a pursuit on one meter.
+
+    Parameters
+    ----------
+    meter : Meter
+        The budget and the noise.
+    n_records : int
+        The public number of rows.
+    """
+
+    def __init__(self, meter, n_records):
+        self._meter, self._n, self._adjacency = meter, n_records, meter.guarantee.adjacency
+
+    def skip(self, slot):
+        """Pass over a slot; it stays paid."""
+        self._meter.skip(slot.name)
+
+    def located(self, slot, count, grid, window, nonzero=False):
+        """A point near the median of the values, with many of them in its window."""
+        utility = Tally.of(count, grid.points, window, nonzero).located()
+        return self._point(slot, utility, grid, sensitivity.located_utility(self._adjacency))
+
+    def quantile(self, slot, count, grid, tail=2, nonzero=False):
+        """A point with about 1/tail of the values above it."""
+        utility = Tally.of(count, grid.points, nonzero=nonzero).balanced(tail)
+        return self._point(slot, utility, grid, sensitivity.balanced_utility(tail, self._adjacency))
+
+    def densest(self, slot, count, grid, window):
+        """A point with many of the values in its window."""
+        near = Tally.of(count, grid.points, window).near
+        return self._point(slot, near, grid, sensitivity.count(self._adjacency))
+
+    def _point(self, slot, utility, grid, change):
+        return release_point(
+            self._meter,
+            utility,
+            grid.points,
+            sensitivity=change,
+            rho=slot.rho,
+            name=slot.name,
+            log_prior=grid.log_prior,
+        )
+
+    def splits(self, slot, counts, grid):
+        """For every feature a point of the grid that divides the records evenly; `counts` are at or below the points."""
+        above = self._n - counts
+        change = sensitivity.split_utility(self._adjacency)
+        prior = prior_levels(grid.log_prior, change, slot.rho / len(counts))
+        scores = np.minimum(above, counts) + prior
+        chosen = exponential_picks(self._meter, scores, sensitivity=change, rho=slot.rho, name=slot.name)
+        return grid.points[chosen]
+
+    def pick(self, slot, scores):
+        """A candidate by its score, a sum of levels of features times levels of residuals."""
+        change = sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, self._adjacency)
+        return exponential_pick(self._meter, scores, sensitivity=change, rho=slot.rho, name=slot.name)
+
+    def mean(self, slot, sums, bound, n_records=None):
+        """A mean over records, or pairs, of vectors of norm at most `bound`, and the standard deviation of its noise."""
+        change = sensitivity.bounded_norm_sum(VECTOR_LEVELS, self._adjacency)
+        noisy = release_vector(self._meter, sums, sensitivity=change, rho=slot.rho, name=slot.name)
+        unit = bound / VECTOR_LEVELS / (n_records or self._n)
+        return noisy.values * unit, float(noisy.scale[0] * unit)
+
+    def fraction(self, slot, count):
+        """A share of the records, and the standard deviation of its noise."""
+        # In steps of 2^-20 records, so that the noise is as fine as that of the vectors.
+        change = VECTOR_LEVELS * sensitivity.count(self._adjacency)
+        steps = VECTOR_LEVELS * np.array([count])
+        noisy = release_vector(self._meter, steps, sensitivity=change, rho=slot.rho, name=slot.name)
+        unit = 1 / VECTOR_LEVELS / self._n
+        return float(noisy.values[0] * unit), float(noisy.scale[0] * unit)
+
+    def gram(self, slot, sums, bound):
+        """A mean over records of z z', with |z|^2 <= `bound`."""
+        change = sensitivity.gram(GRAM_LEVELS, self._adjacency, len(sums))
+        noisy = release_gram(self._meter, sums, sensitivity=change, rho=slot.rho, name=slot.name)
+        unit = bound / GRAM_LEVELS**2 / self._n
+        return NoisyMatrix(noisy.values * unit, float(noisy.scale[-1, -1] * unit))

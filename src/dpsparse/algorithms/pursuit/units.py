@@ -1,0 +1,102 @@
+"""The unit of a selected feature, its centre and scale, from releases about it and public numbers alone.
+
+Differences of pairs come first: they have no centre, and those that are not 0 have a typical size whatever the share of
+zeros is, so lumps, 0/1 columns and years need no case of their own. The centre is then looked for in scales.
+"""
+
+import math
+
+import numpy as np
+from scipy import stats
+
+from dpsparse.algorithms.pursuit import grids
+
+# Carriers of a rare feature lie at 1 / RARE scales at most, inside the outer norm of a row.
+RARE = 0.25
+# Sizes are cut here in the average size, which is this for a normal feature; units are cut here in their mean.
+MOST_SIZES, NORMAL_REACH, MOST_UNITS = 6.0, 1.18, 2.5
+# A tail is looked at where more than this share of the pairs differ.
+CONTINUOUS = 0.6
+
+
+class FeatureUnit:
+    """Centre and scale of a feature, refined as releases come in.
+
+    Parameters
+    ----------
+    center, scale : float
+        Public numbers; NaN where they are not given.
+
+    Attributes
+    ----------
+    center, scale : float
+        What is known so far; 0 and 1 before anything is.
+    second_moment : float
+        The expected mean square of (x - center) / scale.
+    share : float
+        The share of pairs that differ.
+    learned : bool
+        Whether a release has changed centre or scale.
+    """
+
+    def __init__(self, center=math.nan, scale=math.nan):
+        self._center_known, self._scale_known = not math.isnan(center), not math.isnan(scale)
+        self.center = center if self._center_known else 0.0
+        self.scale = scale if self._scale_known else 1.0
+        self.second_moment, self.share, self.learned = 1.0, 1.0, False
+
+    def size_grid(self):
+        """Where the typical difference of a pair is looked for: near the public scale, or everywhere."""
+        return grids.NEAR_SIZES.times(self.scale) if self._scale_known else grids.FEATURE_SIZES
+
+    def set_size(self, size):
+        """Take in the typical size of the differences that are not 0."""
+        self.size, self.learned = size, True
+        self.scale = size / grids.NORMAL_DIFFERENCE
+
+    def set_spread(self, differ, reach, noise, tail_follows):
+        """Take in the share of pairs that differ and their mean size, in units of `size`, with its noise."""
+        self.share = float(np.clip(differ, 1 / 64, 1.0))
+        if not tail_follows:
+            reach, noise = reach / self.share, noise / self.share
+            self.scale *= float(np.clip((reach - noise / 2) / NORMAL_REACH, 1, 4))
+            self._allow_for_zeros()
+
+    def tail_grid(self, tail):
+        """Where 1/tail of a normal feature's differences lie beyond, times the factors of `grids.TAILS`."""
+        return grids.TAILS.times(math.sqrt(2) * stats.norm.isf(0.5 / tail) * self.scale)
+
+    @property
+    def has_tail(self):
+        """Whether the tail of the differences is worth a look."""
+        return self.share > CONTINUOUS
+
+    def set_tail(self, factor):
+        """Take in how far the tail reaches against a normal's; 1 where it was not looked at."""
+        self.scale *= factor
+        self._allow_for_zeros()
+
+    def _allow_for_zeros(self):
+        self.scale *= max(math.sqrt(self.share), RARE)
+        self.second_moment = min(1.0, self.share / RARE**2)
+
+    def center_grid(self):
+        """Where the centre is looked for: near the public one, or everywhere."""
+        if self._center_known:
+            return grids.NEAR_CENTERS.times(self.scale).shifted(self.center)
+        return grids.CENTERS.times(self.scale)
+
+    def set_center(self, center):
+        """Take in a median."""
+        self.center, self.learned = center, True
+
+    def set_mean(self, mean, square, noise):
+        """Take in the mean and the mean square about the centre, in scales, with the noise of the square.
+
+        The centre moves to the mean, so that the feature is uncorrelated with the constant.
+        """
+        mean /= 1 + (noise / MOST_UNITS / 0.4) ** 2
+        trust = 1 / (1 + (noise / (0.5 * self.second_moment)) ** 2)
+        square = self.second_moment + trust * (square - mean**2 - self.second_moment)
+        self.second_moment = float(np.clip(square, 0.25 * self.second_moment, 2.0))
+        self.center += mean * self.scale
