@@ -36,5 +36,5 @@ def test_rows(cls):
 @pytest.mark.parametrize("cls", [LocalSession, DiskSession, DaskSession, lambda: cuda().CudaSession])
 def test_sessions(cls):
     cls = cls if inspect.isclass(cls) else cls()
-    for name in ("add", "evaluate", "scores", "close"):
+    for name in ("add", "rescale", "evaluate", "scores", "close"):
         assert parameters(cls, name) == parameters(Session, name)

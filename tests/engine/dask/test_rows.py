@@ -34,9 +34,10 @@ def loss_sums(rows):
 
 def results(rows, **options):
     """All that a pursuit evaluates, with two features and the constant."""
-    session = rows.session(GRID, constant=True, **options)
-    session.add(4)
-    session.add(2)
+    session = rows.session((GRID,), constant=True, **options)
+    for feature in (4, 2):
+        session.add(feature)
+        session.rescale(*GRID.center_and_scale(feature))
     effects = np.array([0.1, -0.5, 0.25])
     return [
         session.scores(0.2, effects, 3.0),
@@ -79,7 +80,7 @@ def test_what_is_not_finite_is_found_in_any_partition(at, bad):
     X[at, 3] = bad
     lazy = Partitions(da.from_array(X, chunks=((3, 200, 1, 296), D)), np.float64)
     rows = DaskRows(lazy, lazy.responses(np.zeros(N)))
-    for refused in (rows.require_finite, lambda: rows.session(GRID)):
+    for refused in (rows.require_finite, lambda: rows.session((GRID,))):
         with pytest.raises(ValueError, match=f"^{NOT_FINITE}$"):
             refused()
     assert_same(results(rows, check_finite=False), results(DenseRows(X, np.zeros(N)), check_finite=False))
@@ -99,19 +100,19 @@ def test_partitions_that_are_not_what_was_declared_are_refused_without_a_word_on
     for X in wrong:
         lazy = Partitions(X, np.float64)
         with pytest.raises(ValueError, match=f"^{actors.NOT_AS_DECLARED}$"):
-            DaskRows(lazy, lazy.responses(np.zeros(N))).session(GRID)
+            DaskRows(lazy, lazy.responses(np.zeros(N))).session((GRID,))
 
 
 def test_keys_of_tasks_do_not_depend_on_the_data():
     kept = []
 
     def keys():
-        session = table()[1].session(GRID)
+        session = table()[1].session((GRID,))
         kept.append(session)
         session.add(2)
         return {
             key
-            for task in (*session._partitions, *session._added[0][1])
+            for task in (*session._partitions, *session._steps[0][1][1])
             for key in dask.base.get_collection_names(task)
         }
 
@@ -122,7 +123,7 @@ class TestOnACluster:
     @pytest.mark.parametrize("persisted", [True, False])
     def test_an_actor_for_each_worker_evaluates_queries(self, persisted, dask_client):
         in_memory, lazy = table((20, D), persisted=persisted)
-        session = lazy.session(GRID)
+        session = lazy.session((GRID,))
         assert 1 <= len(session._actors) == len(session._workers) <= 2
         assert sorted(k for worker in session._workers for k in worker.partitions) == list(range(25))
         assert [worker.threads for worker in session._workers] == [1] * len(session._workers)
@@ -135,13 +136,13 @@ class TestOnACluster:
         # So it is when their worker has just been lost.
         monkeypatch.setattr(Client, "who_has", lambda *_: {})
         in_memory, lazy = table((100, D), persisted=persisted)
-        session = lazy.session(GRID)
+        session = lazy.session((GRID,))
         assert [worker.address for worker in session._workers] == [None]
         assert len(session._actors) == 1
         assert_same(results(lazy), results(in_memory))
 
     def test_actors_release_what_they_read(self, dask_client):
-        session = table((100, D), persisted=True)[1].session(GRID)
+        session = table((100, D), persisted=True)[1].session((GRID,))
         spawned = session._actors
         session.close()
         for actor in spawned:
@@ -151,13 +152,15 @@ class TestOnACluster:
     @pytest.mark.parametrize("lost", ["before a feature is added", "afterwards"])
     def test_actors_spawned_anew_know_what_was_added(self, lost, dask_client, configure):
         in_memory, lazy = table((100, D), persisted=True)
-        session, same = lazy.session(GRID, constant=True), in_memory.session(GRID, constant=True)
+        session, same = lazy.session((GRID,), constant=True), in_memory.session((GRID,), constant=True)
         for each in (session, same):
             each.add(4)
+            each.rescale(0.3, 0.7)
         if lost == "before a feature is added":
             session.close()
         for each in (session, same):
             each.add(1)
+            each.rescale(-0.1, 2.0)
         if lost == "afterwards":
             session.close()
         query = (queries.gram_sums, np.arange(3), 2.0, 3.0)
@@ -197,7 +200,7 @@ class TestOnACluster:
     def test_dask_knows_how_large_a_partition_is(self):
         in_memory, _ = table((N, D))
         partition = actors.open_partition(
-            in_memory.X, in_memory.y, slice(None), ((D, np.dtype(np.float64)), GRID, True)
+            in_memory.X, in_memory.y, slice(None), ((D, np.dtype(np.float64)), (GRID,), True)
         )
         assert dask.sizeof.sizeof((partition,)) >= N * D + 3 * 8 * N
 

@@ -104,12 +104,12 @@ class Pursuit:
         self.center, self.correction = float(response_center or 0.0), 0.0
         if response_scale is not None:
             self._set_response_scale(response_scale)
-        grid = Quantizer(self.schedule.clip_bound, center, scale)
+        self.quantizer = Quantizer(self.schedule.clip_bound, center, scale)
         # Opening; scores and a column for each selected feature; the rest.
         self._reporter = ProgressReporter(progress, 2 + 2 * len(self.schedule.picks))
         options = {"constant": fit_intercept, "check_finite": check_finite}
         with self._reporter.step() as on_progress:
-            self.session = rows.session(grid, **options, on_progress=on_progress)
+            self.session = rows.session((self.quantizer,), **options, on_progress=on_progress)
         self.scale_safe = True
 
     @one_blas_thread()
@@ -160,13 +160,14 @@ class Pursuit:
         """Step 2: select one more feature, by the exponential mechanism on the features' scores."""
         bound = SCORE_TAU * self.state.residual_scale
         with self._reporter.step() as on_progress:
-            scores = self.session.scores(self.center, self.state.effects, bound, on_progress)
+            (scores,) = self.session.scores(self.center, self.state.effects, bound, on_progress)
         change = sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, self.adjacency)
         selected = exponential_pick(
             self.meter, scores, sensitivity=change, rho=slot.rho, name=slot.name, excluded=self.state.features
         )
         with self._reporter.step() as on_progress:
             self.session.add(selected, on_progress)
+            self.session.rescale(*self.quantizer.center_and_scale(selected))
         self.state.add_column(selected)
 
     def release_gram_row(self, slot):

@@ -101,7 +101,7 @@ class DaskRows:
         if self.evaluate(nonfinite_blocks):
             raise ValueError(NOT_FINITE)
 
-    def session(self, quantizer, *, constant=False, check_finite=True, on_progress=None):
+    def session(self, quantizers, *, constant=False, check_finite=True, on_progress=None):
         """Open a session; see `protocols.Rows`."""
         data = self.n_records, self._partitions, self._features, self._y
-        return DaskSession(*data, quantizer, constant, check_finite)
+        return DaskSession(*data, quantizers, constant, check_finite)
