@@ -1,5 +1,7 @@
 """Differences of pairs of records are NumPy's on every engine, to the last bit, however the work is divided."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,8 +13,13 @@ from dpsparse.data.as_table import as_table
 from dpsparse.engine import queries
 from dpsparse.engine.config import configured
 from dpsparse.engine.cpu import dense
+from dpsparse.engine.disk import rows as disk_rows
+from dpsparse.engine.disk.rows import DiskRows
+from dpsparse.engine.disk.sources import ArraySource
 from dpsparse.engine.quantize import Quantizer, weight_levels
 from dpsparse.engine.refusals import NOT_FINITE
+from dpsparse.io.tables.parquet import ParquetSource
+from dpsparse.io.tables.zarr import ZarrSource
 
 # The first is of signs, the second tells what is above 0 from the rest.
 SIGNS, POSITIVE, PUBLIC = Quantizer(1e-30), Quantizer(1e-30, center=1e-30), Quantizer(1.2, 0.3, 0.7)
@@ -84,6 +91,50 @@ def test_small_blocks_change_nothing(storage, cached, monkeypatch):
     assert pairs.weighted_sums(PUBLIC, weights).tolist() == signed
     assert pairs.part(1, 3).column(2).tolist() == subtracted(X)[1::3, 2].tolist()
     pairs.require_finite()
+
+
+def sources(X, path):
+    """The same features in files of all kinds, in pieces of odd sizes."""
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    zarr = pytest.importorskip("zarr")
+    n = len(X)
+    cuts = [0, n // 5, n // 5 + 1, n - 1, n]
+    pieces = [X[start:stop] for start, stop in itertools.pairwise(cuts) if stop > start]
+    orders = [np.asfortranarray(piece) if k % 2 else piece for k, piece in enumerate(pieces)]
+    table = pyarrow.table({str(j): X[:, j] for j in range(X.shape[1])})
+    parquet.write_table(table, path / "X.parquet", row_group_size=max(1, n // 4))
+    array = zarr.create_array(path / "X.zarr", shape=X.shape, chunks=(max(1, n // 3), 2), dtype=X.dtype)
+    array[:] = X
+    metadata = parquet.ParquetFile(path / "X.parquet").metadata
+    return [
+        ArraySource([X]),
+        ArraySource([np.asfortranarray(X)]),
+        ArraySource(orders),
+        ArraySource([X], selected=np.arange(X.shape[1])),
+        ParquetSource([(path / "X.parquet", metadata)], table.column_names),
+        ZarrSource(array),
+    ]
+
+
+@pytest.mark.parametrize("n", [2, 3, 40, 101])
+@pytest.mark.parametrize("share", [0.0, 1e-9, 0.5])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_on_a_disk(n, share, dtype, tmp_path, configure, monkeypatch):
+    # With room for 500 bytes of levels some blocks are kept, and the others are read again.
+    monkeypatch.setattr(disk_rows, "available_bytes", lambda: 5e11)
+    configure(disk_block_bytes=300, disk_memory_share=share)
+    rng = np.random.default_rng(n)
+    X, y = rng.normal(size=(n, 7)).astype(dtype), rng.normal(size=n)
+    X[0, 0], X[n // 2, 0], X[-1, 1], X[0, 2] = np.inf, np.inf, np.nan, -0.0
+    for source in sources(X, tmp_path):
+        rows = DiskRows(source, y)
+        assert_differences(rows, X, y)
+        pairs = rows.differences()
+        assert pairs.evaluate(queries.nonfinite_blocks) >= 1
+        if n > 5:
+            assert_differences(rows.part(1, 3), X[1::3], y[1::3])
+        with pytest.raises(ValueError, match=NOT_FINITE):
+            rows.session(())
 
 
 def test_sparse_differences_stay_sparse_and_canonical():

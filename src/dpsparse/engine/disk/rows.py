@@ -18,8 +18,9 @@ from dpsparse.engine.cpu.dense import (
     has_nonfinite,
     round_features,
 )
-from dpsparse.engine.cpu.rows import LocalRows, LocalSession, QuantizedFamilies
+from dpsparse.engine.cpu.rows import LocalRows, LocalSession, QuantizedFamilies, pair_differences
 from dpsparse.engine.disk.memory import available_bytes
+from dpsparse.engine.disk.sources import DifferenceSource
 from dpsparse.engine.queries import total
 from dpsparse.engine.refusals import NOT_FINITE
 from dpsparse.engine.threads import ALL, n_threads, parallel_map
@@ -46,6 +47,10 @@ class DiskRows(LocalRows):
     def part(self, index, of):
         """Every `of`-th row from row `index` on."""
         return DiskRows(self.source, self._all_y, self._first + index * self._step, self._step * of)
+
+    def differences(self):
+        """The differences of pairs of records; see `protocols.Rows`."""
+        return DiskRows(DifferenceSource(self.source, self._first, self._step), pair_differences(self.y))
 
     def evaluate(self, query, *public):
         """Sum what a query gives over the rows; every row of the file is read."""
@@ -97,8 +102,9 @@ class QuantizedDisk:
                 return _levels(cells, [quantizer.of(block[1]) for quantizer in quantizers])
             return None, check_finite and has_nonfinite(source.cells(block))
 
-        self._kept, nonfinite = zip(*_each_block(source, self._blocks, quantize, on_progress), strict=True)
-        if check_finite and any(nonfinite):
+        results = list(_each_block(source, self._blocks, quantize, on_progress))
+        self._kept = [levels for levels, _ in results]
+        if check_finite and any(nonfinite for _, nonfinite in results):
             raise ValueError(NOT_FINITE)
 
     def weighted_sums(self, weights, on_progress=None):
