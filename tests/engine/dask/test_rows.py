@@ -119,7 +119,80 @@ def test_keys_of_tasks_do_not_depend_on_the_data():
     assert not keys() & keys()
 
 
+def assert_same_differences(lazy, in_memory):
+    """All that a pursuit evaluates on pairs, with two families of scores."""
+    pairs, same = lazy.differences(), in_memory.differences()
+    assert (pairs.n_records, pairs.n_features) == (same.n_records, same.n_features)
+    assert_same(results(pairs, check_finite=False), results(same, check_finite=False))
+    assert_same([loss_sums(pairs.part(0, 3))], [loss_sums(same.part(0, 3))])
+    both = [rows.session((Quantizer(1e-30), GRID), check_finite=False) for rows in (pairs, same)]
+    for session in both:
+        session.add(5)
+    query = (queries.residual_counts, 0.0, [0.3], np.linspace(-1, 1, 30))
+    assert_same(*[[session.scores(0.0, [0.3], 1.0), session.evaluate(*query)] for session in both])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [N, N - 1, 3])
+@pytest.mark.parametrize("persisted", [True, False])
+def test_differences_are_those_of_rows_in_memory(n, dtype, persisted, configure):
+    configure(dask_records=30)
+    for chunks in ((0, 1, n // 3, 0, n - 2 - n // 3, 1), (n,), (n // 2, n - n // 2)):
+        in_memory, lazy = table((chunks, D), n=n, dtype=dtype, persisted=persisted)
+        assert_same_differences(lazy, in_memory)
+        if n > 3:
+            assert_same_differences(lazy.part(1, 3), in_memory.part(1, 3))
+
+
+def test_differences_of_data_frames_of_unknown_length():
+    frames, pandas = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
+    in_memory, _ = table()
+    frame = pandas.DataFrame(in_memory.X)
+    frame.columns = [f"x{j}" for j in range(D)]
+    lazy = frames.from_pandas(frame, npartitions=7, sort=False)
+    lazy = Partitions(lazy[lazy["x0"] > -1e9], np.float64)
+    assert_same_differences(DaskRows(lazy, lazy.responses(in_memory.y)), in_memory)
+
+
+@pytest.mark.parametrize("bad", [np.nan, -np.inf])
+def test_differences_are_not_checked(bad):
+    X = np.random.default_rng(0).standard_normal((N, D))
+    X[7, 5] = X[7 + N // 2, 5] = X[9, 4] = bad
+    lazy = Partitions(da.from_array(X, chunks=(64, D)), np.float64)
+    assert_same_differences(DaskRows(lazy, lazy.responses(X[:, 0])), DenseRows(X, X[:, 0]))
+
+
+def test_without_quantizers_features_are_checked_all_the_same():
+    X = np.zeros((N, D))
+    X[7, 5] = np.nan
+    lazy = Partitions(da.from_array(X, chunks=(64, D)), np.float64)
+    rows = DaskRows(lazy, lazy.responses(X[:, 0]))
+    rows.session((), check_finite=False)
+    with pytest.raises(ValueError, match=NOT_FINITE):
+        rows.session(())
+
+
 class TestOnACluster:
+    @pytest.mark.parametrize("persisted", [True, False])
+    def test_differences(self, persisted, dask_client, configure):
+        in_memory, lazy = table((37, D), n=N - 1, dtype=np.float32, persisted=persisted)
+        assert_same_differences(lazy, in_memory)
+
+    @pytest.mark.parametrize("attempts", [2, 0])
+    def test_actors_of_differences_spawned_anew_know_the_columns(self, attempts, dask_client, configure):
+        in_memory, lazy = table((37, D), persisted=True)
+        both = [rows.differences().session((GRID,), check_finite=False) for rows in (lazy, in_memory)]
+        query = (queries.gram_sums, np.arange(2), 2.0, 3.0)
+        for session in both:
+            for feature in (4, 1):
+                session.add(feature)
+                # An actor that is there rescales; one spawned later does it again.
+                session.evaluate(queries.residual_counts, 0.0, [0.1] * (1 + (feature == 1)), np.zeros(1))
+                session.rescale(0.0, 0.7)
+        both[0]._actors = None
+        configure(dask_spawn_attempts=attempts)
+        assert_same([both[0].evaluate(*query)], [both[1].evaluate(*query)])
+
     @pytest.mark.parametrize("persisted", [True, False])
     def test_an_actor_for_each_worker_evaluates_queries(self, persisted, dask_client):
         in_memory, lazy = table((20, D), persisted=persisted)

@@ -1,5 +1,6 @@
 """Base classes of rows and sessions whose responses are in this process, wherever their features are."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -34,6 +35,12 @@ def pair_slices(n_records):
     """The first and the second records of the pairs that `differences` subtracts."""
     half = n_records // 2
     return slice(0, half), slice(half, 2 * half)
+
+
+def pair_blocks(starts, n_pairs):
+    """Slices that divide pairs of records where either record reaches one of some positions."""
+    reached = {pair for start in starts for pair in (start, start - n_pairs) if 0 < pair < n_pairs}
+    return [slice(*ends) for ends in itertools.pairwise(sorted(reached | {0, n_pairs}))]
 
 
 @np.errstate(all="ignore")

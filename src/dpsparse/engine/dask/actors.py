@@ -7,11 +7,12 @@ client.
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dpsparse.engine import config
-from dpsparse.engine.cpu.dense import DenseRows
+from dpsparse.engine.cpu.dense import DenseDifferences, DenseRows
 from dpsparse.engine.cpu.rows import rescaled
 from dpsparse.engine.queries import Column, Records, total
 from dpsparse.engine.refusals import NOT_AS_DECLARED
@@ -42,6 +43,8 @@ def single_threaded():
 
 
 def _rows(X, form, y=None):
+    if isinstance(X, Pairs):
+        return _differences(X, form, y)
     n_features, dtype = form
     _refuse_masked(X)
     try:
@@ -52,6 +55,28 @@ def _rows(X, form, y=None):
     if X.shape != (len(y), n_features):
         raise ValueError(NOT_AS_DECLARED)
     return DenseRows(X, y)
+
+
+class Pairs(NamedTuple):
+    """The first records of some pairs, rows of one partition, and the second ones, rows of one partition too."""
+
+    first: Any
+    first_rows: slice
+    second: Any
+    second_rows: slice
+
+
+def _differences(pairs, form, y):
+    first, second = _rows(pairs.first, form).X[pairs.first_rows], _rows(pairs.second, form).X[pairs.second_rows]
+    if not len(first) == len(second) == len(y):
+        raise ValueError(NOT_AS_DECLARED)
+    return DenseDifferences(first, second, y)
+
+
+def responses_of_pairs(first, first_rows, second, second_rows):
+    """The differences of responses."""
+    with single_threaded():
+        return first[first_rows] - second[second_rows]
 
 
 def _refuse_masked(values):
@@ -155,9 +180,22 @@ def count_nonfinite(partitions):
 
 def column_of(X, rows, shared):
     """One feature of some rows of a partition."""
+    return Column.of(raw_column_of(X, rows, shared).astype(np.float64))
+
+
+def raw_column_of(X, rows, shared):
+    """The values of one feature of some rows of a partition, in their own dtype."""
     form, feature = shared
     with single_threaded():
-        return Column.of(np.array(_rows(X, form).take(rows).column(feature), dtype=np.float64))
+        return _rows(X, form).take(rows).column(feature).copy()
+
+
+def difference_of(first, second, rows, _):
+    """Some of the differences of two raw columns, as a column."""
+    if len(first) != len(second):
+        raise ValueError(NOT_AS_DECLARED)
+    with single_threaded():
+        return Column.of((first - second)[rows].astype(np.float64))
 
 
 def _with_column(shared, partition, column):

@@ -14,12 +14,15 @@ from distributed import wait
 
 from dpsparse.engine import config
 from dpsparse.engine.dask.actors import (
+    Pairs,
     PartitionActor,
     column_of,
     count_nonfinite,
+    difference_of,
     evaluate_once,
     evaluate_records,
     open_partition,
+    raw_column_of,
 )
 from dpsparse.engine.dask.tasks import compute, futures_by_key, persist, tasks
 from dpsparse.engine.queries import pick_sums, total
@@ -71,7 +74,7 @@ class DaskSession:
             self._steps.append(("add", (shared, None)))
             self._call_actors("add", shared)
         else:
-            columns = persist(*tasks(column_of, self._features, shared))
+            columns = persist(*_columns(self._features, shared))
             self._steps.append(("add", (shared, columns)))
             self._futures |= futures_by_key(columns)
             self._actors = None
@@ -143,6 +146,16 @@ class DaskSession:
             shared, columns = arguments
             return method, (shared, [value_of(columns[k]) for k in worker.partitions])
         return method, arguments
+
+
+def _columns(partitions, shared):
+    """Tasks that read a feature; of pairs both records' values are read where they are, and then subtracted."""
+    if not isinstance(partitions[0][0], Pairs):
+        return tasks(column_of, partitions, shared)
+    first = tasks(raw_column_of, [(pairs.first, pairs.first_rows) for pairs, _ in partitions], shared)
+    second = tasks(raw_column_of, [(pairs.second, pairs.second_rows) for pairs, _ in partitions], shared)
+    rows = [rows for _, rows in partitions]
+    return tasks(difference_of, zip(first, second, rows, strict=True), shared)
 
 
 @dataclass(frozen=True)

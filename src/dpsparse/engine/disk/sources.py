@@ -5,7 +5,6 @@ follow the order of the file, or in blocks of whole rows; some rows of a block m
 announces a block, `only` leaves columns out.
 """
 
-import itertools
 import mmap
 from bisect import bisect_right
 from contextlib import suppress
@@ -13,6 +12,7 @@ from contextlib import suppress
 import numpy as np
 
 from dpsparse.engine import config
+from dpsparse.engine.cpu.rows import pair_blocks, pair_differences
 from dpsparse.engine.refusals import CHANGED
 from dpsparse.engine.threads import ALL, slices
 
@@ -98,10 +98,8 @@ class DifferenceSource(FeatureSource):
 
     def _between(self, starts):
         """Slices of pairs that are cut where either record reaches one of some rows."""
-        records, half = self._rows, self.shape[0]
-        reached = [-((records.start - start) // records.step) for start in starts]
-        cuts = sorted({0, half} | {pair for at in reached for pair in (at, at - half) if 0 < pair < half})
-        return [slice(*each) for each in itertools.pairwise(cuts)]
+        records = self._rows
+        return pair_blocks([-((records.start - start) // records.step) for start in starts], self.shape[0])
 
     def _records(self, pairs):
         """The source's rows from the first to the last of both records of some pairs."""
@@ -120,12 +118,9 @@ class DifferenceSource(FeatureSource):
         for rows in self._records(block[0]):
             self._source.prefetch((rows, block[1]))
 
-    @np.errstate(all="ignore")
     def columns(self, features, on_progress=None):
         """Differences of some features, one column each."""
-        values = self._source.columns(features, on_progress)[self._rows.start :: self._rows.step]
-        half = self.shape[0]
-        return values[:half] - values[half : 2 * half]
+        return pair_differences(self._source.columns(features, on_progress)[self._rows.start :: self._rows.step])
 
 
 class ArraySource(FeatureSource):
