@@ -48,10 +48,10 @@ def kernel_section(scale=1):
             yield in_floors(f"gradient pass without numba, {_name(X, order)}, s = 5", floors, times)
     X = sparse_features(TALL[0] // scale, 50 * TALL[1], 2_000)
     rows = as_table(X).rows(response(X))
-    session = rows.session(Quantizer(4.0))
+    session = rows.session((Quantizer(4.0),))
     works = {
         "gradient pass, s = 5": gradient_pass(X, 5),
-        "levels": lambda: rows.quantized(Quantizer(4.0)),
+        "levels": lambda: rows.quantized((Quantizer(4.0),)),
         "sweep of levels": lambda: session.scores(0.0, [], 1.0),
     }
     for work, call in works.items():
@@ -62,9 +62,9 @@ def kernel_section(scale=1):
 def _levels(X, order):
     grid, y = Quantizer(4.0), response(X)
     rows = as_table(X).rows(y)
-    floors, times = in_turn(lambda: read(X), lambda: rows.quantized(grid))
+    floors, times = in_turn(lambda: read(X), lambda: rows.quantized((grid,)))
     yield in_floors(f"levels in int8, {_name(X, order)}", floors, times)
-    session = rows.session(grid)
+    session = rows.session((grid,))
     for feature in range(5):
         session.add(feature)
     floors, times = in_turn(lambda: read(X), lambda: session.scores(0.0, [0.1] * 5, 1.0))

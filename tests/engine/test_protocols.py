@@ -29,12 +29,12 @@ def parameters(cls, name):
 @pytest.mark.parametrize("cls", [DenseRows, SparseRows, DiskRows, DaskRows, lambda: cuda().CudaRows])
 def test_rows(cls):
     cls = cls if inspect.isclass(cls) else cls()
-    for name in ("part", "evaluate", "require_finite", "session"):
+    for name in ("part", "differences", "evaluate", "require_finite", "session"):
         assert parameters(cls, name) == parameters(Rows, name)
 
 
 @pytest.mark.parametrize("cls", [LocalSession, DiskSession, DaskSession, lambda: cuda().CudaSession])
 def test_sessions(cls):
     cls = cls if inspect.isclass(cls) else cls()
-    for name in ("add", "evaluate", "scores", "close"):
+    for name in ("add", "rescale", "evaluate", "scores", "close"):
         assert parameters(cls, name) == parameters(Session, name)

@@ -71,7 +71,7 @@ def test_row_order_cannot_change_a_sum(order):
     shuffled = RNG.permutation(500)
     evaluated = []
     for rows in (np.arange(500), shuffled):
-        session = as_table(np.asarray(X[rows], order=order)).rows(y[rows]).session(Quantizer(1.0, 0.1, 2.0))
+        session = as_table(np.asarray(X[rows], order=order)).rows(y[rows]).session((Quantizer(1.0, 0.1, 2.0),))
         session.add(3)
         session.add(0)
         evaluated.append([session.evaluate(*query) for query in QUERIES])
@@ -79,10 +79,12 @@ def test_row_order_cannot_change_a_sum(order):
         np.testing.assert_array_equal(np.hstack(first), np.hstack(second))
 
 
-def test_units_apply_public_center_and_scale():
+def test_columns_are_raw_until_they_are_rescaled():
     X = RNG.normal(size=(10, 2))
-    session = as_table(X).rows(np.zeros(10)).session(Quantizer(1.0, np.array([5.0, -1.0]), np.array([2.0, 4.0])))
+    session = as_table(X).rows(np.zeros(10)).session(())
     session.add(1)
+    assert session.evaluate(lambda records: records.columns[0].units.tolist()) == X[:, 1].tolist()
+    session.rescale(-1.0, 4.0)
     assert session.evaluate(lambda records: records.columns[0].units.tolist()) == ((X[:, 1] + 1.0) / 4.0).tolist()
 
 

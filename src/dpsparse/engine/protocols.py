@@ -18,13 +18,19 @@ OnProgress = Callable[[float], None] | None
 
 
 class Session(Protocol):
-    """One pursuit's view of rows: responses, all features quantized once, the chosen features as columns."""
+    """One pursuit's view of rows: responses, all features quantized once, the chosen features as columns.
+
+    The features may be quantized by several quantizers, each of which gives a family of scores.
+    """
 
     n_records: int
     n_features: int
 
     def add(self, feature: int, on_progress: OnProgress = None) -> None:
-        """Read one more feature as a column; `on_progress` is given the share that is done, by slow engines."""
+        """Read one more feature as a column of its raw values; slow engines give `on_progress` the share done."""
+
+    def rescale(self, center: float, scale: float) -> None:
+        """Make (z - center) / scale of the last column z, in float64."""
 
     def evaluate(self, query: Query, *public: Any) -> Any:
         """Sum over the records what a query of `Records` and public numbers gives: integers, or tuples of them."""
@@ -32,7 +38,7 @@ class Session(Protocol):
     def scores(
         self, center: float, effects: ArrayLike, bound: float, on_progress: OnProgress = None
     ) -> NDArray[np.int64]:
-        """Absolute values of what `queries.pick_sums` sums, one for each feature."""
+        """Absolute values of what `queries.pick_sums` sums: a row for each quantizer, a column for each feature."""
 
     def close(self) -> None:
         """Release what other processes keep for this session."""
@@ -47,6 +53,13 @@ class Rows(Protocol):
     def part(self, index: int, of: int) -> "Rows":
         """Every `of`-th row from row `index` on: part `index` of `of` disjoint parts."""
 
+    def differences(self) -> "Rows":
+        """The differences of pairs of records: record i less record i + n // 2, for each i below n // 2.
+
+        Positions count within these rows; the last record of an odd n is unused. The responses are subtracted in
+        float64, the features in their own dtype, elementwise and without a check that they are finite.
+        """
+
     def evaluate(self, query: Query, *public: Any) -> Any:
         """Sum over blocks of rows what a query of in-memory rows and public numbers gives."""
 
@@ -55,7 +68,7 @@ class Rows(Protocol):
 
     def session(
         self,
-        quantizer: Quantizer,
+        quantizers: tuple[Quantizer, ...],
         *,
         constant: bool = False,
         check_finite: bool = True,
@@ -65,8 +78,8 @@ class Rows(Protocol):
 
         Parameters
         ----------
-        quantizer : Quantizer
-            Makes integers of the features, for their scores.
+        quantizers : tuple of Quantizer
+            Make integers of the features, each for scores of its own; none where no scores are needed.
         constant : bool
             Whether the columns start with the constant 1.
         check_finite : bool

@@ -77,9 +77,7 @@ class Quantizer:
 
     def units(self, values, columns=slice(None)):
         """Values in public units, (x - center) / scale, in float64 and not rounded to levels."""
-        center, scale = self.center_and_scale(columns)
-        with np.errstate(all="ignore"):
-            return quotient(as_float64(values) - like(center, values), like(scale, values))
+        return in_units(values, *self.center_and_scale(columns))
 
     def clipped(self, values, columns=slice(None)):
         """Values in public units, clipped."""
@@ -92,6 +90,12 @@ class Quantizer:
         """The numbers that `units` subtracts and divides by."""
         both = (np.asarray(self.center, dtype=np.float64), np.asarray(self.scale, dtype=np.float64))
         return tuple(value if value.ndim == 0 else value[columns] for value in both)
+
+
+def in_units(values, center, scale):
+    """Values in some units, (x - center) / scale, in float64: one subtraction, then one quotient."""
+    with np.errstate(all="ignore"):
+        return quotient(as_float64(values) - like(center, values), like(scale, values))
 
 
 def rounded(values, center, rate):

@@ -59,7 +59,7 @@ def test_every_storage_blocking_and_thread_gives_the_same_integers(dtype, quanti
             with threads(count):
                 rows = as_table(stored).rows(weights)
                 of_features = rows.evaluate(lambda block: block.weighted_sums(quantizer, block.y))
-                of_levels = rows.quantized(quantizer).weighted_sums(weights)
+                (of_levels,) = rows.quantized((quantizer,)).weighted_sums(weights)
             assert of_features.dtype == of_levels.dtype == np.int64
             assert of_features.tolist() == expected
             assert of_levels.tolist() == expected
@@ -71,10 +71,14 @@ def test_every_storage_finds_what_is_not_finite(value, place, passes):
     X, y = sample()
     X[place] = value
     for stored in (X, np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2], sparse.csr_matrix(X)):
-        for check in (lambda rows: rows.session(Quantizer(1.0)), lambda rows: rows.require_finite()):
+        for check in (
+            lambda rows: rows.session((Quantizer(1.0),)),
+            lambda rows: rows.session(()),
+            lambda rows: rows.require_finite(),
+        ):
             with pytest.raises(ValueError, match=NOT_FINITE):
                 check(as_table(stored).rows(y))
-        as_table(stored).rows(y).session(Quantizer(1.0), check_finite=False)
+        as_table(stored).rows(y).session((Quantizer(1.0),), check_finite=False)
 
 
 def test_huge_finite_features_are_ordinary(passes):
@@ -82,7 +86,7 @@ def test_huge_finite_features_are_ordinary(passes):
     for stored in (*largest, *map(np.asfortranarray, largest)):
         rows = as_table(stored).rows(np.ones(60))
         rows.require_finite()
-        rows.session(Quantizer(1.0))
+        rows.session((Quantizer(1.0),))
 
 
 @pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix])
@@ -121,7 +125,7 @@ def test_sums_at_full_scale_do_not_overflow(make, dtype, passes):
     # 10,001 rows of the largest terms: blocks of 256 in 32 bits, the rest in 64.
     X, weights = np.full((10_001, 9), 1e9, dtype=dtype), np.full(10_001, float(WEIGHT_LEVELS))
     rows = as_table(make(X)).rows(weights)
-    assert rows.quantized(Quantizer(1.0)).weighted_sums(weights).tolist() == [10_001 * 127 * 65536] * 9
+    assert rows.quantized((Quantizer(1.0),)).weighted_sums(weights).tolist() == [[10_001 * 127 * 65536] * 9]
     assert rows.weighted_sums(Quantizer(1.0), weights).tolist() == [10_001 * 127 * 65536] * 9
 
 

@@ -87,8 +87,8 @@ def test_sums_have_the_bits_of_the_cpu(dtype, order, quantizer, configure):
     X, y = features(dtype, quantizer), RNG.normal(size=N)
     weights = weight_levels(y, 1.0)
     expected = as_table(as_numpy(X)).rows(y).weighted_sums(quantizer, weights)
-    quantized = card_rows(X, y, order).quantized(quantizer)
-    np.testing.assert_array_equal(quantized.weighted_sums(weights), expected)
+    quantized = card_rows(X, y, order).quantized((quantizer,))
+    np.testing.assert_array_equal(quantized.weighted_sums(weights)[0], expected)
 
 
 @pytest.mark.parametrize("order", "CF")
@@ -100,7 +100,7 @@ def test_neither_what_is_kept_nor_parts_change_a_bit(order, room, configure):
     weights = weight_levels(y, 1.0)
     rows, on_cpu = card_rows(X, y, order), as_table(as_numpy(X)).rows(y)
     np.testing.assert_array_equal(
-        rows.quantized(quantizer).weighted_sums(weights), on_cpu.weighted_sums(quantizer, weights)
+        rows.quantized((quantizer,)).weighted_sums(weights)[0], on_cpu.weighted_sums(quantizer, weights)
     )
     part, same = rows.part(1, 3), on_cpu.part(1, 3)
     np.testing.assert_array_equal(
@@ -123,9 +123,9 @@ def test_streamed_sums_have_the_bits_of_the_cpu(dtype, order, room, configure):
     weights = weight_levels(y, 1.0)
     rows = as_table(Streamed(X, DEVICE)).rows(y)
     on_cpu = as_table(X.astype(np.float32) if dtype == np.int8 else X).rows(y)
-    quantized = rows.quantized(quantizer)
+    quantized = rows.quantized((quantizer,))
     for _ in range(2):
-        np.testing.assert_array_equal(quantized.weighted_sums(weights), on_cpu.weighted_sums(quantizer, weights))
+        np.testing.assert_array_equal(quantized.weighted_sums(weights)[0], on_cpu.weighted_sums(quantizer, weights))
     sums = rows.part(2, 5).weighted_sums(quantizer, weights[2::5])
     np.testing.assert_array_equal(sums, on_cpu.part(2, 5).weighted_sums(quantizer, weights[2::5]))
 
@@ -137,23 +137,23 @@ def test_every_byte_has_its_level(order):
     center = np.concatenate([RNG.normal(size=d - 6), [0, 0, 0.5, 3, 0, 0]])
     X = torch.arange(-128, 128).to(torch.int8)[:, None].expand(256, d).contiguous()
     quantizer, weights = Quantizer(0.4, center, scale), weight_levels(RNG.normal(size=256), 1.0)
-    quantized = card_rows(X, np.zeros(256), order).quantized(quantizer)
+    quantized = card_rows(X, np.zeros(256), order).quantized((quantizer,))
     # The last two have many ties.
-    odd = quantized._public.of_bytes.odd.tolist()
+    odd = quantized._publics[0].of_bytes.odd.tolist()
     assert set(odd) >= {d - 2, d - 1}
     assert len(odd) < 10 + d / 1_000
     expected = as_table(as_numpy(X)).rows(np.zeros(256)).weighted_sums(quantizer, weights)
-    np.testing.assert_array_equal(quantized.weighted_sums(weights), expected)
+    np.testing.assert_array_equal(quantized.weighted_sums(weights)[0], expected)
 
 
 @pytest.mark.parametrize("scale", [127.0, np.array([1.0, 1e-9]), np.array([127.0, 254.0])], ids=str)
 def test_bytes_are_read_as_floats_where_most_are_odd_or_scales_far_apart(scale):
     X = torch.arange(-128, 128).to(torch.int8)[:, None].expand(256, 2).contiguous()
     quantizer, weights = Quantizer(0.4, 0.0, scale), weight_levels(RNG.normal(size=256), 1.0)
-    quantized = card_rows(X, np.zeros(256)).quantized(quantizer)
-    assert quantized._public.of_bytes is None
+    quantized = card_rows(X, np.zeros(256)).quantized((quantizer,))
+    assert quantized._publics[0].of_bytes is None
     expected = as_table(as_numpy(X)).rows(np.zeros(256)).weighted_sums(quantizer, weights)
-    np.testing.assert_array_equal(quantized.weighted_sums(weights), expected)
+    np.testing.assert_array_equal(quantized.weighted_sums(weights)[0], expected)
 
 
 def test_the_largest_terms_do_not_overflow():
@@ -161,7 +161,7 @@ def test_the_largest_terms_do_not_overflow():
     weights = np.full(n, float(WEIGHT_LEVELS))
     for order in "CF":
         rows = card_rows(torch.full((n, 3), 1e9), weights, order)
-        assert rows.quantized(Quantizer(1.0)).weighted_sums(weights).tolist() == [n * 127 * 65536] * 3
+        assert rows.quantized((Quantizer(1.0),)).weighted_sums(weights).tolist() == [[n * 127 * 65536] * 3]
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
@@ -174,8 +174,8 @@ def test_what_is_not_finite_is_found_before_any_sum(bad, dtype, room, configure)
         X[RNG.integers(N), RNG.integers(D)] = bad
         rows = card_rows(X, np.zeros(N), order)
         with pytest.raises(ValueError, match=NOT_FINITE):
-            rows.quantized(Quantizer(1.0))
-        levels = card_rows(X, np.zeros(N), order, check_before_release=False).quantized(Quantizer(1.0))
+            rows.quantized((Quantizer(1.0),))
+        levels = card_rows(X, np.zeros(N), order, check_before_release=False).quantized((Quantizer(1.0),))
         with pytest.raises(ValueError, match=NOT_FINITE):
             levels.weighted_sums(np.ones(N))
         with pytest.raises(ValueError, match=NOT_FINITE):
@@ -203,9 +203,10 @@ def test_queries_have_the_bits_of_the_cpu(asked):
     y, quantizer = RNG.standard_t(1, size=len(X)), Quantizer(1.5, 0.3, 2.0)
     answers = []
     for rows in (as_table(X).rows(y), card_rows(torch.tensor(X), y)):
-        session = rows.session(quantizer, constant=True)
+        session = rows.session((quantizer,), constant=True)
         for feature in range(X.shape[1]):
             session.add(feature)
+            session.rescale(*quantizer.center_and_scale(feature))
         query, *public = asked
         answers.append(session.scores(*public) if query is queries.pick_sums else session.evaluate(query, *public))
     on_cpu, on_card = (answer if isinstance(answer, tuple) else (answer,) for answer in answers)

@@ -50,9 +50,10 @@ def _terms(table, storage):
         yield "levels", FEATURE_LEVELS, quantizer.levels(table[:, 1:].copy()).T
         with np.errstate(all="ignore"):
             residuals = rows.residuals(COEF, range(N_FEATURES), quantizer)
-        session = rows.session(quantizer, check_finite=False)
+        session = rows.session((quantizer,), check_finite=False)
         for feature in range(N_FEATURES):
             session.add(feature)
+            session.rescale(*quantizer.center_and_scale(feature))
         chosen = session._records
         yield "residuals", None, np.array([residuals, chosen.residuals(0.0, COEF)])
         yield "weights", WEIGHT_LEVELS, weight_levels(residuals, 0.7)[None]
@@ -115,7 +116,7 @@ def _sums_in_blocks(X, weights, quantizer, records, compiled):
 
 def _sums(rows, quantizer):
     """Sums over blocks of rows whose responses are weight levels: of features, and of levels kept."""
-    of_levels = rows.session(quantizer, check_finite=False)._quantized.weighted_sums(rows.y)
+    (of_levels,) = rows.quantized((quantizer,), check_finite=False).weighted_sums(rows.y)
     return [rows.evaluate(lambda block: block.weighted_sums(quantizer, block.y)), of_levels]
 
 

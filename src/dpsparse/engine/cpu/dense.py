@@ -3,13 +3,18 @@
 A row-major array is divided into blocks of rows, a column-major one into blocks of columns.
 """
 
+import itertools
+
 import numpy as np
 
 from dpsparse.engine.cpu import dispatch
-from dpsparse.engine.cpu.rows import LocalRows, block_size
+from dpsparse.engine.cpu.rows import LocalRows, QuantizedFamilies, block_size, pair_differences, pair_slices
 from dpsparse.engine.refusals import NOT_FINITE, ROWS_CHANGED
 from dpsparse.engine.threads import ALL, parallel_map, slices
 from dpsparse.engine.vector_sums import counts_at_most
+
+# Bytes of features that are subtracted at a time, so that the differences are read from the cache.
+_CACHED_BYTES = 2**18
 
 
 class DenseRows(LocalRows):
@@ -22,6 +27,11 @@ class DenseRows(LocalRows):
     def take(self, rows):
         """Some of the rows."""
         return DenseRows(self.X[rows], self.y[rows])
+
+    def differences(self):
+        """The differences of pairs of records; see `protocols.Rows`."""
+        first, second = pair_slices(self.n_records)
+        return DenseDifferences(self.X[first], self.X[second], pair_differences(self.y))
 
     def column(self, j):
         """Raw values of a feature."""
@@ -37,18 +47,13 @@ class DenseRows(LocalRows):
         """Sum what a query gives; a column-major array is divided by the pass over it."""
         return query(self, *public) if dispatch.by_columns(self.X) else super().evaluate(query, *public)
 
-    def quantized(self, quantizer, check_finite=True):
-        """The features in int8, a byte a cell, for several sums with the same quantizer."""
-        out = empty_levels(self.X)
-        blocks = blocks_of(self.X)
+    def quantized(self, quantizers, check_finite=True):
+        """The features in int8, a byte a cell and quantizer, for several sums with the same quantizers."""
 
-        def quantize(block):
-            return round_features(self.X[block], quantizer.of(block[1]), out[block])
+        def rounded(block, quantizer, out):
+            return round_features(self.X[block], quantizer, out)
 
-        nonfinite = list(parallel_map(quantize, blocks))
-        if check_finite and any(nonfinite):
-            raise ValueError(NOT_FINITE)
-        return QuantizedDense(out)
+        return quantized_in_blocks(rounded, self.X, quantizers, check_finite)
 
     def has_nonfinite(self):
         """1 if a feature is not finite, 0 otherwise."""
@@ -61,6 +66,83 @@ class DenseRows(LocalRows):
     def feature_counts(self, thresholds):
         """For each feature how many values are at or below each of some rising thresholds; NaN counts nowhere."""
         return np.array([counts_at_most(np.asarray(column, dtype=np.float64), thresholds) for column in self.X.T])
+
+
+class DenseDifferences(LocalRows):
+    """Rows of one array less those of another, subtracted in small blocks: no array of all differences is made."""
+
+    def __init__(self, first, second, y):
+        super().__init__(y, first.shape[1])
+        self._first, self._second = first, second
+
+    def take(self, rows):
+        """Some of the rows."""
+        return DenseDifferences(self._first[rows], self._second[rows], self.y[rows])
+
+    @np.errstate(all="ignore")
+    def column(self, j):
+        """Raw values of a feature."""
+        return self._first[:, j] - self._second[:, j]
+
+    def quantized(self, quantizers, check_finite=True):
+        """The differences in int8, a byte a cell and quantizer."""
+
+        def rounded(block, quantizer, out):
+            return max(
+                round_features(differences, quantizer.of(cells[1]), out[cells])
+                for cells, differences in self._blocks(block)
+            )
+
+        return quantized_in_blocks(rounded, self._first, quantizers, check_finite)
+
+    def _blocks(self, block=(ALL, ALL)):
+        """Small blocks within a block, each with its differences."""
+        first, second = self._first[block], self._second[block]
+        for cells in cached_blocks(first):
+            with np.errstate(all="ignore"):
+                differences = first[cells] - second[cells]
+            yield cells, differences
+
+    def has_nonfinite(self):
+        """1 if a difference is not finite, 0 otherwise."""
+        return max((has_nonfinite(differences) for _, differences in self._blocks()), default=0)
+
+    def weighted_sums(self, quantizer, weights):
+        """Sums over rows of weight level times feature level, as int64, one for each feature."""
+        check_same_length(weights, self._first)
+        sums = np.zeros(self.n_features, dtype=np.int64)
+        for (rows, columns), differences in self._blocks():
+            sums[columns] += feature_sums(differences, quantizer.of(columns), weights[rows])
+        return sums
+
+
+def quantized_in_blocks(rounded, table, quantizers, check_finite):
+    """Levels of a table of cells, or of others of its shape and memory order.
+
+    Parameters
+    ----------
+    rounded : callable
+        Writes the levels of a block: given the block, the quantizer of its columns, and where to write; it says
+        whether a cell is not finite.
+    table : ndarray
+        Has the shape and the memory order.
+    quantizers : tuple of Quantizer
+        Make the levels.
+    check_finite : bool
+        Whether to raise ValueError, with a constant text, if a cell is not finite.
+    """
+    families = []
+    for quantizer in quantizers:
+        levels = empty_levels(table)
+
+        def of_block(block, quantizer=quantizer, levels=levels):
+            return rounded(block, quantizer.of(block[1]), levels[block])
+
+        nonfinite = list(parallel_map(of_block, blocks_of(table)))
+        if check_finite and any(nonfinite):
+            raise ValueError(NOT_FINITE)
+        families.append(QuantizedDense(levels))
+    return QuantizedFamilies(families)
 
 
 def empty_levels(X):
@@ -106,6 +188,15 @@ def blocks_of(table):
     if dispatch.by_columns(table):
         return [(ALL, columns) for columns in slices(d, block_size(d, n * table.itemsize))]
     return [(rows, ALL) for rows in slices(n, block_size(n, d * table.itemsize))]
+
+
+def cached_blocks(table):
+    """Pairs of slices that divide an array into blocks for the cache, along its memory."""
+    n, d = table.shape
+    cells = _CACHED_BYTES // table.itemsize
+    if dispatch.by_columns(table):
+        return itertools.product(slices(n, cells), slices(d, cells // max(1, n)))
+    return itertools.product(slices(n, cells // max(1, d)), slices(d, cells))
 
 
 def feature_sums(X, quantizer, weights):
@@ -160,9 +251,9 @@ def sums_of_blocks(add, table):
 
 
 def round_features(X, quantizer, out):
-    """Write the levels of an array; returns whether a cell is not finite."""
+    """Write the levels of an array, in the memory order of `out`; returns whether a cell is not finite."""
     n, d = X.shape
-    if dispatch.by_columns(X):
+    if dispatch.by_columns(out):
         public = quantizer.per_feature(X.dtype, d)
         return dispatch.run("round_columns", *dispatch.flat_view(X.T), n, *public, *dispatch.flat_view(out.T))
     public = quantizer.compact(X.dtype, d)

@@ -1,10 +1,13 @@
 """Base classes of rows and sessions whose responses are in this process, wherever their features are."""
 
+import itertools
+from dataclasses import replace
+
 import numpy as np
 
 from dpsparse.engine import config
 from dpsparse.engine.arrays import host, module_of
-from dpsparse.engine.quantize import check_exact
+from dpsparse.engine.quantize import check_exact, in_units
 from dpsparse.engine.queries import Column, Records, nonfinite_blocks, pick_weights, total
 from dpsparse.engine.refusals import COLUMN_CHANGED, NOT_FINITE
 from dpsparse.engine.threads import items_per_task, parallel_map, slices
@@ -20,6 +23,46 @@ def block_size(count, size):
     block = items_per_task(count, max(1, block_bytes // 8 // size), max(1, block_bytes // size))
     unit = next((unit for unit in UNITS if 2 * unit <= block), 1)
     return -(-block // unit) * unit
+
+
+def rescaled(records, center, scale):
+    """The records with (z - center) / scale as their last column, where it was z."""
+    *before, last = records.columns
+    return replace(records, columns=(*before, Column.of(in_units(last.units, center, scale))))
+
+
+def pair_slices(n_records):
+    """The first and the second records of the pairs that `differences` subtracts."""
+    half = n_records // 2
+    return slice(0, half), slice(half, 2 * half)
+
+
+def pair_blocks(starts, n_pairs):
+    """Slices that divide pairs of records where either record reaches one of some positions."""
+    reached = {pair for start in starts for pair in (start, start - n_pairs) if 0 < pair < n_pairs}
+    return [slice(*ends) for ends in itertools.pairwise(sorted(reached | {0, n_pairs}))]
+
+
+@np.errstate(all="ignore")
+def pair_differences(values):
+    """The first of each pair of some values, less the second."""
+    first, second = pair_slices(len(values))
+    return values[first] - values[second]
+
+
+class QuantizedFamilies:
+    """Features quantized by several quantizers, each of which gives a family of sums."""
+
+    def __init__(self, families):
+        self.families = tuple(families)
+
+    def take(self, rows):
+        """The levels of some rows."""
+        return QuantizedFamilies(family.take(rows) for family in self.families)
+
+    def weighted_sums(self, weights, on_progress=None):
+        """Sums over rows of weight level times feature level, as int64: a row for each family."""
+        return np.stack([family.weighted_sums(weights) for family in self.families])
 
 
 class LocalRows:
@@ -54,9 +97,11 @@ class LocalRows:
             return query(self, *public)
         return total(parallel_map(lambda block: query(self.take(block), *public), blocks))
 
-    def session(self, quantizer, *, constant=False, check_finite=True, on_progress=None):
+    def session(self, quantizers, *, constant=False, check_finite=True, on_progress=None):
         """Open a session; see `protocols.Rows`."""
-        return LocalSession(self, quantizer, constant, self.quantized(quantizer, check_finite))
+        if check_finite and not quantizers:
+            self.require_finite()
+        return LocalSession(self, constant, self.quantized(quantizers, check_finite))
 
     def require_finite(self):
         """Raise ValueError with a constant text unless all features are finite."""
@@ -87,16 +132,14 @@ class LocalSession:
     ----------
     rows : Rows
         They have `y`, `column` and `blocks`.
-    quantizer : Quantizer
-        Gives the units of the columns.
     constant : bool
         Whether the columns start with the constant 1.
     quantized : object
-        All features as integers; it has `weighted_sums`.
+        All features as integers; its `weighted_sums` are those of each quantizer.
     """
 
-    def __init__(self, rows, quantizer, constant, quantized):
-        self._rows, self._quantizer, self._quantized = rows, quantizer, quantized
+    def __init__(self, rows, constant, quantized):
+        self._rows, self._quantized = rows, quantized
         self.n_records, self.n_features = rows.n_records, rows.n_features
         self._open(rows.y)
         if constant:
@@ -110,14 +153,19 @@ class LocalSession:
 
     def add(self, feature, on_progress=None):
         """Read one more feature."""
-        self._append(self._quantizer.units(self._rows.column(feature), feature))
+        # A copy: X may be strided, and may change.
+        self._append(np.array(self._rows.column(feature), dtype=np.float64))
 
     def _append(self, column):
         before = self._records
         if len(column) != len(before.y):
             # NumPy would repeat a single value for every record.
             raise ValueError(COLUMN_CHANGED)
-        self._records = Records(before.y, before.quantized, (*before.columns, Column.of(column)))
+        self._records = replace(before, columns=(*before.columns, Column.of(column)))
+
+    def rescale(self, center, scale):
+        """Make (z - center) / scale of the last column z."""
+        self._records = rescaled(self._records, center, scale)
 
     def close(self):
         """Nothing is kept elsewhere."""
@@ -133,7 +181,7 @@ class LocalSession:
         return parallel_map(lambda block: query(self._records.take(block), *public), blocks)
 
     def scores(self, center, effects, bound, on_progress=None):
-        """Absolute values of the sums of `queries.pick_sums`.
+        """Absolute values of the sums of `queries.pick_sums`, a row for each quantizer.
 
         The weights of the records come first, then one pass over the quantized features in their memory order.
         """

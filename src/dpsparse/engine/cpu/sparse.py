@@ -1,10 +1,11 @@
 """Rows of a sparse matrix in memory."""
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from dpsparse.engine import config
 from dpsparse.engine.cpu import dispatch
-from dpsparse.engine.cpu.rows import LocalRows, block_size
+from dpsparse.engine.cpu.rows import LocalRows, QuantizedFamilies, block_size, pair_differences, pair_slices
 from dpsparse.engine.refusals import NOT_FINITE
 from dpsparse.engine.threads import n_threads, parallel_map, slices
 
@@ -40,14 +41,33 @@ class SparseRows(LocalRows):
         starts, stops = self.starts[rows], self.stops[rows]
         return SparseRows(self.data, self.indices, starts, stops, self.n_features, self.y[rows])
 
+    def differences(self):
+        """The differences of pairs of records, with cells stored where they are not 0; see `protocols.Rows`."""
+        first, second = (self.take(pairs)._matrix() for pairs in pair_slices(self.n_records))
+        return SparseRows.of(first - second, pair_differences(self.y))
+
+    def _matrix(self):
+        """These rows as a canonical CSR matrix; their cells are copied unless they adjoin."""
+        lengths = self.stops - self.starts
+        ends = np.concatenate([np.zeros(1, dtype=lengths.dtype), np.cumsum(lengths)])
+        if (self.starts[1:] == self.stops[:-1]).all():
+            cells = slice(self.starts[0], self.stops[-1]) if len(lengths) else slice(0)
+        else:
+            cells = np.repeat(self.starts - ends[:-1], lengths) + np.arange(ends[-1])
+        shape = self.n_records, self.n_features
+        return csr_matrix((self.data[cells], self.indices[cells], ends), shape=shape)
+
     def column(self, j):
         """Raw values of a feature, the unstored ones as 0."""
         values = np.zeros(self.n_records, dtype=self.data.dtype)
         dispatch.run("stored_column", self.data, self.indices, self.starts, self.stops, j, values)
         return values
 
-    def quantized(self, quantizer, check_finite=True):
-        """The stored cells as levels, two bytes each."""
+    def quantized(self, quantizers, check_finite=True):
+        """The stored cells as levels, two bytes each for each quantizer."""
+        return QuantizedFamilies(self._levels(quantizer, check_finite) for quantizer in quantizers)
+
+    def _levels(self, quantizer, check_finite):
         out = np.empty(len(self.data), dtype=np.int16)
         public = quantizer.per_feature(self.data.dtype, self.n_features)
         at_zero = level_of_zero(quantizer, self.data.dtype, self.n_features)

@@ -13,7 +13,7 @@ from dpsparse.engine.refusals import NOT_FINITE
 def require_finite(features):
     """Raise ValueError with a constant text unless all features are finite."""
     if not features.checked:
-        QuantizedCard(features, Quantizer(1.0), 0).quantize()
+        QuantizedCard(features, (Quantizer(1.0),), 0).quantize()
     if features.nonfinite.item():
         raise ValueError(NOT_FINITE)
 
@@ -27,16 +27,17 @@ class QuantizedCard:
     ----------
     features : Features
         The features.
-    quantizer : Quantizer
-        Makes levels of them.
+    quantizers : tuple of Quantizer
+        Make levels of them: a block is read once for all.
     room : int
         Bytes of levels that may be kept.
     """
 
-    def __init__(self, features, quantizer, room):
-        self._features, self._public = features, on_card(quantizer, features)
+    def __init__(self, features, quantizers, room):
+        self._features, self._publics = features, [on_card(quantizer, features) for quantizer in quantizers]
         self._blocks = features.blocks()
-        self._fit = np.searchsorted(np.cumsum([features.n_cells(block) for block in self._blocks]), room, side="right")
+        sizes = np.cumsum([len(quantizers) * features.n_cells(block) for block in self._blocks])
+        self._fit = np.searchsorted(sizes, room, side="right")
         self._kept = None
 
     def quantize(self):
@@ -44,44 +45,61 @@ class QuantizedCard:
         self._first_pass()
 
     def weighted_sums(self, weights):
-        """Sums over rows of weight level times feature level, as int64, one for each feature."""
+        """Sums over rows of weight level times feature level, as int64: a row for each quantizer."""
         return to_host(self.sums(torch.as_tensor(weights, device=self._features.device).to(torch.int32)))
 
     def sums(self, weights):
         """The same on the card, where the weights are."""
         if self._kept is None:
             return self._first_pass(weights)
-        sums = self._zeros(torch.int64, 1)
-        for (rows, columns), levels in self._kept:
-            kernels.add_sums(levels, None, weights[rows], sums[columns])
+        sums = self._zero_sums()
+        for block, families in self._kept:
+            _add_levels(families, weights, sums, block)
         for (rows, columns), cells in self._features.read(self._blocks[self._fit :]):
-            kernels.add_sums(cells, self._public.of(columns), weights[rows], sums[columns])
-        return sums[: self._features.shape[1]]
+            for public, its_sums in zip(self._publics, sums, strict=True):
+                kernels.add_sums(cells, public.of(columns), weights[rows], its_sums[columns])
+        return sums[:, : self._features.shape[1]]
 
     def _first_pass(self, weights=None):
         """Make the levels, check, and give the sums, where there are weights."""
-        kept, blocks, sums = [], self._blocks, self._zeros(torch.int64, 1)
-        if weights is None and self._features.checked:
+        features, kept, blocks, sums = self._features, [], self._blocks, self._zero_sums()
+        if weights is None and features.checked:
             blocks = blocks[: self._fit]
-        weights_or_zeros = self._zeros(torch.int32, 0) if weights is None else weights
-        for (rows, columns), cells in self._features.read(blocks):
-            public = self._public.of(columns)
+        # What has been checked is not checked again: differences of finite features may be infinite.
+        nonfinite = torch.zeros_like(features.nonfinite) if features.checked else features.nonfinite
+        zeros = torch.zeros(features.shape[0], dtype=torch.int32, device=features.device) if weights is None else None
+        for block, cells in features.read(blocks):
+            rows, columns = block
+            publics = [public.of(columns) for public in self._publics]
             if len(kept) < self._fit:
-                levels = _room_for_levels(cells)
-                kernels.write_levels(cells, public, levels, self._features.nonfinite)
+                families = [_room_for_levels(cells) for _ in publics]
+                for public, levels in zip(publics, families, strict=True):
+                    kernels.write_levels(cells, public, levels, nonfinite)
                 if weights is not None:
-                    kernels.add_sums(levels, None, weights[rows], sums[columns])
-                kept.append(((rows, columns), levels))
+                    _add_levels(families, weights, sums, block)
+                kept.append((block, families))
             else:
-                nonfinite = None if self._features.checked else self._features.nonfinite
-                kernels.add_sums(cells, public, weights_or_zeros[rows], sums[columns], nonfinite)
-        self._features.checked = True
-        require_finite(self._features)
+                check = None if features.checked else nonfinite
+                for public, its_sums in zip(publics, sums, strict=True):
+                    kernels.add_sums(
+                        cells, public, (zeros if weights is None else weights)[rows], its_sums[columns], check
+                    )
+        features.checked = True
+        require_finite(features)
         self._kept = kept
-        return sums[: self._features.shape[1]]
+        return sums[:, : features.shape[1]]
 
-    def _zeros(self, dtype, axis):
-        return torch.zeros(_in_sixteens(self._features.shape[axis]), dtype=dtype, device=self._features.device)
+    def _zero_sums(self):
+        """A row for each quantizer, each starting at a multiple of 16."""
+        shape = len(self._publics), _in_sixteens(self._features.shape[1])
+        return torch.zeros(shape, dtype=torch.int64, device=self._features.device)
+
+
+def _add_levels(families, weights, sums, block):
+    """Add to `sums` each family's levels of a block times the weights."""
+    rows, columns = block
+    for levels, its_sums in zip(families, sums, strict=True):
+        kernels.add_sums(levels, None, weights[rows], its_sums[columns])
 
 
 def _in_sixteens(count):

@@ -38,9 +38,11 @@ class CudaRows(LocalRows):
         """All rows at once: the card has threads of its own."""
         return [ALL]
 
-    def session(self, quantizer, *, constant=False, check_finite=True, on_progress=None):
+    def session(self, quantizers, *, constant=False, check_finite=True, on_progress=None):
         """Open a session; see `protocols.Rows`."""
-        return CudaSession(self, quantizer, constant, self.quantized(quantizer, check_finite))
+        if not quantizers:
+            self.require_finite()
+        return CudaSession(self, constant, self.quantized(quantizers, check_finite))
 
     def require_finite(self):
         """Raise ValueError with a constant text unless all features are finite."""
@@ -50,17 +52,17 @@ class CudaRows(LocalRows):
         """Raw values of a feature, on the card."""
         return self._features.columns(int(j))
 
-    def quantized(self, quantizer, check_finite=True):
+    def quantized(self, quantizers, check_finite=True):
         """The features quantized, with levels kept as far as there is room. They are checked in any case."""
-        quantized = QuantizedCard(self._features, quantizer, self._features.room)
-        if self._check_before_release:
+        quantized = QuantizedCard(self._features, quantizers, self._features.room)
+        if quantizers and self._check_before_release:
             quantized.quantize()
         return quantized
 
     def weighted_sums(self, quantizer, weights):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
         self.require_finite()
-        return QuantizedCard(self._features, quantizer, 0).weighted_sums(weights)
+        return QuantizedCard(self._features, (quantizer,), 0).weighted_sums(weights)[0]
 
 
 class CudaSession(LocalSession):
@@ -71,15 +73,19 @@ class CudaSession(LocalSession):
 
     def add(self, feature, on_progress=None):
         """Read one more feature."""
-        self._terms.add(self._rows.column(feature), *self._quantizer.center_and_scale(feature))
+        self._terms.add(self._rows.column(feature))
 
     def _append(self, column):
-        self._terms.add(column, 0.0, 1.0)
+        self._terms.add(column)
+
+    def rescale(self, center, scale):
+        """Make (z - center) / scale of the last column z."""
+        self._terms.rescale(center, scale)
 
     def evaluate(self, query, *public):
         """Sum what a query gives over the records."""
         return self._terms.evaluate(query, *public)
 
     def scores(self, center, effects, bound, on_progress=None):
-        """Absolute values of the sums of `queries.pick_sums`."""
+        """Absolute values of the sums of `queries.pick_sums`, a row for each quantizer."""
         return to_host(self._quantized.sums(self._terms.pick_weights(center, effects, bound)).abs_())

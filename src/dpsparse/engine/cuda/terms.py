@@ -32,13 +32,13 @@ def _residual(y, units, numbers, records, inside, n, k):
 
 
 @triton.jit(do_not_specialize=["k"])
-def _units_kernel(column, numbers, units, n, stride, k, BLOCK: tl.constexpr):
-    """A feature in public units, as column k; the numbers are its centre and its scale."""
+def _rescale_kernel(units, numbers, n, k, BLOCK: tl.constexpr):
+    """Column k in other units, in place; the numbers are a centre and a scale."""
     records = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = records < n
-    x = tl.load(column + records.to(tl.int64) * stride, mask=inside, other=0).to(tl.float64)
-    to = units + k.to(tl.int64) * n + records
-    tl.store(to, (x - tl.load(numbers)) / tl.load(numbers + 1), mask=inside)
+    at = units + k.to(tl.int64) * n + records
+    x = tl.load(at, mask=inside, other=0.0)
+    tl.store(at, (x - tl.load(numbers)) / tl.load(numbers + 1), mask=inside)
 
 
 @triton.jit(do_not_specialize=["k", "n_thresholds"])
@@ -142,7 +142,7 @@ def _vectors_kernel(
 
 
 class Terms:
-    """Records on a card: responses, and columns of the chosen features in public units."""
+    """Records on a card: responses, and columns of the selected features."""
 
     def __init__(self, y):
         self.y = y
@@ -152,14 +152,19 @@ class Terms:
     def _have_room(self, columns):
         self._room, self._zeros = self.y.new_empty((columns, len(self.y))), _rows_of_zeros(columns + 2, self.y.device)
 
-    def add(self, column, center, scale):
-        """One more column, of raw values, with its public centre and scale."""
+    def add(self, column):
+        """One more column, of raw values."""
         k, before = len(self.units), self.units
         if k == len(self._room):
             self._have_room(2 * k)
             self._room[:k] = before
         self.units = self._room[: k + 1]
-        self._run(_units_kernel, column, self._on_card([center, scale]), self._room, len(self.y), column.stride(0), k)
+        self._room[k] = column
+
+    def rescale(self, center, scale):
+        """Make (z - center) / scale of the last column z."""
+        numbers = self._on_card([float(center), float(scale)])
+        self._run(_rescale_kernel, self._room, numbers, len(self.y), len(self.units) - 1)
 
     def evaluate(self, query, *public):
         """Sum what a query gives over the records."""

@@ -7,11 +7,13 @@ client.
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dpsparse.engine import config
-from dpsparse.engine.cpu.dense import DenseRows
+from dpsparse.engine.cpu.dense import DenseDifferences, DenseRows
+from dpsparse.engine.cpu.rows import rescaled
 from dpsparse.engine.queries import Column, Records, total
 from dpsparse.engine.refusals import NOT_AS_DECLARED
 from dpsparse.engine.threads import parallel_map, slices, threads
@@ -28,7 +30,8 @@ class Partition:
     def __sizeof__(self):
         # So dask knows what it would cost to send a partition elsewhere.
         columns = [array for column in self.records.columns for array in (column.units, column.sanitized)]
-        arrays = [self.records.y, *columns, *vars(self.records.quantized).values()]
+        levels = [array for family in self.records.quantized.families for array in vars(family).values()]
+        arrays = [self.records.y, *columns, *levels]
         return object.__sizeof__(self) + sum(array.nbytes for array in arrays)
 
 
@@ -40,6 +43,8 @@ def single_threaded():
 
 
 def _rows(X, form, y=None):
+    if isinstance(X, Pairs):
+        return _differences(X, form, y)
     n_features, dtype = form
     _refuse_masked(X)
     try:
@@ -50,6 +55,28 @@ def _rows(X, form, y=None):
     if X.shape != (len(y), n_features):
         raise ValueError(NOT_AS_DECLARED)
     return DenseRows(X, y)
+
+
+class Pairs(NamedTuple):
+    """The first records of some pairs, rows of one partition, and the second ones, rows of one partition too."""
+
+    first: Any
+    first_rows: slice
+    second: Any
+    second_rows: slice
+
+
+def _differences(pairs, form, y):
+    first, second = _rows(pairs.first, form).X[pairs.first_rows], _rows(pairs.second, form).X[pairs.second_rows]
+    if not len(first) == len(second) == len(y):
+        raise ValueError(NOT_AS_DECLARED)
+    return DenseDifferences(first, second, y)
+
+
+def responses_of_pairs(first, first_rows, second, second_rows):
+    """The differences of responses."""
+    with single_threaded():
+        return first[first_rows] - second[second_rows]
 
 
 def _refuse_masked(values):
@@ -81,14 +108,14 @@ def has_nonfinite(y):
 
 def open_partition(X, y, rows, shared):
     """Some rows of a partition as a pursuit sees them."""
-    form, quantizer, constant = shared
+    form, quantizers, constant = shared
     with single_threaded():
         read = _rows(X, form, y).take(rows)
         columns = (Column.of(np.ones_like(read.y)),) if constant else ()
         try:
-            quantized, nonfinite = read.quantized(quantizer), 0
+            quantized, nonfinite = read.quantized(quantizers), 0 if quantizers else read.has_nonfinite()
         except ValueError:
-            quantized, nonfinite = read.quantized(quantizer, check_finite=False), 1
+            quantized, nonfinite = read.quantized(quantizers, check_finite=False), 1
         return Partition(rows, Records(read.y, quantized, columns), nonfinite)
 
 
@@ -101,19 +128,19 @@ class PartitionActor:
         How to open partitions; see `open_partition`.
     partitions : list
         Of Partition or, where workers hold the features anyway, of the arguments from which `open_partition` makes one.
-    added : list of tuple
-        The features that were added: the arguments that say which, and their columns or None.
+    steps : list of tuple
+        What was done to the columns: names of methods, each with its arguments.
     threads : int
         How many to use.
     """
 
-    def __init__(self, opening, partitions, added, threads=1):
+    def __init__(self, opening, partitions, steps, threads=1):
         self._threads, self._features, self._partitions = threads, None, partitions
         if not isinstance(partitions[0], Partition):
             self._features = [X for X, _, _ in partitions]
             self._partitions = self._each(lambda *each: open_partition(*each, opening), *zip(*partitions, strict=True))
-        for shared, columns in added:
-            self.add(shared, columns)
+        for method, arguments in steps:
+            getattr(self, method)(*arguments)
 
     def _each(self, function, *values):
         with threads(self._threads):
@@ -122,6 +149,14 @@ class PartitionActor:
     def add(self, shared, columns=None):
         """Add one feature to the records of each partition."""
         self._partitions = self._each(partial(_with_column, shared), self._partitions, columns or self._features)
+
+    def rescale(self, center, scale):
+        """Make (z - center) / scale of the last column z of each partition."""
+
+        def with_rescaled(partition):
+            return replace(partition, records=rescaled(partition.records, center, scale))
+
+        self._partitions = self._each(with_rescaled, self._partitions)
 
     def evaluate(self, function, *public):
         """Evaluate a function of the partitions."""
@@ -145,9 +180,22 @@ def count_nonfinite(partitions):
 
 def column_of(X, rows, shared):
     """One feature of some rows of a partition."""
-    form, quantizer, feature = shared
+    return Column.of(raw_column_of(X, rows, shared).astype(np.float64))
+
+
+def raw_column_of(X, rows, shared):
+    """The values of one feature of some rows of a partition, in their own dtype."""
+    form, feature = shared
     with single_threaded():
-        return Column.of(quantizer.units(_rows(X, form).take(rows).column(feature)))
+        return _rows(X, form).take(rows).column(feature).copy()
+
+
+def difference_of(first, second, rows, _):
+    """Some of the differences of two raw columns, as a column."""
+    if len(first) != len(second):
+        raise ValueError(NOT_AS_DECLARED)
+    with single_threaded():
+        return Column.of((first - second)[rows].astype(np.float64))
 
 
 def _with_column(shared, partition, column):

@@ -7,12 +7,15 @@ partition and of public numbers, so results that are lost with a worker are comp
 Tasks run where dask runs them: on the cluster of the current `distributed.Client`, otherwise in threads here.
 """
 
+from bisect import bisect_right
+
 import dask
 import dask.array as da
 import numpy as np
 from dask.core import flatten
 
-from dpsparse.engine.dask.actors import as_floats, evaluate_rows, has_nonfinite
+from dpsparse.engine.cpu.rows import pair_blocks
+from dpsparse.engine.dask.actors import Pairs, as_floats, evaluate_rows, has_nonfinite, responses_of_pairs
 from dpsparse.engine.dask.session import DaskSession
 from dpsparse.engine.dask.tasks import compute, futures_by_key, persist, quoting_nothing, tasks
 from dpsparse.engine.quantize import check_exact
@@ -54,6 +57,44 @@ class Partitions:
         return persist(y.map_blocks(as_floats, dtype=np.float64).rechunk((self.lengths,)))[0]
 
 
+class PartitionPairs:
+    """Differences of pairs of records, in partitions of their own, each made of rows of two partitions.
+
+    A worker subtracts when it reads, so no differences are kept; see `protocols.Rows.differences`.
+
+    Parameters
+    ----------
+    partitions : list of tuple
+        Tasks of the features and of the responses of each partition.
+    records : list of range
+        Which rows of each partition are records.
+    features : Partitions
+        The features.
+    """
+
+    persisted, futures = False, {}
+
+    def __init__(self, partitions, records, features):
+        self.dtype, self.form = features.dtype, features.form
+        starts = np.cumsum([0, *map(len, records)]).tolist()
+        n_pairs = starts[-1] // 2
+        blocks = pair_blocks(starts, n_pairs) if n_pairs else []
+
+        def rows_at(start, stop):
+            place = bisect_right(starts, start) - 1
+            rows = records[place][start - starts[place] : stop - starts[place]]
+            return partitions[place], slice(rows.start, rows.stop, rows.step)
+
+        both = [[rows_at(pairs.start + at, pairs.stop + at) for at in (0, n_pairs)] for pairs in blocks]
+        self.features = [Pairs(one[0], rows, other[0], others) for (one, rows), (other, others) in both]
+        self.lengths = tuple(pairs.stop - pairs.start for pairs in blocks)
+        self.shape = n_pairs, features.shape[1]
+        task = dask.delayed(responses_of_pairs, pure=False)
+        responses = [task(one[1], rows, other[1], others) for (one, rows), (other, others) in both]
+        chunks = zip(responses, self.lengths, strict=True)
+        self.responses = persist(da.concatenate([da.from_delayed(y, (length,), np.float64) for y, length in chunks]))[0]
+
+
 def of_known_length(y):
     """A dask array or series as an array of known length; where it must be computed for that, it is kept."""
     y = y.map_partitions(as_floats, meta=(None, "f8")).to_dask_array() if hasattr(y, "to_dask_array") else y
@@ -84,13 +125,20 @@ class DaskRows:
         self._features, self._y, self._first, self._step = features, y, first, step
         offsets = [(first - start) % step for start in np.cumsum([0, *features.lengths])[:-1].tolist()]
         every = zip(features.features, y.to_delayed(), offsets, features.lengths, strict=True)
-        self._partitions = [(X, y, slice(offset, None, step)) for X, y, offset, length in every if offset < length]
+        mine = [(X, y, range(offset, length, step)) for X, y, offset, length in every if offset < length]
+        self._partitions = [(X, y, slice(rows.start, None, step)) for X, y, rows in mine]
+        self._records = [rows for _, _, rows in mine]
         self.n_records, self.n_features = len(range(first, features.shape[0], step)), features.shape[1]
         check_exact(self.n_records)
 
     def part(self, index, of):
         """Every `of`-th row from row `index` on: part `index` of `of` disjoint parts."""
         return DaskRows(self._features, self._y, self._first + index * self._step, self._step * of)
+
+    def differences(self):
+        """The differences of pairs of records; see `protocols.Rows`."""
+        pairs = PartitionPairs([(X, y) for X, y, _ in self._partitions], self._records, self._features)
+        return DaskRows(pairs, pairs.responses)
 
     def evaluate(self, query, *public):
         """Sum what a query gives over the rows."""
@@ -101,7 +149,7 @@ class DaskRows:
         if self.evaluate(nonfinite_blocks):
             raise ValueError(NOT_FINITE)
 
-    def session(self, quantizer, *, constant=False, check_finite=True, on_progress=None):
+    def session(self, quantizers, *, constant=False, check_finite=True, on_progress=None):
         """Open a session; see `protocols.Rows`."""
         data = self.n_records, self._partitions, self._features, self._y
-        return DaskSession(*data, quantizer, constant, check_finite)
+        return DaskSession(*data, quantizers, constant, check_finite)

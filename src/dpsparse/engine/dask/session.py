@@ -14,12 +14,15 @@ from distributed import wait
 
 from dpsparse.engine import config
 from dpsparse.engine.dask.actors import (
+    Pairs,
     PartitionActor,
     column_of,
     count_nonfinite,
+    difference_of,
     evaluate_once,
     evaluate_records,
     open_partition,
+    raw_column_of,
 )
 from dpsparse.engine.dask.tasks import compute, futures_by_key, persist, tasks
 from dpsparse.engine.queries import pick_sums, total
@@ -39,20 +42,21 @@ class DaskSession:
         The features.
     y : dask Array
         The responses.
-    quantizer : Quantizer
-        Makes integers of the features.
+    quantizers : tuple of Quantizer
+        Make integers of the features.
     constant : bool
         Whether the columns start with the constant 1.
     check_finite : bool
         Whether to raise ValueError, with a constant text, if a feature is not finite.
     """
 
-    def __init__(self, n_records, partitions, features, y, quantizer, constant, check_finite):
-        self._form, self._persisted, self._quantizer = features.form, features.persisted, quantizer
+    def __init__(self, n_records, partitions, features, y, quantizers, constant, check_finite):
+        self._form, self._persisted = features.form, features.persisted
         self.n_records, self.n_features = n_records, features.shape[1]
-        self._opening = (features.form, quantizer, constant)
+        self._opening = (features.form, quantizers, constant)
         self._features = [(X, rows) for X, _, rows in partitions]
-        self._added, self._actors = [], None
+        # What was done to the columns, which new actors do again.
+        self._steps, self._actors = [], None
         if self._persisted:
             self._partitions, self._futures = partitions, features.futures | futures_by_key(y)
             self._workers = _by_worker([X for X, _, _ in partitions], self._futures)
@@ -65,22 +69,27 @@ class DaskSession:
 
     def add(self, feature, on_progress=None):
         """Read one more feature."""
-        shared = (self._form, self._quantizer.of(feature), feature)
+        shared = (self._form, feature)
         if self._persisted:
-            self._added.append((shared, None))
+            self._steps.append(("add", (shared, None)))
             self._call_actors("add", shared)
         else:
-            columns = persist(*tasks(column_of, self._features, shared))
-            self._added.append((shared, columns))
+            columns = persist(*_columns(self._features, shared))
+            self._steps.append(("add", (shared, columns)))
             self._futures |= futures_by_key(columns)
             self._actors = None
+
+    def rescale(self, center, scale):
+        """Make (z - center) / scale of the last column z."""
+        self._steps.append(("rescale", (center, scale)))
+        self._call_actors("rescale", center, scale)
 
     def evaluate(self, query, *public):
         """Sum what a query gives over the records."""
         return total(self._per_worker(evaluate_records, query, *public))
 
     def scores(self, center, effects, bound, on_progress=None):
-        """Absolute values of the sums of `queries.pick_sums`."""
+        """Absolute values of the sums of `queries.pick_sums`, a row for each quantizer."""
         return abs(self.evaluate(pick_sums, center, effects, bound))
 
     def close(self):
@@ -123,16 +132,30 @@ class DaskSession:
             self._actors = None
 
     def _args(self, worker, value_of):
-        """The arguments of an actor: how to open partitions, the partitions, and what was added."""
+        """The arguments of an actor: how to open partitions, the partitions, and what was done to the columns."""
         if self._persisted:
             mine = (self._partitions[k] for k in worker.partitions)
             partitions = [(value_of(X), value_of(y), rows) for X, y, rows in mine]
         else:
             partitions = [value_of(self._partitions[k]) for k in worker.partitions]
-        added = [
-            (shared, columns and [value_of(columns[k]) for k in worker.partitions]) for shared, columns in self._added
-        ]
-        return self._opening, partitions, added
+        return self._opening, partitions, [self._step_on(worker, value_of, *step) for step in self._steps]
+
+    def _step_on(self, worker, value_of, method, arguments):
+        """A step as a worker does it: with the columns of its partitions, where there are some."""
+        if method == "add" and arguments[1] is not None:
+            shared, columns = arguments
+            return method, (shared, [value_of(columns[k]) for k in worker.partitions])
+        return method, arguments
+
+
+def _columns(partitions, shared):
+    """Tasks that read a feature; of pairs both records' values are read where they are, and then subtracted."""
+    if not isinstance(partitions[0][0], Pairs):
+        return tasks(column_of, partitions, shared)
+    first = tasks(raw_column_of, [(pairs.first, pairs.first_rows) for pairs, _ in partitions], shared)
+    second = tasks(raw_column_of, [(pairs.second, pairs.second_rows) for pairs, _ in partitions], shared)
+    rows = [rows for _, rows in partitions]
+    return tasks(difference_of, zip(first, second, rows, strict=True), shared)
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,9 @@ from dpsparse.engine.cpu.dense import (
     has_nonfinite,
     round_features,
 )
-from dpsparse.engine.cpu.rows import LocalRows, LocalSession
+from dpsparse.engine.cpu.rows import LocalRows, LocalSession, QuantizedFamilies, pair_differences
 from dpsparse.engine.disk.memory import available_bytes
+from dpsparse.engine.disk.sources import DifferenceSource
 from dpsparse.engine.queries import total
 from dpsparse.engine.refusals import NOT_FINITE
 from dpsparse.engine.threads import ALL, n_threads, parallel_map
@@ -47,6 +48,10 @@ class DiskRows(LocalRows):
         """Every `of`-th row from row `index` on."""
         return DiskRows(self.source, self._all_y, self._first + index * self._step, self._step * of)
 
+    def differences(self):
+        """The differences of pairs of records; see `protocols.Rows`."""
+        return DiskRows(DifferenceSource(self.source, self._first, self._step), pair_differences(self.y))
+
     def evaluate(self, query, *public):
         """Sum what a query gives over the rows; every row of the file is read."""
 
@@ -65,10 +70,9 @@ class DiskRows(LocalRows):
         """Raw values of a feature."""
         return self.source.columns([j], on_progress)[:, 0]
 
-    def session(self, quantizer, *, constant=False, check_finite=True, on_progress=None):
+    def session(self, quantizers, *, constant=False, check_finite=True, on_progress=None):
         """Open a session; see `protocols.Rows`."""
-        quantized = QuantizedDisk(self.source, quantizer, check_finite, on_progress)
-        return DiskSession(self, quantizer, constant, quantized)
+        return DiskSession(self, constant, QuantizedDisk(self.source, quantizers, check_finite, on_progress))
 
 
 class DiskSession(LocalSession):
@@ -76,7 +80,7 @@ class DiskSession(LocalSession):
 
     def add(self, feature, on_progress=None):
         """Read one more feature."""
-        self._append(self._quantizer.units(self._rows.column(feature, on_progress), feature))
+        self._append(self._rows.column(feature, on_progress).astype(np.float64))
 
 
 class QuantizedDisk:
@@ -85,35 +89,46 @@ class QuantizedDisk:
     Raises ValueError, with a constant text, if the features are not all finite and `check_finite` is set.
     """
 
-    def __init__(self, source, quantizer, check_finite, on_progress):
-        self._source, self._quantizer, self._blocks = source, quantizer, source.blocks()
-        cells = np.cumsum([_n_cells(block, source.shape) for block in self._blocks])
-        room = np.searchsorted(cells, config.current.disk_memory_share * available_bytes(), side="right")
+    def __init__(self, source, quantizers, check_finite, on_progress):
+        self._source, self._quantizers, self._blocks = source, quantizers, source.blocks()
+        sizes = np.cumsum([len(quantizers) * _n_cells(block, source.shape) for block in self._blocks])
+        room = np.searchsorted(sizes, config.current.disk_memory_share * available_bytes(), side="right")
+        kept = room if quantizers else 0
 
         def quantize(k):
-            X = source.cells(self._blocks[k])
-            if k >= room:
-                return None, has_nonfinite(X)
-            levels = empty_levels(X)
-            return QuantizedDense(levels), round_features(X, quantizer.of(self._blocks[k][1]), levels)
+            block = self._blocks[k]
+            if k < kept:
+                cells = source.cells(block)
+                return _levels(cells, [quantizer.of(block[1]) for quantizer in quantizers])
+            return None, check_finite and has_nonfinite(source.cells(block))
 
-        self._kept, nonfinite = zip(*_each_block(source, self._blocks, quantize, on_progress), strict=True)
-        if check_finite and any(nonfinite):
+        results = list(_each_block(source, self._blocks, quantize, on_progress))
+        self._kept = [levels for levels, _ in results]
+        if check_finite and any(nonfinite for _, nonfinite in results):
             raise ValueError(NOT_FINITE)
 
     def weighted_sums(self, weights, on_progress=None):
-        """Sums over rows of weight level times feature level, as int64, one for each feature."""
+        """Sums over rows of weight level times feature level, as int64: a row for each quantizer."""
 
         def add(k):
             rows, columns = self._blocks[k]
             if self._kept[k] is not None:
                 return self._kept[k].weighted_sums(weights[rows])
-            return feature_sums(self._source.cells(self._blocks[k]), self._quantizer.of(columns), weights[rows])
+            cells = self._source.cells(self._blocks[k])
+            return [feature_sums(cells, quantizer.of(columns), weights[rows]) for quantizer in self._quantizers]
 
-        sums = np.zeros(self._source.shape[1], dtype=np.int64)
+        sums = np.zeros((len(self._quantizers), self._source.shape[1]), dtype=np.int64)
         for k, block_sums in enumerate(_each_block(self._source, self._blocks, add, on_progress, self._kept)):
-            sums[self._blocks[k][1]] += block_sums
+            sums[:, self._blocks[k][1]] += block_sums
         return sums
+
+
+def _levels(cells, quantizers):
+    """The levels of a block of cells, and whether one of these is not finite."""
+    families, nonfinite = [empty_levels(cells) for _ in quantizers], 0
+    for quantizer, levels in zip(quantizers, families, strict=True):
+        nonfinite = round_features(cells, quantizer, levels)
+    return QuantizedFamilies(map(QuantizedDense, families)), nonfinite
 
 
 def _each_block(source, blocks, function, on_progress=None, kept=()):

@@ -1,15 +1,18 @@
 """Sources of features that stay on a disk: .npy files, memory maps and others.
 
 A source has `shape`, `names` or None, and `dtype`, in which a fit computes. It is read in blocks, pairs of slices that
-follow the order of the file, or in blocks of whole rows. `prefetch` announces a block, `only` leaves columns out.
+follow the order of the file, or in blocks of whole rows; some rows of a block may be read by themselves. `prefetch`
+announces a block, `only` leaves columns out.
 """
 
 import mmap
+from bisect import bisect_right
 from contextlib import suppress
 
 import numpy as np
 
 from dpsparse.engine import config
+from dpsparse.engine.cpu.rows import pair_blocks, pair_differences
 from dpsparse.engine.refusals import CHANGED
 from dpsparse.engine.threads import ALL, slices
 
@@ -57,6 +60,67 @@ class FeatureSource:
             if on_progress:
                 on_progress((k + 1) / len(blocks))
         return out
+
+
+class DifferenceSource(FeatureSource):
+    """The differences of pairs of records of a source; see `protocols.Rows.differences`.
+
+    A block is made of two blocks of the source, neither of which crosses a boundary of the source's own.
+
+    Parameters
+    ----------
+    source : FeatureSource
+        The features.
+    first, step : int
+        Which of its rows are the records.
+    """
+
+    def __init__(self, source, first, step):
+        self._source, self._rows = source, range(first, source.shape[0], step)
+        self.shape, self.dtype = (len(self._rows) // 2, source.shape[1]), source.dtype
+
+    def row_blocks(self):
+        """Slices of pairs whose records lie in one block of rows each."""
+        return self._between({rows.start for rows in self._source.row_blocks()})
+
+    def blocks(self):
+        """Blocks of pairs whose records lie in one block each."""
+        cuts = {}
+        for rows, columns in self._source.blocks():
+            cuts.setdefault(rows.start, set()).add(columns.indices(self.shape[1])[0])
+        starts, blocks = sorted(cuts), []
+        for pairs in self._between(cuts):
+            places = [bisect_right(starts, rows.start) - 1 for rows in self._records(pairs)]
+            columns = sorted(set.union(*(cuts[starts[place]] for place in places)))
+            ends = [*columns[1:], self.shape[1]]
+            blocks += [(pairs, slice(*each)) for each in zip(columns, ends, strict=True)]
+        return blocks
+
+    def _between(self, starts):
+        """Slices of pairs that are cut where either record reaches one of some rows."""
+        records = self._rows
+        return pair_blocks([-((records.start - start) // records.step) for start in starts], self.shape[0])
+
+    def _records(self, pairs):
+        """The source's rows from the first to the last of both records of some pairs."""
+        half = self.shape[0]
+        both = (self._rows[pairs.start + offset : pairs.stop + offset] for offset in (0, half))
+        return [slice(records[0], records[-1] + 1) for records in both]
+
+    @np.errstate(all="ignore")
+    def read(self, block):
+        """The differences of a block."""
+        first, second = (self._source.cells((rows, block[1]))[:: self._rows.step] for rows in self._records(block[0]))
+        return first - second
+
+    def prefetch(self, block):
+        """Announce both blocks of records."""
+        for rows in self._records(block[0]):
+            self._source.prefetch((rows, block[1]))
+
+    def columns(self, features, on_progress=None):
+        """Differences of some features, one column each."""
+        return pair_differences(self._source.columns(features, on_progress)[self._rows.start :: self._rows.step])
 
 
 class ArraySource(FeatureSource):

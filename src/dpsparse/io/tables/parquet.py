@@ -125,11 +125,13 @@ class ParquetSource(FeatureSource):
         from pyarrow import parquet
 
         rows, columns = block
-        path, metadata, group = self._groups[int(np.searchsorted(self._starts, rows.start, side="right")) - 1]
+        place = int(np.searchsorted(self._starts, rows.start, side="right")) - 1
+        path, metadata, group = self._groups[place]
         names = self.names[columns] if isinstance(columns, slice) else [self.names[j] for j in columns]
         cells = np.empty((rows.stop - rows.start, len(names)), dtype=self.dtype, order="F")
         with parquet.ParquetFile(path, metadata=metadata) as file:
             table = file.read_row_group(group, columns=names)
+        table = table.slice(rows.start - self._starts[place], rows.stop - rows.start)
         arrow_type = pyarrow.from_numpy_dtype(self.dtype)
         for place, name in enumerate(names):
             cells[:, place] = table[name].cast(arrow_type, safe=False).to_numpy()
