@@ -108,7 +108,7 @@ def test_json_tells_shape_and_place(folder, capsys):
     np.save("people.npy", PEOPLE[["age", "cost"]].to_numpy())
     main(["convert", "people.npy", "other", "--target", "1", "--json"])
     note = json.loads(capsys.readouterr().out)["notes"][0]
-    assert "publicly standardised" in note
+    assert "learns the columns' centres and scales" in note
     assert note.endswith("dpsparse bounds init people.npy --target 1 --out bounds.toml")
 
 

@@ -38,11 +38,13 @@ def test_from_a_file_to_predictions(folder, capsys, data, people, fit):
     assert np.median(np.abs(predictions - people.cost)) < 2_500
 
 
-def test_npy_by_number_and_the_standardised_default(folder, capsys, people):
+def test_npy_by_number_and_units_that_nobody_gave(folder, capsys, people):
     main(["fit", "people.npy", "--target", "2", "--epsilon", "1", "--sparsity", "2", "--json", "--out", "model.json"])
     told = json.loads(capsys.readouterr().out)
-    assert "publicly standardised" in told["notes"][0]
+    assert "learns the columns' centres and scales within its guarantee" in told["notes"][0]
     assert [feature["column"] for feature in told["features"]] == ["0", "1"]
+    assert [(feature["center"], feature["scale"]) for feature in told["features"]] == [(None, None)] * 2
+    assert all(effect["scale"] > 0 for effect in told["effects"])
     main(["predict", "model.json", "people.npy", "--json"])
     assert len(json.loads(capsys.readouterr().out)["predictions"]) == len(people)
 

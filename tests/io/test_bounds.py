@@ -42,6 +42,18 @@ def test_a_default_holds_for_every_other_column(tmp_path):
     assert spreads == {"a": (1.0, 2.0), "age": (3.0, 4.0)}
 
 
+def test_what_is_left_out_is_not_known(tmp_path):
+    bounds = bounds_of(tmp_path, "[columns.age]\ncenter = 3\n[columns.size]\nscale = 4\n[columns.weight]")
+    columns = ["age", "size", "weight", "steps", "y"]
+    assert [(feature.center, feature.scale) for feature in bounds.features(columns, "y")] == [
+        (3.0, None),
+        (None, 4.0),
+        (None, None),
+        (None, None),
+    ]
+    assert [(feature.center, feature.scale) for feature in Bounds().features(["a", "y"], "y")] == [(None, None)]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -52,6 +64,8 @@ def test_a_default_holds_for_every_other_column(tmp_path):
         ("[columns.age]\ncenter = 0\nscale = 0", "'scale' must be a finite number above 0"),
         ("[columns.age]\ncenter = 0\nscale = true", "'scale' must be a finite number above 0"),
         ("[columns.age]\ncenter = 0\nscale = 1\nlow = 2", "lacks 'high'"),
+        ("[columns.age]\ncentre = 0", "unknown entry 'centre'"),
+        ('[columns.age]\ncenter = "?"', "not filled in yet"),
         ("[columns.age]\nlow = 0\nhigh = 1\nscale = 2", "unknown entry 'scale'"),
         ('[columns.age]\nlow = "?"\nhigh = "?"', "not filled in yet"),
         ('[columns.age]\ncategories = ["?"]', "not filled in yet"),
@@ -78,7 +92,6 @@ def test_a_bad_file_is_refused_in_one_line(tmp_path, text, message):
         (Bounds(columns={"agee": (0.0, 1.0)}), "no column 'agee'"),
         (Bounds(drop=("agee",)), "no column 'agee'"),
         (Bounds(columns={"cost": (0.0, 1.0)}), "'cost' is the target"),
-        (Bounds(default=None), "'id' has no bounds"),
         (Bounds(drop=("id", "age", "region")), "no column is left"),
         (Bounds(columns={"region": ["b", "a"]}), "the same name"),
     ],

@@ -229,7 +229,7 @@ def test_another_source_or_other_options_are_refused(tmp_path, bounds):
         (path, bounds, {"dtype": "float64"}, r"with other options \(another dtype\); choose"),
         (path, Bounds(drop=("region",)), {"target": "age"}, r"with other options \(another target\)"),
         (path, replace(bounds, response_scale=1.0), {}, r"with other options \(other bounds of 'cost'\)"),
-        (path, replace(bounds, drop=()), {}, "column 'id' has no bounds"),
+        (path, replace(bounds, drop=()), {}, r"\(other bounds of 'id'\)"),
         (path, replace(bounds, columns=bounds.columns | OTHERS), {}, r"\(other bounds of 'age', 'region'\)"),
         (path, bounds, {"target": "id"}, "'id' is the target"),
         (written(tmp_path, "parquet"), bounds, {}, "from another file"),

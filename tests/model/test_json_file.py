@@ -93,6 +93,7 @@ def test_no_entry_can_be_of_another_type_or_left_out(path):
     save_model(MODEL, path)
     content = json.loads(path.read_text())
     optional = {"noise_floor", "estimate", "standard_error", "category", "part", "pure_epsilon", "mu"}
+    optional |= {"center", "scale", "reason", "prediction_range", "cut"}
     tried = 0
 
     def is_refused():
@@ -120,7 +121,7 @@ def test_no_entry_can_be_of_another_type_or_left_out(path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda content: content.update(version=2), "another version"),
+        (lambda content: content.update(version=3), "another version"),
         (lambda content: content.update(format="x"), "not a model file"),
         (lambda content: content.update(added=1), "unknown entry 'added'"),
         (lambda content: (content["features"].clear(), content["effects"].clear()), "features and effects"),
@@ -129,6 +130,8 @@ def test_no_entry_can_be_of_another_type_or_left_out(path):
         (lambda content: content["effects"][0].update(feature="z"), "none of the features"),
         (lambda content: content["effects"][0].update(coef=10**400), "'coef' must be a finite number"),
         (lambda content: content["effects"][0].update(estimate=None), "belong together"),
+        (lambda content: content["effects"][0].update(center=1.0), "belong together"),
+        (lambda content: content.update(prediction_range={"low": 1.0, "high": 0.0}), "must not be above"),
         (lambda content: content["privacy"].update(epsilon=0.1), "does not follow"),
         (lambda content: content["privacy"].update(mu=None), "does not follow"),
         (lambda content: content["privacy"]["releases"].pop(), "does not follow"),

@@ -35,19 +35,21 @@ def model(record):
         estimator="PrivateSparseRegressor",
         target="cost",
         features=tuple(
-            Feature(name, 0.0, scale)
-            for name, scale in (("smoker", 0.4), ("age", 15.0), (LONG, 1.0), ("bmi", 4.0), ("steps", 1.0))
+            Feature(name, None if scale is None else 0.0, scale)
+            for name, scale in (("smoker", 0.4), ("age", None), (LONG, 1.0), ("bmi", 4.0), ("steps", 1.0))
         ),
         effects=(
             Effect("smoker", 8_900.0, 9_000.0, 200.0, clear=True),
-            Effect("age", -99.0, -100.0, 4.0, clear=True),
+            Effect("age", -99.0, -100.0, 4.0, clear=True, center=50.25, scale=15.0),
             Effect(LONG, 20.0, 40.0, 80.0),
-            Effect("bmi", 500.0, 510.0, 10.0, centered=False),
+            Effect("bmi", 500.0, trusted=False),
         ),
         intercept=1_234.5,
         noise_floor=250.0,
         response_scale_known=True,
         privacy=record,
+        prediction_range=(0.0, 60_000.0),
+        cut=3_000.0,
     )
 
 

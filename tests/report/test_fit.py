@@ -35,8 +35,13 @@ def test_the_page_has_everything(model):
         assert f". {release.name} " in text
     for part in (
         "smoker 8900 [8671, 9329] significant",
-        "bmi 500 [493.6, 526.4] centre off",
+        "bmi 500 - not reliable",
+        "The standard errors of these cannot be trusted, so they have neither an interval nor a verdict: bmi",
         "smoker 0.4 3600 [3468, 3732]",
+        "age 15 -1500 [-1599, -1401]",
+        "Learned units, released within the guarantee feature centre scale age 50.25 15",
+        "Residuals are cut at 3000, in units of cost",
+        "Predictions are clipped to [0, 60,000], a released range of cost.",
         "smoker: a step of 1 goes with 8900 more of cost (between 8671 and 9329 more, with 90 % confidence)",
         "age: a step of 1 goes with 99 less of cost (between 93.42 and 106.6 less, with 90 % confidence)",
         "These are not significant: a feature with <b>markup</b> & a name",
@@ -97,7 +102,20 @@ def test_a_seeded_fit_guarantees_nothing():
     ("change", "sentence"),
     [
         ({"effects": ()}, "No effect is significant, and none was kept"),
-        ({"response_scale_known": False}, "The response's scale could not be learned"),
+        ({"response_scale_known": False}, "Nothing was learned: the response's scale could not be learned"),
+        (
+            {"response_scale_known": False, "explains": False, "reason": "All but a few responses are equal."},
+            "Nothing was learned: All but a few responses are equal; predictions are the constant 1234. So no effect",
+        ),
+        (
+            {"explains": False, "reason": "the effects are smaller than their errors"},
+            "By the releases the features explain nothing (the effects are smaller than their errors); predictions are "
+            "the constant 1234.",
+        ),
+        ({"lumped": True}, "Many values of cost are equal, so its scale was learned from the others."),
+        ({"lumped": True}, "Residuals are cut at a distance of 3000 from the prediction"),
+        ({"prediction_range": None}, "Predictions have no limits."),
+        ({"cut": None}, "Predictions are clipped"),
         ({"effects": (Effect("age", 1e308, 1e308, 1e308, clear=True),)}, "too large or too small to draw"),
         ({"effects": (Effect("age", 1.0, clear=True),)}, "gives no errors"),
         ({"noise_floor": None}, "90 % intervals"),
@@ -112,3 +130,20 @@ def test_odd_models_have_a_report_too(model, change, sentence):
 def test_absurd_guarantees_have_a_report(model, guarantee, n_records):
     record = replace(model.privacy, guarantee=Guarantee(*guarantee), n_records=n_records)
     assert "(this fit)" in words(fit_page(replace(model, privacy=record)))
+
+
+def test_without_public_units_the_command_needs_no_bounds(model):
+    unknown = replace(model, features=tuple(replace(each, center=None, scale=None) for each in model.features))
+    text = words(fit_page(unknown))
+    assert "--sparsity 4 \\ --out model.json" in text
+    assert "--bounds" not in text
+    # A learned scale is the step of the picture; without any it is 1.
+    assert "age 15 -1500" in text
+    assert "smoker 1 9000" in text
+
+
+def test_all_units_public(model):
+    given = replace(model, effects=tuple(replace(effect, center=None, scale=None) for effect in model.effects))
+    text = words(fit_page(given))
+    assert "Learned units" not in text
+    assert "centres and scales of all selected features are public numbers" in text

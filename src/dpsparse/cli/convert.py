@@ -21,10 +21,10 @@ from dpsparse.cli import options
 def convert(data, store, target, bounds, dtype, as_json):
     """Write DATA, a table as `dpsparse fit` reads it, into the folder STORE, for `dpsparse fit STORE`.
 
-    Rows are read in pieces, so that DATA may be larger than memory; public centres and scales are applied, and every
-    file has a checksum. Stopped, the same command goes on where it was. Nothing is released and no budget is spent: a
-    store holds the records, so guard it like them. You alone may read what is written; an empty folder that others may
-    enter is refused.
+    Rows are read in pieces, so that DATA may be larger than memory; public centres and scales are applied where
+    they are given, and every file has a checksum. Stopped, the same command goes on where it was. Nothing is released
+    and no budget is spent: a store holds the records, so guard it like them. You alone may read what is written; an
+    empty folder that others may enter is refused.
     """
     from dpsparse.cli import output
     from dpsparse.data.inputs import TableInput

@@ -33,6 +33,8 @@ def fit(data, target, epsilon, sparsity, delta, bounds, records_per_person, ledg
 
     DATA may be a folder of Parquet files, or a store, which is what `dpsparse convert` writes.
 
+    Centres and scales of columns that --bounds does not give are learned within the guarantee.
+
     The whole of epsilon is spent. Each further fit on the same people adds to it: --ledger keeps count, and refuses
     what would exceed the budget granted.
     """

@@ -5,7 +5,11 @@ import click
 PATH = click.Path()
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-BOUNDS = click.option("--bounds", type=PATH, help="Public bounds of the columns; see `dpsparse bounds init`.")
+BOUNDS = click.option(
+    "--bounds",
+    type=PATH,
+    help="Public bounds of the columns; see `dpsparse bounds init`. A fit learns those that are not given.",
+)
 DELTA = click.option("--delta", type=float, help="The guarantee's failure probability; n**-1.1 unless given.")
 RECORDS_PER_PERSON = click.option(
     "--records-per-person", type=int, default=1, show_default=True, help="The most rows one person has."

@@ -17,7 +17,8 @@ from rich.progress import (
 from rich.table import Table
 
 from dpsparse.io.atomic import atomic_file
-from dpsparse.model.effect import EFFECT_HEADINGS, Verdict, effect_rows
+from dpsparse.model.effect import EFFECT_HEADINGS, UNIT_HEADINGS, effect_rows, unit_rows
+from dpsparse.model.remarks import remarks
 
 # Column names are not markup, and an emoji's name in one stays as it is.
 _PLAIN = {"highlight": False, "emoji": False}
@@ -53,21 +54,11 @@ def print_effects(model):
     """Print the effects of a released model, and what they mean where it is not plain."""
     say("Effects", f"on {model.target}, for a step of 1 of each feature")
     print_table(EFFECT_HEADINGS, effect_rows(model.effects, model.intercept))
-    verdicts = {effect.verdict for effect in model.effects}
-    if not model.effects:
-        say("Nothing found", "no effect is significant")
-    elif not model.response_scale_known:
-        say(
-            "Nothing learned",
-            "the response's scale could not be learned, or does not suit the bounds of the columns; give better "
-            "bounds or more epsilon, or put the response's public center and scale under [response] in the bounds file",
-        )
-    else:
-        if Verdict.NOT_SIGNIFICANT in verdicts:
-            count = f"{len(model.features):,}"
-            say("Not significant", f"among {count} features without effect one this large is common")
-        if Verdict.CENTER_OFF in verdicts:
-            say("Centre off", "by more than the feature's spread; better public bounds would help")
+    for heading, text in remarks(model):
+        say(heading, text)
+    if units := unit_rows(model.effects):
+        say("Units learned", "centres and scales that the fit released within its guarantee")
+        print_table(UNIT_HEADINGS, units)
 
 
 def print_store(folder, manifest, notes):

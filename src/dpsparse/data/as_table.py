@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.utils import _safe_indexing
-from sklearn.utils.extmath import safe_sparse_dot
 
 from dpsparse.data.on_disk import OnDisk
+from dpsparse.data.predictions import linear_predictions, prediction_range
 from dpsparse.data.streamed import Streamed
 from dpsparse.data.validation import is_dask, is_on_card, is_zarr, table_shape, validate_table
 from dpsparse.engine.cpu.dense import DenseRows
@@ -97,5 +97,4 @@ class MemoryTable:
     def predict(self, estimator):
         """Predictions as an array."""
         self.validate(estimator, reset=False, check_finite=True)
-        with np.errstate(all="ignore"):
-            return safe_sparse_dot(self.X, estimator.coef_) + estimator.intercept_
+        return linear_predictions(self.X, estimator.coef_, estimator.intercept_, prediction_range(estimator))

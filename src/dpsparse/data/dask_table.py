@@ -10,6 +10,7 @@ from dask.array import Array
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 
+from dpsparse.data.predictions import linear_predictions, prediction_range
 from dpsparse.data.validation import (
     is_dask,
     refuse_masked,
@@ -70,19 +71,23 @@ class DaskTable:
         """Predictions as a dask array with a chunk for each partition; nothing is computed."""
         X = self._given
         dtype = _checked_sample(estimator, X, reset=False).dtype
-        public = {"read_as": dtype, "coef": estimator.coef_, "intercept": estimator.intercept_}
+        public = {
+            "read_as": dtype,
+            "coef": estimator.coef_,
+            "intercept": estimator.intercept_,
+            "within": prediction_range(estimator),
+        }
         meta = np.empty(0, dtype=np.result_type(dtype, estimator.coef_))
         if hasattr(X, "rechunk"):
             return X.rechunk({1: -1}).map_blocks(_predict, drop_axis=1, dtype=meta.dtype, meta=meta, **public)
         return X.map_partitions(_predict, meta=meta, **public)
 
 
-def _predict(X, read_as, coef, intercept):
+def _predict(X, read_as, coef, intercept, within):
     """Predictions for a chunk; it runs on a worker."""
     X = np.asarray(X, dtype=read_as)
     require_finite(X)
-    with np.errstate(all="ignore"):
-        return X @ coef + intercept
+    return linear_predictions(X, coef, intercept, within)
 
 
 def _checked_sample(estimator, X, *, reset):

@@ -27,8 +27,9 @@ def open_input(data, target=None, bounds=None):
     Returns
     -------
     TableInput or StoreInput
-        With `read()`, which gives features and responses; `units`, the public centres and scales of what it reads;
-        `in_public_units`, whether these were applied already; `provenance`; and `notes` for whoever runs the fit.
+        With `read()`, which gives features and responses; `units`, the public centres and scales of what it reads,
+        None where they are not known; `in_public_units`, whether these were applied already; `provenance`; and `notes`
+        for whoever runs the fit.
     """
     return StoreInput(data, target, bounds) if is_store(data) else TableInput(data, target, bounds)
 
@@ -45,8 +46,8 @@ class TableInput:
             []
             if bounds is not None
             else [
-                "no --bounds: every column is taken as publicly standardised (centre 0, scale 1); "
-                f"if they are not, effects are lost, so start with: dpsparse bounds init {shlex.quote(str(data))} "
+                "no --bounds: a fit learns the columns' centres and scales within its guarantee; if some are publicly "
+                f"known, give them for more accurate effects: dpsparse bounds init {shlex.quote(str(data))} "
                 f"--target {shlex.quote(target)} --out bounds.toml"
             ]
         )
@@ -61,13 +62,18 @@ class TableInput:
 
 
 class StoreInput:
-    """A store. Its features are in public units, so that their centres are 0 and their scales 1."""
+    """A store. Its features are in public units, so that the centres that are known are 0 and the scales 1."""
 
-    in_public_units, notes, units = True, (), (0.0, 1.0)
+    in_public_units, notes = True, ()
 
     def __init__(self, data, target, bounds):
         self.table = OnDisk(data)
         self.provenance = read_manifest(data).provenance
+        features = self.provenance.features
+        self.units = (
+            _one_or_each([None if feature.center is None else 0.0 for feature in features]),
+            _one_or_each([None if feature.scale is None else 1.0 for feature in features]),
+        )
         if bounds is not None:
             raise FileError(f"{data}: a store has its bounds in it; leave out --bounds, or convert again with them")
         if target not in (None, self.provenance.target):
@@ -77,3 +83,8 @@ class StoreInput:
     def read(self):
         """The features, left on the disk, and the responses."""
         return self.table, self.table.response
+
+
+def _one_or_each(units):
+    """One value where all features have the same, which a fit applies faster than one for each."""
+    return units[0] if len(set(units)) == 1 else units

@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from dpsparse.data.predictions import linear_predictions, prediction_range
 from dpsparse.data.validation import require_finite, table_shape, validate_proxy
 
 
@@ -54,7 +55,8 @@ class RemoteTable:
         support = np.flatnonzero(estimator.coef_)
         values = self._features.on_host(support)
         require_finite(values)
-        return values @ estimator.coef_[support].astype(np.float64) + estimator.intercept_
+        coef = estimator.coef_[support].astype(np.float64)
+        return linear_predictions(values, coef, estimator.intercept_, prediction_range(estimator))
 
 
 def _check_names(estimator, names, reset):

@@ -1,46 +1,145 @@
-"""Public centres and scales of the features: numbers the caller knows, never read off the data."""
+"""Public centres and scales of the features: numbers the caller knows, never read off the data.
+
+What is not given is unknown, and NaN here: a fit that can do without it learns it within its guarantee.
+"""
 
 import numbers
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
 from dpsparse.data.validation import LARGEST, check_number
 
+Known = Literal["all", "none", "some"]
 
-def public_units(center, scale, columns):
-    """Centres and scales as floats or arrays in the order of X's columns, checked."""
+
+@dataclass(frozen=True, eq=False)
+class PublicUnits:
+    """What is publicly known of the features' units.
+
+    Parameters
+    ----------
+    center, scale : float or ndarray of shape (n_features,)
+        One number for all features or one for each; NaN where it is not given, a float NaN where none is.
+
+    Examples
+    --------
+    >>> from dpsparse.data.units import public_units
+    >>> units = public_units({"age": 50.0}, None, ["age", "income"])
+    >>> units.known(), units.of(0), units.of(1)
+    ('some', (50.0, nan), (nan, nan))
+    """
+
+    center: Any
+    scale: Any
+
+    def known(self) -> Known:
+        """Whether both centre and scale are given of all features, neither of any, or something between."""
+        return _known(~np.isnan(self.center), ~np.isnan(self.scale))
+
+    def of(self, feature: int) -> tuple[float, float]:
+        """Centre and scale of one feature, given by its place; NaN where not given."""
+        center, scale = (unit if np.ndim(unit) == 0 else unit[feature] for unit in (self.center, self.scale))
+        return float(center), float(scale)
+
+    def filled(self) -> tuple[Any, Any]:
+        """Centres and scales, with 0 and 1 where not given."""
+        return np.nan_to_num(self.center), np.nan_to_num(self.scale, nan=1.0)
+
+
+def units_known(center: Any, scale: Any, n_features: int) -> Known:
+    """The `known()` of units given by the caller, before the names of the columns are read.
+
+    The prices of a fit depend on it, and are committed to before anything is read. Names that X lacks are refused
+    later, by `public_units`.
+
+    Parameters
+    ----------
+    center, scale : float, array-like, dict, Series or None
+        As an estimator takes them.
+    n_features : int
+        The number of columns.
+
+    Examples
+    --------
+    >>> from dpsparse.data.units import units_known
+    >>> units_known(0.0, 1.0, 3), units_known(None, None, 3), units_known({"age": 50.0}, 1.0, 3)
+    ('all', 'none', 'some')
+    """
+    return _known(_given("feature_center", center, n_features), _given("feature_scale", scale, n_features))
+
+
+def public_units(center: Any, scale: Any, columns: Any) -> PublicUnits:
+    """Centres and scales in the order of X's columns, checked.
+
+    Parameters
+    ----------
+    center, scale : float, array-like, dict, Series or None
+        One number, one for each feature, or numbers by name; unknown where there is None, NaN in an array or in a
+        Series, or no entry in a dict.
+    columns : sequence
+        The names of X's columns, or their numbers.
+    """
     center = _per_feature("feature_center", center, columns)
     scale = _per_feature("feature_scale", scale, columns)
-    if not (np.abs(center) <= LARGEST).all():
+    if not ((np.abs(center) <= LARGEST) | np.isnan(center)).all():
         raise ValueError(f"feature_center must lie within +-{LARGEST:g} for every feature")
-    if not ((scale >= 1 / LARGEST) & (scale <= LARGEST)).all():
+    if not (((scale >= 1 / LARGEST) & (scale <= LARGEST)) | np.isnan(scale)).all():
         raise ValueError(
             f"feature_scale must be above 0 for every feature, from {1 / LARGEST:g} to {LARGEST:g}; "
-            "use 1 where nothing better is known"
+            "leave it out where nothing is known"
         )
-    return center, scale
+    return PublicUnits(center, scale)
+
+
+def _known(center_given, scale_given) -> Known:
+    if np.all(center_given) and np.all(scale_given):
+        return "all"
+    return "some" if np.any(center_given) or np.any(scale_given) else "none"
+
+
+def _given(name, value, n_features):
+    """Of which features a number is given: for a dict or Series, as many as it has."""
+    if hasattr(value, "items"):
+        numbers_given = _numbers(name, list(dict(value.items()).values()))
+        count = np.count_nonzero(~np.isnan(numbers_given))
+        return np.arange(n_features) < count
+    return ~np.isnan(_per_feature(name, value, range(n_features)))
 
 
 def _per_feature(name, value, columns):
+    """A float for all features or an array of one for each; NaN where not given."""
+    if value is None:
+        return np.float64(np.nan)
     if hasattr(value, "items"):
         value = _by_name(name, dict(value.items()), columns)
     if isinstance(value, numbers.Real):
-        check_number(name, value, remedy="give public numbers")
+        check_number(name, value, remedy="give public numbers, or None to have them learned")
         return np.float64(value)
+    value = _numbers(name, value)
+    if value.shape != (len(columns),) or np.isinf(value).any():
+        raise ValueError(
+            f"{name} has shape {value.shape}; give a number or {len(columns)} finite numbers, None for those that are "
+            "not known"
+        )
+    return np.float64(np.nan) if np.isnan(value).all() else value
+
+
+def _numbers(name, values):
+    """An array of floats; None becomes NaN."""
     try:
-        value = np.asarray(value, dtype=np.float64)
+        return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must be a number or one number for each feature") from None
-    if value.shape != (len(columns),) or not np.isfinite(value).all():
-        raise ValueError(f"{name} has shape {value.shape}; give a number or {len(columns)} finite numbers")
-    return value
+        raise ValueError(f"{name} must be a number, one number for each feature, or None") from None
 
 
 def _by_name(name, by_name, columns):
-    """Values of a dict or Series in the order of X's columns."""
-    missing = [column for column in columns if column not in by_name]
-    unknown = [column for column in by_name if column not in set(columns)]
-    if missing or unknown:
-        problem = f"lacks {missing[0]!r}" if missing else f"names {unknown[0]!r}, but X has no such column"
-        raise ValueError(f"{name} {problem}; it must name each column of X once")
-    return [by_name[column] for column in columns]
+    """Values of a dict or Series in the order of X's columns; None for those that it does not name."""
+    names = set(columns)
+    unknown = [column for column in by_name if column not in names]
+    if unknown:
+        raise ValueError(f"{name} names {unknown[0]!r}, but X has no such column; check its spelling")
+    if len(names) < len(columns):
+        raise ValueError(f"{name} goes by name, but two columns of X have the same name; give it by position")
+    return [by_name.get(column) for column in columns]

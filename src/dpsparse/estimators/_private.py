@@ -18,7 +18,8 @@ from dpsparse.data.as_table import as_table
 from dpsparse.data.validation import check_count
 from dpsparse.engine.refusals import OTHER_SHAPE
 from dpsparse.estimators._spending import reserved
-from dpsparse.model.released import LinearModel, NumericColumns
+from dpsparse.model.numeric_columns import NumericColumns
+from dpsparse.model.released import LinearModel
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.guarantee import Guarantee, check_adjacency, check_delta, check_epsilon, default_delta
 from dpsparse.privacy.noise import NotPrivateWarning, SecureSource, SeededSource
@@ -203,7 +204,7 @@ class PrivateLinearRegressor(RegressorMixin, PrivateEstimator):
         privacy : PrivacyRecord
             The record of the fit.
         center, scale : float or ndarray
-            Public units of the features.
+            Public units of the features; NaN where they are not known.
         **facts
             Further fields of `LinearModel` that the method knows.
         """
@@ -229,7 +230,8 @@ class PrivateLinearRegressor(RegressorMixin, PrivateEstimator):
         Returns
         -------
         ndarray of shape (n_samples,)
-            Predictions; a dask array, not computed yet, where X is dask's.
+            Predictions, within `prediction_range_` where the method releases one; a dask array, not computed yet,
+            where X is dask's.
         """
         check_is_fitted(self)
         return as_table(X).predict(self)

@@ -1,7 +1,7 @@
 """Types of the estimators' parameters."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from numpy.typing import ArrayLike
@@ -12,6 +12,6 @@ if TYPE_CHECKING:
 
 Calibration = Literal["tight", "paper"]
 LedgerLocation: TypeAlias = "str | os.PathLike[str] | PrivacyLedger | None"
-PerFeature = ArrayLike | Mapping[str, float]
-"""One public number, one for each feature, or numbers by the features' names."""
+PerFeature = ArrayLike | Sequence[float | None] | Mapping[str, float | None] | None
+"""One public number, one for each feature, or numbers by the features' names; None for what is not known."""
 Progress = Callable[[float, int], object] | None

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.utils.validation import check_is_fitted
 
-from dpsparse.algorithms.pursuit.pursuit import Pursuit
-from dpsparse.algorithms.pursuit.schedule import schedule_for
+from dpsparse.algorithms.pursuit.unit_adapter import Pursuit, schedule_for
 from dpsparse.data.as_table import as_table
-from dpsparse.data.units import public_units
+from dpsparse.data.units import public_units, units_known
 from dpsparse.data.validation import cap_sparsity, check_count, check_number
 from dpsparse.estimators._private import PrivateLinearRegressor, as_dtype
 from dpsparse.estimators._types import LedgerLocation, PerFeature, Progress
@@ -26,8 +25,9 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
 
     Features are selected one at a time by the exponential mechanism on clipped correlations with the residuals.
     After each selection a noisy gradient on the few selected features is released, and all releases so far are
-    combined by least squares. The response's centre and scale are learned privately, so that dollars and log
-    units do equally well. Residuals are clipped, so that outliers have bounded influence.
+    combined by least squares. Units are learned privately: the response's centre and scale, and those of the selected
+    features unless they are given, so that dollars and log units do equally well. Residuals are clipped, so that
+    outliers have bounded influence.
 
     Parameters
     ----------
@@ -37,11 +37,12 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         The guarantee to each person; smaller is more private.
     delta : float or None, default=None
         The guarantee's failure probability; None for n**-1.1.
-    feature_center, feature_scale : float, array-like of shape (n_features,), dict or Series, default=0.0 and 1.0
+    feature_center, feature_scale : float, array-like of shape (n_features,), dict, Series or None, default=None
         Public centres and scales of the features, near their means and standard deviations, by position or by column
-        name; see `scale_from_bounds`. Nothing is standardised from the data, and a StandardScaler, an imputer or a
-        feature selection fitted on the same records would void the guarantee. The guarantee does not depend on these
-        numbers being right, accuracy does.
+        name; see `scale_from_bounds`. None, NaN in an array, or no entry in a dict: not known, and learned within the
+        guarantee as far as the fit needs them. For features that are publicly standardised pass 0 and 1, which leaves
+        more of the guarantee to the effects. A StandardScaler, an imputer or a feature selection fitted on the same
+        records would void the guarantee. The guarantee does not depend on these numbers being right, accuracy does.
     response_center, response_scale : float or None, default=None
         Public centre (median) and scale (median distance from it) of the response; None to release them privately.
     fit_intercept : bool, default=True
@@ -64,19 +65,29 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
     coef_ : ndarray of shape (n_features,)
         Released effects, shrunk by their own error; zero outside the support.
     coef_se_ : ndarray of shape (n_features,)
-        Standard errors of the unshrunk effects, from privacy noise and sampling; NaN outside the support.
+        Standard errors of the unshrunk effects, from privacy noise and sampling; NaN outside the support, and where
+        the error cannot be trusted.
     clear_ : ndarray of bool of shape (n_features,)
         Which effects are significant at the 5 % family-wise level (Bonferroni over d features): the unshrunk effect
-        is more than z(1 - 0.025/d) standard errors from zero. No effect is marked where the response's scale could
-        not be learned, where the feature's public centre is off by more than its spread, or where the last gradient
-        still moved the effect far.
+        is more than z(1 - 0.025/d) standard errors from zero. No effect is marked where its error cannot be trusted,
+        where the response's scale could not be learned, or where the features explain nothing.
     noise_floor_ : float
         The smallest significant effect of a feature of typical standard error, in units of the response per scaled
-        feature.
+        feature; NaN where no error can be trusted.
     intercept_ : float
-        Released intercept.
+        Released intercept: the prediction where all features are 0.
     support_ : ndarray of int
         Features selected, in order of selection; for "auto" those kept.
+    units_ : dict of str to (float, float)
+        Centre and scale of each feature of the support, by its name or number: the public ones where they were given
+        and kept, releases otherwise.
+    prediction_range_ : tuple of float or None
+        The released range of the response to which `predict` clips; None for no limits.
+    explains_ : bool
+        False where by the releases the features explain nothing: `predict` gives a constant then.
+    equation_ : object
+        The estimating equation that the effects solve up to noise: `features`, their `center` and `scale`, `tau`,
+        where residuals are cut, and the norms `inner` and `outer` at which rows are cut.
     privacy_ : PrivacyRecord
         The guarantee, every release and its cost.
     released_ : LinearModel
@@ -97,7 +108,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
     >>> from dpsparse import PrivateSparseRegressor
     >>> from dpsparse.datasets import make_heavy_tailed
     >>> X, y, coef = make_heavy_tailed(5000, 100, 3, random_state=0)
-    >>> model = PrivateSparseRegressor(sparsity=3, epsilon=1.0).fit(X, y)
+    >>> model = PrivateSparseRegressor(sparsity=3, epsilon=1.0, feature_center=0, feature_scale=1).fit(X, y)
     >>> model.privacy_.private, model.privacy_.epsilon <= 1.0
     (True, True)
     >>> bool(abs(model.coef_ - coef).max() < 0.5)
@@ -110,8 +121,8 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         sparsity: int | Literal["auto"] = 5,
         epsilon: float = 1.0,
         delta: float | None = None,
-        feature_center: PerFeature = 0.0,
-        feature_scale: PerFeature = 1.0,
+        feature_center: PerFeature = None,
+        feature_scale: PerFeature = None,
         response_center: float | None = None,
         response_scale: float | None = None,
         fit_intercept: bool = True,
@@ -165,7 +176,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         with self._reserved(meter, lambda guarantee: schedule(guarantee).commitment):
             y = self._validated(table, y, (n, d))
             columns = range(d) if table.names is None else table.names
-            center, scale = public_units(self.feature_center, self.feature_scale, columns)
+            units = public_units(self.feature_center, self.feature_scale, columns)
             cap_sparsity(getattr(self, self._sparsity_parameter), d, self._sparsity_parameter)
             self._warn_if_weak(meter)
             _warn_if_hopeless(n, d, sparsity, meter.guarantee)
@@ -174,8 +185,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
                 meter,
                 schedule(meter.guarantee),
                 sparsity=sparsity,
-                center=center,
-                scale=scale,
+                units=units,
                 response_center=self.response_center,
                 response_scale=self.response_scale,
                 fit_intercept=bool(self.fit_intercept),
@@ -183,7 +193,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
                 progress=progress,
             )
         self._reset()
-        self._set_results(pursuit.run(), table.dtype, center, scale, meter)
+        self._set_results(pursuit.run(), table.dtype, units, meter)
         return self
 
     @property
@@ -196,6 +206,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
     def _schedule(self, guarantee, n, d):
         """The releases and prices of a fit on n records of d features under a guarantee."""
         known = {
+            "units_known": units_known(self.feature_center, self.feature_scale, d),
             "center_known": self.response_center is not None,
             "scale_known": self.response_scale is not None,
             "fit_intercept": bool(self.fit_intercept),
@@ -203,45 +214,54 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         return schedule_for(guarantee, n, d, self._picks(d), **known)
 
     @np.errstate(all="ignore")
-    def _set_results(self, result, dtype, center, scale, meter):
+    def _set_results(self, result, dtype, units, meter):
         """Publish the releases in the caller's units."""
         d = self.n_features_in_
-        units = center, scale
-        center, scale = np.broadcast_to(center, d)[result.support], np.broadcast_to(scale, d)[result.support]
         # Bonferroni over all features, two-sided: 5 % family-wise.
         height = stats.norm.isf(0.025 / d)
-        clear = (np.abs(result.effects) > height * result.standard_errors) & result.centered & result.scale_known
-        kept = clear if self.sparsity == "auto" else np.ones_like(clear)
-        coef, errors = np.zeros(d, dtype), np.full(d, np.nan)
-        chosen, shrunk = result.support[kept], (result.shrunk_effects / scale)[kept]
-        coef[chosen] = as_dtype(shrunk, dtype)
-        errors[chosen] = (result.standard_errors / scale)[kept]
-        self.coef_ = coef
-        self.coef_se_ = errors
-        self.clear_ = np.zeros(d, dtype=bool)
-        self.clear_[result.support[clear]] = True
-        self.noise_floor_ = float(height * np.median(result.standard_errors))
+        errors = np.where(result.trusted, result.standard_errors, np.nan)
+        clear = (np.abs(result.effects) > height * errors) & result.scale_known & result.explains
+        kept = np.flatnonzero(clear) if self.sparsity == "auto" else np.arange(len(clear))
+        chosen, center, scale = result.support[kept], result.center[kept], result.scale[kept]
+        shrunk = result.shrunk_effects[kept] / scale
+        estimates, errors_in_units = result.effects[kept] / scale, errors[kept] / scale
+        self.coef_, self.coef_se_, self.clear_ = np.zeros(d, dtype), np.full(d, np.nan), np.zeros(d, dtype=bool)
+        self.coef_[chosen] = as_dtype(shrunk, dtype)
+        self.coef_se_[chosen] = errors_in_units
+        self.clear_[chosen] = clear[kept]
+        trusted = errors[result.trusted]
+        self.noise_floor_ = float(height * np.median(trusted)) if len(trusted) else np.nan
         self.support_ = chosen
-        self.intercept_ = result.intercept - float((shrunk * center[kept]).sum()) if self.fit_intercept else 0.0
-        estimates = (result.effects / scale)[kept]
-        known = np.isfinite(estimates) & np.isfinite(errors[chosen])
+        self.intercept_ = float(result.intercept - (shrunk * center).sum()) if self.fit_intercept else 0.0
+        self.prediction_range_ = None if result.range is None else tuple(map(float, result.range))
+        self.explains_ = bool(result.explains)
+        self.equation_ = result.equation
+        names = self._names_of(chosen)
+        self.units_ = {name: (float(c), float(s)) for name, c, s in zip(names, center, scale, strict=True)}
+        known = np.isfinite(estimates) & np.isfinite(errors_in_units)
         effects = [
             Effect(
                 feature=name,
-                coef=float(coef[j]),
-                estimate=float(estimates[place]) if known[place] else None,
-                standard_error=float(errors[j]) if known[place] else None,
-                clear=bool(self.clear_[j]),
-                centered=bool(result.centered[kept][place]),
+                coef=float(self.coef_[chosen[k]]),
+                estimate=float(estimates[k]) if known[k] else None,
+                standard_error=float(errors_in_units[k]) if known[k] else None,
+                clear=bool(clear[place]),
+                trusted=bool(result.trusted[place]),
+                center=float(center[k]) if result.learned[place] else None,
+                scale=float(scale[k]) if result.learned[place] else None,
             )
-            for place, (j, name) in enumerate(zip(chosen, self._names_of(chosen), strict=True))
+            for k, (place, name) in enumerate(zip(kept, names, strict=True))
         ]
         facts = {
             "noise_floor": self.noise_floor_ if np.isfinite(self.noise_floor_) else None,
             "response_scale_known": bool(result.scale_known),
-            "any_center_off": not result.centered.all(),
+            "prediction_range": self.prediction_range_,
+            "explains": self.explains_,
+            "reason": result.reason,
+            "cut": float(result.cut) if np.isfinite(result.cut) else None,
+            "lumped": bool(result.lumped),
         }
-        self._publish(self._linear_model(effects, meter.record(), *units, **facts))
+        self._publish(self._linear_model(effects, meter.record(), units.center, units.scale, **facts))
 
     def conf_int(self, level: float = 0.9) -> NDArray[np.float64]:
         """Confidence intervals of the effects, centred at the unshrunk estimates.
@@ -256,7 +276,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         Returns
         -------
         ndarray of shape (n_features, 2)
-            Lower and upper ends; NaN outside the support.
+            Lower and upper ends; NaN outside the support, and where the error cannot be trusted.
         """
         check_is_fitted(self)
         return self.released_.conf_int(level)

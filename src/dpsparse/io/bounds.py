@@ -2,22 +2,27 @@
 
     drop = ["id"]                          # columns to leave out
 
-    [default]                              # for every column without a section of its own
-    low = -2.0                             # the range in which about 95 % of people lie
-    high = 2.0
+    [columns.income]
+    low = 10_000                           # the range in which about 95 % of people lie
+    high = 90_000
 
     [columns.age]
-    center = 50.0                          # or a centre and a scale, near the mean and the standard deviation
-    scale = 15.0
+    center = 50.0                          # or a centre and a scale, near the mean and the standard deviation;
+    scale = 15.0                           # or one of the two
 
     [columns.region]
     categories = ["north", "south"]        # text: the public categories, the baseline first
 
-    [response]                             # optional: learned privately otherwise
+    [response]
     center = 1000.0                        # the median
     scale = 300.0                          # the median distance from it
 
-The guarantee never depends on these numbers being right; it would if they were read off the data.
+    [default]                              # for every column of numbers without a section of its own
+    center = 0.0
+    scale = 1.0
+
+Everything is optional: a fit learns within its guarantee the centres and scales that are not given. The guarantee never
+depends on these numbers being right; it would if they were read off the data.
 """
 
 import json
@@ -33,21 +38,19 @@ from dpsparse.schema import FileError, quoted, read_toml
 UNFILLED = "?"
 
 _ADVICE = """\
-# Public bounds for {name}: fill in each "?" by hand, from what is known without looking at these records.
+# Public bounds for {name}: fill in each "?" by hand, from what is known without looking at these records, or delete
+# the section of a column of which nothing is known: a fit learns what it needs within its guarantee.
 # Bounds read off the data (their minima, maxima, means) would leak what the guarantee protects.
 #
 # low, high: the range in which about 95 % of people lie; or give center and scale instead, near the mean and the
 # standard deviation. The guarantee holds even where they are wrong; accuracy suffers.
+#
 # A column of text: categories = ["a", "b"] instead, the public ones, the baseline first; any other text counts as the
 # baseline. True and False are text in a CSV file: categories = ["False", "True"].
-# Delete the section of a column for which [default] is right, and of the column you pass as --target.
+# Delete the section of the column you pass as --target.
 
 # Columns to leave out, such as identifiers.
 drop = []
-
-[default]
-low = -2.0
-high = 2.0
 """
 
 
@@ -59,10 +62,10 @@ class Bounds:
     ----------
     where : str
         The file, for messages; empty where there is none.
-    default : tuple of float or None
-        Centre and scale of columns that are not named; None where they must all be named.
+    default : tuple of (float or None, float or None)
+        Centre and scale of columns that are not named; None where they are not known.
     columns : dict
-        For each column its (centre, scale), or the list of its categories.
+        For each column its (centre, scale), each of them a number or None, or the list of its categories.
     drop : tuple of str
         Columns to leave out.
     response_center, response_scale : float or None
@@ -70,7 +73,7 @@ class Bounds:
     """
 
     where: str = ""
-    default: tuple[float, float] | None = (0.0, 1.0)
+    default: tuple[float | None, float | None] = (None, None)
     columns: dict = field(default_factory=dict)
     drop: tuple[str, ...] = ()
     response_center: float | None = None
@@ -100,10 +103,6 @@ class Bounds:
             if name in dropped:
                 continue
             known = self.columns.get(name, self.default)
-            if known is None:
-                raise FileError(
-                    f"{self.where}: column {quoted(name)} has no bounds; add [columns.{json.dumps(name)}] or [default]"
-                )
             features += one_hot(name, known) if isinstance(known, list) else [Feature(name, *known)]
         if not features:
             raise FileError(f"no column is left beside the target {quoted(target)}; the data need features")
@@ -126,7 +125,7 @@ def read_bounds(path):
     response = fields.table("response", None)
     bounds = Bounds(
         where=str(path),
-        default=None if default is None else _spread(default),
+        default=(None, None) if default is None else _spread(default),
         columns={} if columns is None else {name: _column(columns.table(name)) for name in columns},
         drop=tuple(fields.names("drop", [])),
         response_center=None if response is None else response.number("center", None),
@@ -150,11 +149,11 @@ def _column(fields):
 
 
 def _spread(fields):
-    """Centre and scale, from themselves or from low and high."""
+    """Centre and scale, from themselves or from low and high; None for what is left out."""
     first, second = ("low", "high") if "low" in fields or "high" in fields else ("center", "scale")
     _refuse_unfilled(fields, [value for value in map(fields.peek, (first, second)) if isinstance(value, str)])
     if first == "center":
-        center, scale = fields.number("center"), fields.number("scale", above=0)
+        center, scale = fields.number("center", None), fields.number("scale", None, above=0)
     else:
         low, high = fields.number("low"), fields.number("high")
         if not 0 < (high - low) / 4 < math.inf:
@@ -177,8 +176,7 @@ def scale_from_bounds(low: Any, high: Any) -> tuple[Any, Any]:
     The centre is the middle and the scale a quarter of the width: give the range in which about 95 % of people lie, not
     the extremes. For a 0/1 feature with a known share p use centre p and scale sqrt(p (1 - p)) instead; for counts that
     are mostly 0, a centre and scale near their mean and standard deviation. The guarantee never depends on these
-    numbers; accuracy does. A centre that is off by more than the feature's spread makes the feature a proxy for the
-    intercept.
+    numbers; accuracy does. Leave out the columns of which nothing is known: a fit learns their units.
 
     Parameters
     ----------

@@ -14,15 +14,15 @@ class Feature:
     ----------
     column : str
         The column it is read from.
-    center, scale : float
-        Public numbers: where it is centred, how far it spreads.
+    center, scale : float or None
+        Public numbers: where it is centred, how far it spreads; None where that is not known.
     category : str or None
         The category that counts as 1; None for a column of numbers.
     """
 
     column: str
-    center: float
-    scale: float
+    center: float | None = None
+    scale: float | None = None
     category: str | None = None
 
     @property
@@ -118,8 +118,8 @@ def read_feature(fields):
     """
     feature = Feature(
         column=fields.text("column"),
-        center=fields.number("center"),
-        scale=fields.number("scale", above=0),
+        center=fields.number("center", None),
+        scale=fields.number("scale", None, above=0),
         category=fields.text("category", None),
     )
     fields.finish()

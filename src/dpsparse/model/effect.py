@@ -16,8 +16,8 @@ class Verdict(Enum):
     """Significant at the 5 % family-wise level (Bonferroni over all features)."""
     NOT_SIGNIFICANT = "not significant"
     """Among features without effect one this large is common."""
-    CENTER_OFF = "centre off"
-    """The feature's public centre is off by more than its spread, so there is no verdict."""
+    NOT_TRUSTED = "not reliable"
+    """Its standard error cannot be trusted, so there is no interval and no verdict."""
     NOT_AVAILABLE = "not available"
     """The method gives no errors."""
 
@@ -33,11 +33,13 @@ class Effect:
     coef : float
         The effect used for predictions, shrunk by its own error.
     estimate, standard_error : float or None
-        The unshrunk effect and its error; None where the method gives none.
+        The unshrunk effect and its error; None where the method gives none, or none that can be trusted.
     clear : bool
         Whether it is significant, as `PrivateSparseRegressor.clear_` says; False where the method gives no errors.
-    centered : bool
-        False where the feature's public centre is off by more than its spread.
+    trusted : bool
+        False where its standard error cannot be trusted: it has no interval then and is not significant.
+    center, scale : float or None
+        The feature's unit as the fit learned it, which is a release; None where public numbers were used.
     """
 
     feature: str
@@ -45,28 +47,33 @@ class Effect:
     estimate: float | None = None
     standard_error: float | None = None
     clear: bool = False
-    centered: bool = True
+    trusted: bool = True
+    center: float | None = None
+    scale: float | None = None
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The 90 % interval, or None."""
-        if self.estimate is None or self.standard_error is None:
+        """The 90 % interval; None where there is none that holds."""
+        if self.estimate is None or self.standard_error is None or not self.trusted:
             return None
         return self.estimate - _REACH * self.standard_error, self.estimate + _REACH * self.standard_error
 
     @property
     def verdict(self) -> Verdict:
         """The verdict of the fit on it."""
+        if not self.trusted:
+            return Verdict.NOT_TRUSTED
         if self.interval is None:
             return Verdict.NOT_AVAILABLE
-        if self.clear:
-            return Verdict.SIGNIFICANT
-        return Verdict.NOT_SIGNIFICANT if self.centered else Verdict.CENTER_OFF
+        return Verdict.SIGNIFICANT if self.clear else Verdict.NOT_SIGNIFICANT
 
-    def per(self, scale: float) -> "Effect":
-        """The effect for a step that is smaller by a scale."""
+    def in_raw_units(self, center: float, scale: float) -> "Effect":
+        """The effect of x, where this is the effect of (x - center) / scale."""
         numbers = {name: getattr(self, name) for name in ("coef", "estimate", "standard_error")}
-        return replace(self, **{name: value and value / scale for name, value in numbers.items()})
+        numbers = {name: value and value / scale for name, value in numbers.items()}
+        if self.center is not None and self.scale is not None:
+            numbers |= {"center": center + scale * self.center, "scale": scale * self.scale}
+        return replace(self, **numbers)
 
     def row(self) -> tuple[str, str, str, str]:
         """Name, effect, interval and verdict, as text."""
@@ -74,6 +81,7 @@ class Effect:
 
 
 EFFECT_HEADINGS = ("feature", "effect", "90 % interval", "verdict")
+UNIT_HEADINGS = ("feature", "centre", "scale")
 
 
 def interval_text(interval: tuple[float, float] | None) -> str:
@@ -90,3 +98,18 @@ def effects_table(effects: Iterable[Effect], intercept: float) -> Html:
     """The effects as an HTML table."""
     caption = "Effects, for a step of 1 of each feature"
     return table(caption, EFFECT_HEADINGS, effect_rows(effects, intercept), numbers=(1, 2))
+
+
+def unit_rows(effects: Iterable[Effect]) -> list[tuple[str, str, str]]:
+    """The features whose units the fit learned, with their released centres and scales."""
+    return [
+        (effect.feature, number(effect.center), number(effect.scale))
+        for effect in effects
+        if effect.center is not None and effect.scale is not None
+    ]
+
+
+def units_table(effects: Iterable[Effect]) -> Html | None:
+    """The learned units as an HTML table; None where none was learned."""
+    rows = unit_rows(effects)
+    return table("Learned units, released within the guarantee", UNIT_HEADINGS, rows, numbers=(1, 2)) if rows else None

@@ -15,7 +15,10 @@ from dpsparse.model.privacy_json import read_record
 from dpsparse.model.released import LinearModel
 from dpsparse.schema import Fields, FileError, read_json
 
-FORMAT, VERSION = "dpsparse-model", 1
+FORMAT, VERSION = "dpsparse-model", 2
+# Version 1 knew of no learned units: it had "centred" in the place of "trusted", and nothing of what the releases say
+# about predictions and the response.
+READABLE = (1, 2)
 
 
 def as_dict(model: LinearModel) -> dict[str, Any]:
@@ -29,7 +32,12 @@ def as_dict(model: LinearModel) -> dict[str, Any]:
         "intercept": model.intercept,
         "noise_floor": model.noise_floor,
         "response_scale_known": model.response_scale_known,
-        "effects": [_effect_entry(effect) for effect in model.effects],
+        "explains": model.explains,
+        "reason": model.reason or None,
+        "prediction_range": model.prediction_range and dict(zip(("low", "high"), model.prediction_range, strict=True)),
+        "cut": model.cut,
+        "lumped": model.lumped,
+        "effects": [asdict(effect) for effect in model.effects],
         "features": [asdict(feature) for feature in model.features],
         "privacy": model.privacy.to_dict(),
     }
@@ -86,12 +94,13 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
     fields = read_json(path)
     if fields.take("format", None) != FORMAT:
         raise FileError(f"{path} is not a model file of dpsparse")
-    if fields.count("version") != VERSION:
+    version = fields.count("version")
+    if version not in READABLE:
         raise FileError(f"{path} has another version than {VERSION}; read it with a newer dpsparse")
     fields.text("made_by")
     features = tuple(read_feature(row) for row in fields.tables("features"))
     names = {feature.name for feature in features}
-    effects = tuple(_effect(row, names) for row in fields.tables("effects"))
+    effects = tuple(_effect(row, names, version) for row in fields.tables("effects"))
     if not features or len(names) < len(features) or len({effect.feature for effect in effects}) < len(effects):
         raise FileError(f"{path}: features and effects must be there, and each have a name of its own")
     model = LinearModel(
@@ -103,30 +112,52 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
         noise_floor=fields.number("noise_floor", None, least=0),
         response_scale_known=fields.flag("response_scale_known"),
         privacy=read_record(fields.table("privacy")),
+        **({} if version == 1 else _response_facts(fields)),
     )
     fields.finish()
     return model
 
 
-def _effect_entry(effect: Effect) -> dict[str, Any]:
-    """An effect as the file spells it."""
-    entry = asdict(effect)
-    entry["centred"] = entry.pop("centered")
-    return entry
+def _response_facts(fields: Fields) -> dict[str, Any]:
+    """What the releases say about predictions and the response."""
+    return {
+        "explains": fields.flag("explains"),
+        "reason": fields.text("reason", None) or "",
+        "prediction_range": _range(fields.table("prediction_range", None)),
+        "cut": fields.number("cut", None, least=0),
+        "lumped": fields.flag("lumped"),
+    }
 
 
-def _effect(fields: Fields, names: set[str]) -> Effect:
+def _range(fields: Fields | None) -> tuple[float, float] | None:
+    if fields is None:
+        return None
+    low, high = fields.number("low"), fields.number("high")
+    fields.finish()
+    if low > high:
+        raise FileError(f"{fields.where}: 'low' must not be above 'high'")
+    return low, high
+
+
+def _effect(fields: Fields, names: set[str], version: int) -> Effect:
     effect = Effect(
         feature=fields.text("feature"),
         coef=fields.number("coef"),
         estimate=fields.number("estimate", None),
         standard_error=fields.number("standard_error", None, least=0),
         clear=fields.flag("clear"),
-        centered=fields.flag("centred"),
+        trusted=fields.flag("centred" if version == 1 else "trusted"),
+        **({} if version == 1 else _learned_unit(fields)),
     )
     fields.finish()
     if effect.feature not in names:
         raise FileError(f"{fields.where}: 'feature' is none of the features listed")
     if (effect.estimate is None) != (effect.standard_error is None):
         raise FileError(f"{fields.where}: 'estimate' and 'standard_error' belong together")
+    if (effect.center is None) != (effect.scale is None):
+        raise FileError(f"{fields.where}: 'center' and 'scale' belong together")
     return effect
+
+
+def _learned_unit(fields: Fields) -> dict[str, Any]:
+    return {"center": fields.number("center", None), "scale": fields.number("scale", None, above=0)}

@@ -5,7 +5,7 @@ Every private estimator makes one in `fit`, as `released_`. It holds releases an
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,52 +15,15 @@ from scipy import stats
 from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
 
 from dpsparse.data.as_table import as_table
+from dpsparse.data.predictions import linear_predictions
 from dpsparse.data.validation import require_finite
 from dpsparse.html import Html, tag
 from dpsparse.io.features import Feature, read_features
-from dpsparse.model.effect import Effect, Verdict, effects_table
+from dpsparse.model.effect import Effect, Verdict, effects_table, unit_rows, units_table
+from dpsparse.model.numeric_columns import NumericColumns
+from dpsparse.model.remarks import NOT_SIGNIFICANT, NOT_TRUSTED, remarks
 from dpsparse.privacy.accounting.record import PrivacyRecord
 from dpsparse.schema import FileError
-
-
-@dataclass(frozen=True, eq=False)
-class NumericColumns(Sequence[Feature]):
-    """Features that are columns of numbers, each made when it is asked for: a fit may have a million.
-
-    Parameters
-    ----------
-    n_features : int
-        How many there are.
-    names : array of str or None
-        Their names; None where they have none, and are numbered.
-    center, scale : float or array
-        Public numbers, one for all or one for each.
-    """
-
-    n_features: int
-    names: Any
-    center: Any
-    scale: Any
-
-    def __len__(self) -> int:
-        return self.n_features
-
-    def __getitem__(self, place: Any) -> Any:
-        if isinstance(place, slice):
-            return tuple(self[each] for each in range(*place.indices(self.n_features)))
-        place = range(self.n_features)[place]
-        center, scale = (float(unit if np.ndim(unit) == 0 else unit[place]) for unit in (self.center, self.scale))
-        return Feature(str(place if self.names is None else self.names[place]), center, scale)
-
-    def place_of(self, name: str) -> int:
-        """The place of the feature of a name; the others are not made for it."""
-        return int(name) if self.names is None else int(np.flatnonzero(self.names == name)[0])
-
-    def __eq__(self, other: object) -> bool:
-        return tuple(self) == tuple(other) if isinstance(other, Sequence) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,19 +39,28 @@ class LinearModel:
     target : str
         The response.
     features : sequence of Feature
-        All features that could be selected, with their public centres and scales.
+        All features that could be selected, with their public centres and scales, if any are known.
     effects : tuple of Effect
-        Those that were, in order of selection.
+        Those that were, in order of selection, with the units that the fit learned.
     intercept : float
         The prediction where all features are 0.
     noise_floor : float or None
         The smallest significant effect of a feature of typical error, in units of the response per scaled feature.
     response_scale_known : bool
-        False where the response's scale could not be learned, or does not suit the public scales of the features.
+        False where the response's scale could not be learned; `reason` says why.
     privacy : PrivacyRecord
         The guarantee, every release and its cost.
-    any_center_off : bool
-        Whether the public centre of a selected feature, kept or not, is off by more than the feature's spread.
+    prediction_range : pair of float or None
+        Predictions are clipped to this released range of the response; None for no limits.
+    explains : bool
+        False where by the releases the features explain nothing: all coefficients are 0 then.
+    reason : str
+        Why nothing was learned or explained; empty where something was.
+    cut : float or None
+        Where the residuals are cut in the equation that the effects solve, in units of the response; None where the
+        method does not say.
+    lumped : bool
+        Whether the response has a lump, many equal values: its scale was learned from the others then.
     """
 
     estimator: str
@@ -99,8 +71,11 @@ class LinearModel:
     noise_floor: float | None
     response_scale_known: bool
     privacy: PrivacyRecord
-    # A model file does not list the features that were selected and not kept.
-    any_center_off: bool = field(default=False, compare=False)
+    prediction_range: tuple[float, float] | None = None
+    explains: bool = True
+    reason: str = ""
+    cut: float | None = None
+    lumped: bool = False
 
     def __repr__(self) -> str:
         guarantee = (
@@ -142,13 +117,13 @@ class LinearModel:
         Returns
         -------
         ndarray of shape (n_features, 2)
-            Lower and upper ends; NaN where there is no effect, or the method gives no errors.
+            Lower and upper ends; NaN where there is no effect, or no error that can be trusted.
         """
         if not 0 < level < 1:
             raise ValueError(f"level={level!r} must lie strictly between 0 and 1; 0.9 is common")
         estimates, errors = np.full((2, len(self.features)), np.nan)
         estimates[self._places] = [effect.estimate for effect in self.effects]
-        errors[self._places] = [effect.standard_error for effect in self.effects]
+        errors[self._places] = [effect.standard_error if effect.trusted else None for effect in self.effects]
         reach = stats.norm.ppf((1 + level) / 2) * errors
         return np.column_stack([estimates - reach, estimates + reach])
 
@@ -161,23 +136,22 @@ class LinearModel:
             *map(_summary_line, self.effects),
             f"{'(intercept)':<24} {self.intercept:>12.5g}",
         ]
-        verdicts = {effect.verdict for effect in self.effects}
-        if not self.effects:
-            lines.append("No effect is significant.")
-        elif Verdict.NOT_SIGNIFICANT in verdicts:
-            count = f"{len(self.features):,}"
-            lines.append(f"* not significant: among {count} features without effect one this large is common.")
-        if self.any_center_off or Verdict.CENTER_OFF in verdicts:
-            lines.append("** public centre off by more than the feature's spread: give a better feature_center.")
-        if not self.response_scale_known:
-            lines.append("The response's scale could not be learned, or does not suit the scales of the features:")
-            lines.append("check feature_center and feature_scale, or give response_center and response_scale.")
+        marks = {NOT_SIGNIFICANT: "* ", NOT_TRUSTED: "** "}
+        for heading, text in remarks(self):
+            lines.append(textwrap.fill(f"{marks.get(heading, '')}{heading}: {text}.", 100))
+        if units := unit_rows(self.effects):
+            lines += ["", "Units learned, released within the guarantee:"]
+            lines.append(f"{'feature':<24} {'centre':>12} {'scale':>12}")
+            lines += [f"{feature:<24} {center:>12} {scale:>12}" for feature, center, scale in units]
         return "\n".join(lines)
 
     def as_html(self) -> Html:
         """The effects and the guarantee, for notebooks."""
         heading = tag("p", tag("strong", self.estimator))
-        return tag("div", [heading, effects_table(self.effects, self.intercept), self.privacy.as_html()])
+        effects = effects_table(self.effects, self.intercept)
+        notes = [tag("p", [tag("strong", f"{title}: "), f"{text}."]) for title, text in remarks(self)]
+        units = units_table(self.effects)
+        return tag("div", [heading, effects, *notes, *([] if units is None else [units]), self.privacy.as_html()])
 
     _repr_html_ = as_html
 
@@ -192,7 +166,7 @@ class LinearModel:
         Returns
         -------
         ndarray of shape (n_samples,)
-            Predictions.
+            Predictions, clipped to `prediction_range`.
         """
         return as_table(X).predict(self)
 
@@ -205,8 +179,7 @@ class LinearModel:
         if not len(X):
             raise FileError(f"{table.path}: it holds no records")
         require_finite(X)
-        with np.errstate(all="ignore"):
-            predictions: NDArray[np.float64] = X @ self.coef[used] + self.intercept
+        predictions: NDArray[np.float64] = linear_predictions(X, self.coef[used], self.intercept, self.prediction_range)
         if not np.isfinite(predictions).all():
             raise FileError(f"{table.path}: predictions overflow; its columns are not in the units of the model")
         return predictions
@@ -220,10 +193,14 @@ class LinearModel:
         return replace(self, features=tuple(features), target=target, effects=effects)
 
     def in_raw_units(self) -> "LinearModel":
-        """The same model for a step of 1 of the columns themselves, where it was fitted on (x - center) / scale."""
-        units = [self.features[place] for place in self._places]
-        effects = tuple(effect.per(unit.scale) for effect, unit in zip(self.effects, units, strict=True))
-        shift = sum(effect.coef * unit.center for effect, unit in zip(effects, units, strict=True))
+        """The same model for a step of 1 of the columns themselves, where it was fitted on (x - center) / scale.
+
+        Columns whose public centre or scale is not known were not shifted or not scaled.
+        """
+        features = [self.features[place] for place in self._places]
+        units = [(feature.center or 0.0, feature.scale or 1.0) for feature in features]
+        effects = tuple(effect.in_raw_units(*unit) for effect, unit in zip(self.effects, units, strict=True))
+        shift = sum(effect.coef * center for effect, (center, _) in zip(effects, units, strict=True))
         return replace(self, effects=effects, intercept=self.intercept - shift)
 
     # scikit-learn's names, by which it checks the input of `predict`.
@@ -250,6 +227,11 @@ class LinearModel:
         """The same as `intercept`."""
         return self.intercept
 
+    @property
+    def prediction_range_(self) -> tuple[float, float] | None:
+        """The same as `prediction_range`."""
+        return self.prediction_range
+
     def __sklearn_tags__(self) -> Tags:
         return Tags(
             estimator_type="regressor",
@@ -262,7 +244,7 @@ class LinearModel:
 def _summary_line(effect: Effect) -> str:
     text = f"{effect.feature:<24} {effect.coef + 0.0:>12.5g}"
     if effect.interval is None:
-        return f"{text} {'-':>12}   -"
+        return f"{text} {'-':>12}   -{' **' if effect.verdict is Verdict.NOT_TRUSTED else ''}"
     low, high = effect.interval
-    mark = {Verdict.SIGNIFICANT: "", Verdict.CENTER_OFF: " **"}.get(effect.verdict, " *")
+    mark = "" if effect.verdict is Verdict.SIGNIFICANT else " *"
     return f"{text} {effect.standard_error:>12.3g}   [{low:.5g}, {high:.5g}]{mark}"

@@ -11,7 +11,8 @@ from dataclasses import replace
 from dpsparse import __version__
 from dpsparse.algorithms.pursuit.schedule import SPARE_PICKS
 from dpsparse.html import Page, number, table, tag
-from dpsparse.model.effect import Verdict, effects_table, interval_text
+from dpsparse.model import remarks
+from dpsparse.model.effect import Verdict, effects_table, interval_text, units_table
 from dpsparse.planning import EPSILONS, plan
 from dpsparse.privacy.guarantee import default_delta
 from dpsparse.report.charts import Row, curves, forest
@@ -70,6 +71,7 @@ def fit_page(model):
     )
     page.section("Guarantee", *_guarantee(model.privacy))
     page.section("Effects", *_effects(model))
+    page.section("Units and predictions", *_units(model))
     page.section("What is significant", *_verdicts(model))
     page.section("Budget", *_budget(model.privacy))
     page.section("Privacy and accuracy", *_forecast(model, sparsity))
@@ -108,8 +110,9 @@ def _effects(model):
 
 
 def _forest(model):
-    """The effects on one axis: each for a step of its feature's public scale."""
-    scales = {feature.name: feature.scale for feature in model.features}
+    """The effects on one axis: each for a step of its feature's scale, learned or public; 1 where there is none."""
+    public = {feature.name: feature.scale for feature in model.features}
+    scales = {effect.feature: effect.scale or public[effect.feature] or 1.0 for effect in model.effects}
     rows, cells = [], []
     for effect in model.effects:
         scale = scales[effect.feature]
@@ -119,7 +122,7 @@ def _forest(model):
         rows.append(Row(effect.feature, value, interval, effect.verdict is Verdict.SIGNIFICANT, note))
         cells.append([effect.feature, number(scale), number(value), interval_text(interval)])
     floor = model.noise_floor
-    words = f"Effects on {model.target}, each for a step as large as the feature's public scale"
+    words = f"Effects on {model.target}, each for a step as large as the feature's scale"
     band = "" if floor is None else f" The noise floor, the hatched band around 0, reaches to ±{number(floor)}."
     drawn = f"{words}.{band} Read the same numbers in the table below."
     picture = forest(rows, floor, drawn)
@@ -141,6 +144,36 @@ def _forest(model):
     yield table("The numbers of the picture", headings, cells, numbers=(1, 2, 3))
 
 
+def _units(model):
+    """Which units were public and which are releases, and what the effects and predictions mean."""
+    learned = units_table(model.effects)
+    if learned is not None:
+        yield (
+            "The centres and scales of these features were not given: the fit learned them, and they are releases like "
+            "the effects, within the same guarantee. A scale is about as large as the feature's spread."
+        )
+        yield learned
+    elif model.effects:
+        yield "The centres and scales of all selected features are public numbers, given before the fit."
+    if model.lumped:
+        yield _as_sentence(remarks.lump(model))
+    elif model.cut is not None:
+        yield (
+            f"Residuals are cut at {number(model.cut)}, in units of {model.target}, in the equation that the effects "
+            "solve: outliers count as if they were that far from their prediction."
+        )
+    if not model.explains:
+        yield tag("p", _as_sentence(remarks.nothing_explained(model)), class_="bad")
+    elif model.prediction_range is not None:
+        yield f"Predictions are {remarks.prediction_range(model)}."
+    else:
+        yield "Predictions have no limits."
+
+
+def _as_sentence(text):
+    return f"{text[0].upper()}{text[1:]}."
+
+
 def _verdicts(model):
     groups = {verdict: [effect for effect in model.effects if effect.verdict is verdict] for verdict in Verdict}
     significant, not_significant = groups[Verdict.SIGNIFICANT], groups[Verdict.NOT_SIGNIFICANT]
@@ -148,9 +181,8 @@ def _verdicts(model):
     if not model.response_scale_known:
         yield tag(
             "p",
-            "The response's scale could not be learned, or does not suit the public bounds of the features, so no "
-            "effect can be significant. Better bounds, more epsilon, more records, or a public centre and scale of the "
-            "response would help.",
+            f"Nothing was learned: {remarks.nothing_learned(model)}. So no effect can be significant. More epsilon, "
+            "more records, or a public centre and scale of the response would help.",
             class_="bad",
         )
     if not model.effects:
@@ -171,10 +203,9 @@ def _verdicts(model):
             f"Among {count} features without effect one this large is common. They may matter or not: this fit cannot "
             "decide, and the size shown is likely too large."
         )
-    if groups[Verdict.CENTER_OFF]:
-        yield "For these the public centre is off by more than the feature's spread, so there is no verdict:"
-        yield _names(groups[Verdict.CENTER_OFF])
-        yield "Better public bounds would help."
+    if groups[Verdict.NOT_TRUSTED]:
+        yield "The standard errors of these cannot be trusted, so they have neither an interval nor a verdict:"
+        yield _names(groups[Verdict.NOT_TRUSTED])
     if groups[Verdict.NOT_AVAILABLE]:
         yield f"{model.estimator} gives no errors, so nothing can be said about what is significant."
 
@@ -288,9 +319,12 @@ def _rerun(model, sparsity):
             options["delta"] = asked.delta
         if asked.records_per_person > 1:
             options["records-per-person"] = asked.records_per_person
-        options |= {"bounds": "bounds.toml", "out": "model.json", "report": "report.html"}
+        public = any(feature.center is not None or feature.scale is not None for feature in model.features)
+        options |= {"bounds": "bounds.toml"} if public else {}
+        options |= {"out": "model.json", "report": "report.html"}
         words = [f"--{name} {shlex.quote(str(value))}" for name, value in options.items()]
-        yield "With the table of records in the place of DATA; for a store, which has its own bounds, without --bounds:"
+        store = "; for a store, which has its own bounds, without --bounds" if public else ""
+        yield f"With the table of records in the place of DATA{store}:"
         yield tag("pre", tag("code", " \\\n    ".join(["dpsparse fit DATA", *words])))
     else:
         yield "With the records as X and y:"
@@ -299,8 +333,8 @@ def _rerun(model, sparsity):
         line += f", adjacency={asked.adjacency!r}, records_per_person={asked.records_per_person}"
         yield tag("pre", tag("code", f"{model.estimator}({line}).fit(X, y)"))
     yield (
-        "The bounds, public centres and scales of all features, are listed in the model file. Another run draws other "
-        "noise, so its numbers will differ, and it spends the budget once more: the costs of both add up."
+        "The public centres and scales of the features, where any were given, are listed in the model file. Another "
+        "run draws other noise, so its numbers will differ, and it spends the budget once more: the costs of both add up."
     )
     yield "This page alone, from the saved model, without the records and at no cost:"
     yield tag("pre", tag("code", "dpsparse report model.json --out report.html"))

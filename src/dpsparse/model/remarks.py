@@ -1,0 +1,71 @@
+"""What a reader of a released model must know beside its numbers, said once for summaries, commands and notebooks."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from dpsparse.html import number
+from dpsparse.model.effect import Verdict
+
+if TYPE_CHECKING:
+    from dpsparse.model.released import LinearModel
+
+NOT_SIGNIFICANT, NOT_TRUSTED = "Not significant", "Not reliable"
+
+
+def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
+    """Headings and sentences without a full stop, from releases and public numbers alone.
+
+    Parameters
+    ----------
+    model : LinearModel
+        The model.
+    """
+    verdicts = {effect.verdict for effect in model.effects}
+    if not model.response_scale_known:
+        yield "Nothing learned", nothing_learned(model)
+    elif not model.explains:
+        yield "Nothing explained", nothing_explained(model)
+    elif not model.effects:
+        yield "Nothing found", "no effect is significant"
+    if Verdict.NOT_SIGNIFICANT in verdicts:
+        count = f"{len(model.features):,}"
+        yield NOT_SIGNIFICANT, f"among {count} features without effect one this large is common"
+    if Verdict.NOT_TRUSTED in verdicts:
+        yield NOT_TRUSTED, "the standard error cannot be trusted, so there is no interval"
+    if model.lumped:
+        yield "Lump", lump(model)
+    if model.prediction_range is not None and model.explains:
+        yield "Predictions", prediction_range(model)
+
+
+def nothing_learned(model: "LinearModel") -> str:
+    """Why the response's scale could not be learned, and what is predicted."""
+    reason = model.reason or "the response's scale could not be learned, or does not suit the scales of the features"
+    return f"{reason.rstrip('.')}{'' if model.explains else f'; {_constant(model)}'}"
+
+
+def nothing_explained(model: "LinearModel") -> str:
+    """That the features explain nothing, why the releases say so, and what is predicted."""
+    reason = f" ({model.reason.rstrip('.')})" if model.reason else ""
+    return f"by the releases the features explain nothing{reason}; {_constant(model)}"
+
+
+def lump(model: "LinearModel") -> str:
+    """The meaning of effects on a response of which many values are equal."""
+    cut = "" if model.cut is None else f" of {number(model.cut)}"
+    return (
+        f"many values of {model.target} are equal, so its scale was learned from the others. Residuals are cut at a "
+        f"distance{cut} from the prediction: effects describe how {model.target} changes within that distance, not how "
+        "its mean changes, and values further away count as if they were at it"
+    )
+
+
+def prediction_range(model: "LinearModel") -> str:
+    """Where predictions are clipped."""
+    assert model.prediction_range is not None
+    low, high = map(number, model.prediction_range)
+    return f"clipped to [{low}, {high}], a released range of {model.target}"
+
+
+def _constant(model: "LinearModel") -> str:
+    return f"predictions are the constant {number(model.intercept)}"
