@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.utils.validation import check_is_fitted
 
-from dpsparse.algorithms.pursuit.unit_adapter import Pursuit, schedule_for
+from dpsparse.algorithms.pursuit.pursuit import Pursuit
+from dpsparse.algorithms.pursuit.schedule import schedule_for
 from dpsparse.data.as_table import as_table
 from dpsparse.data.units import public_units, units_known
 from dpsparse.data.validation import cap_sparsity, check_count, check_number
@@ -184,11 +185,9 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
                 table.rows(y, check_before_release=self._check_before_release),
                 meter,
                 schedule(meter.guarantee),
-                sparsity=sparsity,
                 units=units,
                 response_center=self.response_center,
                 response_scale=self.response_scale,
-                fit_intercept=bool(self.fit_intercept),
                 check_finite=self._must_check_finite(),
                 progress=progress,
             )

@@ -39,15 +39,8 @@ class Selection:
         self._rows, self._settings = rows, settings
         center, scale = (np.broadcast_to(each, settings.d) for each in (units.center, units.scale))
         self._given = ~(np.isnan(center) | np.isnan(scale))
-        self._clip = self._clip_of(units, settings)
+        self._clip = Quantizer(settings.clip_bound, *units.filled())
         self._splits = 0.0
-
-    @staticmethod
-    def _clip_of(units, settings):
-        center, scale = np.asarray(units.center, dtype=np.float64), np.asarray(units.scale, dtype=np.float64)
-        return Quantizer(
-            settings.clip_bound, np.where(np.isnan(center), 0.0, center), np.where(np.isnan(scale), 1.0, scale)
-        )
 
     def count_splits(self, points, check_finite):
         """How many records are at or below each of some points, for each feature; nothing is released."""
