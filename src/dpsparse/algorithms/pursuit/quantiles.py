@@ -31,8 +31,11 @@ class Tally:
         """
         low, high = (points, points) if window is None else window
         groups = [points, _before(points), high, _before(low), [0.0, np.inf]]
-        thresholds, where = np.unique(np.concatenate(groups), return_inverse=True)
-        at_most = np.asarray(count(thresholds))[where]
+        thresholds = np.concatenate(groups)
+        # A stable sort merges the groups, which rise already.
+        order = np.argsort(thresholds, kind="stable")
+        at_most = np.empty(len(thresholds), dtype=np.int64)
+        at_most[order] = count(thresholds[order])
         at, before, up_to_high, before_low = at_most[:-2].reshape(4, -1)
         zeros, everything = at_most[-2] * nonzero, at_most[-1]
         return cls(before - zeros, everything - at, up_to_high - before_low, int(everything - zeros))
