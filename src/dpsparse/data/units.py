@@ -6,6 +6,9 @@ import numpy as np
 
 from dpsparse.data.validation import LARGEST, check_number
 
+# Of features known to be standardised: `PrivateSparseRegressor(**STANDARDIZED)`.
+STANDARDIZED = {"feature_center": 0.0, "feature_scale": 1.0}
+
 
 def public_units(center, scale, columns):
     """Centres and scales as floats or arrays in the order of X's columns, checked."""

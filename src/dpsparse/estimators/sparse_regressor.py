@@ -97,7 +97,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
     >>> from dpsparse import PrivateSparseRegressor
     >>> from dpsparse.datasets import make_heavy_tailed
     >>> X, y, coef = make_heavy_tailed(5000, 100, 3, random_state=0)
-    >>> model = PrivateSparseRegressor(sparsity=3, epsilon=1.0).fit(X, y)
+    >>> model = PrivateSparseRegressor(sparsity=3, epsilon=1.0, feature_center=0, feature_scale=1).fit(X, y)
     >>> model.privacy_.private, model.privacy_.epsilon <= 1.0
     (True, True)
     >>> bool(abs(model.coef_ - coef).max() < 0.5)
