@@ -13,6 +13,7 @@ import pytest
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, AdaHuber, PrivacyLedger, PrivateSparseRegressor, tune
 from dpsparse.algorithms.iht import iht
+from dpsparse.data.units import STANDARDIZED
 from dpsparse.engine import queries
 from dpsparse.engine.dask import session
 from dpsparse.engine.refusals import NOT_FINITE
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 N, D = 3_000, 12
 MODELS = [
-    PrivateSparseRegressor(sparsity=3, random_state=0),
+    PrivateSparseRegressor(sparsity=3, random_state=0, **STANDARDIZED),
     DPIHTH(sparsity=3, random_state=0),
     DPIHTL(sparsity=3, random_state=0),
     DPSLR(sparsity=3, random_state=0),
