@@ -63,10 +63,11 @@ class TestEveryEstimator:
         fitted = assert_same_fit(model, X, y, frame, dd.from_pandas(pd.Series(y), npartitions=2))
         assert list(fitted.feature_names_in_) == NAMES
 
-    def test_what_is_not_finite_is_refused_before_anything_is_charged(self, model, tmp_path):
+    def test_what_is_not_finite_is_refused_before_anything_is_charged(self, model, tmp_path, units_of):
         ledger = PrivacyLedger(tmp_path / "ledger.db")
         ledger.grant("people", epsilon=1.0, delta=1e-3)
-        private = type(model)(sparsity=3, epsilon=0.5, delta=1e-4, ledger=ledger, dataset="people")
+        options = {"sparsity": 3, "epsilon": 0.5, "delta": 1e-4, **units_of(type(model))}
+        private = type(model)(**options, ledger=ledger, dataset="people")
         X, y = data()
         broken, broken_y = X.copy(), y.copy()
         broken[N - 1, D - 1] = broken_y[N - 1] = np.inf
