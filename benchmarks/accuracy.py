@@ -16,6 +16,7 @@ from tasks import TASKS
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, AdaHuber, PrivateSparseRegressor, plan
 from dpsparse.algorithms.iht.hard_thresholding import huber_iht
+from dpsparse.data.units import STANDARDIZED
 
 OURS = "PrivateSparseRegressor"
 PAPER = {"DPIHTH": DPIHTH, "DPIHTL": DPIHTL, "DPSLR": DPSLR}
@@ -24,7 +25,7 @@ PAPER = {"DPIHTH": DPIHTH, "DPIHTL": DPIHTL, "DPSLR": DPSLR}
 def private_coefficients(task, X, y, noise_seed):
     """Coefficients of our method and of the paper's (the latter get a centred response of unit scale: a head start)."""
     guarantee = {"sparsity": task.sparsity, "epsilon": task.epsilon, "delta": task.delta, "random_state": noise_seed}
-    yield OURS, PrivateSparseRegressor(**guarantee).fit(X, y).coef_
+    yield OURS, PrivateSparseRegressor(**guarantee, **STANDARDIZED).fit(X, y).coef_
     for name, method in PAPER.items():
         yield name, method(**guarantee).fit(X, (y - task.shift) / task.scale).coef_ * task.scale
 

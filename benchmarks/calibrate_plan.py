@@ -17,6 +17,7 @@ from scipy import optimize, stats
 from tasks import Task
 
 from dpsparse import PrivateSparseRegressor, planning
+from dpsparse.data.units import STANDARDIZED
 
 
 def random_task(rng):
@@ -41,7 +42,7 @@ def simulate(task, seeds):
         y = y - X @ coef + X @ coef * unit
         coef = coef * unit
         model = PrivateSparseRegressor(
-            sparsity=task.sparsity, epsilon=task.epsilon, delta=task.delta, random_state=seed
+            sparsity=task.sparsity, epsilon=task.epsilon, delta=task.delta, random_state=seed, **STANDARDIZED
         ).fit(X, y)
         errors.append(np.linalg.norm(model.coef_ - coef) / unit)
         low, high = model.conf_int(0.9)[model.support_].T

@@ -29,6 +29,7 @@ from dpsparse import NotPrivateWarning, PrivateSparseRegressor, Streamed
 from dpsparse.algorithms.pursuit import pursuit
 from dpsparse.algorithms.pursuit.state import PursuitState
 from dpsparse.data.remote_table import RemoteTable
+from dpsparse.data.units import STANDARDIZED
 from dpsparse.engine.config import configured
 from dpsparse.engine.cuda import kernels as cuda_kernels
 from dpsparse.engine.cuda import quantized as cuda_quantized
@@ -198,7 +199,7 @@ def measure_fit(dtype, n, d, order):
     """A whole private fit with five features, and where its time goes."""
     X = features(dtype, n, d, order)
     y = response(X)
-    model = PrivateSparseRegressor(sparsity=5, random_state=0)
+    model = PrivateSparseRegressor(sparsity=5, random_state=0, **STANDARDIZED)
     model.fit(X, y)
     before = torch.cuda.memory_allocated()
     torch.cuda.reset_peak_memory_stats()
@@ -234,7 +235,8 @@ def measure_stream(gigabytes=32):
     y, array = response(X), X.cpu().numpy()
     del X
     torch.cuda.empty_cache()
-    model, results = PrivateSparseRegressor(sparsity=5, random_state=0), {"gigabytes": array.nbytes / 1e9}
+    model = PrivateSparseRegressor(sparsity=5, random_state=0, **STANDARDIZED)
+    results = {"gigabytes": array.nbytes / 1e9}
     for name, room in (("kept", None), ("not_kept", 0)):
         start = time.perf_counter()
         with configured(cuda_free_bytes=room):

@@ -10,13 +10,14 @@ import numpy as np
 from tasks import TASKS
 
 from dpsparse import PrivateSparseRegressor
+from dpsparse.data.units import STANDARDIZED
 
 
 def covered(task, seed):
     """For each correctly selected feature, whether its interval holds the true coefficient."""
     X, y, coef = task.make(seed)
     model = PrivateSparseRegressor(
-        sparsity=task.sparsity, epsilon=task.epsilon, delta=task.delta, random_state=seed
+        sparsity=task.sparsity, epsilon=task.epsilon, delta=task.delta, random_state=seed, **STANDARDIZED
     ).fit(X, y)
     right = model.support_[coef[model.support_] != 0]
     low, high = model.conf_int(0.9)[right].T

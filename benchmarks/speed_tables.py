@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from dpsparse import PrivateSparseRegressor
+from dpsparse.data.units import STANDARDIZED
 
 EFFECTS = 5
 
@@ -42,10 +43,10 @@ def sparse_features(n, d, stored, seed=0, rows_at_a_time=10_000):
 
 
 def fit(X, y, sparsity=EFFECTS, seed=None):
-    """A private fit as a user calls it; with a seed, one whose bits can be compared."""
+    """A private fit as a user with public units calls it; with a seed, one whose bits can be compared."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return PrivateSparseRegressor(sparsity=sparsity, random_state=seed).fit(X, y)
+        return PrivateSparseRegressor(sparsity=sparsity, random_state=seed, **STANDARDIZED).fit(X, y)
 
 
 def warm_up(dtype, order="C", method=fit):

@@ -1,4 +1,4 @@
-"""A PostgreSQL server, sizes of the engines, and counts that a test wants seen."""
+"""A PostgreSQL server, sizes of the engines, units of the features, and counts that a test wants seen."""
 
 import contextlib
 import glob
@@ -10,6 +10,8 @@ import tempfile
 
 import pytest
 
+from dpsparse import PrivateSparseRegressor
+from dpsparse.data.units import STANDARDIZED
 from dpsparse.engine.config import configured
 
 PASSWORD = "not-a-secret"
@@ -96,3 +98,9 @@ def configure():
     """Other sizes of the engines, until the test ends."""
     with contextlib.ExitStack() as stack:
         yield lambda **sizes: stack.enter_context(configured(**sizes))
+
+
+@pytest.fixture(scope="session")
+def units_of():
+    """Options that tell a class of estimators that features are standardised; the paper's take it for granted."""
+    return lambda estimator: STANDARDIZED if estimator is PrivateSparseRegressor else {}

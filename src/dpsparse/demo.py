@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dpsparse import AdaHuber, PrivateSparseRegressor, plan
+from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.io.figures import save_figure
 from dpsparse.privacy.guarantee import check_epsilon
@@ -49,7 +50,7 @@ def run_demo(epsilon, picture, seed, console=None):
         f"detectable effect at 80 % power {forecast.smallest_effect:.2f}."
     )
     X, y, coef = make_heavy_tailed(N, D, SPARSITY, random_state=seed)
-    private = PrivateSparseRegressor(sparsity=SPARSITY, epsilon=epsilon).fit(X, y)
+    private = PrivateSparseRegressor(sparsity=SPARSITY, epsilon=epsilon, **STANDARDIZED).fit(X, y)
     open_fit = AdaHuber(lam=0.1, sparsity=SPARSITY).fit(X, y)
     console.print("[bold]Guarantee[/]: " + private.privacy_.statement(), highlight=False)
     releases = private.privacy_.releases

@@ -17,6 +17,7 @@ from dpsparse.data.as_table import MemoryTable, as_table, in_memory
 from dpsparse.data.cuda_table import CudaTable
 from dpsparse.data.dask_table import DaskTable
 from dpsparse.data.disk_table import DiskTable
+from dpsparse.data.units import STANDARDIZED
 from dpsparse.engine.protocols import Table
 
 RNG = np.random.default_rng(0)
@@ -99,7 +100,7 @@ def test_what_can_be_converted_is_read_in_memory(kind, tmp_path):
     table.validate(BaseEstimator(), Y)
     assert table.take(np.arange(7)).shape == (7, 4)
     assert AdaHuber().fit(given, Y).predict(given).shape == (60,)
-    assert tune([PrivateSparseRegressor(sparsity=1, random_state=0)], given, Y).index == 0
+    assert tune([PrivateSparseRegressor(sparsity=1, random_state=0, **STANDARDIZED)], given, Y).index == 0
 
 
 @pytest.mark.parametrize("kind", ["OnDisk", "dask array", "Streamed", "GPU array"])
@@ -128,14 +129,14 @@ def test_masked_arrays_are_refused_by_type(kind, masked_cells, tmp_path):
     ledger = PrivacyLedger(tmp_path / "b.db")
     ledger.grant("people", epsilon=3, delta=1e-6)
     for estimator in (
-        PrivateSparseRegressor(sparsity=1, epsilon=1.0, delta=1e-7, ledger=ledger, dataset="people"),
+        PrivateSparseRegressor(sparsity=1, epsilon=1.0, delta=1e-7, ledger=ledger, dataset="people", **STANDARDIZED),
         DPIHTH(sparsity=1, epsilon=1.0, delta=1e-7, ledger=ledger, dataset="people"),
     ):
         with pytest.raises(TypeError, match=r"masked arrays.*filled"):
             estimator.fit(given, Y)
     assert len(ledger.history()) == 1
     with pytest.raises(TypeError, match="masked arrays"):
-        PrivateSparseRegressor(sparsity=1, epsilon=1.0).fit(X, Y).predict(given)
+        PrivateSparseRegressor(sparsity=1, epsilon=1.0, **STANDARDIZED).fit(X, Y).predict(given)
 
 
 @pytest.mark.parametrize("response", [lambda y: y, list, lambda y: da.from_array(y, chunks=20)])
@@ -143,7 +144,7 @@ def test_masked_responses_are_refused_by_type(response):
     y = response(np.ma.array(Y, mask=Y > 1))
     features = da.from_array(X, chunks=20) if hasattr(y, "dask") else X
     with pytest.raises(TypeError, match="masked arrays"):
-        PrivateSparseRegressor(sparsity=1, epsilon=1.0).fit(features, y)
+        PrivateSparseRegressor(sparsity=1, epsilon=1.0, **STANDARDIZED).fit(features, y)
 
 
 def test_wrappers_and_sparse_matrices_refuse_masked_arrays():
@@ -153,10 +154,10 @@ def test_wrappers_and_sparse_matrices_refuse_masked_arrays():
     matrix = sparse.csr_matrix(X)
     matrix.data = np.ma.array(matrix.data)
     with pytest.raises(TypeError, match="masked arrays"):
-        PrivateSparseRegressor(sparsity=1, epsilon=1.0).fit(matrix, Y)
+        PrivateSparseRegressor(sparsity=1, epsilon=1.0, **STANDARDIZED).fit(matrix, Y)
 
 
 def test_a_masked_chunk_that_the_array_does_not_declare_is_refused():
     hidden = da.from_array(X, chunks=20).map_blocks(np.ma.masked_array, dtype=X.dtype, meta=np.empty((0, 0), X.dtype))
     with pytest.raises(ValueError, match="declares"):
-        PrivateSparseRegressor(sparsity=1, epsilon=1.0).fit(hidden, da.from_array(Y, chunks=20))
+        PrivateSparseRegressor(sparsity=1, epsilon=1.0, **STANDARDIZED).fit(hidden, da.from_array(Y, chunks=20))

@@ -10,6 +10,7 @@ from pyarrow import parquet
 from sklearn.model_selection import cross_val_score
 
 from dpsparse import DPIHTH, BudgetExceeded, OnDisk, PrivacyLedger, PrivateSparseRegressor, tune
+from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.engine.config import Config
 from dpsparse.engine.disk import sources
@@ -45,9 +46,11 @@ def test_a_table_is_taken_apart_by_names(claims):
     assert features.dtype == np.float64
     assert table.drop("who", "cost", "age", "smoker").dtype == np.float32
     np.testing.assert_array_equal(table["cost"], Y)
-    model = PrivateSparseRegressor(sparsity=2, random_state=0).fit(features, table["cost"])
+    model = PrivateSparseRegressor(sparsity=2, random_state=0, **STANDARDIZED).fit(features, table["cost"])
     assert model.feature_names_in_.tolist() == ["dose", "age", "smoker"]
-    in_memory = PrivateSparseRegressor(sparsity=2, random_state=0).fit(frame[["dose", "age", "smoker"]], Y)
+    in_memory = PrivateSparseRegressor(sparsity=2, random_state=0, **STANDARDIZED).fit(
+        frame[["dose", "age", "smoker"]], Y
+    )
     np.testing.assert_array_equal(model.coef_, in_memory.coef_)
     np.testing.assert_allclose(model.predict(features), in_memory.predict(frame[["dose", "age", "smoker"]]))
     with pytest.raises(ValueError, match="feature names should match"):
@@ -57,8 +60,8 @@ def test_a_table_is_taken_apart_by_names(claims):
 def test_public_units_go_by_name(claims):
     features = OnDisk(claims[0]).drop("who", "cost")
     center = {"smoker": 0.3, "age": 45.0, "dose": 0.0}
-    model = PrivateSparseRegressor(sparsity=2, feature_center=center, random_state=0).fit(features, Y)
-    by_place = PrivateSparseRegressor(sparsity=2, feature_center=[0.0, 45.0, 0.3], random_state=0)
+    model = PrivateSparseRegressor(sparsity=2, feature_center=center, feature_scale=1, random_state=0).fit(features, Y)
+    by_place = PrivateSparseRegressor(sparsity=2, feature_center=[0.0, 45.0, 0.3], feature_scale=1, random_state=0)
     np.testing.assert_array_equal(model.coef_, by_place.fit(features, Y).coef_)
 
 
@@ -117,20 +120,22 @@ def test_estimators_that_need_memory_say_so(tmp_path):
     np.save(tmp_path / "x.npy", X)
     with pytest.raises(TypeError, match="tune reads X in memory"):
         tune([PrivateSparseRegressor()], OnDisk(tmp_path / "x.npy"), Y)
-    tuned = tune([PrivateSparseRegressor(random_state=0)], np.load(tmp_path / "x.npy", mmap_mode="r"), Y)
+    tuned = tune(
+        [PrivateSparseRegressor(random_state=0, **STANDARDIZED)], np.load(tmp_path / "x.npy", mmap_mode="r"), Y
+    )
     assert tuned.index == 0
 
 
 @pytest.mark.parametrize("kept", [0.5, 0.0])
 @pytest.mark.parametrize("make", [PrivateSparseRegressor, DPIHTH])
-def test_what_is_not_finite_costs_nothing(make, kept, tmp_path, configure):
+def test_what_is_not_finite_costs_nothing(make, kept, tmp_path, configure, units_of):
     configure(disk_memory_share=kept, disk_block_bytes=1_000)
     ledger = PrivacyLedger(tmp_path / "budget.db")
     ledger.grant("claims", epsilon=1.0, delta=1e-3)
     broken = X.copy()
     broken[399, 5] = np.nan
     np.save(tmp_path / "x.npy", broken)
-    model = make(sparsity=2, epsilon=1.0, delta=1e-3, ledger=ledger, dataset="claims")
+    model = make(sparsity=2, epsilon=1.0, delta=1e-3, ledger=ledger, dataset="claims", **units_of(make))
     with pytest.raises(ValueError, match=NOT_FINITE):
         model.fit(OnDisk(tmp_path / "x.npy"), Y)
     model.fit(X, Y)
@@ -141,17 +146,19 @@ def test_what_is_not_finite_costs_nothing(make, kept, tmp_path, configure):
 def test_missing_values_of_parquet_are_not_finite(tmp_path):
     pd.DataFrame({"a": [1.0, None, 2.0], "b": [1.0, 2.0, 3.0]}).to_parquet(tmp_path / "x.parquet")
     with pytest.raises(ValueError, match=NOT_FINITE):
-        PrivateSparseRegressor(sparsity=1, epsilon=10.0).fit(OnDisk(tmp_path / "x.parquet"), [1.0, 2.0, 3.0])
+        PrivateSparseRegressor(sparsity=1, epsilon=10.0, **STANDARDIZED).fit(
+            OnDisk(tmp_path / "x.parquet"), [1.0, 2.0, 3.0]
+        )
 
 
 @pytest.mark.parametrize("make", [PrivateSparseRegressor, DPIHTH])
 @pytest.mark.parametrize("stop", range(1, 12, 2))
-def test_a_fit_interrupted_anywhere_leaves_no_result_and_stays_charged(make, stop, tmp_path, configure):
+def test_a_fit_interrupted_anywhere_leaves_no_result_and_stays_charged(make, stop, tmp_path, configure, units_of):
     configure(disk_block_bytes=4_000)
     ledger = PrivacyLedger(tmp_path / "budget.db")
     ledger.grant("claims", epsilon=2.5, delta=1e-3)
     np.save(tmp_path / "x.npy", X)
-    model = make(sparsity=2, epsilon=1.0, delta=1e-4, ledger=ledger, dataset="claims").fit(X, Y)
+    model = make(sparsity=2, epsilon=1.0, delta=1e-4, ledger=ledger, dataset="claims", **units_of(make)).fit(X, Y)
     before, spent = model.coef_, ledger.balance("claims").epsilon_spent
 
     def interrupt(done, total):
@@ -175,7 +182,7 @@ def test_progress_rises_to_its_end_and_depends_on_no_value(tmp_path, configure):
     for k, values in enumerate((X, np.full_like(X, 1e9))):
         np.save(tmp_path / f"{k}.npy", values)
         reports.append([])
-        model = PrivateSparseRegressor(sparsity=2, random_state=k)
+        model = PrivateSparseRegressor(sparsity=2, random_state=k, **STANDARDIZED)
         model.fit(OnDisk(tmp_path / f"{k}.npy"), Y * 10.0**k, progress=lambda *report: reports[-1].append(report))
     assert reports[0] == reports[1]
     assert reports[0] == sorted(reports[0])
@@ -208,7 +215,7 @@ def test_blocks_cover_every_cell_once(tmp_path, configure):
 
 def test_integers_are_never_copied_whole():
     genotypes = np.ones((2_000, 20_000), dtype=np.int8)
-    model = PrivateSparseRegressor(sparsity=1, random_state=0)
+    model = PrivateSparseRegressor(sparsity=1, random_state=0, **STANDARDIZED)
     y = np.zeros(2_000)
     tracemalloc.start()
     with threads(1):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dpsparse import AdaHuber, PrivateSparseRegressor, Streamed
+from dpsparse.data.units import STANDARDIZED
 from dpsparse.data.validation import is_on_card
 from dpsparse.engine.quantize import WEIGHT_LEVELS, Quantizer
 
@@ -62,7 +63,7 @@ def test_without_torch_the_error_says_what_to_install(monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
     for X in (OnCard(), Streamed(np.zeros((10, 3)))):
         with pytest.raises(ImportError, match=r"pip install 'dpsparse\[cuda\]'"):
-            PrivateSparseRegressor(random_state=0).fit(X, np.zeros(10))
+            PrivateSparseRegressor(random_state=0, **STANDARDIZED).fit(X, np.zeros(10))
 
 
 def test_who_reads_host_memory_says_so():
@@ -81,7 +82,8 @@ def test_ordinary_arrays_are_not_on_a_card():
 def test_ordinary_fits_import_no_gpu_stack():
     code = (
         "import sys, warnings, numpy as np, dpsparse; warnings.simplefilter('ignore');"
-        "dpsparse.PrivateSparseRegressor(random_state=0, sparsity=1).fit(np.eye(50), np.arange(50.0));"
+        "model = dpsparse.PrivateSparseRegressor(random_state=0, sparsity=1, feature_center=0, feature_scale=1);"
+        "model.fit(np.eye(50), np.arange(50.0));"
         "print(sorted({'torch', 'triton', 'cupy'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"

@@ -12,6 +12,7 @@ import pytest
 
 import dpsparse
 from dpsparse import PrivacyLedger, PrivateSparseRegressor
+from dpsparse.data.units import STANDARDIZED
 from dpsparse.engine import refusals
 from dpsparse.io.formats import open_table
 
@@ -176,7 +177,9 @@ def failing_responses():
 def test_a_failing_task_of_dask_quotes_nothing(X, y, tmp_path):
     ledger = PrivacyLedger(tmp_path / "b.db")
     ledger.grant("people", epsilon=3, delta=1e-6)
-    estimator = PrivateSparseRegressor(sparsity=1, epsilon=1.0, delta=1e-7, ledger=ledger, dataset="people")
+    estimator = PrivateSparseRegressor(
+        sparsity=1, epsilon=1.0, delta=1e-7, ledger=ledger, dataset="people", **STANDARDIZED
+    )
     with pytest.raises(ValueError, match=f"^{refusals.NOT_COMPUTED}$") as refusal:
         estimator.fit(X(), y())
     assert refusal.value.__suppress_context__

@@ -9,6 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from dpsparse import DPIHTH, PrivateSparseRegressor, tune
+from dpsparse.data.units import STANDARDIZED
 from dpsparse.engine.cpu.dense import DenseRows, QuantizedDense, feature_sums
 from dpsparse.engine.cpu.sparse import QuantizedSparse
 from dpsparse.engine.disk import sources
@@ -21,8 +22,8 @@ RNG = np.random.default_rng(0)
 def test_places_of_sparse_cells_may_change(change):
     X = sparse.random(2_000, 50, 0.1, format="csr", rng=RNG)
     y = RNG.standard_normal(2_000)
-    expected = PrivateSparseRegressor(sparsity=2, random_state=0).fit(X, y).coef_
-    model = PrivateSparseRegressor(sparsity=2, random_state=0)
+    expected = PrivateSparseRegressor(sparsity=2, random_state=0, **STANDARDIZED).fit(X, y).coef_
+    model = PrivateSparseRegressor(sparsity=2, random_state=0, **STANDARDIZED)
     model.fit(X, y, progress=lambda done, _: change(X) if done == 1 else None)
     np.testing.assert_array_equal(model.coef_, expected)
 
@@ -33,7 +34,7 @@ def test_no_record_gains_influence_by_a_change_of_places(monkeypatch):
     seen = []
     add_up = QuantizedSparse.weighted_sums
     monkeypatch.setattr(QuantizedSparse, "weighted_sums", lambda *given: seen.append(add_up(*given)) or seen[-1])
-    model = PrivateSparseRegressor(sparsity=1, random_state=0, response_center=0.0, response_scale=1e-9)
+    model = PrivateSparseRegressor(sparsity=1, random_state=0, response_center=0.0, response_scale=1e-9, **STANDARDIZED)
     model.fit(X, np.ones(n), progress=lambda done, _: X.indices.fill(0) if done == 1 else None)
     # Only the first record has features, so that each sum is its term.
     assert max(np.abs(sums).max() for sums in seen) <= FEATURE_LEVELS * WEIGHT_LEVELS
@@ -45,7 +46,7 @@ def test_a_file_that_shrinks_is_refused(rows_left, kept, tmp_path, configure):
     configure(disk_memory_share=kept)
     array = zarr.create_array(tmp_path / "z.zarr", shape=(500, 4), chunks=(500, 4), dtype="f8")
     array[:] = RNG.standard_normal((500, 4))
-    model = PrivateSparseRegressor(sparsity=1, random_state=0)
+    model = PrivateSparseRegressor(sparsity=1, random_state=0, **STANDARDIZED)
 
     def shrink(done, _):
         if done == 1:
@@ -69,10 +70,10 @@ def test_loops_are_given_a_row_for_each_record():
 
 
 @pytest.mark.parametrize("make", [PrivateSparseRegressor, DPIHTH])
-def test_a_refused_fit_leaves_the_names_of_the_last(make):
+def test_a_refused_fit_leaves_the_names_of_the_last(make, units_of):
     people = pd.DataFrame(RNG.standard_normal((300, 4)), columns=list("abcd"))
     y = 3 * people.a + RNG.standard_normal(300)
-    model = make(sparsity=1, epsilon=9.0, delta=1e-3).fit(people, y)
+    model = make(sparsity=1, epsilon=9.0, delta=1e-3, **units_of(make)).fit(people, y)
     expected = model.predict(people)
     broken = people[list("dcba")].copy()
     broken.iloc[7, 2] = np.nan
@@ -83,7 +84,7 @@ def test_a_refused_fit_leaves_the_names_of_the_last(make):
 
 def test_an_interrupted_fit_is_not_fitted():
     X, y = RNG.standard_normal((300, 4)), RNG.standard_normal(300)
-    model = PrivateSparseRegressor(sparsity=1).fit(X, y)
+    model = PrivateSparseRegressor(sparsity=1, **STANDARDIZED).fit(X, y)
 
     def interrupt(done, _):
         if done > 2:
@@ -98,4 +99,4 @@ def test_an_interrupted_fit_is_not_fitted():
 
 def test_tune_takes_integers():
     X, y = RNG.integers(0, 3, (400, 5)), RNG.standard_normal(400)
-    assert tune([PrivateSparseRegressor(sparsity=1, random_state=0)], X, y).index == 0
+    assert tune([PrivateSparseRegressor(sparsity=1, random_state=0, **STANDARDIZED)], X, y).index == 0

@@ -13,6 +13,7 @@ import pytest
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, AdaHuber, PrivacyLedger, PrivateSparseRegressor, tune
 from dpsparse.algorithms.iht import iht
+from dpsparse.data.units import STANDARDIZED
 from dpsparse.engine import queries
 from dpsparse.engine.dask import session
 from dpsparse.engine.refusals import NOT_FINITE
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 N, D = 3_000, 12
 MODELS = [
-    PrivateSparseRegressor(sparsity=3, random_state=0),
+    PrivateSparseRegressor(sparsity=3, random_state=0, **STANDARDIZED),
     DPIHTH(sparsity=3, random_state=0),
     DPIHTL(sparsity=3, random_state=0),
     DPSLR(sparsity=3, random_state=0),
@@ -62,10 +63,11 @@ class TestEveryEstimator:
         fitted = assert_same_fit(model, X, y, frame, dd.from_pandas(pd.Series(y), npartitions=2))
         assert list(fitted.feature_names_in_) == NAMES
 
-    def test_what_is_not_finite_is_refused_before_anything_is_charged(self, model, tmp_path):
+    def test_what_is_not_finite_is_refused_before_anything_is_charged(self, model, tmp_path, units_of):
         ledger = PrivacyLedger(tmp_path / "ledger.db")
         ledger.grant("people", epsilon=1.0, delta=1e-3)
-        private = type(model)(sparsity=3, epsilon=0.5, delta=1e-4, ledger=ledger, dataset="people")
+        options = {"sparsity": 3, "epsilon": 0.5, "delta": 1e-4, **units_of(type(model))}
+        private = type(model)(**options, ledger=ledger, dataset="people")
         X, y = data()
         broken, broken_y = X.copy(), y.copy()
         broken[N - 1, D - 1] = broken_y[N - 1] = np.inf

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, PrivateSparseRegressor, Streamed
+from dpsparse.data.units import STANDARDIZED
 
 try:
     import torch
@@ -17,7 +18,7 @@ pytestmark = [pytest.mark.cuda, pytest.mark.skipif(not HAS_GPU, reason="needs a 
 N, D = 20_000, 5_000
 CENTER, SCALE = np.linspace(-0.5, 0.5, D), np.linspace(0.5, 2.0, D)
 MODELS = {
-    "pursuit": PrivateSparseRegressor(random_state=0),
+    "pursuit": PrivateSparseRegressor(random_state=0, **STANDARDIZED),
     "pursuit, public numbers": PrivateSparseRegressor(random_state=1, feature_center=CENTER, feature_scale=SCALE),
     "DPIHTH": DPIHTH(random_state=0),
     "DPIHTL": DPIHTL(random_state=0),

@@ -38,8 +38,8 @@ def kinds(ledger):
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_a_grant_of_one_admits_one_fit_of_one_and_says_what_would_fit(estimator, ledger, tmp_path):
-    model = estimator(**PUBLIC, ledger=str(tmp_path / "b.db"), dataset="trial-7")
+def test_a_grant_of_one_admits_one_fit_of_one_and_says_what_would_fit(estimator, ledger, tmp_path, units_of):
+    model = estimator(**PUBLIC, **units_of(estimator), ledger=str(tmp_path / "b.db"), dataset="trial-7")
     model.fit(X, Y)
     assert model.privacy_.private
     assert kinds(ledger) == ["reserve", "charge"]
@@ -51,8 +51,8 @@ def test_a_grant_of_one_admits_one_fit_of_one_and_says_what_would_fit(estimator,
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_the_epsilon_that_is_said_to_fit_does(estimator, ledger):
-    model = estimator(**{**PUBLIC, "epsilon": 0.8}, ledger=ledger, dataset="trial-7").fit(X, Y)
+def test_the_epsilon_that_is_said_to_fit_does(estimator, ledger, units_of):
+    model = estimator(**{**PUBLIC, "epsilon": 0.8}, **units_of(estimator), ledger=ledger, dataset="trial-7").fit(X, Y)
     with pytest.raises(BudgetExceeded, match="would fit") as refused:
         model.fit(X, Y)
     epsilon = float(str(refused.value).split("epsilon=")[-1].split()[0])
@@ -63,8 +63,8 @@ def test_the_epsilon_that_is_said_to_fit_does(estimator, ledger):
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_only_a_failed_validation_is_refunded(estimator, ledger, monkeypatch):
-    model = estimator(**PUBLIC, ledger=ledger, dataset="trial-7")
+def test_only_a_failed_validation_is_refunded(estimator, ledger, monkeypatch, units_of):
+    model = estimator(**PUBLIC, **units_of(estimator), ledger=ledger, dataset="trial-7")
     broken = X.copy()
     broken[0, 0] = np.nan
     with pytest.raises(ValueError, match="must be finite"):
@@ -105,19 +105,19 @@ def test_warnings_turned_into_errors_waste_nothing(ledger):
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_parameters_that_do_not_go_together(estimator, ledger, tmp_path):
+def test_parameters_that_do_not_go_together(estimator, ledger, tmp_path, units_of):
     with pytest.raises(ValueError, match="ledger and dataset go together"):
-        estimator(**PUBLIC, ledger=ledger).fit(X, Y)
+        estimator(**PUBLIC, **units_of(estimator), ledger=ledger).fit(X, Y)
     with pytest.raises(ValueError, match="ledger and dataset go together"):
-        estimator(**PUBLIC, dataset="trial-7").fit(X, Y)
+        estimator(**PUBLIC, **units_of(estimator), dataset="trial-7").fit(X, Y)
     with pytest.raises(ValueError, match="ledger with random_state"):
-        estimator(**PUBLIC, ledger=ledger, dataset="trial-7", random_state=0).fit(X, Y)
+        estimator(**PUBLIC, **units_of(estimator), ledger=ledger, dataset="trial-7", random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="dataset='trial-9' has no budget"):
-        estimator(**PUBLIC, ledger=ledger, dataset="trial-9").fit(X, Y)
+        estimator(**PUBLIC, **units_of(estimator), ledger=ledger, dataset="trial-9").fit(X, Y)
     with pytest.raises(ValueError, match="granted for adjacency='replace-one'"):
-        estimator(**PUBLIC, ledger=ledger, dataset="trial-7", adjacency="zero-out-one").fit(X, Y)
+        estimator(**PUBLIC, **units_of(estimator), ledger=ledger, dataset="trial-7", adjacency="zero-out-one").fit(X, Y)
     with pytest.raises(LedgerError, match="there is no ledger at"):
-        estimator(**PUBLIC, ledger=tmp_path / "none.db", dataset="trial-7").fit(X, Y)
+        estimator(**PUBLIC, **units_of(estimator), ledger=tmp_path / "none.db", dataset="trial-7").fit(X, Y)
     assert kinds(ledger) == []
 
 

@@ -6,11 +6,12 @@ import pytest
 import sklearn
 
 from dpsparse import DPIHTH, PrivateSparseRegressor
+from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 
 X, Y, _ = make_heavy_tailed(500, 5, 2, random_state=0)
 NAMED = pd.DataFrame(X, columns=["age", "<script>alert(1)</script>", "c", "d", "e"])
-MODELS = [PrivateSparseRegressor(sparsity=3, epsilon=2.0), DPIHTH(sparsity=2, epsilon=2.0)]
+MODELS = [PrivateSparseRegressor(sparsity=3, epsilon=2.0, **STANDARDIZED), DPIHTH(sparsity=2, epsilon=2.0)]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
@@ -34,7 +35,7 @@ def test_after_the_fit_guarantee_effects_and_releases(model):
 
 
 def test_names_are_escaped():
-    fitted = PrivateSparseRegressor(sparsity=5, epsilon=2.0).fit(NAMED, Y)
+    fitted = PrivateSparseRegressor(sparsity=5, epsilon=2.0, **STANDARDIZED).fit(NAMED, Y)
     assert "<script" not in fitted._repr_html_()
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in fitted._repr_html_()
 

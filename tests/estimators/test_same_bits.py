@@ -7,6 +7,7 @@ import zarr
 from scipy import sparse
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, OnDisk, PrivateSparseRegressor
+from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.engine.config import configured
 from dpsparse.engine.disk.memory import available_bytes
@@ -19,7 +20,9 @@ MODELS = {
     "pursuit": lambda: PrivateSparseRegressor(
         sparsity=3, feature_center=np.linspace(-0.2, 0.2, D), feature_scale=0.9, random_state=1
     ),
-    "pursuit without intercept": lambda: PrivateSparseRegressor(sparsity=4, fit_intercept=False, random_state=2),
+    "pursuit without intercept": lambda: PrivateSparseRegressor(
+        sparsity=4, fit_intercept=False, random_state=2, **STANDARDIZED
+    ),
     "DP-IHT-H": lambda: DPIHTH(sparsity=3, random_state=3),
     "DP-IHT-L": lambda: DPIHTL(sparsity=3, random_state=3),
     "DP-SLR": lambda: DPSLR(sparsity=3, random_state=3),

@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, BudgetExceeded, PrivacyLedger, PrivateSparseRegressor, tune
+from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 
 X, Y, _ = make_heavy_tailed(2_000, 6, 2, random_state=0)
@@ -82,7 +83,7 @@ def test_an_unknown_category_is_refused_by_the_encoder_before_anything_is_spent(
 def test_a_grid_search_is_charged_for_every_fit_of_every_fold(tmp_path):
     ledger = PrivacyLedger(tmp_path / "b.db")
     ledger.grant("trial-7", epsilon=3, delta=1e-6)
-    model = PrivateSparseRegressor(epsilon=0.5, delta=1e-7, ledger=ledger, dataset="trial-7")
+    model = PrivateSparseRegressor(epsilon=0.5, delta=1e-7, ledger=ledger, dataset="trial-7", **STANDARDIZED)
     search = GridSearchCV(model, {"sparsity": [1, 2]}, cv=3, error_score="raise").fit(X, Y)
     assert [event.kind for event in ledger.history()].count("charge") == 2 * 3 + 1
     assert search.best_estimator_.privacy_.epsilon <= 0.5 < 1.2 < ledger.balance("trial-7").epsilon_spent
@@ -91,7 +92,9 @@ def test_a_grid_search_is_charged_for_every_fit_of_every_fold(tmp_path):
 def test_a_cross_validation_beyond_the_grant_stops(tmp_path):
     ledger = PrivacyLedger(tmp_path / "b.db")
     ledger.grant("trial-7", epsilon=1, delta=1e-6)
-    model = PrivateSparseRegressor(sparsity=2, epsilon=1.0, delta=1e-6, ledger=ledger, dataset="trial-7")
+    model = PrivateSparseRegressor(
+        sparsity=2, epsilon=1.0, delta=1e-6, ledger=ledger, dataset="trial-7", **STANDARDIZED
+    )
     with pytest.raises(BudgetExceeded):
         cross_val_score(model, X, Y, cv=2, error_score="raise")
     assert [event.kind for event in ledger.history()].count("charge") == 1
@@ -131,8 +134,8 @@ def by_skops(model):
 
 @pytest.mark.parametrize("way", [by_pickle, by_joblib, by_skops])
 @pytest.mark.parametrize("estimator", PRIVATE)
-def test_fitted_estimators_come_back_the_same(estimator, way):
-    model = estimator(sparsity=2, epsilon=2.0).fit(X, Y)
+def test_fitted_estimators_come_back_the_same(estimator, way, units_of):
+    model = estimator(sparsity=2, epsilon=2.0, **units_of(estimator)).fit(X, Y)
     back = way(model)
     np.testing.assert_array_equal(back.predict(X), model.predict(X))
     assert back.privacy_ == model.privacy_
@@ -143,7 +146,7 @@ def test_fitted_estimators_come_back_the_same(estimator, way):
 
 @pytest.mark.parametrize("way", [by_pickle, by_joblib, by_skops])
 def test_a_tuned_model_comes_back_the_same(way):
-    model = tune([PrivateSparseRegressor(sparsity=s) for s in (1, 2)], X, Y).estimator
+    model = tune([PrivateSparseRegressor(sparsity=s, **STANDARDIZED) for s in (1, 2)], X, Y).estimator
     back = way(model)
     assert back.summary() == model.summary()
     assert back.privacy_ == model.privacy_

@@ -40,6 +40,6 @@ def lists_of_rows():
     ids=lambda X: X.format,
 )
 @pytest.mark.parametrize("method", [PrivateSparseRegressor, DPIHTH])
-def test_indices_out_of_range_are_an_error_before_compiled_code_follows_them(X, method):
+def test_indices_out_of_range_are_an_error_before_compiled_code_follows_them(X, method, units_of):
     with pytest.raises(ValueError, match="inconsistent or out-of-range indices"):
-        method(sparsity=1).fit(X, Y)
+        method(sparsity=1, **units_of(method)).fit(X, Y)

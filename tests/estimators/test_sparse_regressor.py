@@ -8,23 +8,31 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dpsparse import NotPrivateWarning, PrivateSparseRegressor, scale_from_bounds
+from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 
 X, Y, COEF = make_heavy_tailed(4_000, 60, 4, random_state=0)
 
 
 def seeded(data=X, response=Y, **parameters):
-    return PrivateSparseRegressor(**{"sparsity": 4, "random_state": 1, **parameters}).fit(data, response)
+    return PrivateSparseRegressor(**{"sparsity": 4, "random_state": 1, **STANDARDIZED, **parameters}).fit(
+        data, response
+    )
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([PrivateSparseRegressor(), PrivateSparseRegressor(sparsity="auto", fit_intercept=False)])
+@parametrize_with_checks(
+    [
+        PrivateSparseRegressor(**STANDARDIZED),
+        PrivateSparseRegressor(sparsity="auto", fit_intercept=False, **STANDARDIZED),
+    ]
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
 def test_it_is_close_to_the_truth_and_private():
-    model = PrivateSparseRegressor(sparsity=4, epsilon=1.0).fit(X, Y)
+    model = PrivateSparseRegressor(sparsity=4, epsilon=1.0, **STANDARDIZED).fit(X, Y)
     assert np.linalg.norm(model.coef_ - COEF) < 0.3 * np.linalg.norm(COEF)
     assert model.privacy_.private
     assert model.privacy_.epsilon <= 1.0
@@ -148,14 +156,14 @@ def test_an_unknown_response_scale_is_admitted():
         assert not seeded(response=response).clear_.any()
     assert "could not be learned" in seeded(response=np.ones_like(Y)).summary()
     with pytest.warns(UserWarning, match="close to random"):
-        tiny = PrivateSparseRegressor(epsilon=1.0).fit(X[:59], Y[:59])
+        tiny = PrivateSparseRegressor(epsilon=1.0, **STANDARDIZED).fit(X[:59], Y[:59])
     assert not tiny.clear_.any()
 
 
 @pytest.mark.parametrize("epsilon", [12.0, 20.0, 50.0, 100.0])
 def test_loose_guarantees_work_too(epsilon):
     with pytest.warns(UserWarning, match="above 10"):
-        model = PrivateSparseRegressor(sparsity=4, epsilon=epsilon, records_per_person=3).fit(X, Y)
+        model = PrivateSparseRegressor(sparsity=4, epsilon=epsilon, records_per_person=3, **STANDARDIZED).fit(X, Y)
     assert model.privacy_.epsilon <= epsilon
 
 
@@ -188,18 +196,18 @@ def test_public_response_location_saves_releases():
 )
 def test_bad_parameters_are_named(parameters, message):
     with pytest.raises(ValueError, match=message):
-        PrivateSparseRegressor(**parameters).fit(X, Y)
+        PrivateSparseRegressor(**(STANDARDIZED | parameters)).fit(X, Y)
 
 
 def test_hopeless_fits_warn_from_public_numbers_and_say_what_would_help():
     tiny, response = X[:59], Y[:59]
     with pytest.warns(UserWarning, match=r"close to random. About n=[\d,]+ would detect"):
-        PrivateSparseRegressor(epsilon=0.5).fit(tiny, response)
+        PrivateSparseRegressor(epsilon=0.5, **STANDARDIZED).fit(tiny, response)
     with pytest.warns(UserWarning, match=r"close to random. About n=[\d,]+ or epsilon=[\d.]+ would detect"):
-        PrivateSparseRegressor(epsilon=0.1).fit(X[:500], Y[:500])
+        PrivateSparseRegressor(epsilon=0.1, **STANDARDIZED).fit(X[:500], Y[:500])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        PrivateSparseRegressor().fit(X, Y)
+        PrivateSparseRegressor(**STANDARDIZED).fit(X, Y)
 
 
 def test_strange_but_finite_data_neither_warn_nor_fail():
@@ -208,7 +216,7 @@ def test_strange_but_finite_data_neither_warn_nor_fail():
     for response in (Y * 1e300, np.zeros_like(Y), np.where(Y > 0, 1e308, -1e308)):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            model = PrivateSparseRegressor().fit(strange, response)
+            model = PrivateSparseRegressor(**STANDARDIZED).fit(strange, response)
         assert np.isfinite(model.coef_).all()
         assert np.isfinite(model.intercept_)
 
@@ -220,7 +228,7 @@ def test_no_warning_tells_of_an_extreme_record(dtype, center, extreme):
         table[0, 0] = value
         with warnings.catch_warnings(), np.errstate(all="raise"):
             warnings.simplefilter("error")
-            PrivateSparseRegressor(epsilon=4.0, delta=1e-3, feature_center=center).fit(table, Y[:200])
+            PrivateSparseRegressor(epsilon=4.0, delta=1e-3, feature_center=center, feature_scale=1).fit(table, Y[:200])
 
 
 def test_float32_clone_and_seed_warning():

@@ -15,6 +15,7 @@ from dpsparse import (
     save_model,
     tune,
 )
+from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.estimators.tuning import HELD_OUT_EVERY
 from dpsparse.privacy.noise import SecureSource
@@ -24,7 +25,10 @@ HELD_OUT = np.arange(len(Y)) % HELD_OUT_EVERY == HELD_OUT_EVERY - 1
 
 
 def candidates(**options):
-    return [PrivateSparseRegressor(**{"sparsity": s, "epsilon": 2.0, "delta": 1e-6, **options}) for s in (1, 3)]
+    return [
+        PrivateSparseRegressor(**{"sparsity": s, "epsilon": 2.0, "delta": 1e-6, **STANDARDIZED, **options})
+        for s in (1, 3)
+    ]
 
 
 def test_the_candidate_that_predicts_better_is_chosen_and_all_is_one_account():
@@ -49,7 +53,7 @@ def test_the_record_lists_every_fit_and_the_choice():
 
 @pytest.mark.parametrize("count", [1, 4])
 def test_shares_of_any_number_of_candidates_fill_the_guarantee(count):
-    models = [PrivateSparseRegressor(sparsity=2, epsilon=0.7, delta=1e-5, records_per_person=2)] * count
+    models = [PrivateSparseRegressor(sparsity=2, epsilon=0.7, delta=1e-5, records_per_person=2, **STANDARDIZED)] * count
     record = tune(models, X, Y).privacy
     assert 0.69 < record.epsilon <= 0.7
 

@@ -13,6 +13,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from dpsparse import DPIHTH, NotPrivateWarning, PrivateSparseRegressor
+from dpsparse.data.units import STANDARDIZED
 from dpsparse.privacy.accounting.meter import Meter
 
 pytestmark = pytest.mark.slow
@@ -112,10 +113,10 @@ def charges():
 @settings(max_examples=EXAMPLES, deadline=10_000, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 @pytest.mark.parametrize("method", [PrivateSparseRegressor, DPIHTH])
-def test_hostile_data_end_in_a_fit_or_in_a_clear_error(method, data, charges):
+def test_hostile_data_end_in_a_fit_or_in_a_clear_error(method, data, charges, units_of):
     X, n = data.draw(tables())
     y = data.draw(responses(n))
-    model = method(sparsity=data.draw(st.sampled_from((1, 2, 9))), epsilon=9.0, delta=0.01)
+    model = method(sparsity=data.draw(st.sampled_from((1, 2, 9))), epsilon=9.0, delta=0.01, **units_of(method))
     charges.clear()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -136,7 +137,9 @@ def test_hostile_data_end_in_a_fit_or_in_a_clear_error(method, data, charges):
 
 RNG = np.random.default_rng(0)
 FITTED = [
-    PrivateSparseRegressor(sparsity=1, response_scale=1.0).fit(RNG.normal(size=(2_000, d)), RNG.normal(size=2_000))
+    PrivateSparseRegressor(sparsity=1, response_scale=1.0, **STANDARDIZED).fit(
+        RNG.normal(size=(2_000, d)), RNG.normal(size=2_000)
+    )
     for d in (1, 2, 5)
 ]
 
@@ -160,11 +163,11 @@ HOSTILE = [None, True, 0, -1, 1e308, 1e-320, np.nan, np.inf, "x", "auto", b"", [
 
 @pytest.mark.parametrize("value", HOSTILE, ids=repr)
 @pytest.mark.parametrize("method", [PrivateSparseRegressor, DPIHTH])
-def test_hostile_parameters_end_in_a_fit_or_in_an_error_that_names_them(method, value, charges):
+def test_hostile_parameters_end_in_a_fit_or_in_an_error_that_names_them(method, value, charges, units_of):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(2_000, 6)), rng.normal(size=2_000)
     for name in method().get_params():
-        model = method().set_params(**{name: value})
+        model = method(**units_of(method)).set_params(**{name: value})
         charges.clear()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -64,7 +64,8 @@ def table(name, dtype):
 
 
 def _pursuit(**options):
-    return PrivateSparseRegressor(**{"sparsity": 3, "random_state": 1, **options})
+    units = {"feature_center": 0.0, "feature_scale": 1.0}
+    return PrivateSparseRegressor(**{"sparsity": 3, "random_state": 1, **units, **options})
 
 
 # What to fit and on which table. A list of estimators is given to `tune`.

@@ -6,6 +6,7 @@ import pytest
 from scipy import sparse
 
 from dpsparse import DPIHTH, AdaHuber, PrivateSparseRegressor, load_model, save_model
+from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.schema import FileError
 
@@ -51,10 +52,12 @@ def test_a_model_comes_back_whole(path):
 @pytest.mark.parametrize(
     "model",
     [
-        PrivateSparseRegressor(sparsity=2, epsilon=1.0),
-        PrivateSparseRegressor(sparsity="auto", epsilon=0.1, max_sparsity=3, fit_intercept=False),
+        PrivateSparseRegressor(sparsity=2, epsilon=1.0, **STANDARDIZED),
+        PrivateSparseRegressor(sparsity="auto", epsilon=0.1, max_sparsity=3, fit_intercept=False, **STANDARDIZED),
         DPIHTH(sparsity=2, epsilon=1.0, delta=1e-4),
-        PrivateSparseRegressor(sparsity=2, random_state=0, records_per_person=2, adjacency="zero-out-one"),
+        PrivateSparseRegressor(
+            sparsity=2, random_state=0, records_per_person=2, adjacency="zero-out-one", **STANDARDIZED
+        ),
     ],
 )
 def test_every_private_estimator_can_be_saved(path, model):

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, PrivateSparseRegressor, tune
+from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.io.features import Feature
 from dpsparse.model.effect import Verdict
@@ -18,8 +19,8 @@ NAMED = pd.DataFrame(X, columns=list("abcdefgh"))
 
 
 @pytest.mark.parametrize("estimator", [PrivateSparseRegressor, DPIHTH, DPIHTL, DPSLR])
-def test_every_private_estimator_makes_one(estimator):
-    fitted = estimator(sparsity=2, epsilon=2.0).fit(NAMED, Y)
+def test_every_private_estimator_makes_one(estimator, units_of):
+    fitted = estimator(sparsity=2, epsilon=2.0, **units_of(estimator)).fit(NAMED, Y)
     model = fitted.released_
     assert model.estimator == estimator.__name__
     assert model.privacy is fitted.privacy_
@@ -44,7 +45,7 @@ def test_the_fitted_attributes_say_the_same():
 
 
 def test_a_tuned_model_holds_the_record_of_the_whole():
-    tuned = tune([PrivateSparseRegressor(sparsity=s, epsilon=2.0) for s in (1, 2)], X, Y)
+    tuned = tune([PrivateSparseRegressor(sparsity=s, epsilon=2.0, **STANDARDIZED) for s in (1, 2)], X, Y)
     assert tuned.estimator.released_.privacy == tuned.privacy
 
 
@@ -80,7 +81,7 @@ def test_numeric_columns_are_a_sequence_of_features():
 
 
 def test_the_file_s_columns_and_units():
-    fitted = PrivateSparseRegressor(sparsity=2, epsilon=2.0).fit(X, Y)
+    fitted = PrivateSparseRegressor(sparsity=2, epsilon=2.0, **STANDARDIZED).fit(X, Y)
     features = [Feature(name, 10.0, 4.0) for name in NAMED]
     model = fitted.released_.on_columns(features, "cost")
     assert model.target == "cost"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpsparse import PrivateSparseRegressor
+from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.io.features import Feature
 from dpsparse.model.effect import Effect
@@ -25,7 +26,7 @@ LONG = "a feature with <b>markup</b> & a name of more than sixty letters in all"
 def record():
     """The record of a private fit."""
     X, y, _ = make_heavy_tailed(1_000, 6, 2, random_state=0)
-    return PrivateSparseRegressor(sparsity=4, epsilon=1.0).fit(X, y).privacy_
+    return PrivateSparseRegressor(sparsity=4, epsilon=1.0, **STANDARDIZED).fit(X, y).privacy_
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ import pytest
 
 import dpsparse
 from dpsparse import DPIHTH, PrivateSparseRegressor, load_model, plan, save_model
+from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.model.effect import Effect
 from dpsparse.privacy.guarantee import Guarantee
@@ -90,7 +91,9 @@ def test_methods_without_errors_say_so():
 
 @pytest.mark.filterwarnings("ignore:With n=500")
 def test_a_seeded_fit_guarantees_nothing():
-    fitted = PrivateSparseRegressor(sparsity="auto", max_sparsity=3, epsilon=0.01, random_state=0).fit(X, Y)
+    fitted = PrivateSparseRegressor(sparsity="auto", max_sparsity=3, epsilon=0.01, random_state=0, **STANDARDIZED).fit(
+        X, Y
+    )
     text = words(fit_page(fitted.released_))
     assert "WITHOUT any guarantee" in text
     assert "NOT PRIVATE" in text

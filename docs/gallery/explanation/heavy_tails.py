@@ -77,7 +77,7 @@ for df in (np.inf, 5, 3, 1.75, 1.2):
     errors = []
     for seed in range(3):
         X, y, coef = make_heavy_tailed(10_000, 200, sparsity=5, df=df, random_state=seed)
-        model = PrivateSparseRegressor(sparsity=5, epsilon=0.5).fit(X, y)
+        model = PrivateSparseRegressor(sparsity=5, epsilon=0.5, feature_center=0, feature_scale=1).fit(X, y)
         errors.append(np.linalg.norm(model.coef_ - coef))
     print(f"t with {df:>4} degrees of freedom: l2 error {np.mean(errors):.3f}")
 

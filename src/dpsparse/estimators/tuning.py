@@ -108,7 +108,8 @@ def tune(candidates: list[PrivateSparseRegressor], X: object, y: object) -> Tune
     >>> from dpsparse import PrivateSparseRegressor, tune
     >>> from dpsparse.datasets import make_heavy_tailed
     >>> X, y, _ = make_heavy_tailed(10_000, 50, 8, random_state=0)
-    >>> tuned = tune([PrivateSparseRegressor(sparsity=s, epsilon=2.0) for s in (1, 8)], X, y)
+    >>> public = {"epsilon": 2.0, "feature_center": 0, "feature_scale": 1}
+    >>> tuned = tune([PrivateSparseRegressor(sparsity=s, **public) for s in (1, 8)], X, y)
     >>> tuned.estimator.sparsity, tuned.privacy.private, tuned.privacy.epsilon <= 2.0
     (8, True, True)
     """

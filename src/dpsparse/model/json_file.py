@@ -59,7 +59,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     >>> from dpsparse import PrivateSparseRegressor, load_model, save_model
     >>> from dpsparse.datasets import make_heavy_tailed
     >>> X, y, _ = make_heavy_tailed(5000, 20, 2, random_state=0)
-    >>> model = PrivateSparseRegressor(sparsity=2, epsilon=1.0).fit(X, y)
+    >>> model = PrivateSparseRegressor(sparsity=2, epsilon=1.0, feature_center=0, feature_scale=1).fit(X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_model(model, f"{folder}/model.json")
     ...     again = load_model(f"{folder}/model.json")

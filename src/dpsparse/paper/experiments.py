@@ -10,6 +10,7 @@ from sklearn.model_selection import ShuffleSplit
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, AdaHuberCV, PrivateSparseRegressor
 from dpsparse.algorithms.adaptive_huber import StandardizedDesign, adaptive_huber_lasso, hard_threshold, lambda_grid
+from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import fetch_metabric, fetch_nci60, make_heavy_tailed
 from dpsparse.paper.designs import CUT, DEGREES_OF_FREEDOM, FIRST_SEED, LASSO, OURS, SETTINGS, Data
 
@@ -20,12 +21,15 @@ TEST_SHARE = 0.2
 
 
 def private_models(sparsity, epsilon, seed_of, **known):
-    """Every private method in every setting, unfitted: (setting, method, model); only ours takes `known`."""
+    """Every private method in every setting, unfitted: (setting, method, model); only ours takes `known`.
+
+    The paper's methods take standardised features for granted, so ours is told that they are.
+    """
     guarantee = {"sparsity": sparsity, "epsilon": epsilon}
     for setting, options in SETTINGS.items():
         for name, method in METHODS.items():
             yield setting, name, method(**guarantee, **options, random_state=seed_of(setting, name))
-    yield OURS, OURS, PrivateSparseRegressor(**guarantee, **known, random_state=seed_of(OURS, OURS))
+    yield OURS, OURS, PrivateSparseRegressor(**guarantee, **STANDARDIZED, **known, random_state=seed_of(OURS, OURS))
 
 
 def noise_seed(*key):

@@ -14,6 +14,7 @@ pytest.importorskip("triton", reason="the GPU engine needs triton: pip install '
 import dpsparse  # noqa: E402
 from dpsparse import DPIHTL, PrivateSparseRegressor, Streamed  # noqa: E402
 from dpsparse.data.as_table import as_table  # noqa: E402
+from dpsparse.data.units import STANDARDIZED  # noqa: E402
 from dpsparse.engine import arrays, queries  # noqa: E402
 from dpsparse.engine.config import Config  # noqa: E402
 from dpsparse.engine.cuda import kernels as cuda_kernels  # noqa: E402
@@ -216,7 +217,9 @@ def test_queries_have_the_bits_of_the_cpu(asked):
         assert np.any(one)
 
 
-@pytest.mark.parametrize("model", [PrivateSparseRegressor(random_state=0, sparsity=3), DPIHTL(random_state=0)])
+@pytest.mark.parametrize(
+    "model", [PrivateSparseRegressor(random_state=0, sparsity=3, **STANDARDIZED), DPIHTL(random_state=0)]
+)
 def test_fits_and_predictions_agree(model):
     X = RNG.normal(size=(400, 20)).astype(np.float32)
     y = X[:, :3] @ [2.0, -1.0, 1.0] + RNG.standard_t(2, size=400)
@@ -246,7 +249,7 @@ def test_with_a_ledger_what_is_not_finite_is_refunded(tmp_path):
         pytest.importorskip(name, reason=f"a ledger needs {name}")
     ledger = dpsparse.PrivacyLedger(tmp_path / "budget.db")
     ledger.grant("trial", epsilon=1, delta=1e-6)
-    model = PrivateSparseRegressor(sparsity=2, delta=1e-6, ledger=ledger, dataset="trial")
+    model = PrivateSparseRegressor(sparsity=2, delta=1e-6, ledger=ledger, dataset="trial", **STANDARDIZED)
     X, y = RNG.normal(size=(300, 4)), RNG.normal(size=300)
     X[7, 2] = np.nan
     with pytest.raises(ValueError, match=NOT_FINITE):

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from dpsparse import OnDisk, PrivateSparseRegressor
+from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.io.bounds import Bounds
 from dpsparse.io.convert import convert
@@ -39,7 +40,7 @@ def test_a_store_is_its_rows_in_order(folder):
 
 
 def test_a_fit_from_a_store_has_the_bits_of_one_from_memory(folder):
-    model = PrivateSparseRegressor(sparsity=2, epsilon=2.0, random_state=0)
+    model = PrivateSparseRegressor(sparsity=2, epsilon=2.0, random_state=0, **STANDARDIZED)
     table = OnDisk(str(folder))
     model.fit(table, table.response)
     assert list(model.feature_names_in_) == list("012345")

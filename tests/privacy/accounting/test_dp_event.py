@@ -8,15 +8,18 @@ import pytest
 from dp_accounting.rdp import RdpAccountant
 
 from dpsparse import DPIHTH, PrivateSparseRegressor, tune
+from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.privacy.accounting.zcdp import epsilon_from_rho
 
 X, Y, _ = make_heavy_tailed(1_000, 8, 2, random_state=0)
 ORDERS = 1 + np.geomspace(1e-2, 1e4, 4_000)
 FITS = {
-    "pursuit": lambda **o: PrivateSparseRegressor(sparsity=2, **o).fit(X, Y).privacy_,
+    "pursuit": lambda **o: PrivateSparseRegressor(sparsity=2, **STANDARDIZED, **o).fit(X, Y).privacy_,
     "loop in parts": lambda **o: DPIHTH(sparsity=2, **o).fit(X, Y).privacy_,
-    "tune in parts": lambda **o: tune([PrivateSparseRegressor(sparsity=s, **o) for s in (1, 2)], X, Y).privacy,
+    "tune in parts": lambda **o: (
+        tune([PrivateSparseRegressor(sparsity=s, **STANDARDIZED, **o) for s in (1, 2)], X, Y).privacy
+    ),
 }
 
 

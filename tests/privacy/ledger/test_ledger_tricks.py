@@ -172,10 +172,10 @@ def test_a_forked_reservation_cannot_be_charged_twice(ledger):
 @may_have_threads
 @pytest.mark.parametrize("with_ledger", [True, False])
 @pytest.mark.parametrize("estimator", [DPIHTH, PrivateSparseRegressor])
-def test_a_fit_forked_after_its_first_charge_goes_on_in_one_process(ledger, with_ledger, estimator):
+def test_a_fit_forked_after_its_first_charge_goes_on_in_one_process(ledger, with_ledger, estimator, units_of):
     """The child would have other noise for the same charge."""
-    spent = {"ledger": ledger, "dataset": "d"} if with_ledger else {}
-    model, began, child, here = estimator(sparsity=1, epsilon=0.5, delta=1e-6, **spent), os.getpid(), [], os.pipe()
+    options = units_of(estimator) | ({"ledger": ledger, "dataset": "d"} if with_ledger else {})
+    model, began, child, here = estimator(sparsity=1, epsilon=0.5, delta=1e-6, **options), os.getpid(), [], os.pipe()
 
     def fork_once(done, total):
         if done >= 1 and not child:

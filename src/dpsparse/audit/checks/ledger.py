@@ -14,6 +14,7 @@ from scipy import stats
 from dpsparse import DPIHTH, BudgetExceeded, PrivacyLedger, PrivateSparseRegressor
 from dpsparse.audit.finding import Finding
 from dpsparse.audit.harness.patching import replaced
+from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.privacy.accounting.filter import Cost, PrivacyFilter
 from dpsparse.privacy.guarantee import Guarantee
@@ -27,7 +28,7 @@ EDITS = {
 }
 MODELS = {
     "DPIHTH": lambda **options: DPIHTH(sparsity=2, n_iter=2, **options),
-    "PrivateSparseRegressor": lambda **options: PrivateSparseRegressor(sparsity=2, **options),
+    "PrivateSparseRegressor": lambda **options: PrivateSparseRegressor(sparsity=2, **STANDARDIZED, **options),
 }
 
 

@@ -21,34 +21,36 @@ from dpsparse.audit.harness.patching import replaced
 from dpsparse.audit.harness.tape import null_record, run, same
 from dpsparse.audit.harness.tuned import TunedPursuit
 from dpsparse.audit.oracles.prices import wrong_price
+from dpsparse.data.units import STANDARDIZED
 from dpsparse.estimators import sparse_regressor
 from dpsparse.privacy.accounting.release import GaussianMechanism
 from dpsparse.privacy.guarantee import ADJACENCIES
 
 # At this guarantee the Gaussian account covers every pursuit below, which therefore commits to its releases.
 OPTIONS = {"epsilon": 2.0, "delta": 1e-2}
+PURSUIT = OPTIONS | STANDARDIZED
 LOOP = {"sparsity": 2, "n_iter": 3, "clip_bound": CLIP, **OPTIONS}
 # Sums of squares are taken in integers: only the declared sensitivity itself is rounded.
 ROUNDING = 1e-12
 
 PURSUITS = {
     "PrivateSparseRegressor, public response, no intercept": lambda **o: PrivateSparseRegressor(
-        sparsity=2, response_center=0.0, response_scale=1.0, fit_intercept=False, **OPTIONS, **o
+        sparsity=2, response_center=0.0, response_scale=1.0, fit_intercept=False, **PURSUIT, **o
     ),
     "PrivateSparseRegressor": lambda **o: PrivateSparseRegressor(
         sparsity=2, feature_center=0.3, feature_scale=2.0, **OPTIONS, **o
     ),
-    "PrivateSparseRegressor, all features": lambda **o: PrivateSparseRegressor(sparsity=4, **OPTIONS, **o),
+    "PrivateSparseRegressor, all features": lambda **o: PrivateSparseRegressor(sparsity=4, **PURSUIT, **o),
     'PrivateSparseRegressor(sparsity="auto")': lambda **o: PrivateSparseRegressor(
-        sparsity="auto", max_sparsity=2, **OPTIONS, **o
+        sparsity="auto", max_sparsity=2, **PURSUIT, **o
     ),
     # A guarantee so weak that the schedule affords a release of each row of the Gram matrix.
     "PrivateSparseRegressor, Gram rows": lambda **o: PrivateSparseRegressor(
-        sparsity=2, **(OPTIONS | {"epsilon": 100.0}), **o
+        sparsity=2, **(PURSUIT | {"epsilon": 100.0}), **o
     ),
 }
 # Without an intercept, since `null_record` knows rows by their place in the whole table.
-TUNED = {"tune": lambda **o: TunedPursuit(sparsity=1, fit_intercept=False, **OPTIONS, **o)}
+TUNED = {"tune": lambda **o: TunedPursuit(sparsity=1, fit_intercept=False, **PURSUIT, **o)}
 LOOPS = {
     "DPIHTH": lambda **o: DPIHTH(**LOOP, **o),
     "DPIHTH, largest step": lambda **o: DPIHTH(step=1e100, tau=1e100, radius=1.0, **LOOP, **o),
