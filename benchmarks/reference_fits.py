@@ -1,8 +1,9 @@
-"""Non-private numbers that private fits are measured against: roots of estimating equations, and intervals of ratios."""
+"""What private fits are measured against: roots of estimating equations, Huber's fit, intervals of ratios."""
 
 from typing import NamedTuple
 
 import numpy as np
+from scipy import stats
 
 
 class Root(NamedTuple):
@@ -106,20 +107,35 @@ class Estimate(NamedTuple):
     error: float
 
     def verdict(self, lowest=-np.inf, highest=np.inf):
-        """'missed' where the 99 % interval excludes the limits."""
+        """'missed' where the 99 % interval excludes the limits, 'met*' where only the estimate is beyond them."""
         if np.isnan(self.value):
             return ""
-        return "missed" if self.low > highest or self.high < lowest else "met"
+        if self.low > highest or self.high < lowest:
+            return "missed"
+        return "met" if lowest <= self.value <= highest else "met*"
 
 
 def ratio_of_sums(above, below, draws=4000):
     """Sum of `above` over sum of `below`; seeds are drawn anew in pairs, so effects of one fit may be dependent."""
     above, below = np.asarray(above, dtype=float), np.asarray(below, dtype=float)
+    # A fit without a number is the worst of all.
+    above = np.where(np.isnan(above), np.inf, above)
     if not len(below) or not below.sum():
         return Estimate(*[np.nan] * 4)
     chosen = np.random.default_rng(0).integers(len(above), size=(draws, len(above)))
     with np.errstate(invalid="ignore", divide="ignore"):
         ratios = above[chosen].sum(axis=1) / below[chosen].sum(axis=1)
-    ratios = ratios[np.isfinite(ratios)]
-    low, high = np.quantile(ratios, [0.005, 0.995])
-    return Estimate(float(above.sum() / below.sum()), float(low), float(high), float(ratios.std()))
+        ratios = ratios[~np.isnan(ratios)]
+        error = ratios.std()
+    # No interpolation, which has no number between infinite ratios.
+    low, high = np.quantile(ratios, [0.005, 0.995], method="inverted_cdf")
+    return Estimate(float(above.sum() / below.sum()), float(low), float(high), float(error))
+
+
+def share_of_sums(hits, trials):
+    """As `ratio_of_sums`, for hits among trials: at least as wide as Wilson's interval, for shares near 0 and 1."""
+    estimate, count = ratio_of_sums(hits, trials), int(np.sum(trials))
+    if not count:
+        return estimate
+    wilson = stats.binomtest(int(np.sum(hits)), count).proportion_ci(0.99, "wilson")
+    return estimate._replace(low=min(estimate.low, float(wilson.low)), high=max(estimate.high, float(wilson.high)))

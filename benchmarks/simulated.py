@@ -1,8 +1,8 @@
 """The simulated tables of `honesty.py`: features as people have them, and what the estimating equation's root is there.
 
 A `Design` makes a table from a seed: five effects of 1, .6, -.4, .3 and .2 noise units per true standard deviation at
-random positions among d columns, t3 noise, a response around 5. `population` draws the same design's active and selected
-columns anew, many times as long, for the root of the estimating equation.
+random positions among d columns, t3 noise, a response around 5. `Design.draw_population` draws its active and
+selected columns anew, many times as long, for the root of the estimating equation.
 """
 
 from dataclasses import dataclass, field
@@ -156,9 +156,7 @@ class Design:
         columns = list(dict.fromkeys([*truth.active, *selected]))
         if self.correlation:
             columns.sort()
-        X = np.column_stack(
-            [_common_column(truth.laws[j], slot, self.population) for slot, j in enumerate(columns)]
-        )
+        X = np.column_stack([_common_column(truth.laws[j], slot, self.population) for slot, j in enumerate(columns)])
         if self.correlation:
             X = _neighbors(X, np.diff(columns), self.correlation)
         first = X[:, columns.index(truth.active[0])]
@@ -225,7 +223,5 @@ ROWS = {
     "nothing, normal": Design(times=0),
     "nothing, mixture": Design("mixture", times=0),
 }
-# At epsilon 100 on 100,000 records.
-CONSISTENCY_ROWS = {
-    name: ROWS[name] for name in ("normal", "mixture", "exp 1", "carriers' noise x4", "noise exp(.6 x)")
-}
+# Rows that are also fitted at epsilon 100 on 100,000 records.
+CONSISTENCY_ROWS = ("normal", "mixture", "exp 1", "carriers' noise x4", "noise exp(.6 x)")
