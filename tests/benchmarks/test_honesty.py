@@ -132,26 +132,50 @@ def test_the_reference_is_hubers_fit(load):
     np.testing.assert_allclose(np.array([1, 1, 1e-6]) * (np.column_stack([np.ones(500), X]).T @ psi), 0, atol=1e-2)
 
 
-@pytest.mark.slow
-def test_a_quick_run_prints_rows_and_verdicts(load, tmp_path, monkeypatch):
-    honesty = load("honesty")
+@pytest.fixture
+def honesty(load, monkeypatch):
+    """The benchmark, with an equation of known units for any fit."""
+    module = load("honesty")
 
     def equation(model):
         features = model.support_
-        units = np.zeros(len(features)), np.ones(len(features))
         return SimpleNamespace(
-            features=features, center=units[0], scale=units[1], tau=1.0, inner=2.0, outer=3.5
+            features=features, center=0 * features, scale=1 + 0 * features, tau=1.0, inner=2.0, outer=3.5
         )  # fmt: skip
 
-    monkeypatch.setattr(honesty, "equation_of", equation)
+    monkeypatch.setattr(module, "equation_of", equation)
+    return module
+
+
+@pytest.mark.slow
+def test_a_quick_run_prints_rows_and_verdicts(honesty, tmp_path):
     options = ["--quick", "--known", "--jobs", "1", "--out", str(tmp_path)]
     result = CliRunner().invoke(honesty.main, options, catch_exceptions=False)
     assert result.exit_code == 0
-    rows = json.loads((tmp_path / "honesty.json").read_text())
+    rows = json.loads((tmp_path / "honesty.json").read_text(), parse_constant=pytest.fail)
     assert [row["row"] for row in rows] == ["normal", "neighbors .9"]
     assert rows[0]["ratio"]["value"] < 2
     assert rows[0]["coverage"] == rows[0]["coverage_generating"]
     assert all(row["row"] in result.output for row in rows)
+
+
+def test_without_a_root_nothing_is_met(load, monkeypatch):
+    honesty, design = load("honesty"), load("simulated").ROWS["normal"]
+    monkeypatch.setattr(honesty, "equation_of", lambda model: None)
+    row = honesty.summarize("normal", 1.35, [honesty.measure(design, True, True, seed) for seed in range(2)])
+    assert row["verdicts"]["coverage"] == "no root"
+    assert "no root" in honesty.line(row)
+    assert honesty.plain(row)["coverage"] == dict.fromkeys(["value", "low", "high", "error"])
+
+
+@pytest.mark.slow
+def test_an_exact_fit_is_consistent_and_another_is_not(honesty, load, monkeypatch):
+    design = load("simulated").ROWS["normal"]
+    exact = honesty.consistency(design, True, 1)
+    assert exact < 0.05
+    root_of = honesty.root_of
+    monkeypatch.setattr(honesty, "root_of", lambda *args: root_of(*args)._replace(coef=2 * root_of(*args).coef))
+    assert honesty.consistency(design, True, 1) == pytest.approx(0.5, abs=0.05)
 
 
 def test_real_tables_are_split_and_scored(load, tmp_path):
