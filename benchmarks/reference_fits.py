@@ -1,0 +1,141 @@
+"""What private fits are measured against: roots of estimating equations, Huber's fit, intervals of ratios."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+
+class Root(NamedTuple):
+    """A root in the units of the data; `error` has the coefficients' standard errors."""
+
+    intercept: float
+    coef: np.ndarray
+    error: np.ndarray
+
+
+def estimating_root(X, y, tau, centers, scales, inner=np.inf, outer=np.inf, start=None):
+    """Solve sum v(z) psi(r) z = 0, the equation that a private fit solves with noise.
+
+    z is a record in the units of the fit, (1, (x - center) / scale), v = min(1, inner/|z|, inner outer/|z|^2) its
+    weight, and psi clips the residual r at tau. Without `inner` and `outer` it is Huber's regression.
+
+    v does not depend on the coefficients, so the equation is the gradient of a convex loss and has one root. Each step
+    is Newton's where that halves the gradient, and a step of reweighted least squares, which never raises the loss,
+    where it does not.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, k)
+        Selected features.
+    y : ndarray of shape (n,) or (n, copies)
+        Responses; several for one record of features count as so many records.
+    tau : float
+        Clip of the residuals, in the units of y.
+    centers, scales : array-like of shape (k,)
+        Units of the fit.
+    inner, outer : float, default=inf
+        The weight's constants C and R.
+    start : tuple of (float, ndarray) or None, default=None
+        Intercept and coefficients to start from; None for the median and zero.
+
+    Returns
+    -------
+    Root
+        Its standard errors are of the sandwich over records of features.
+    """
+    y = np.asarray(y, dtype=float).reshape(len(X), -1)
+    centers, scales = np.asarray(centers, dtype=float), np.asarray(scales, dtype=float)
+    Z = np.column_stack([np.ones(len(X)), (X - centers) / scales])
+    squares = np.einsum("ij,ij->i", Z, Z)
+    weight = np.minimum(1.0, np.minimum(inner / np.sqrt(squares), inner * outer / squares))
+    intercept, coef = (np.median(y), np.zeros(X.shape[1])) if start is None else start
+    effects = np.concatenate([[intercept + coef @ centers], coef * scales])
+
+    def score(effects):
+        residuals = y - (Z @ effects)[:, None]
+        psi = np.clip(residuals, -tau, tau)
+        return residuals, psi, Z.T @ (weight * psi.sum(axis=1))
+
+    def jacobian(record_weights):
+        return (Z * (weight * record_weights)[:, None]).T @ Z
+
+    residuals, psi, gradient = score(effects)
+    # Rounding of a sum of y.size terms of at most tau each, with room.
+    enough = 1e-10 * tau * y.size
+    for _ in range(500):
+        newton = jacobian((np.abs(residuals) <= tau).sum(axis=1))
+        if np.abs(gradient).max() <= enough:
+            break
+        trial = effects + np.linalg.lstsq(newton, gradient, rcond=None)[0]
+        reached = score(trial)
+        if not np.linalg.norm(reached[2]) < 0.5 * np.linalg.norm(gradient):
+            ratio = np.divide(psi, residuals, out=np.ones_like(psi), where=residuals != 0)
+            trial = effects + np.linalg.lstsq(jacobian(ratio.sum(axis=1)), gradient, rcond=None)[0]
+            reached = score(trial)
+        effects, (residuals, psi, gradient) = trial, reached
+    else:
+        raise RuntimeError("the estimating equation was not solved in 500 steps")
+    scores = Z * (weight * psi.sum(axis=1))[:, None]
+    inverse = np.linalg.pinv(newton)
+    errors = np.sqrt(np.diag(inverse @ (scores.T @ scores) @ inverse))
+    coef = effects[1:] / scales
+    return Root(float(effects[0] - coef @ centers), coef, errors[1:] / scales)
+
+
+def huber_fit(X, y, k=1.345):
+    """Huber's regression with an intercept, clipped at k times the residuals' normalized median size."""
+    centers, scales = X.mean(axis=0), X.std(axis=0)
+    A = np.column_stack([np.ones(len(X)), (X - centers) / scales])
+    solution = np.linalg.lstsq(A, y, rcond=None)[0]
+    coef = solution[1:] / scales
+    intercept, tau = solution[0] - coef @ centers, np.inf
+    for _ in range(50):
+        previous, tau = tau, k * np.median(np.abs(y - intercept - X @ coef)) / 0.6745
+        intercept, coef, _ = estimating_root(X, y, tau, centers, scales, start=(intercept, coef))
+        if abs(tau - previous) <= 1e-6 * tau:
+            break
+    return intercept, coef
+
+
+class Estimate(NamedTuple):
+    """A ratio of sums over seeds, its 99 % bootstrap interval and its standard error."""
+
+    value: float
+    low: float
+    high: float
+    error: float
+
+    def verdict(self, lowest=-np.inf, highest=np.inf):
+        """'missed' where the 99 % interval excludes the limits, 'met*' where only the estimate is beyond them."""
+        if np.isnan(self.value):
+            return ""
+        if self.low > highest or self.high < lowest:
+            return "missed"
+        return "met" if lowest <= self.value <= highest else "met*"
+
+
+def ratio_of_sums(above, below, draws=4000):
+    """Sum of `above` over sum of `below`; seeds are drawn anew in pairs, so effects of one fit may be dependent."""
+    above, below = np.asarray(above, dtype=float), np.asarray(below, dtype=float)
+    # A fit without a number is the worst of all.
+    above = np.where(np.isnan(above), np.inf, above)
+    if not len(below) or not below.sum():
+        return Estimate(*[np.nan] * 4)
+    chosen = np.random.default_rng(0).integers(len(above), size=(draws, len(above)))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratios = above[chosen].sum(axis=1) / below[chosen].sum(axis=1)
+        ratios = ratios[~np.isnan(ratios)]
+        error = ratios.std()
+    # No interpolation, which has no number between infinite ratios.
+    low, high = np.quantile(ratios, [0.005, 0.995], method="inverted_cdf")
+    return Estimate(float(above.sum() / below.sum()), float(low), float(high), float(error))
+
+
+def share_of_sums(hits, trials):
+    """As `ratio_of_sums`, for hits among trials: at least as wide as Wilson's interval, for shares near 0 and 1."""
+    estimate, count = ratio_of_sums(hits, trials), int(np.sum(trials))
+    if not count:
+        return estimate
+    wilson = stats.binomtest(int(np.sum(hits)), count).proportion_ci(0.99, "wilson")
+    return estimate._replace(low=min(estimate.low, float(wilson.low)), high=max(estimate.high, float(wilson.high)))
