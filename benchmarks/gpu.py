@@ -152,6 +152,7 @@ def clocked(spent):
         (cuda_rows.CudaSession, "scores", "passes"),
         (cuda_terms.Terms, "evaluate", "records' terms (GPU)"),
         (cuda_terms.Terms, "add", "records' terms (GPU)"),
+        (cuda_terms.Terms, "rescale", "records' terms (GPU)"),
         (pursuit, "exponential_pick", "private picks (CPU)"),
         (pursuit, "release_quantile", "private picks (CPU)"),
         (PursuitState, "solve", "least squares (CPU)"),

@@ -11,6 +11,14 @@ The engine enforces the bounds: `quantize.rounded` and `quantize.weight_levels` 
 `vector_sums.integer_vectors` those of `bounded_norm_sum` and `gram`; `regrets.regret_sums` that of `regret`; a `count`
 adds up comparisons. Compiled loops (`cpu.numba_kernels`) and GPU kernels (`cuda.levels`, `cuda.terms`) do the same, to
 the same bits. Bounds are in levels, the integer steps of `integer_vectors`: 2^20 or, for a Gram matrix, 2^11.
+
+Pairs. Some sums are over differences of pairs of records: record i less record i + n // 2, by position, for i below
+n // 2 (`Rows.differences`). Positions do not depend on values, so a record lies in at most one pair; the last record of
+an odd n lies in none. Lemma: the tables of differences of two neighbours are equal, or neighbours in the same relation.
+So every bound of this file holds for sums over pairs.
+Proof. Replaced: z and w have the same position, so the difference of at most one pair is another. Zeroed: a pair with a
+null record is a null pair, of which f is 0, so the pair of z becomes null and no other pair changes.
+The m records of one person lie in at most m pairs, so a person's bound is at most m times a record's, as without pairs.
 """
 
 import math

@@ -217,6 +217,78 @@ def test_queries_have_the_bits_of_the_cpu(asked):
         assert np.any(one)
 
 
+FAMILIES = (Quantizer(1e-30), Quantizer(1e-30, center=1e-30), QUANTIZERS["vectors"])
+
+
+def assert_same_sessions(on_card, on_cpu, **options):
+    """Scores of several families, and queries on a column that is rescaled."""
+    assert (on_card.n_records, on_card.n_features) == (on_cpu.n_records, on_cpu.n_features)
+    answers = []
+    for rows in (on_card, on_cpu):
+        session = rows.session(FAMILIES, **options)
+        scores = [session.scores(0.1, [], 2.0), session.scores(0.1, [], 0.5)]
+        session.add(D - 1)
+        raw = session.evaluate(queries.residual_counts, 0.1, [0.3], np.linspace(-3, 3, 50))
+        session.rescale(0.2, 0.7)
+        units = session.evaluate(queries.residual_counts, 0.1, [0.3], np.linspace(-3, 3, 50))
+        answers.append([*scores, raw, units, session.evaluate(queries.gram_sums, np.arange(1), 2.0, 3.0)])
+    assert answers[0][0].shape == (len(FAMILIES), D)
+    for one, other in zip(*answers, strict=True):
+        np.testing.assert_array_equal(one, other)
+        assert np.any(one)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int8], ids=str)
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("room", [0, 900, 10**6])
+@pytest.mark.parametrize("n", [N, N - 1])
+def test_differences_have_the_bits_of_the_cpu(dtype, order, room, n, configure):
+    # Half of a buffer holds two rows of float64, or two columns of float32.
+    configure(cuda_buffer_bytes=800, **room_for(room))
+    X, y = features(dtype, n=n), RNG.normal(size=n)
+    rows, on_cpu = card_rows(X, y, order), as_table(as_numpy(X)).rows(y)
+    assert_same_sessions(rows, on_cpu)
+    assert_same_sessions(rows.differences(), on_cpu.differences(), check_finite=False)
+    pairs, same = rows.differences().part(1, 3), on_cpu.differences().part(1, 3)
+    weights = weight_levels(same.y, 1.0)
+    np.testing.assert_array_equal(pairs.weighted_sums(FAMILIES[2], weights), same.weighted_sums(FAMILIES[2], weights))
+    np.testing.assert_array_equal(arrays.host(pairs.column(5)), same.column(5))
+    assert_same_sessions(rows.part(1, 2).differences(), on_cpu.part(1, 2).differences(), check_finite=False)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8])
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("room", [0, 3_000, 10**6])
+def test_streamed_differences_have_the_bits_of_the_cpu(dtype, order, room, configure):
+    configure(cuda_buffer_bytes=2_000, cuda_free_bytes=room + 4 * 2_000)
+    X, y = np.asarray(RNG.normal(size=(N, D)) * 3, dtype=dtype, order=order), RNG.normal(size=N)
+    X.flags.writeable = False
+    rows = as_table(Streamed(X, DEVICE)).rows(y)
+    on_cpu = as_table(X.astype(np.float32) if dtype == np.int8 else X).rows(y)
+    assert_same_sessions(rows, on_cpu)
+    assert_same_sessions(rows.differences(), on_cpu.differences(), check_finite=False)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("room", [0, 10**6])
+def test_differences_are_not_checked(dtype, room, configure):
+    configure(**room_for(room))
+    X, y = features(dtype), RNG.normal(size=N)
+    X[3, 1], X[3 + N // 2, 1], X[5, 2], X[7, 3] = np.inf, np.inf, np.nan, torch.finfo(dtype).max
+    X[7 + N // 2, 3] = -torch.finfo(dtype).max
+    pairs, same = card_rows(X, y).differences(), as_table(as_numpy(X)).rows(y).differences()
+    assert_same_sessions(pairs, same, check_finite=False)
+
+
+def test_without_quantizers_features_are_checked_all_the_same():
+    X = features(torch.float32)
+    card_rows(X, np.zeros(N)).session(())
+    X[3, 1] = np.inf
+    for before in (True, False):
+        with pytest.raises(ValueError, match=NOT_FINITE):
+            card_rows(X, np.zeros(N), check_before_release=before).session(())
+
+
 @pytest.mark.parametrize(
     "model", [PrivateSparseRegressor(random_state=0, sparsity=3, **STANDARDIZED), DPIHTL(random_state=0)]
 )

@@ -8,12 +8,16 @@ import torch
 
 from dpsparse.engine import config
 from dpsparse.engine.arrays import host
+from dpsparse.engine.cpu.rows import pair_slices
 from dpsparse.engine.threads import ALL, slices
 
 _COPYING_THREADS = 8
 
 # The dtype of the arithmetic: bfloat16 and int8 are read as the float32 numbers they stand for.
 ARITHMETIC = {torch.float64: np.float64, torch.float32: np.float32, torch.bfloat16: np.float32, torch.int8: np.float32}
+
+
+_TENSORS = {"float64": torch.float64, "float32": torch.float32}
 
 
 def on_card(X):
@@ -32,8 +36,10 @@ class Features:
     """Features in blocks that kernels can read: pairs of slices, and tensors on the card that hold those cells.
 
     `checked` says whether all features have been checked for values that are not finite; `nonfinite`, on the card,
-    becomes 1 where there is one.
+    becomes 1 where there is one. `total` says whether cells may be NaN all the same.
     """
+
+    total = False
 
     def __init__(self, shape, dtype, device):
         if dtype not in ARITHMETIC:
@@ -63,10 +69,10 @@ class CardFeatures(Features):
 
     def __init__(self, tensor):
         super().__init__(tensor.shape, tensor.dtype, tensor.device)
-        self.tensor = tensor
+        self.tensor, self.by_columns = tensor, tensor.stride(0) < tensor.stride(1)
         sizes = config.current
-        room = max(0, sizes.cuda_memory_bytes - sizes.cuda_record_bytes * len(tensor))
-        self.room = 0 if tensor.dtype == torch.int8 else room
+        self._memory = max(0, sizes.cuda_memory_bytes - sizes.cuda_record_bytes * len(tensor))
+        self.room = 0 if tensor.dtype == torch.int8 else self._memory
 
     def _rows(self, rows):
         return CardFeatures(self.tensor[rows])
@@ -78,11 +84,14 @@ class CardFeatures(Features):
     def blocks(self):
         """As much as there is room for, and the rest."""
         n, d = self.shape
-        by_columns = self.tensor.stride(0) < self.tensor.stride(1)
-        whole, along = (d, n) if by_columns else (n, d)
+        whole, along = (d, n) if self.by_columns else (n, d)
         cut = min(whole, self.room // along)
         cuts = [slice(*ends) for ends in ((0, cut), (cut, whole)) if ends[0] < ends[1]]
-        return [(ALL, cut) if by_columns else (cut, ALL) for cut in cuts]
+        return [(ALL, cut) if self.by_columns else (cut, ALL) for cut in cuts]
+
+    def room_left(self):
+        """Bytes that are left when all levels that there is room for are kept."""
+        return self._memory if self.room == 0 else max(0, self.room - self.tensor.numel())
 
     def read(self, blocks):
         """Each block with its cells."""
@@ -100,7 +109,7 @@ class StreamedFeatures(Features):
         super().__init__(array.shape, names.get(array.dtype.name, array.dtype), device)
         self.array = array
         self.room = _free_bytes(device) - 4 * config.current.cuda_buffer_bytes
-        self._by_columns = array.strides[0] < array.strides[1]
+        self.by_columns = array.strides[0] < array.strides[1]
 
     def _rows(self, rows):
         return StreamedFeatures(self.array[rows], self.device)
@@ -109,11 +118,15 @@ class StreamedFeatures(Features):
         """Values of some features, on the card."""
         return torch.tensor(np.array(self.array[:, features]), device=self.device)
 
+    def room_left(self):
+        """Bytes that are left when all levels that there is room for are kept."""
+        return max(0, self.room - self.array.size)
+
     def blocks(self):
         """Blocks of at most the size of a buffer, unless a single row (column) is larger."""
-        across, along = self.shape if not self._by_columns else self.shape[::-1]
+        across, along = self.shape if not self.by_columns else self.shape[::-1]
         cuts = slices(across, config.current.cuda_buffer_bytes // (along * self.array.itemsize))
-        return [(ALL, cut) if self._by_columns else (cut, ALL) for cut in cuts]
+        return [(ALL, cut) if self.by_columns else (cut, ALL) for cut in cuts]
 
     def read(self, blocks):
         """Each block with its cells on the card, valid until the next is asked for."""
@@ -142,7 +155,58 @@ class StreamedFeatures(Features):
 
     def _oriented(self, cells):
         """The cells with the axis along the memory last, and back."""
-        return cells.T if self._by_columns else cells
+        return cells.T if self.by_columns else cells
+
+
+class DifferenceFeatures(Features):
+    """Features of some rows less those of others, subtracted on the card when they are read.
+
+    Parameters
+    ----------
+    first, second : Features
+        Both of the same shape.
+    room : int
+        Bytes of levels that may be kept.
+    """
+
+    total = True
+
+    def __init__(self, first, second, room):
+        super().__init__(first.shape, _TENSORS[first.dtype.name], first.device)
+        self._first, self._second, self.room = first, second, room
+        # Whoever subtracts has these rows checked, and differences of finite features may be infinite.
+        self.checked = True
+
+    @classmethod
+    def of_pairs(cls, features):
+        """The differences of pairs of records, whose levels take what those of the features leave."""
+        first, second = map(features.take, pair_slices(features.shape[0]))
+        return cls(first, second, features.room_left())
+
+    def _rows(self, rows):
+        return DifferenceFeatures(self._first.take(rows), self._second.take(rows), self.room)
+
+    def _subtract(self, first, second):
+        # In the dtype of the arithmetic, which int8 and bfloat16 are not: as the CPU does.
+        return first.to(self.stored) - second.to(self.stored)
+
+    def columns(self, features):
+        """Values of some features."""
+        return self._subtract(self._first.columns(features), self._second.columns(features))
+
+    def blocks(self):
+        """Blocks of half a buffer, unless a single row (column) is larger: two and their difference are on the card."""
+        by_columns = self._first.by_columns
+        across, along = self.shape[::-1] if by_columns else self.shape
+        cuts = slices(across, config.current.cuda_buffer_bytes // 2 // max(1, along * self.dtype.itemsize))
+        return [(ALL, cut) if by_columns else (cut, ALL) for cut in cuts]
+
+    def read(self, blocks):
+        """Each block with its differences."""
+        # Both readers may leave another device current than they found.
+        with torch.cuda.device_of(self.nonfinite):
+            for (block, first), (_, second) in zip(self._first.read(blocks), self._second.read(blocks), strict=True):
+                yield block, self._subtract(first, second)
 
 
 class _Buffer:

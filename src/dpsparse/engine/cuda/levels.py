@@ -106,7 +106,7 @@ class ByteQuantizer(NamedTuple):
 class Public(NamedTuple):
     """A quantizer's public numbers on the card, one for all features or one each.
 
-    `center` is None where it is 0: the subtraction would change nothing. `total`: finite features may give NaN.
+    `center` is None where it is 0: the subtraction would change nothing. `total`: cells may give NaN.
     `of_bytes`: the same quantizer for bytes, where there is one.
     """
 

@@ -131,4 +131,4 @@ def on_card(quantizer, features):
     ordinary = all(np.isfinite(each).all() for each in numbers) and (numbers[1] != 0).all()
     center, rate = (torch.from_numpy(each).to(features.device) for each in numbers)
     of_bytes = byte_quantizer(center, rate) if features.stored == torch.int8 and ordinary else None
-    return Public(center if numbers[0].any() else None, rate, not ordinary, of_bytes)
+    return Public(center if numbers[0].any() else None, rate, features.total or not ordinary, of_bytes)

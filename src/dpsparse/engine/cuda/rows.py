@@ -6,7 +6,8 @@ The terms of single records (residuals, weights, norms) are computed there too, 
 
 import torch
 
-from dpsparse.engine.cpu.rows import LocalRows, LocalSession
+from dpsparse.engine.cpu.rows import LocalRows, LocalSession, pair_differences
+from dpsparse.engine.cuda.features import DifferenceFeatures
 from dpsparse.engine.cuda.quantized import QuantizedCard, require_finite, to_host
 from dpsparse.engine.cuda.terms import Terms
 from dpsparse.engine.threads import ALL
@@ -33,6 +34,11 @@ class CudaRows(LocalRows):
         """Some of the rows; all are checked first, since a check of these would miss the rest."""
         self.require_finite()
         return CudaRows(self._features.take(rows), self.y[rows], self._check_before_release)
+
+    def differences(self):
+        """The differences of pairs of records; see `protocols.Rows`."""
+        features = DifferenceFeatures.of_pairs(self._features)
+        return CudaRows(features, pair_differences(self.y), self._check_before_release)
 
     def blocks(self):
         """All rows at once: the card has threads of its own."""
