@@ -1,6 +1,7 @@
 """Model files that earlier versions wrote load, predict and report as they did.
 
-`files/expected.json` holds what the version that wrote them made of them.
+`files/expected.json` holds what the version that wrote them made of them. Only an effect of a feature whose public
+centre was off has lost its interval since: such intervals did not hold.
 """
 
 import json
@@ -27,13 +28,23 @@ def name(request):
     return request.param
 
 
+def effects_expected(name):
+    """Effects, intervals as text, verdicts and intervals, as they are shown now."""
+    expected = EXPECTED[name]
+    told = zip(expected["effects"], expected["verdicts"], expected["intervals"], strict=True)
+    return [
+        ([*effect[:2], "-"], "not reliable", None) if verdict == "centre off" else (effect, verdict, interval)
+        for effect, verdict, interval in told
+    ]
+
+
 def test_effects_and_guarantee_are_as_they_were(name):
     model, expected = load_model(FILES / f"{name}.json"), EXPECTED[name]
-    assert [list(effect.row()[:3]) for effect in model.effects] == expected["effects"]
-    assert [effect.verdict.value for effect in model.effects] == expected["verdicts"]
+    told = effects_expected(name)
+    assert [(list(effect.row()[:3]), effect.verdict.value) for effect in model.effects] == [each[:2] for each in told]
     assert model.privacy.epsilon == pytest.approx(expected["epsilon"], rel=1e-9)
     places = [model.feature_names.index(effect.feature) for effect in model.effects]
-    intervals = [[np.nan, np.nan] if ends is None else ends for ends in expected["intervals"]]
+    intervals = [[np.nan, np.nan] if ends is None else ends for _, _, ends in told]
     np.testing.assert_allclose(model.conf_int(0.9)[places], np.reshape(intervals, (-1, 2)), rtol=1e-12)
 
 
@@ -45,9 +56,16 @@ def test_predictions_are_as_they_were(name):
     np.testing.assert_allclose(model.predict(rows), expected["predictions"], rtol=1e-12)
 
 
-def test_what_is_written_again_is_the_same(name, tmp_path):
-    save_model(load_model(FILES / f"{name}.json"), tmp_path / "again.json")
-    assert json.loads((tmp_path / "again.json").read_text()) == json.loads((FILES / f"{name}.json").read_text())
+def test_what_is_written_again_is_the_same_model(name, tmp_path):
+    model = load_model(FILES / f"{name}.json")
+    save_model(model, tmp_path / "again.json")
+    assert load_model(tmp_path / "again.json") == model
+    before, after = (json.loads(path.read_text()) for path in (FILES / f"{name}.json", tmp_path / "again.json"))
+    assert (before.pop("version"), after.pop("version")) == (1, 2)
+    for effect in before["effects"]:
+        effect |= {"trusted": effect.pop("centred"), "center": None, "scale": None}
+    of_version_2 = {"explains": True, "reason": None, "prediction_range": None, "cut": None, "lumped": False}
+    assert after == before | of_version_2
 
 
 def test_reports_tell_the_effects(name, capsys):
@@ -55,7 +73,7 @@ def test_reports_tell_the_effects(name, capsys):
     page = fit_page(load_model(path))
     main(["inspect", str(path)])
     shown = capsys.readouterr().out
-    for _, effect, interval in EXPECTED[name]["effects"]:
+    for (_, effect, interval), _, _ in effects_expected(name):
         assert f">{effect}<" in page
         assert f">{interval}<" in page
         assert effect in shown

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,8 @@ from scipy import sparse
 from dpsparse import DPIHTH, AdaHuber, PrivateSparseRegressor, load_model, save_model
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
+from dpsparse.io.features import Feature
+from dpsparse.model.effect import Effect
 from dpsparse.schema import FileError
 
 X, Y, _ = make_heavy_tailed(1_000, 8, 3, random_state=0)
@@ -84,6 +87,32 @@ def test_predictions_check_names_and_shapes(path):
         again.predict(NAMED[["a", "b"]])
 
 
+MADE_UP = replace(
+    MODEL.released_,
+    features=(Feature("a"), Feature("b", 1.0), Feature("c", None, 2.0), Feature("d", 0.0, 1.0)),
+    effects=(
+        Effect("c", 0.0, 2.0, 1.0, center=-3.5, scale=1e-8),
+        Effect("a", 0.0, trusted=False, center=1900.0, scale=7.0),
+        Effect("b", 0.0, 0.1, 0.2),
+    ),
+    noise_floor=None,
+    prediction_range=(-1.5, 2.5e8),
+    explains=False,
+    reason="the effects are not larger than their errors",
+    cut=3.25,
+    lumped=True,
+)
+
+
+def test_learned_units_and_facts_about_the_response_come_back(path):
+    save_model(MADE_UP, path)
+    first = json.loads(path.read_text())
+    again = load_model(path)
+    assert again == MADE_UP
+    save_model(again, path)
+    assert json.loads(path.read_text()) == first
+
+
 def entries(content):
     """Every entry of a document, as the dict or list that holds it and its key."""
     for key in content if isinstance(content, dict) else range(len(content)):
@@ -92,8 +121,9 @@ def entries(content):
             yield from entries(content[key])
 
 
-def test_no_entry_can_be_of_another_type_or_left_out(path):
-    save_model(MODEL, path)
+@pytest.mark.parametrize("model", [MODEL, MADE_UP], ids=["fitted", "made up"])
+def test_no_entry_can_be_of_another_type_or_left_out(path, model):
+    save_model(model, path)
     content = json.loads(path.read_text())
     optional = {"noise_floor", "estimate", "standard_error", "category", "part", "pure_epsilon", "mu"}
     optional |= {"center", "scale", "reason", "prediction_range", "cut"}
@@ -117,8 +147,9 @@ def test_no_entry_can_be_of_another_type_or_left_out(path):
             del holder[key]
             is_refused()
         holder[key] = good
-    load_model(changed(path, lambda content: None))
-    assert tried > 300
+    path.write_text(json.dumps(content))
+    load_model(path)
+    assert tried > 250
 
 
 @pytest.mark.parametrize(

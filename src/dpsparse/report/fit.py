@@ -334,7 +334,7 @@ def _rerun(model, sparsity):
         yield tag("pre", tag("code", f"{model.estimator}({line}).fit(X, y)"))
     yield (
         "The public centres and scales of the features, where any were given, are listed in the model file. Another "
-        "run draws other noise, so its numbers will differ, and it spends the budget once more: the costs of both add up."
+        "run draws other noise, so its numbers will differ, and it spends the budget once more: both costs add up."
     )
     yield "This page alone, from the saved model, without the records and at no cost:"
     yield tag("pre", tag("code", "dpsparse report model.json --out report.html"))

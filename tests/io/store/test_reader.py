@@ -111,7 +111,7 @@ def cut_manifest(folder):
 
 def other_center(folder):
     path = folder / "store.json"
-    path.write_text(path.read_text().replace('"center": 0.0', '"center": 1.0', 1))
+    path.write_text(path.read_text().replace('"center": null', '"center": 1.0', 1))
 
 
 @pytest.mark.parametrize(
