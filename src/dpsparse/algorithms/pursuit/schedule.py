@@ -22,7 +22,7 @@ SPARE_PICKS = 1
 # Price of the last pick against the first: features come out largest first, and the later, smaller ones need more.
 PICK_RISE = 8
 # Nats by which the most balanced split of a feature must lead; the most that all features' splits may cost.
-SPLIT_NATS, SPLITS_SHARE = 9, 0.06
+SPLIT_NATS, SPLITS_SHARE = 9, 0.08
 
 # A public grid of sizes, from a millionth to a trillion in steps of 2 %.
 SIZES = np.exp(np.arange(math.log(1e-6), math.log(1e12), 0.02))
@@ -186,7 +186,7 @@ class Settings:
             "unit tail": _clip(3000 / N**2, 0.0025, 0.006) if self.tail else 0.0,
             "unit centre": _clip(250 / N**2, 0.002, 0.007) if self.learn and self.fit_intercept else 0.0,
             "unit mean": _clip(900 / N**2, 0.003, 0.005) if self.means else 0.0,
-            "slope": 0.004 + 0.007 * plenty * (not self.known) if self.slopes else 0.0,
+            "slope": 0.004 + 0.002 * plenty * (not self.known) if self.slopes else 0.0,
             "residual scale": _clip(100 / N**2, 0.001, 0.003),
             "fraction": 0.0012,
         }
@@ -198,7 +198,7 @@ class Settings:
         if not self.choose:
             return 0.0
         share = 0.45 + 0.09 * math.log2(self.noise_to_signal / 0.02)
-        return _clip(share, 0.3, 0.6) if self.known else _clip(share, 0.43, 0.5)
+        return _clip(share, 0.3, 0.6 if self.known else 0.5)
 
 
 @dataclass(frozen=True)
