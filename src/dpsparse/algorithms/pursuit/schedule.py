@@ -270,12 +270,12 @@ class Schedule:
             yield f"residual scale {k}", each["residual scale"]
             yield f"gradient {k}", early * grows[k - 1] / grows.sum()
             yield f"fraction at gradient {k}", each["fraction"]
-        if settings.second_slopes:
-            for k in range(1, n_picks + 1):
-                yield f"second slope {k}", each["slope"] / 2
-            yield "residual scale", each["residual scale"]
         yield "Gram matrix", once["Gram matrix"]
         for k in range(1, FINAL_GRADIENTS + 1):
+            if k == 2 and settings.second_slopes:
+                for place in range(1, min(settings.sparsity, n_picks) + 1):
+                    yield f"second slope {place}", each["slope"] / 2
+                yield "residual scale", each["residual scale"]
             if k == FINAL_GRADIENTS:
                 yield "Jacobian", once["Jacobian"]
                 yield "score variance", once["score variance"]
