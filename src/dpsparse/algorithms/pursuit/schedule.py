@@ -180,7 +180,7 @@ class Settings:
         """Shares of rho of the releases that are made for each selected feature."""
         N, plenty = self.size, self.plenty
         shares = {
-            "level": _clip(5000 / N**2, 0.003, 0.005) if self.level else 0.0,
+            "level": _clip(2000 / N**2, 0.003, 0.01) if self.level else 0.0,
             "unit size": _clip(650 / N**2, 0.004 if self.known else 0.012, 0.02) if self.learn else 0.0,
             "unit spread": _clip(300 / N**2, 0.0015, 0.005) if self.learn else 0.0,
             "unit tail": _clip(3000 / N**2, 0.0025, 0.006) if self.tail else 0.0,
