@@ -129,7 +129,8 @@ def _forest(model):
         yield "The effects are too large or too small to draw."
     else:
         key = (
-            "Full dots and lines are significant; hollow dots with dashed lines are not. Lines are 90 % intervals."
+            "Full dots and lines are significant; hollow dots with dashed lines are not. Lines are 90 % intervals; "
+            "a dot without a line has no error that can be trusted."
             if any(row.interval for row in rows)
             else "The method gives no intervals."
         )
@@ -148,8 +149,8 @@ def _units(model):
     learned = units_table(model.effects)
     if learned is not None:
         yield (
-            "The centres and scales of these features were not given: the fit learned them, and they are releases like "
-            "the effects, within the same guarantee. A scale is about as large as the feature's spread."
+            "The fit learned the centres and scales of these features, because they were not given or those given did "
+            "not suit. They are releases like the effects, within the same guarantee."
         )
         yield learned
     elif model.effects:
