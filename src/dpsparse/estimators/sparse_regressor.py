@@ -180,7 +180,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             units = public_units(self.feature_center, self.feature_scale, columns)
             cap_sparsity(getattr(self, self._sparsity_parameter), d, self._sparsity_parameter)
             self._warn_if_weak(meter)
-            _warn_if_hopeless(n, d, sparsity, meter.guarantee)
+            _warn_if_hopeless(n, d, sparsity, meter.guarantee, units.known())
             pursuit = Pursuit(
                 table.rows(y, check_before_release=self._check_before_release),
                 meter,
@@ -299,8 +299,11 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             check_number("response_scale", self.response_scale, above=0, remedy="use None to release it privately")
 
 
-def _warn_if_hopeless(n, d, sparsity, guarantee):
-    """From public numbers: would even an effect as large as the noise's typical size be missed?"""
+def _warn_if_hopeless(n, d, sparsity, guarantee, units_known):
+    """From public numbers: would even an effect as large as the noise's typical size be missed?
+
+    The forecast does not tell known from unknown units yet.
+    """
     forecast = plan(n, d, sparsity, guarantee.epsilon, guarantee.delta, records_per_person=guarantee.records_per_person)
     if forecast.smallest_effect > 1.5:
         epsilon = forecast.epsilon_for_effect(0.5)
