@@ -30,21 +30,22 @@ from dpsparse.privacy.guarantee import Guarantee, default_delta
 from dpsparse.privacy.mechanisms.selection import paper_peeling_scale, tight_peeling_scale
 
 # Fitted by benchmarks/calibrate_plan.py.
-_EFFECT = {"privacy": 6.30, "sampling": 1.41}
+_EFFECT = {"privacy": 5.63, "sampling": 2.43}
 _ERROR = {
-    "sampling": 1.255,
-    "privacy": 119.1,
-    "features": 1.729,
-    "dimension": 0.648,
-    "power": 1.857,
-    "correlation": 0.474,
-    "crowding": 6.84,
+    "sampling": 1.073,
+    "privacy": 52.87,
+    "features": 1.803,
+    "dimension": 0.76,
+    "power": 1.459,
+    "correlation": 0.232,
+    "crowding": 4.98,
 }
-_WIDTH = {"sampling": 0.952, "privacy": 20.0, "correlation": 0.641}
-# What unknown units multiply the sampling term by, and the privacy term, by how features are compared in a selection.
-_UNKNOWN_EFFECT = {"sampling": 1.0, "splits": 1.2, "pairs": 2.0}
-_UNKNOWN_ERROR = {"sampling": 1.0, "splits": 1.3, "pairs": 2.0}
-_UNKNOWN_WIDTH = {"sampling": 1.1, "splits": 1.5, "pairs": 1.5}
+_WIDTH = {"sampling": 1.099, "privacy": 19.1, "correlation": 0.924}
+# What unknown units multiply the sampling and the privacy term by; how much more the latter where features are compared
+# by pairs alone; and how both grow where neighbours are correlated, since a neighbour may be selected instead.
+_UNKNOWN_EFFECT = {"sampling": 1.0, "privacy": 2.0, "pairs": 1.0, "correlation": 4.0}
+_UNKNOWN_ERROR = {"sampling": 2.0, "privacy": 3.0, "pairs": 0.5, "correlation": 1.0}
+_UNKNOWN_WIDTH = {"sampling": 0.8, "privacy": 3.0, "pairs": 0.1, "correlation": 0.3}
 
 # The epsilons of a table of forecasts.
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
@@ -146,11 +147,12 @@ class Plan:
         Where units are unknown, the two in the middle are multiplied by the constants in `unknown`.
         """
         rho = self.guarantee.rho_per_record
-        sampling, privacy = 1 / self.n, 1 / (self.n**2 * rho)
+        sampling, privacy, inflation = 1 / self.n, 1 / (self.n**2 * rho), 1 / (1 - self.correlation**2)
         if not self.units_known:
-            sampling *= unknown["sampling"]
-            privacy *= unknown["pairs" if self._by_pairs else "splits"]
-        return math.log(max(self.d, 3)), sampling, privacy, 1 / (1 - self.correlation**2)
+            by_correlation = 1 + unknown["correlation"] * (inflation - 1)
+            sampling *= unknown["sampling"] * by_correlation
+            privacy *= unknown["privacy"] * (1 + unknown["pairs"] * self._by_pairs) * by_correlation
+        return math.log(max(self.d, 3)), sampling, privacy, inflation
 
     @property
     def _by_pairs(self):
