@@ -120,12 +120,18 @@ def mean_sums(records, position, center, scale, most):
         return _bounded_sums([units, units * units - 0.5], math.sqrt(1.25))
 
 
-def gain_sums(records, center, effects, most):
-    """The sum of how much nearer to a response its prediction is than the centre, sizes clipped at `most`, in `most`."""
+def gain_sums(records, center, effects, most, near):
+    """Sums of how much nearer to a response its prediction is than the centre, and of whether the centre is `near`.
+
+    Distances are clipped at `most` and in units of it. The first number lies in [-1, 1], the second is 1/2 or -1/2, so
+    the vector's norm is at most sqrt 1.25.
+    """
     with np.errstate(all="ignore"):
         before = abs(records.y - center).clip(0, most)
         after = abs(records.residuals(center, effects)).clip(0, most)
-        return _bounded_sums([quotient(before - after, most)], 1.0)
+        # A response that is NaN adds nothing to the second sum either.
+        is_near = as_float64(before <= near) - 0.5 + 0.0 * before
+        return _bounded_sums([quotient(before - after, most), is_near], math.sqrt(1.25))
 
 
 def _bounded_sums(entries, bound):

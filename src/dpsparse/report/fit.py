@@ -15,21 +15,7 @@ from dpsparse.model.effect import Verdict, effects_table, interval_text, units_t
 from dpsparse.privacy.guarantee import default_delta
 from dpsparse.report.charts import Row, forest
 from dpsparse.report.forecast import forecast
-
-# What each kind of release is for.
-_PURPOSE = {
-    "response centre": "where responses lie",
-    "response scale": "how far they spread",
-    "pick": "which feature comes next",
-    "gradient": "how far the effects of the features selected so far are off",
-    "fraction at gradient": "how many residuals are small, which says how to weigh a gradient",
-    "Gram row": "how a selected feature goes together with the others",
-    "Gram matrix": "how all selected features go together",
-    "final gradient": "the same for the last estimates",
-    "fraction at final gradient": "the same for a final gradient",
-    "intercept": "the response where all features are at their centre",
-    "step": "which features to keep and their coefficients, each step from other records",
-}
+from dpsparse.report.purposes import PURPOSE
 
 # The paper's data are those of docs/paper-errata.md.
 _BIBTEX = f"""@software{{dpsparse,
@@ -47,6 +33,9 @@ _BIBTEX = f"""@software{{dpsparse,
   eprint    = {{2506.06861}},
   archivePrefix = {{arXiv}}
 }}"""
+
+
+NO_INTERVALS = {False: "The method gives no intervals.", True: "No interval is reliable."}
 
 
 def fit_page(model):
@@ -104,7 +93,9 @@ def _effects(model):
         "towards zero according to their errors, for better predictions; intervals are of the effects before shrinkage."
     )
     yield effects_table(model.effects, model.intercept)
-    if model.effects:
+    if not model.explains:
+        yield tag("p", _as_sentence(remarks.nothing_explained(model)), class_="bad")
+    elif model.effects:
         yield from _forest(model)
 
 
@@ -132,7 +123,7 @@ def _forest(model):
             "Full dots and lines are significant; hollow dots with dashed lines are not. Lines are 90 % intervals; "
             "a dot without a line has no error that can be trusted."
             if any(row.interval for row in rows)
-            else "The method gives no intervals."
+            else NO_INTERVALS[any(effect.verdict is Verdict.NOT_TRUSTED for effect in model.effects)]
         )
         typical = (
             ""
@@ -163,7 +154,7 @@ def _units(model):
             "solve: outliers count as if they were that far from their prediction."
         )
     if not model.explains:
-        yield tag("p", _as_sentence(remarks.nothing_explained(model)), class_="bad")
+        yield _as_sentence(remarks.constant(model))
     elif model.prediction_range is not None:
         yield f"Predictions are {remarks.prediction_range(model)}."
     else:
@@ -203,7 +194,9 @@ def _verdicts(model):
             f"Among {count} features without effect one this large is common. They may matter or not: this fit cannot "
             "decide, and the size shown is likely too large."
         )
-    if groups[Verdict.NOT_TRUSTED]:
+    if not model.explains:
+        yield "No effect is significant: by the releases the features explain nothing."
+    elif groups[Verdict.NOT_TRUSTED]:
         yield "The standard errors of these cannot be trusted, so they have neither an interval nor a verdict:"
         yield _names(groups[Verdict.NOT_TRUSTED])
     if groups[Verdict.NOT_AVAILABLE]:
@@ -234,7 +227,7 @@ def _budget(record):
     if any(release.part is not None for release in record.releases):
         yield "Releases on different parts of the records do not add up: a record lies in one part and pays once."
     groups = record.grouped()
-    rows = [[name, len(made), *record.price(made), _PURPOSE.get(name, "")] for name, made in groups.items()]
+    rows = [[name, len(made), *record.price(made), PURPOSE.get(name, "")] for name, made in groups.items()]
     yield table("By kind", ["release", "times", "share", "rho", "what it answers"], rows, numbers=(1, 2, 3))
     rows = [
         [

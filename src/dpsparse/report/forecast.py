@@ -24,6 +24,7 @@ def forecast(model, sparsity):
         sparsity,
         asked.epsilon,
         asked.delta,
+        units_known=all(feature.center is not None and feature.scale is not None for feature in model.features),
         records_per_person=asked.records_per_person,
     )
     epsilons = sorted({*EPSILONS, here.epsilon})
@@ -43,8 +44,8 @@ def forecast(model, sparsity):
     ]
     yield (
         f"The forecast of dpsparse plan, from public numbers alone, for {here.n:,} records, {here.d:,} features and "
-        f"{here.sparsity} to select, at any epsilon. Errors and effects are in units of the response's "
-        "noise per scaled feature."
+        f"{here.sparsity} to select with {here.units}, at any epsilon. Errors and effects are in units of the "
+        "response's noise per scaled feature."
     )
     words = (
         "Error to expect and minimum detectable effect at 80 % power, over epsilon; both fall as epsilon grows. At "
