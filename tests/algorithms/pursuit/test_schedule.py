@@ -28,9 +28,8 @@ public_numbers = st.builds(
 BESIDE = {"fraction at gradient", "fraction at final gradient"}
 
 
-def handled():
-    """The groups of slots for which `Pursuit.run` has a handler."""
-    return set(re.findall(r'"([\w ]+)": (?:self|closing_steps)\.', inspect.getsource(pursuit.Pursuit.run)))
+# The groups of slots for which `Pursuit.run` has a handler.
+HANDLED = set(re.findall(r'"([\w ]+)": (?:self|closing_steps)\.', inspect.getsource(pursuit.Pursuit.run)))
 
 
 @settings(max_examples=300, deadline=None)
@@ -48,7 +47,7 @@ def test_every_slot_has_a_price_a_kind_and_a_handler(numbers):
     assert len({slot.name for slot in slots}) == len(slots)
     for slot in slots:
         assert slot.rho > 0
-        assert slot.group in handled() | BESIDE
+        assert slot.group in HANDLED | BESIDE
         kind = RepeatedPicks if slot.name == "splits" else ExponentialMechanism if slot.group in PICKS else None
         assert isinstance(slot.mechanism, kind or GaussianMechanism)
 
