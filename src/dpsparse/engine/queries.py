@@ -114,7 +114,7 @@ def spread_sums(records, position, size, most):
 
 
 def mean_sums(records, position, center, scale, most):
-    """Sums of a and a^2 - 1/2, with a a column's units, clipped at +-`most`, over `most`; a vector of norm <= sqrt 1.25."""
+    """Sums of a and a^2 - 1/2, of norm <= sqrt 1.25; a is a column's units, clipped at +-`most`, over `most`."""
     with np.errstate(all="ignore"):
         units = quotient(records.columns[position].sanitized - center, scale).clip(-most, most) / most
         return _bounded_sums([units, units * units - 0.5], math.sqrt(1.25))
@@ -142,7 +142,7 @@ def _bounded_sums(entries, bound):
 
 
 def _row_weights(columns, inner, outer):
-    """The weight v of a row z: min(1, inner / |z|) min(1, outer / |z|), so that |v z| <= inner, v |z|^2 <= inner outer."""
+    """The weight v of a row z: min(1, inner / |z|) min(1, outer / |z|). |v z| <= inner, and v |z|^2 <= inner outer."""
     norms = vector_sums.norms(columns)
     return vector_sums.clip_factor(norms, inner) * vector_sums.clip_factor(norms, outer)
 

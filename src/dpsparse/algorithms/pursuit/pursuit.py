@@ -59,7 +59,16 @@ class Pursuit:
     """
 
     def __init__(
-        self, rows, meter, schedule, *, units, response_center=None, response_scale=None, check_finite=True, progress=None
+        self,
+        rows,
+        meter,
+        schedule,
+        *,
+        units,
+        response_center=None,
+        response_scale=None,
+        check_finite=True,
+        progress=None,
     ):
         self.schedule, self.settings, self.units = schedule, schedule.settings, units
         # An estimator has committed to the same before, when it reserved; to commit again changes nothing.
@@ -145,7 +154,9 @@ class Pursuit:
     def release_response_size(self, slot):
         """The typical size of the differences of pairs of responses that are not 0."""
         points = grids.RESPONSE_SIZES
-        count = self._counter(self.pairs, queries.residual_counts, 0.0, self.state.effects[self.state.constants :], sizes=True)
+        count = self._counter(
+            self.pairs, queries.residual_counts, 0.0, self.state.effects[self.state.constants :], sizes=True
+        )
         size = self.releases.located(slot, count, points, size_window(points.points), nonzero=True)
         self.state.set_response_scale(size / math.sqrt(2))
 

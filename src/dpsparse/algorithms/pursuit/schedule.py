@@ -1,7 +1,7 @@
 """The schedule of a private pursuit: its releases in order and their prices, fixed in advance from public numbers.
 
-N = n sqrt(rho) is the size of a table as privacy sees it: at a share s of rho a count is known to n / (N sqrt(2 s)), and
-a quantile on a grid needs a share in proportion to 1 / N^2. N decides which releases there are, and most prices.
+N = n sqrt(rho) is the size of a table as privacy sees it: at a share s of rho a count is known to n / (N sqrt(2 s)),
+and a quantile on a grid needs a share in proportion to 1 / N^2. N decides which releases there are, and most prices.
 """
 
 import math

@@ -11,7 +11,6 @@ from dpsparse.engine.cpu import dispatch
 from dpsparse.engine.cpu.rows import LocalRows, QuantizedFamilies, block_size, pair_differences, pair_slices
 from dpsparse.engine.refusals import NOT_FINITE, ROWS_CHANGED
 from dpsparse.engine.threads import ALL, parallel_map, slices
-from dpsparse.engine.vector_sums import counts_at_most
 
 # Bytes of features that are subtracted at a time, so that the differences are read from the cache.
 _CACHED_BYTES = 2**21
@@ -65,7 +64,16 @@ class DenseRows(LocalRows):
 
     def feature_counts(self, thresholds):
         """For each feature how many values are at or below each of some rising thresholds; NaN counts nowhere."""
-        return np.array([counts_at_most(np.asarray(column, dtype=np.float64), thresholds) for column in self.X.T])
+        counts = np.zeros((self.n_features, len(thresholds) + 1), dtype=np.int64)
+
+        def count(columns):
+            cells = dispatch.strided_view(self.X[:, columns])
+            dispatch.run("count_cells", *cells, self.n_records, thresholds, counts[columns])
+
+        thresholds = np.asarray(thresholds, dtype=np.float64)
+        blocks = slices(self.n_features, block_size(self.n_features, self.n_records * self.X.itemsize or 1))
+        list(parallel_map(count, blocks))
+        return at_most(counts)
 
 
 class DenseDifferences(LocalRows):
@@ -177,6 +185,11 @@ class QuantizedDense:
             return sums
 
         return sums_of_blocks(add, self._levels)
+
+
+def at_most(counts):
+    """Counts at or below each threshold from counts between them; beyond the last are large values and NaN."""
+    return np.cumsum(counts, axis=1, out=counts)[:, :-1]
 
 
 def has_nonfinite(X):

@@ -142,8 +142,7 @@ class LaplacePeeling(Mechanism):
 
 
 MECHANISMS: Mapping[str, type[Mechanism]] = {
-    mechanism.kind: mechanism
-    for mechanism in (ExponentialMechanism, RepeatedPicks, GaussianMechanism, LaplacePeeling)
+    mechanism.kind: mechanism for mechanism in (ExponentialMechanism, RepeatedPicks, GaussianMechanism, LaplacePeeling)
 }
 
 
