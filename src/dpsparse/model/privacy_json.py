@@ -67,7 +67,10 @@ def _release(fields):
         **{key: _bounded(fields, key) for key in MECHANISMS[kind].more},
     }
     fields.finish()
-    return Release.from_dict(numbers)
+    try:
+        return Release.from_dict(numbers)
+    except ValueError as refused:
+        raise FileError(f"{fields.where}: {refused}") from None
 
 
 def _adds_up(record, stated):
