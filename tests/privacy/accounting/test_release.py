@@ -149,19 +149,19 @@ def test_the_steps_of_very_many_picks_are_bounded_from_above(count):
 def test_a_release_of_no_whole_number_of_picks_is_refused(count):
     with pytest.raises(ValueError, match="whole number"):
         RepeatedPicks(0.01, count=count)
-    record = spent(Slot("splits", RepeatedPicks(0.001, count=3))).to_dict()
+    record = spent(Slot("splits", RepeatedPicks(0.001, count=3, words="picks"))).to_dict()
     record["releases"][0]["count"] = count
     with pytest.raises(FileError):
         read_record(Fields(record, "model.json"))
 
 
 def test_several_picks_come_back_from_a_file():
-    record = spent(Slot("splits", RepeatedPicks(0.001, count=3)), Slot("c", PICK))
+    record = spent(Slot("splits", RepeatedPicks(0.001, count=3, words="picks")), Slot("c", PICK))
     back = read_record(Fields(json.loads(record.to_json()), "model.json"))
     assert back == record
     assert back.mu == record.mu
     # A slot planned with a whole number pays for a release read with a float.
-    assert Slot("splits", RepeatedPicks(0.001, count=3)).pays_for(back.releases[0])
+    assert Slot("splits", RepeatedPicks(0.001, count=3, words="picks")).pays_for(back.releases[0])
     assert not Slot("splits", RepeatedPicks(0.001, count=4)).pays_for(back.releases[0])
 
 

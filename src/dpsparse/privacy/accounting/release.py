@@ -268,6 +268,9 @@ class Release(_Named):
             "size": self.size,
             **{field: getattr(self.mechanism, field) for field in self.mechanism.more},
         }
+        if not self.size and self.mechanism.tv_slack:
+            # A skipped slot has no noise from whose scale its slack would follow.
+            numbers["tv_slack"] = self.mechanism.tv_slack
         return {key: None if value == math.inf else value for key, value in numbers.items()}
 
     @classmethod
@@ -282,5 +285,7 @@ class Release(_Named):
             words=numbers["mechanism"],
             **{field: numbers[field] for field in kind.more},
         )
+        if not numbers["size"]:
+            mechanism = replace(mechanism, tv_slack=numbers.get("tv_slack", 0.0))
         names = ("name", "sensitivity", "scale", "part", "size")
         return cls(mechanism=mechanism, **{name: numbers[name] for name in names})
