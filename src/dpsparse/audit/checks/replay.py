@@ -18,6 +18,7 @@ from dpsparse import DPIHTH, DPIHTL, DPSLR, PrivateSparseRegressor
 from dpsparse.audit.finding import Finding
 from dpsparse.audit.harness.neighbors import CLIP, STORAGES, blanked, pairs
 from dpsparse.audit.harness.patching import replaced
+from dpsparse.audit.harness.sized import at_size
 from dpsparse.audit.harness.tape import null_record, run, same
 from dpsparse.audit.harness.tuned import TunedPursuit
 from dpsparse.audit.oracles.prices import wrong_price
@@ -29,6 +30,8 @@ from dpsparse.privacy.guarantee import ADJACENCIES
 # At this guarantee the Gaussian account covers every pursuit below, which therefore commits to its releases.
 OPTIONS = {"epsilon": 2.0, "delta": 1e-2}
 PURSUIT = OPTIONS | STANDARDIZED
+# So weak that picks follow the records, where noise would leave the units anywhere on their grids.
+WEAK = {"epsilon": 200.0, "delta": 1e-2}
 LOOP = {"sparsity": 2, "n_iter": 3, "clip_bound": CLIP, **OPTIONS}
 # Sums of squares are taken in integers: only the declared sensitivity itself is rounded.
 ROUNDING = 1e-12
@@ -47,6 +50,21 @@ PURSUITS = {
     # A guarantee so weak that the schedule affords a release of each row of the Gram matrix.
     "PrivateSparseRegressor, Gram rows": lambda **o: PrivateSparseRegressor(
         sparsity=2, **(PURSUIT | {"epsilon": 100.0}), **o
+    ),
+    "PrivateSparseRegressor, units unknown": lambda **o: PrivateSparseRegressor(sparsity=2, **OPTIONS, **o),
+    # Two records a person halve every sensitivity's budget, and no sensitivity.
+    "PrivateSparseRegressor, units unknown, every release": lambda **o: at_size(2_000)(
+        sparsity=2, records_per_person=2, **WEAK, **o
+    ),
+    "PrivateSparseRegressor, units unknown, middle size": lambda **o: at_size(600)(sparsity=1, **WEAK, **o),
+    "PrivateSparseRegressor, units unknown, all features, no intercept": lambda **o: at_size(2_000)(
+        sparsity=4, fit_intercept=False, **WEAK, **o
+    ),
+    "PrivateSparseRegressor, some units": lambda **o: at_size(1_000)(
+        sparsity=2, feature_center={0: 0.3, 2: 1.0}, feature_scale={0: 2.0}, **WEAK, **o
+    ),
+    "PrivateSparseRegressor, units checked": lambda **o: at_size(2_000)(
+        sparsity=2, response_scale=1.0, **(STANDARDIZED | WEAK), **o
     ),
 }
 # Without an intercept, since `null_record` knows rows by their place in the whole table.
@@ -73,9 +91,7 @@ def check_loops():
 
 def check_tuning():
     """Replay the choice among candidates in the same way."""
-    # A public function of public numbers, and slow: caching it changes no result.
-    with replaced(sparse_regressor, schedule_for=lru_cache(sparse_regressor.schedule_for)):
-        yield from (check_estimator(name, adjacency) for adjacency in ADJACENCIES for name in TUNED)
+    return (check_estimator(name, adjacency) for adjacency in ADJACENCIES for name in TUNED)
 
 
 def check_estimator(name, adjacency):
@@ -95,13 +111,15 @@ def replay_all(name, adjacency):
     storages = list(STORAGES)
     shares = {}
     offset = list(ESTIMATORS).index(name)
-    for k, pair in enumerate(pairs()):
-        storage = storages[(k + offset) % len(storages)]
-        violation, seen = replay_pair(ESTIMATORS[name](adjacency=adjacency), pair, storage, adjacency)
-        if violation:
-            return f"{violation} (pair: {pair.name}; {storage})", {}
-        for release, share in seen.items():
-            shares[release] = max(share, shares.get(release, 0.0))
+    # A public function of public numbers, and slow: caching it changes no result.
+    with replaced(sparse_regressor, schedule_for=lru_cache(sparse_regressor.schedule_for)):
+        for k, pair in enumerate(pairs()):
+            storage = storages[(k + offset) % len(storages)]
+            violation, seen = replay_pair(ESTIMATORS[name](adjacency=adjacency), pair, storage, adjacency)
+            if violation:
+                return f"{violation} (pair: {pair.name}; {storage})", {}
+            for release, share in seen.items():
+                shares[release] = max(share, shares.get(release, 0.0))
     return None, shares
 
 
@@ -177,7 +195,8 @@ def _changes(first, second):
             return f"{release.name} moves by {change:.10g}, declared {release.sensitivity:.10g}", {}
         if change and release.part is not None:
             parts.add(release.part)
-        shares[release.name] = float(change / release.sensitivity)
+        if release.size:
+            shares[release.name] = float(change / release.sensitivity)
     return ("a record is read in more than one part" if len(parts) > 1 else None), shares
 
 

@@ -2,7 +2,8 @@
 
 A `Pair` is one record in two versions, `first` and `second`, and two sets of companions; a table is a set of companions
 with one version put in. The response is column 0. Companions that differ in everything show whether a record's own
-change depends on the others.
+change depends on the others. They agree in one other row for each way in which records are paired: a difference of two
+records depends on both.
 """
 
 import math
@@ -14,11 +15,12 @@ from scipy import sparse
 
 from dpsparse.datasets import make_heavy_tailed
 
-N_RECORDS, N_FEATURES = 26, 4
+# An odd number: the last record lies in no pair.
+N_RECORDS, N_FEATURES = 27, 4
 # The clip that the audit gives to the paper's methods.
 CLIP = 1.5
-# The row of the record: in each of the loop's three parts in turn.
-POSITIONS = (9, 10, 11)
+# The row of the record: in each of the loop's three parts, the first and the second of a pair, and in none.
+POSITIONS = (9, 22, 11, 26)
 
 
 @dataclass(frozen=True)
@@ -46,9 +48,29 @@ class Pair:
     def table(self, companions, version):
         """A table: 0 or 1 for the companions, 0 or 1 for the version of the record."""
         table = self.companions[companions].copy()
+        partners = [partner(self.position, range(N_RECORDS)), partner(self.position, training_rows(N_RECORDS))]
+        table[partners] = self.companions[0][partners]
         record = (self.first, self.second)[version]
         table[self.position] = np.nan if record is None else record
         return table
+
+
+def training_rows(n_records):
+    """The rows that `tune` gives to its candidates."""
+    return [row for row in range(n_records) if row % 5 != 4]
+
+
+def partner(position, rows):
+    """The row whose record is paired with that at `position`, among some rows of a table; its own where there is none.
+
+    The specification, written anew: of the 2h first rows, row i is paired with row i + h.
+    """
+    rows = list(rows)
+    half = len(rows) // 2
+    if position not in rows[: 2 * half]:
+        return position
+    place = rows.index(position)
+    return rows[place + half if place < half else place - half]
 
 
 def blanked(pair):
@@ -86,7 +108,9 @@ def pairs():
         *_turned(plain),
     ]
     return [
-        Pair(name, companions, np.array(first, dtype=float), np.array(second, dtype=float), POSITIONS[k % 3])
+        Pair(
+            name, companions, np.array(first, dtype=float), np.array(second, dtype=float), POSITIONS[k % len(POSITIONS)]
+        )
         for k, (name, companions, first, second) in enumerate(listed)
     ]
 
