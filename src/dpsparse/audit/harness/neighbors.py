@@ -107,12 +107,39 @@ def pairs():
         *_one_far_above(plain),
         *_turned(plain),
     ]
+    position = POSITIONS[1]
+    twin = plain[0][partner(position, range(N_RECORDS))]
     return [
-        Pair(
-            name, companions, np.array(first, dtype=float), np.array(second, dtype=float), POSITIONS[k % len(POSITIONS)]
-        )
-        for k, (name, companions, first, second) in enumerate(listed)
+        Pair("equal to its partner", plain, twin, np.array([1e6, 50.0, -50.0, 50.0, -50.0]), position),
+        *(
+            Pair(name, companions, np.array(first, dtype=float), np.array(second, dtype=float), POSITIONS[k % 4])
+            for k, (name, companions, first, second) in enumerate(listed)
+        ),
     ]
+
+
+def on_the_plane(features, center, scale, effects, level, distance=50.0):
+    """Pairs of records without residuals, far out along one selected feature or another: they alone move a Jacobian.
+
+    Parameters
+    ----------
+    features, center, scale, effects : ndarray
+        The selected features, their units, and the effects of one such unit.
+    level : float
+        The prediction where all selected features are at their centres.
+    distance : float
+        How far out, in those units.
+    """
+    ends = []
+    for k, sign in ((0, 1), (-1, -1)):
+        end = np.zeros(1 + N_FEATURES)
+        end[0] = level + sign * distance * effects[k]
+        end[1 + features] = center
+        end[1 + features[k]] += sign * distance * scale[k]
+        ends.append(end)
+    plain = (_companions(0), _companions(1))
+    yield Pair("on the fitted plane", plain, *ends)
+    yield Pair("on and off the fitted plane", plain, ends[0], ends[0] + [1e6, 0, 0, 0, 0])
 
 
 def _one_far_above(companions):
