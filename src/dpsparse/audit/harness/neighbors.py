@@ -100,6 +100,7 @@ def pairs():
         ("off the grid", plain, [0.3, half_step, 3 * half_step, 0.1, 1 / 3], [0.3, -half_step, half_step, 0.2, -1 / 3]),
         ("one-hot rows", one_hot, [1e6, 1, 0, 0, 0], [-1e6, 0, 1, 0, 0]),
         ("a column turns constant", constant, [1.0, 0.5, -7.0, 0.5, 0.5], [1.0, 0.5, 0.3, 0.5, 0.5]),
+        ("decides the splits", _divided(plain), [1.0, 0.1, 0.1, 0.1, 0.1], [1.0, 1e3, 1e3, 1e3, 1e3]),
         ("across the median", straddling, [-1e-6, 1, 1, 1, 1], [1e-6, 1, 1, 1, 1]),
         ("across all responses", straddling, [-1e9, 1, 1, 1, 1], [1e9, -1, 1, -1, 1]),
         ("not a number", plain, [np.nan, np.nan, 1, -1, np.nan], [1e6, 50, 50, np.nan, -50]),
@@ -163,6 +164,12 @@ def _turned(companions, angles=6):
 def _companions(seed):
     X, y, _ = make_heavy_tailed(N_RECORDS, N_FEATURES, 2, df=2.0, random_state=seed)
     return np.column_stack([y, X])
+
+
+def _divided(companions):
+    """Features at 1, 10 and 100, so that one more record below or above decides where they divide evenly."""
+    values = np.repeat([1.0, 10.0, 100.0], [8, 11, 8])[:, None] * np.ones(N_FEATURES)
+    return tuple(np.column_stack([table[:, 0], values]) for table in companions)
 
 
 def _straddling(table):
