@@ -114,14 +114,14 @@ def spread_sums(records, position, size, most):
 
 
 def mean_sums(records, position, center, scale, most):
-    """Sums of a and a^2 - 1/2, a vector of norm <= sqrt 1.25: a is a column's units, clipped at +-`most`, over `most`."""
+    """Sums of a and a^2 - 1/2, a vector of norm <= sqrt 1.25, with a a column in units, clipped at `most`, over `most`."""
     with np.errstate(all="ignore"):
         units = quotient(quotient(records.columns[position].sanitized - center, scale).clip(-most, most), most)
         return _bounded_sums([units, units * units - 0.5], math.sqrt(1.25))
 
 
 def gain_sums(records, center, effects, most):
-    """The sum of how much nearer to a response its prediction is than the centre; sizes are clipped at `most`, the unit."""
+    """The sum of how much nearer to a response its prediction is than the centre, both clipped at `most`, in `most`."""
     with np.errstate(all="ignore"):
         before = abs(records.y - center).clip(0, most)
         after = abs(records.residuals(center, effects)).clip(0, most)
@@ -136,7 +136,7 @@ def _bounded_sums(entries, bound):
 
 
 def _row_weights(columns, inner, outer):
-    """The weight v of a row z: min(1, inner / |z|) min(1, outer / |z|), so |v z| <= inner and v |z|^2 <= inner outer."""
+    """The weight v of a row z, min(1, inner / |z|) min(1, outer / |z|): |v z| <= inner and v |z|^2 <= inner outer."""
     norms = vector_sums.norms(columns)
     return vector_sums.clip_factor(norms, inner) * vector_sums.clip_factor(norms, outer)
 

@@ -47,7 +47,7 @@ def _bins_kernel(
 
 def feature_counts(features, thresholds):
     """For each of some `Features` and each of some rising thresholds how many values are at or below it, as int64."""
-    thresholds = np.asarray(thresholds, dtype=np.float64)
+    thresholds = np.ascontiguousarray(thresholds, dtype=np.float64)
     counts = np.empty((features.shape[1], len(thresholds)), dtype=np.int64)
     # The last bin is for what is above all thresholds.
     for some in slices(len(thresholds), _BINS - 1):
