@@ -114,7 +114,7 @@ def spread_sums(records, position, size, most):
 
 
 def mean_sums(records, position, center, scale, most):
-    """Sums of a and a^2 - 1/2, a vector of norm <= sqrt 1.25, with a a column in units, clipped at `most`, over `most`."""
+    """Sums of a and a^2 - 1/2, whose norm is <= sqrt 1.25: a is a column in units, clipped at +-`most`, over `most`."""
     with np.errstate(all="ignore"):
         units = quotient(quotient(records.columns[position].sanitized - center, scale).clip(-most, most), most)
         return _bounded_sums([units, units * units - 0.5], math.sqrt(1.25))
