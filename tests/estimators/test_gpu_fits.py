@@ -57,7 +57,7 @@ def test_splits_of_all_features_have_the_bits_of_the_cpu(table):
     X, same, y = (each[:, :400] if each.ndim == 2 else each for each in table)
     model = PrivateSparseRegressor(random_state=4, epsilon=2.0)
     expected = model.fit(same, y)
-    assert any(release.name == "splits" for release in expected.privacy_record_.releases)
+    assert any(release.name == "splits" for release in expected.privacy_.releases)
     coef = expected.coef_.copy()
     assert np.count_nonzero(coef) > 0
     for stored in (X, X.T.contiguous().T):
