@@ -109,14 +109,14 @@ def slope_counts(records, effects, position, thresholds):
 def spread_sums(records, position, size, most):
     """Sums of two numbers in [-1/2, 1/2]: whether a column is not 0, and its size in units of `size` up to `most`."""
     with np.errstate(all="ignore"):
-        sizes = quotient(abs(records.columns[position].units), size).clip(0, most) / most
-        return _bounded_sums([(sizes > 0) - 0.5, sizes - 0.5], math.sqrt(0.5))
+        sizes = quotient(quotient(abs(records.columns[position].units), size).clip(0, most), most)
+        return _bounded_sums([as_float64(sizes > 0) - 0.5, sizes - 0.5], math.sqrt(0.5))
 
 
 def mean_sums(records, position, center, scale, most):
     """Sums of a and a^2 - 1/2, of norm <= sqrt 1.25; a is a column's units, clipped at +-`most`, over `most`."""
     with np.errstate(all="ignore"):
-        units = quotient(records.columns[position].units - center, scale).clip(-most, most) / most
+        units = quotient(quotient(records.columns[position].units - center, scale).clip(-most, most), most)
         return _bounded_sums([units, units * units - 0.5], math.sqrt(1.25))
 
 
@@ -140,7 +140,7 @@ def _bounded_sums(entries, bound):
     A vector with an entry of NaN is 0, shifted entries included: so a null record adds nothing.
     """
     xp = module_of(entries[0])
-    vectors = xp.stack([as_float64(entry) for entry in entries])
+    vectors = xp.stack(entries)
     is_number = as_float64(~xp.isnan(vectors).any(0))
     return vector_sums.vector_sums(xp.nan_to_num(vectors, nan=0.0), is_number, bound)
 
