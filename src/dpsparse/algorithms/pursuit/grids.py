@@ -88,5 +88,5 @@ SCALE_RANGE = (0.02, 2.0)
 RESIDUAL_SCALES = Grid.of(np.geomspace(*SCALE_RANGE, 47))
 # In response scales: what the intercept is off by, and where tails end.
 INTERCEPTS = Grid.of(np.linspace(-4, 4, 401))
-WIDTHS = Grid.of(4 * 2.0 ** (np.arange(24) / 2), -0.7 * np.arange(24))
+WIDTHS = Grid.of(2 * 2.0 ** (np.arange(26) / 2), -0.7 * np.arange(26))
 REACHES = Grid.of(2 * 2.0 ** (np.arange(48) / 4), -0.35 * np.arange(48))

@@ -172,7 +172,7 @@ class Settings:
             "gain": closing,
             "intercept": _clip(200 / N**2, 0.004, 0.02) if intercept else 0.0,
             "offset width": _clip(100 / N**2, 0.001, 0.006) if intercept else 0.0,
-            "offset": closing if intercept else 0.0,
+            "offset": _clip(800 / N**2, 0.004, 0.02) if intercept else 0.0,
             "response range": _clip(150 / N**2, 0.001, 0.004),
         }
 
