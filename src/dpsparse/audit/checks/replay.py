@@ -73,7 +73,10 @@ PURSUITS = {
     ),
 }
 # Without an intercept, since `null_record` knows rows by their place in the whole table.
-TUNED = {"tune": lambda **o: TunedPursuit(sparsity=1, fit_intercept=False, **PURSUIT, **o)}
+TUNED = {
+    "tune": lambda **o: TunedPursuit(sparsity=1, fit_intercept=False, **(STANDARDIZED | WEAK), **o),
+    "tune, units unknown": lambda **o: TunedPursuit(sparsity=1, fit_intercept=False, **WEAK, **o),
+}
 LOOPS = {
     "DPIHTH": lambda **o: DPIHTH(**LOOP, **o),
     "DPIHTH, largest step": lambda **o: DPIHTH(step=1e100, tau=1e100, radius=1.0, **LOOP, **o),
