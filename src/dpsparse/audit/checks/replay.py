@@ -44,6 +44,8 @@ PURSUITS = {
     "PrivateSparseRegressor, units unknown, every release": lambda **o: at_size(2_000)(
         sparsity=2, records_per_person=2, **WEAK, **o
     ),
+    # Of the sizes that have splits, one at which they cost most and follow the records.
+    "PrivateSparseRegressor, units unknown, splits": lambda **o: at_size(110)(sparsity=2, **WEAK, **o),
     "PrivateSparseRegressor, public response, no intercept": lambda **o: PrivateSparseRegressor(
         sparsity=2, response_center=0.0, response_scale=1.0, fit_intercept=False, **PURSUIT, **o
     ),
@@ -58,8 +60,6 @@ PURSUITS = {
     "PrivateSparseRegressor, Gram rows": lambda **o: PrivateSparseRegressor(
         sparsity=2, **(PURSUIT | {"epsilon": 100.0}), **o
     ),
-    # Of the sizes that have splits, one at which they cost most and follow the records.
-    "PrivateSparseRegressor, units unknown, splits": lambda **o: at_size(110)(sparsity=2, **WEAK, **o),
     "PrivateSparseRegressor, units unknown": lambda **o: PrivateSparseRegressor(sparsity=2, **OPTIONS, **o),
     "PrivateSparseRegressor, units unknown, middle size": lambda **o: at_size(600)(sparsity=1, **WEAK, **o),
     "PrivateSparseRegressor, units unknown, all features, no intercept": lambda **o: at_size(2_000)(
