@@ -219,7 +219,7 @@ def test_neighbors_have_neighboring_pairs(table, i, record, storage):
 SHIFTED = {
     "spread": lambda records: queries.spread_sums(records, 0, 0.5, 6.0),
     "mean": lambda records: queries.mean_sums(records, 0, 0.3, 0.7, 2.5),
-    "gain": lambda records: queries.gain_sums(records, 0.1, [0.4], 4.0),
+    "gain": lambda records: queries.gain_sums(records, 0.1, [0.4], 4.0, 0.5),
 }
 
 

@@ -80,7 +80,7 @@ UNITS = (
         {
             closing.Closing.release_range: [
                 (
-                    "2 * pursuit.releases.quantile(slot, count, grid, tail=OUTSIDE)",
+                    "pursuit.releases.quantile(slot, count, grid, tail=OUTSIDE)",
                     "(pursuit.releases.quantile(slot, count, grid, tail=OUTSIDE),"
                     " float(np.nanmax(np.abs(pursuit.session._records.y))))[1]",
                 )
@@ -152,8 +152,8 @@ UNITS = (
             queries.gain_sums: [
                 ("abs(records.y - center).clip(0, most)", "abs(records.y - center)"),
                 (
-                    "_bounded_sums([quotient(before - after, most)], 1.0)",
-                    _OWN_LEVELS.format(entries="[quotient(before - after, most)]"),
+                    "_bounded_sums([quotient(before - after, most), is_near], math.sqrt(1.25))",
+                    _OWN_LEVELS.format(entries="[quotient(before - after, most), is_near]"),
                 ),
             ]
         },

@@ -44,6 +44,8 @@ PURSUITS = {
     "PrivateSparseRegressor, units unknown, every release": lambda **o: at_size(2_000)(
         sparsity=2, records_per_person=2, **WEAK, **o
     ),
+    # Of the sizes that have splits, one at which they cost most and follow the records.
+    "PrivateSparseRegressor, units unknown, splits": lambda **o: at_size(110)(sparsity=2, **WEAK, **o),
     "PrivateSparseRegressor, public response, no intercept": lambda **o: PrivateSparseRegressor(
         sparsity=2, response_center=0.0, response_scale=1.0, fit_intercept=False, **PURSUIT, **o
     ),
@@ -58,8 +60,6 @@ PURSUITS = {
     "PrivateSparseRegressor, Gram rows": lambda **o: PrivateSparseRegressor(
         sparsity=2, **(PURSUIT | {"epsilon": 100.0}), **o
     ),
-    # Of the sizes that have splits, one at which they cost most and follow the records.
-    "PrivateSparseRegressor, units unknown, splits": lambda **o: at_size(110)(sparsity=2, **WEAK, **o),
     "PrivateSparseRegressor, units unknown": lambda **o: PrivateSparseRegressor(sparsity=2, **OPTIONS, **o),
     "PrivateSparseRegressor, units unknown, middle size": lambda **o: at_size(600)(sparsity=1, **WEAK, **o),
     "PrivateSparseRegressor, units unknown, all features, no intercept": lambda **o: at_size(2_000)(
@@ -73,7 +73,10 @@ PURSUITS = {
     ),
 }
 # Without an intercept, since `null_record` knows rows by their place in the whole table.
-TUNED = {"tune": lambda **o: TunedPursuit(sparsity=1, fit_intercept=False, **PURSUIT, **o)}
+TUNED = {
+    "tune": lambda **o: TunedPursuit(sparsity=1, fit_intercept=False, **(STANDARDIZED | WEAK), **o),
+    "tune, units unknown": lambda **o: TunedPursuit(sparsity=1, fit_intercept=False, **WEAK, **o),
+}
 LOOPS = {
     "DPIHTH": lambda **o: DPIHTH(**LOOP, **o),
     "DPIHTH, largest step": lambda **o: DPIHTH(step=1e100, tau=1e100, radius=1.0, **LOOP, **o),

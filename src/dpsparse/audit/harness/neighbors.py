@@ -31,9 +31,9 @@ class Pair:
     ----------
     name : str
         Its difficulty, in words.
-    companions : tuple of two ndarray of shape (N_RECORDS, 1 + N_FEATURES)
+    companions : tuple of two ndarray of shape (n_records, 1 + n_features)
         Two tables; the row at `position` is the record's.
-    first, second : ndarray of shape (1 + N_FEATURES,) or None
+    first, second : ndarray of shape (1 + n_features,) or None
         The record; None for a null record, which adds nothing to any sum.
     position : int
         The record's row.
@@ -48,7 +48,7 @@ class Pair:
     def table(self, companions, version):
         """A table: 0 or 1 for the companions, 0 or 1 for the version of the record."""
         table = self.companions[companions].copy()
-        partners = [partner(self.position, range(N_RECORDS)), partner(self.position, training_rows(N_RECORDS))]
+        partners = [partner(self.position, rows) for rows in (range(len(table)), training_rows(len(table)))]
         table[partners] = self.companions[0][partners]
         record = (self.first, self.second)[version]
         table[self.position] = np.nan if record is None else record
