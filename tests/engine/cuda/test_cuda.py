@@ -255,8 +255,16 @@ def test_without_quantizers_features_are_checked_all_the_same():
             card_rows(X, np.zeros(N), check_before_release=before).session(())
 
 
+@pytest.mark.filterwarnings("ignore:epsilon=100 is above 10")
 @pytest.mark.parametrize(
-    "model", [PrivateSparseRegressor(random_state=0, sparsity=3, **STANDARDIZED), DPIHTL(random_state=0)]
+    "model",
+    [
+        PrivateSparseRegressor(random_state=0, sparsity=3, **STANDARDIZED),
+        # So large that every kind of release is made.
+        PrivateSparseRegressor(random_state=0, sparsity=3, epsilon=100.0),
+        PrivateSparseRegressor(random_state=0, sparsity=3, epsilon=100.0, feature_scale=1.0),
+        DPIHTL(random_state=0),
+    ],
 )
 def test_fits_and_predictions_agree(model):
     X = RNG.normal(size=(400, 20)).astype(np.float32)
