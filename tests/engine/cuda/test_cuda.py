@@ -209,8 +209,7 @@ def assert_same_sessions(on_card, on_cpu, **options):
 @pytest.mark.parametrize("room", [0, 900, 10**6])
 @pytest.mark.parametrize("n", [N, N - 1])
 def test_differences_have_the_bits_of_the_cpu(dtype, order, room, n, configure):
-    # A block of differences holds two rows of float64, or two columns of float32.
-    configure(cuda_buffer_bytes=6_400, **room_for(room))
+    configure(**room_for(room))
     X, y = features(dtype, n=n), RNG.normal(size=n)
     rows, on_cpu = card_rows(X, y, order), as_table(as_numpy(X)).rows(y)
     assert_same_sessions(rows, on_cpu)
