@@ -21,9 +21,9 @@ visits = people.pop("mdvis")
 # What is public
 # --------------
 # A fit can learn the units of the features that it selects, within its guarantee. Here much is known
-# beforehand, and stating it leaves more of the budget to the effects. For measurements this is the range of most people, from
-# the terms of the plans and the definition of the disease index; for yes/no columns it is the share
-# that surveys report.
+# beforehand, and stating it leaves more of the budget to the effects. For measurements this is the
+# range of most people, from the terms of the plans and the definition of the disease index; for
+# yes/no columns it is the share that surveys report.
 #
 # (In fact these numbers were rounded by hand by someone who had seen this table. For your own
 # records, ask someone who has not seen them.)
