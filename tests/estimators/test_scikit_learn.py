@@ -117,12 +117,15 @@ def by_skops(model):
     trusted = skops.io.get_untrusted_types(data=stored)
     kind, release = type(model), "dpsparse.privacy.accounting.release"
     pursuit = [f"{release}.ExponentialMechanism", f"{release}.GaussianMechanism"]
+    if isinstance(model, PrivateSparseRegressor):
+        equation = type(model.equation_)
+        pursuit.append(f"{equation.__module__}.{equation.__qualname__}")
     assert sorted(trusted) == sorted(
         [
             f"{kind.__module__}.{kind.__name__}",
             "dpsparse.model.effect.Effect",
             "dpsparse.model.released.LinearModel",
-            "dpsparse.model.released.NumericColumns",
+            "dpsparse.model.numeric_columns.NumericColumns",
             "dpsparse.privacy.guarantee.Guarantee",
             "dpsparse.privacy.accounting.record.PrivacyRecord",
             f"{release}.Release",

@@ -266,8 +266,8 @@ def test_centers_and_scales_by_name():
     by_position = seeded(frame, feature_scale=np.arange(1.0, 61.0))
     for scale in (dict(zip(names, range(1, 61), strict=True)), pd.Series(range(60, 0, -1), index=names[::-1])):
         np.testing.assert_array_equal(seeded(frame, feature_scale=scale).coef_, by_position.coef_)
-    with pytest.raises(ValueError, match="feature_scale lacks 'x1'; it must name each column"):
-        seeded(frame, feature_scale={"x0": 1.0})
+    with pytest.raises(ValueError, match="feature_scale names 'y0', but X has no such column"):
+        seeded(frame, feature_scale={"y0": 1.0})
     center, scale = scale_from_bounds(pd.Series([0.0, 1.0], index=["a", "b"]), pd.Series([4.0, 3.0], index=["a", "b"]))
     assert (center, scale) == ({"a": 2.0, "b": 2.0}, {"a": 1.0, "b": 0.5})
 

@@ -6,16 +6,15 @@ same bytes.
 """
 
 import shlex
-from dataclasses import replace
 
 from dpsparse import __version__
 from dpsparse.algorithms.pursuit.schedule import SPARE_PICKS
 from dpsparse.html import Page, number, table, tag
 from dpsparse.model import remarks
 from dpsparse.model.effect import Verdict, effects_table, interval_text, units_table
-from dpsparse.planning import EPSILONS, plan
 from dpsparse.privacy.guarantee import default_delta
-from dpsparse.report.charts import Row, curves, forest
+from dpsparse.report.charts import Row, forest
+from dpsparse.report.forecast import forecast
 from dpsparse.report.purposes import PURPOSE
 
 # The paper's data are those of docs/paper-errata.md.
@@ -63,7 +62,7 @@ def fit_page(model):
     page.section("Units and predictions", *_units(model))
     page.section("What is significant", *_verdicts(model))
     page.section("Budget", *_budget(model.privacy))
-    page.section("Privacy and accuracy", *_forecast(model, sparsity))
+    page.section("Privacy and accuracy", *forecast(model, sparsity))
     page.section("Run it again", *_rerun(model, sparsity))
     page.section("Cite", *_citation())
     return page.html()
@@ -121,7 +120,8 @@ def _forest(model):
         yield "The effects are too large or too small to draw."
     else:
         key = (
-            "Full dots and lines are significant; hollow dots with dashed lines are not. Lines are 90 % intervals."
+            "Full dots and lines are significant; hollow dots with dashed lines are not. Lines are 90 % intervals; "
+            "a dot without a line has no error that can be trusted."
             if any(row.interval for row in rows)
             else NO_INTERVALS[any(effect.verdict is Verdict.NOT_TRUSTED for effect in model.effects)]
         )
@@ -140,8 +140,8 @@ def _units(model):
     learned = units_table(model.effects)
     if learned is not None:
         yield (
-            "The centres and scales of these features were not given: the fit learned them, and they are releases like "
-            "the effects, within the same guarantee. A scale is about as large as the feature's spread."
+            "The fit learned the centres and scales of these features, because they were not given or those given did "
+            "not suit. They are releases like the effects, within the same guarantee."
         )
         yield learned
     elif model.effects:
@@ -246,61 +246,6 @@ def _budget(record):
         f"is in the same steps. Each was charged before it was made. Noise: {record.noise}.",
         class_="note",
     )
-
-
-def _forecast(model, sparsity):
-    """Picture and table of what each epsilon buys, with the model's own marked."""
-    asked = model.privacy.guarantee
-    here = plan(
-        model.privacy.n_records,
-        len(model.features),
-        sparsity,
-        asked.epsilon,
-        asked.delta,
-        units_known=all(feature.center is not None and feature.scale is not None for feature in model.features),
-        records_per_person=asked.records_per_person,
-    )
-    epsilons = sorted({*EPSILONS, here.epsilon})
-    grid = sorted({*epsilons, *(10 ** (k / 10) for k in range(-15, 11))})
-    forecasts = [replace(here, epsilon=epsilon) for epsilon in grid]
-    lines = {
-        "error to expect (l2)": [at.expected_error for at in forecasts],
-        "minimum detectable effect at 80 % power": [at.smallest_effect for at in forecasts],
-    }
-    rows = [
-        [
-            f"{at.epsilon:g} (this fit)" if at.epsilon == here.epsilon else f"{at.epsilon:g}",
-            *(f"{value:.3g}" for value in (at.expected_error, at.smallest_effect, at.interval_width)),
-        ]
-        for at in forecasts
-        if at.epsilon in epsilons
-    ]
-    yield (
-        f"The forecast of dpsparse plan, from public numbers alone, for {here.n:,} records, {here.d:,} features and "
-        f"{here.sparsity} to select with {here.units}, at any epsilon. Errors and effects are in units of the "
-        "response's noise per scaled feature."
-    )
-    words = (
-        "Error to expect and minimum detectable effect at 80 % power, over epsilon; both fall as epsilon grows. At "
-        f"this fit's epsilon, {here.epsilon:g}, the error is {here.expected_error:.3g} and the minimum detectable "
-        f"effect {here.smallest_effect:.3g}."
-    )
-    picture = curves(grid, lines, (here.epsilon, f"this fit: {here.epsilon:g}"), words)
-    if picture is not None:
-        yield tag("figure", [picture, tag("figcaption", words)])
-    headings = ["epsilon", "error", "minimum detectable effect", "width of a 90 % interval"]
-    yield table("What each epsilon buys", headings, rows, numbers=(1, 2, 3))
-    yield tag("p", _caveat(model), class_="note")
-
-
-def _caveat(model):
-    words = "A forecast is a rough guide: nine in ten lie within a factor of 2."
-    if model.estimator != "PrivateSparseRegressor":
-        words += f" This one is of PrivateSparseRegressor; {model.estimator}, which made the model, does worse."
-    relation = model.privacy.guarantee.adjacency
-    if relation != "replace-one":
-        words += f" It is for neighbours by replace-one; {relation} guarantees less and does a little better."
-    return words
 
 
 def _rerun(model, sparsity):

@@ -15,8 +15,10 @@ GAIN_WIDTH = 4.0
 SURE = 3.5
 # A residual scale beyond this many response scales says that the fit went astray.
 ASTRAY = 1.7
-# One record in this many lies beyond the width of the offset's clip, and beyond half the range of predictions.
+# One record in this many lies beyond the width of the offset's clip, and beyond the distance that bounds predictions.
 OUTSIDE = 20
+# Predictions are cut at this many times the distance from the centre within which nearly all responses lie.
+REACH = 1.5
 # How far the mean may be from the median, in residual scales: noise beyond this shrinks the offset.
 OFFSET_SPREAD = 0.15
 # Responses this many response scales from the centre are at it. A lump is this share of them there: a normal law has
@@ -172,11 +174,11 @@ class Closing:
         self._offset = float(trust * width * mean[0])
 
     def release_range(self, slot):
-        """How far from their centre nearly all responses lie: predictions are cut at twice that."""
+        """How far from their centre nearly all responses lie: predictions are cut a little beyond."""
         pursuit = self._pursuit
-        grid = grids.WIDTHS.times(pursuit.state.response_scale / 2)
+        grid = grids.REACHES.times(pursuit.state.response_scale)
         count = self._counts(pursuit.center, np.zeros_like(self._effects), sizes=True)
-        self._reach = 2 * pursuit.releases.quantile(slot, count, grid, tail=OUTSIDE)
+        self._reach = REACH * pursuit.releases.quantile(slot, count, grid, tail=OUTSIDE)
 
     def problem(self):
         """Why the scales were not learned, as a sentence without a full stop; empty where they were."""

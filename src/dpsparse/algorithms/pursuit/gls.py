@@ -23,6 +23,7 @@ MODEL_ERROR, SATURATION = 0.15, 0.3
 # Released correlations below this many standard deviations become 0; the least eigenvalue of a matrix of correlations.
 KEEP_ABOVE, EIGENVALUE_FLOOR = 2.5, 0.1
 
+
 @dataclass(frozen=True)
 class RowWeight:
     """The weight v(x) = min(1, inner / |x|) min(1, outer / |x|) of a row x, with E[v x_j^2] and E[v^2 x_j^2].

@@ -1,4 +1,4 @@
-"""Post-processing of releases: the sandwich of M-estimation, J^-1 M J^-1, with privacy noise in J, in M and beside them.
+"""Post-processing of releases: the sandwich of M-estimation, J^-1 M J^-1, with privacy noise in J, in M and beside it.
 
 J is the Jacobian of the score, M its variance. Where a release of either is noisy it is pulled toward what earlier
 releases let one expect: J toward p G, M toward E[psi^2] E[v^2 x x']. As the noise falls the pull vanishes.

@@ -35,9 +35,10 @@ class QuantizedCard:
 
     def __init__(self, features, quantizers, room):
         self._features, self._publics = features, [on_card(quantizer, features) for quantizer in quantizers]
-        self._blocks = features.blocks()
-        sizes = np.cumsum([len(quantizers) * features.n_cells(block) for block in self._blocks])
-        self._fit = np.searchsorted(sizes, room, side="right")
+        self._blocks = features.blocks(room // max(1, len(quantizers)))
+        sizes = np.cumsum([0, *(len(quantizers) * features.n_cells(block) for block in self._blocks)])
+        self._fit = int(np.searchsorted(sizes[1:], room, side="right"))
+        self.bytes_kept = int(sizes[self._fit])
         self._kept = None
 
     def quantize(self):
