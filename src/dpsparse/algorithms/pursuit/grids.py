@@ -68,7 +68,7 @@ def _slopes():
 
 
 def _splits():
-    """Thresholds at which a feature may be divided: 0, with odds of 20 to 1, and sizes of either sign in steps of 1.5."""
+    """Thresholds that may divide a feature: 0, with odds of 20 to 1, and sizes of either sign in steps of 1.5."""
     points = _signed(np.exp(np.arange(math.log(1e-9), math.log(1e9), math.log(1.5))))
     weight = -0.25 * np.abs(np.log10(np.maximum(np.abs(points), 1e-9)))
     weight[points == 0] = logsumexp(weight[points != 0]) + 3
