@@ -73,7 +73,7 @@ class Jacobian:
 def standard_errors(estimate, gradients, kept, gram, n_records, jacobian=None, variance=None):
     """Standard errors of the kept columns' effects.
 
-    Privacy noise is fresh in each gradient, so its variances add up, and the errors of the linear model are taken to be.
+    Privacy noise is fresh in each gradient, so its variances add up; errors of the linear model are treated alike.
     Sampling errors come from the same records in
     every gradient, so they add up before they are squared, in units of the last gradient's.
 
