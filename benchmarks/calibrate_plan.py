@@ -85,7 +85,7 @@ def fit_constants(constants, names, loss, at_least=()):
         constants.update(zip(names, np.maximum(np.exp(logs), least), strict=True))
         return loss()
 
-    start = np.log([constants[name] for name in names])
+    start = np.log([max(constants[name], 1e-2) for name in names])
     # Steps of a factor of 1.6: those that are chosen by default vanish for a constant of 1.
     simplex = np.vstack([start, start + 0.5 * np.eye(len(start))])
     options = {"maxiter": 2000, "xatol": 1e-3, "initial_simplex": simplex}

@@ -31,22 +31,22 @@ from dpsparse.privacy.guarantee import Guarantee, default_delta
 from dpsparse.privacy.mechanisms.selection import paper_peeling_scale, tight_peeling_scale
 
 # Fitted by benchmarks/calibrate_plan.py.
-_EFFECT = {"privacy": 5.63, "sampling": 2.43}
+_EFFECT = {"privacy": 5.711, "sampling": 2.885}
 _ERROR = {
-    "sampling": 1.073,
-    "privacy": 52.87,
-    "features": 1.803,
-    "dimension": 0.76,
-    "power": 1.459,
-    "correlation": 0.232,
-    "crowding": 4.98,
+    "sampling": 1.153,
+    "privacy": 156.346,
+    "features": 1.498,
+    "dimension": 0.707,
+    "power": 1.732,
+    "correlation": 0.251,
+    "crowding": 5.33,
 }
-_WIDTH = {"sampling": 1.099, "privacy": 19.1, "correlation": 0.924}
+_WIDTH = {"sampling": 1.047, "privacy": 25.35, "correlation": 1.09}
 # What unknown units multiply the sampling and the privacy term by; how much more the latter where features are compared
 # by pairs alone; and how both grow where neighbours are correlated, since a neighbour may be selected instead.
-_UNKNOWN_EFFECT = {"sampling": 1.328, "privacy": 1.927, "pairs": 0.99, "correlation": 9.74}
-_UNKNOWN_ERROR = {"sampling": 1.434, "privacy": 3.088, "pairs": 0.26, "correlation": 6.62}
-_UNKNOWN_WIDTH = {"sampling": 1.0, "privacy": 2.494, "pairs": 0.405, "correlation": 0.226}
+_UNKNOWN_EFFECT = {"sampling": 1.0, "privacy": 1.339, "pairs": 2.043, "correlation": 7.178}
+_UNKNOWN_ERROR = {"sampling": 1.0, "privacy": 2.622, "pairs": 0.0, "correlation": 7.582}
+_UNKNOWN_WIDTH = {"sampling": 1.066, "privacy": 2.189, "pairs": 0.0, "correlation": 0.721}
 
 # The epsilons of a table of forecasts.
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
