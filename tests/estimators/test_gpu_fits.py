@@ -20,6 +20,8 @@ CENTER, SCALE = np.linspace(-0.5, 0.5, D), np.linspace(0.5, 2.0, D)
 MODELS = {
     "pursuit": PrivateSparseRegressor(random_state=0, **STANDARDIZED),
     "pursuit, public numbers": PrivateSparseRegressor(random_state=1, feature_center=CENTER, feature_scale=SCALE),
+    "pursuit, units unknown": PrivateSparseRegressor(random_state=2),
+    "pursuit, centers unknown": PrivateSparseRegressor(random_state=3, feature_scale=SCALE),
     "DPIHTH": DPIHTH(random_state=0),
     "DPIHTL": DPIHTL(random_state=0),
     "DPSLR": DPSLR(random_state=0),
@@ -51,6 +53,19 @@ def test_coefficients_have_the_bits_of_the_cpu(table, name):
         np.testing.assert_array_equal(model.fit(Streamed(X.cpu().numpy()), y).coef_, expected)
 
 
+def test_splits_of_all_features_have_the_bits_of_the_cpu(table):
+    X, same, y = (each[:, :400] if each.ndim == 2 else each for each in table)
+    model = PrivateSparseRegressor(random_state=4, epsilon=2.0)
+    expected = model.fit(same, y)
+    assert any(release.name == "splits" for release in expected.privacy_.releases)
+    coef = expected.coef_.copy()
+    assert np.count_nonzero(coef) > 0
+    for stored in (X, X.T.contiguous().T):
+        np.testing.assert_array_equal(model.fit(stored, y).coef_, coef)
+    if X.dtype != torch.bfloat16:
+        np.testing.assert_array_equal(model.fit(Streamed(X.cpu().numpy()), y).coef_, coef)
+
+
 def test_cupy_arrays_and_responses_on_the_card(table):
     cupy = pytest.importorskip("cupy", reason="needs CuPy")
     X, same, y = table
@@ -63,12 +78,13 @@ def test_cupy_arrays_and_responses_on_the_card(table):
     np.testing.assert_array_equal(model.fit(X, cupy.asarray(y)).coef_, expected)
 
 
-def test_a_memmap_larger_than_its_buffers(tmp_path, configure):
+@pytest.mark.parametrize("name", ["pursuit", "pursuit, units unknown"])
+def test_a_memmap_larger_than_its_buffers(tmp_path, configure, name):
     X = np.lib.format.open_memmap(tmp_path / "X.npy", mode="w+", dtype=np.float32, shape=(N, D))
     X[:] = np.random.default_rng(1).standard_normal((N, D), dtype=np.float32)
     X.flush()
     y = X[:, :3].sum(axis=1) + np.random.default_rng(2).standard_t(2, N)
-    model = MODELS["pursuit"]
+    model = MODELS[name]
     expected = model.fit(np.asarray(X), y).coef_.copy()
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     for room in (0, 3 * 10**7, 10**10):
@@ -76,12 +92,15 @@ def test_a_memmap_larger_than_its_buffers(tmp_path, configure):
         np.testing.assert_array_equal(model.fit(Streamed(mapped), y).coef_, expected)
 
 
-def test_no_more_than_two_gigabytes_beside_the_features():
-    X = torch.randn((50_000, 50_000), device="cuda")
+@pytest.mark.parametrize("name", ["pursuit", "pursuit, units unknown"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int8"])
+def test_no_more_than_two_gigabytes_beside_the_features(name, dtype):
+    X = torch.empty((50_000, 50_000), device="cuda", dtype=getattr(torch, dtype))
+    X.random_(-9, 10) if dtype == "int8" else X.normal_()
     y = np.random.default_rng(0).standard_t(2, len(X))
     before = torch.cuda.memory_allocated()
     torch.cuda.reset_peak_memory_stats()
-    MODELS["pursuit"].fit(X, y)
+    MODELS[name].fit(X, y)
     assert torch.cuda.max_memory_allocated() - before <= 2e9
 
 

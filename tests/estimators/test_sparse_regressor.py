@@ -233,6 +233,27 @@ def test_hopeless_fits_warn_from_public_numbers_and_say_what_would_help():
         PrivateSparseRegressor(**STANDARDIZED).fit(X, Y)
 
 
+def test_a_fit_that_unknown_units_make_weak_says_what_public_ones_would_do():
+    wide, response, _ = make_heavy_tailed(2_000, 1_000, 5, random_state=0)
+    advice = r"unknown units, only effects above [\d.]+ times.*standardised, pass feature_center=0, feature_scale=1"
+    with pytest.warns(UserWarning, match=advice):
+        PrivateSparseRegressor(epsilon=0.5).fit(wide, response)
+    # Of one column of a thousand nothing is known.
+    with pytest.warns(UserWarning, match=advice):
+        PrivateSparseRegressor(epsilon=0.5, feature_center=0, feature_scale=[1.0] * 999 + [None]).fit(wide, response)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        PrivateSparseRegressor(epsilon=0.5, **STANDARDIZED).fit(wide, response)
+        # Few features, or more records: unknown units cost little.
+        PrivateSparseRegressor(epsilon=0.5).fit(wide[:, :20], response)
+
+
+def test_a_fit_without_hope_is_not_blamed_on_units():
+    with pytest.warns(UserWarning, match="close to random") as caught:
+        PrivateSparseRegressor(epsilon=0.1).fit(X[:59], Y[:59])
+    assert not any("feature_center" in str(each.message) for each in caught)
+
+
 def test_strange_but_finite_data_neither_warn_nor_fail():
     strange = X.copy()
     strange[:, 0], strange[0, 1], strange[:, 2], strange[5] = 7.0, 1e300, 0.0, -1e308

@@ -139,6 +139,7 @@ FEW = [
 
 PLANS = {
     "plain": plan(10_000, 1_000, 5, 0.5),
+    "known units": plan(10_000, 1_000, 5, 0.5, units_known=True),
     "delta": plan(2_000, 30, 3, 2.0, 1e-6),
     "guesses": plan(50_000, 200, 10, 1.0, noise_scale=2.5, correlation=0.6),
     "two records a person": plan(5_000, 100, 4, 1.0, records_per_person=2),

@@ -12,7 +12,7 @@ from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.io.features import Feature
 from dpsparse.model.effect import Verdict
-from dpsparse.model.released import NumericColumns
+from dpsparse.model.numeric_columns import NumericColumns
 
 X, Y, _ = make_heavy_tailed(1_000, 8, 3, random_state=0)
 NAMED = pd.DataFrame(X, columns=list("abcdefgh"))
@@ -80,6 +80,8 @@ def test_numeric_columns_are_a_sequence_of_features():
     with pytest.raises(IndexError):
         columns[3]
     assert pickle.loads(pickle.dumps(columns)) == columns
+    unknown = NumericColumns(2, None, np.array(np.nan), np.array([np.nan, 2.0]))
+    assert unknown == (Feature("0"), Feature("1", None, 2.0))
 
 
 def test_the_file_s_columns_and_units():

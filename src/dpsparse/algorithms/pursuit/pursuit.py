@@ -272,9 +272,8 @@ class Pursuit:
         grid = grids.SLOPES.times(state.residual_scale)
         effects = state.effects[state.constants :]
         count = self._counter(self.pairs, queries.slope_counts, effects, column - state.constants)
-        state.effects[column] += self.releases.densest(
-            slot, count, grid, slope_window(grid.points, state.residual_scale)
-        )
+        slope = self.releases.densest(slot, count, grid, slope_window(grid.points, state.residual_scale))
+        state.add_slope(column, slope)
 
     def release_residual_scale(self, slot):
         """The median size of the residuals."""
@@ -308,8 +307,8 @@ class Pursuit:
     # Step 5: all effects together.
 
     def release_second_slope(self, slot):
-        """The start of an effect again, now that the others are known."""
-        self._start_from_slopes(slot, self.state.constants + int(slot.name.split()[-1]) - 1)
+        """The start of a kept effect again, now that the others are known."""
+        self._start_from_slopes(slot, self.state.kept_features()[int(slot.name.split()[-1]) - 1])
 
     def release_gram_matrix(self, slot):
         """Second moments of all columns, each row weighted as in the gradients."""

@@ -78,6 +78,16 @@ class PursuitState:
         """Take in the newest feature's second moment, once its unit is known."""
         self.gram[len(self.effects) - 1, len(self.effects) - 1] = self.units[-1].second_moment
 
+    def add_slope(self, column, slope):
+        """Move an effect, and the constant so that records at the feature's median keep their predictions.
+
+        Most records of a rare feature are at its median: a slope that is roughly right for its carriers is wrong for
+        these if it turns about the mean.
+        """
+        self.effects[column] += slope
+        if self.constants:
+            self.effects[0] -= slope * self.units[column - 1].median
+
     def add_gram_row(self, row, noise):
         """Take in the newest feature's released second moments with the features before it and itself."""
         newest, before = len(self.effects) - 1, slice(self.constants, len(self.effects) - 1)

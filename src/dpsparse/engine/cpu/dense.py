@@ -13,7 +13,7 @@ from dpsparse.engine.refusals import NOT_FINITE, ROWS_CHANGED
 from dpsparse.engine.threads import ALL, parallel_map, slices
 
 # Bytes of features that are subtracted at a time, so that the differences are read from the cache.
-_CACHED_BYTES = 2**18
+_CACHED_BYTES = 2**21
 
 
 class DenseRows(LocalRows):
@@ -104,12 +104,16 @@ class DenseDifferences(LocalRows):
         return quantized_in_blocks(rounded, self._first, quantizers, check_finite)
 
     def _blocks(self, block=(ALL, ALL)):
-        """Small blocks within a block, each with its differences."""
+        """Small blocks within a block, each with its differences, which are valid until the next."""
         first, second = self._first[block], self._second[block]
+        order = "F" if dispatch.by_columns(first) else "C"
+        # One buffer for all: new memory for each would take longer than the differences.
+        buffer = None
         for cells in cached_blocks(first):
+            one, other = first[cells], second[cells]
+            buffer = np.empty(one.size, dtype=one.dtype) if buffer is None else buffer
             with np.errstate(all="ignore"):
-                differences = first[cells] - second[cells]
-            yield cells, differences
+                yield cells, np.subtract(one, other, out=buffer[: one.size].reshape(one.shape, order=order))
 
     def has_nonfinite(self):
         """1 if a difference is not finite, 0 otherwise."""

@@ -1,6 +1,7 @@
 """Features that kernels can read: on the card, or streamed to it through two pinned buffers."""
 
 import math
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -35,19 +36,42 @@ def streamed(array, device):
 class Features:
     """Features in blocks that kernels can read: pairs of slices, and tensors on the card that hold those cells.
 
+    A third member is None, or the cells that are to be subtracted.
     `checked` says whether all features have been checked for values that are not finite; `nonfinite`, on the card,
     becomes 1 where there is one. `total` says whether cells may be NaN all the same.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Records and features.
+    dtype : torch.dtype
+        That of the cells.
+    device : torch.device
+        The card.
+    memory : int
+        Bytes of levels that may be kept on the card.
     """
 
     total = False
 
-    def __init__(self, shape, dtype, device):
+    def __init__(self, shape, dtype, device, memory):
         if dtype not in ARITHMETIC:
             raise ValueError(f"X has dtype {dtype}; on a GPU use float32, float64, bfloat16 or int8")
         self.shape, self.device, self.stored = tuple(shape), device, dtype
         self.dtype = np.dtype(ARITHMETIC[dtype])
         self.checked = dtype == torch.int8
         self.nonfinite = torch.zeros(1, dtype=torch.int32, device=device)
+        # Who keeps levels: of these features, of some of their rows, of their differences.
+        self._memory, self._keepers = memory, weakref.WeakSet()
+
+    @property
+    def room(self):
+        """Bytes of levels that may still be kept."""
+        return max(0, self._memory - sum(keeper.bytes_kept for keeper in self._keepers))
+
+    def keep(self, keeper):
+        """Take the keeper's bytes from the room for as long as it lives."""
+        self._keepers.add(keeper)
 
     def n_cells(self, block):
         """How many cells a block has."""
@@ -56,7 +80,7 @@ class Features:
     def take(self, rows):
         """The features of some rows."""
         taken = self._rows(rows)
-        taken.checked, taken.nonfinite = self.checked, self.nonfinite
+        taken.checked, taken.nonfinite, taken._keepers = self.checked, self.nonfinite, self._keepers
         return taken
 
     def on_host(self, features):
@@ -68,11 +92,15 @@ class CardFeatures(Features):
     """Features that are on the card."""
 
     def __init__(self, tensor):
-        super().__init__(tensor.shape, tensor.dtype, tensor.device)
-        self.tensor, self.by_columns = tensor, tensor.stride(0) < tensor.stride(1)
         sizes = config.current
-        self._memory = max(0, sizes.cuda_memory_bytes - sizes.cuda_record_bytes * len(tensor))
-        self.room = 0 if tensor.dtype == torch.int8 else self._memory
+        memory = sizes.cuda_memory_bytes - sizes.cuda_record_bytes * len(tensor)
+        super().__init__(tensor.shape, tensor.dtype, tensor.device, memory)
+        self.tensor, self.by_columns = tensor, tensor.stride(0) < tensor.stride(1)
+
+    @property
+    def room(self):
+        """Bytes of levels that may still be kept; those of bytes would save nothing."""
+        return 0 if self.stored == torch.int8 else super().room
 
     def _rows(self, rows):
         return CardFeatures(self.tensor[rows])
@@ -81,22 +109,18 @@ class CardFeatures(Features):
         """Values of some features."""
         return self.tensor[:, features]
 
-    def blocks(self):
-        """As much as there is room for, and the rest."""
+    def blocks(self, room=0, readers=1):
+        """As many cells as `room`, and the rest."""
         n, d = self.shape
         whole, along = (d, n) if self.by_columns else (n, d)
-        cut = min(whole, self.room // along)
+        cut = min(whole, room // along)
         cuts = [slice(*ends) for ends in ((0, cut), (cut, whole)) if ends[0] < ends[1]]
         return [(ALL, cut) if self.by_columns else (cut, ALL) for cut in cuts]
-
-    def room_left(self):
-        """Bytes that are left when all levels that there is room for are kept."""
-        return self._memory if self.room == 0 else max(0, self.room - self.tensor.numel())
 
     def read(self, blocks):
         """Each block with its cells."""
         for block in blocks:
-            yield block, self.tensor[block]
+            yield block, self.tensor[block], None
 
 
 class StreamedFeatures(Features):
@@ -106,9 +130,9 @@ class StreamedFeatures(Features):
         if device.type == "cuda" and not torch.cuda.is_available():
             raise RuntimeError("Streamed features need a CUDA GPU and none was found; pass the array itself instead")
         names = {str(dtype).removeprefix("torch."): dtype for dtype in ARITHMETIC}
-        super().__init__(array.shape, names.get(array.dtype.name, array.dtype), device)
+        memory = _free_bytes(device) - 4 * config.current.cuda_buffer_bytes
+        super().__init__(array.shape, names.get(array.dtype.name, array.dtype), device, memory)
         self.array = array
-        self.room = _free_bytes(device) - 4 * config.current.cuda_buffer_bytes
         self.by_columns = array.strides[0] < array.strides[1]
 
     def _rows(self, rows):
@@ -118,21 +142,17 @@ class StreamedFeatures(Features):
         """Values of some features, on the card."""
         return torch.tensor(np.array(self.array[:, features]), device=self.device)
 
-    def room_left(self):
-        """Bytes that are left when all levels that there is room for are kept."""
-        return max(0, self.room - self.array.size)
-
-    def blocks(self):
-        """Blocks of at most the size of a buffer, unless a single row (column) is larger."""
+    def blocks(self, room=0, readers=1):
+        """Blocks of at most the size of a buffer, which the readers share, unless a single row (column) is larger."""
         across, along = self.shape if not self.by_columns else self.shape[::-1]
-        cuts = slices(across, config.current.cuda_buffer_bytes // (along * self.array.itemsize))
+        cuts = slices(across, config.current.cuda_buffer_bytes // readers // (along * self.array.itemsize))
         return [(ALL, cut) if self.by_columns else (cut, ALL) for cut in cuts]
 
     def read(self, blocks):
         """Each block with its cells on the card, valid until the next is asked for."""
         if self.device.type != "cuda":
             for block in blocks:
-                yield block, self._oriented(torch.tensor(self._oriented(self.array[block])))
+                yield block, self._oriented(torch.tensor(self._oriented(self.array[block]))), None
             return
         with torch.cuda.device(self.device), ThreadPoolExecutor(_COPYING_THREADS) as threads:
             try:
@@ -146,7 +166,7 @@ class StreamedFeatures(Features):
             upcoming, buffer = None, buffers[k % 2]
             if block is not None:
                 cells = buffer.send(self._oriented(self.array[block]), self.stored, copying, threads)
-                upcoming = (buffer, block, self._oriented(cells))
+                upcoming = (buffer, block, self._oriented(cells), None)
             if arriving is not None:
                 arriving[0].arrived.wait()
                 yield arriving[1:]
@@ -159,21 +179,21 @@ class StreamedFeatures(Features):
 
 
 class DifferenceFeatures(Features):
-    """Features of some rows less those of others, subtracted on the card when they are read.
+    """Features of some rows less those of others, which kernels subtract.
 
     Parameters
     ----------
     first, second : Features
         Both of the same shape.
-    room : int
-        Bytes of levels that may be kept.
+    memory : int
+        Bytes of levels that may be kept on the card.
     """
 
     total = True
 
-    def __init__(self, first, second, room):
-        super().__init__(first.shape, _TENSORS[first.dtype.name], first.device)
-        self._first, self._second, self.room = first, second, room
+    def __init__(self, first, second, memory):
+        super().__init__(first.shape, _TENSORS[first.dtype.name], first.device, memory)
+        self._first, self._second = first, second
         # Whoever subtracts has these rows checked, and differences of finite features may be infinite.
         self.checked = True
 
@@ -181,32 +201,33 @@ class DifferenceFeatures(Features):
     def of_pairs(cls, features):
         """The differences of pairs of records, whose levels take what those of the features leave."""
         first, second = map(features.take, pair_slices(features.shape[0]))
-        return cls(first, second, features.room_left())
+        differences = cls(first, second, features._memory)
+        differences._keepers = features._keepers
+        return differences
 
     def _rows(self, rows):
-        return DifferenceFeatures(self._first.take(rows), self._second.take(rows), self.room)
+        return DifferenceFeatures(self._first.take(rows), self._second.take(rows), self._memory)
 
-    def _subtract(self, first, second):
+    def subtract(self, first, second):
+        """The differences of some cells."""
         # In the dtype of the arithmetic, which int8 and bfloat16 are not: as the CPU does.
-        return first.to(self.stored) - second.to(self.stored)
+        return first.to(self.stored) - second
 
     def columns(self, features):
         """Values of some features."""
-        return self._subtract(self._first.columns(features), self._second.columns(features))
+        return self.subtract(self._first.columns(features), self._second.columns(features))
 
-    def blocks(self):
-        """Blocks of half a buffer, unless a single row (column) is larger: two and their difference are on the card."""
-        by_columns = self._first.by_columns
-        across, along = self.shape[::-1] if by_columns else self.shape
-        cuts = slices(across, config.current.cuda_buffer_bytes // 2 // max(1, along * self.dtype.itemsize))
-        return [(ALL, cut) if by_columns else (cut, ALL) for cut in cuts]
+    def blocks(self, room=0, readers=1):
+        """Those of the rows to subtract from."""
+        return self._first.blocks(room, 2 * readers)
 
     def read(self, blocks):
-        """Each block with its differences."""
+        """Each block with its cells and those to subtract."""
         # Both readers may leave another device current than they found.
         with torch.cuda.device_of(self.nonfinite):
-            for (block, first), (_, second) in zip(self._first.read(blocks), self._second.read(blocks), strict=True):
-                yield block, self._subtract(first, second)
+            both = zip(self._first.read(blocks), self._second.read(blocks), strict=True)
+            for (block, first, _), (_, second, _) in both:
+                yield block, first, second
 
 
 class _Buffer:

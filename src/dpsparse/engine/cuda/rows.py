@@ -7,6 +7,7 @@ The terms of single records (residuals, weights, norms) are computed there too, 
 import torch
 
 from dpsparse.engine.cpu.rows import LocalRows, LocalSession, pair_differences
+from dpsparse.engine.cuda.counts import feature_counts
 from dpsparse.engine.cuda.features import DifferenceFeatures
 from dpsparse.engine.cuda.quantized import QuantizedCard, require_finite, to_host
 from dpsparse.engine.cuda.terms import Terms
@@ -61,6 +62,7 @@ class CudaRows(LocalRows):
     def quantized(self, quantizers, check_finite=True):
         """The features quantized, with levels kept as far as there is room. They are checked in any case."""
         quantized = QuantizedCard(self._features, quantizers, self._features.room)
+        self._features.keep(quantized)
         if quantizers and self._check_before_release:
             quantized.quantize()
         return quantized
@@ -69,6 +71,10 @@ class CudaRows(LocalRows):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
         self.require_finite()
         return QuantizedCard(self._features, (quantizer,), 0).weighted_sums(weights)[0]
+
+    def feature_counts(self, thresholds):
+        """For each feature how many values are at or below each of some rising thresholds; NaN counts nowhere."""
+        return feature_counts(self._features, thresholds)
 
 
 class CudaSession(LocalSession):

@@ -1,15 +1,17 @@
-"""`queries` on a GPU, in one kernel each, with the bits of the CPU.
+"""`queries` on a GPU, with the bits of the CPU: the frequent ones in one kernel each, the others by their own code.
 
 A kernel performs the operations of the query's own code, in float64. Each is rounded by itself: multiplications are not
 fused with additions, and quotients and square roots are correctly rounded. The results are integers.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 import triton
 import triton.language as tl
 
-from dpsparse.engine import queries
+from dpsparse.engine import queries, vector_sums
 from dpsparse.engine.arrays import host
 from dpsparse.engine.cuda.launch import launch
 from dpsparse.engine.quantize import WEIGHT_LEVELS
@@ -18,6 +20,8 @@ from dpsparse.engine.vector_sums import GRAM_LEVELS, VECTOR_LEVELS, levels_per_u
 _BLOCK = 512
 # Zeros for this many results are made at once.
 _RESULTS_AHEAD = 64
+# Memory for this many columns is taken at once.
+_COLUMNS_AHEAD = 8
 
 
 @triton.jit
@@ -42,21 +46,31 @@ def _rescale_kernel(units, numbers, n, k, BLOCK: tl.constexpr):
 
 
 @triton.jit(do_not_specialize=["k", "n_thresholds"])
-def _counts_kernel(y, units, numbers, counts, n, k, n_thresholds, BLOCK: tl.constexpr, SIZES: tl.constexpr):
-    """For each residual, or its size, the first threshold that is not below it; NaN is above all.
+def _counts_kernel(
+    y, units, numbers, column, counts, n, k, n_thresholds,
+    BLOCK: tl.constexpr, VALUES: tl.constexpr, SIZES: tl.constexpr,
+):  # fmt: skip
+    """For each value, or its size, the first threshold that is not below it; NaN is above all.
 
-    The numbers are those of the residuals, and the thresholds.
+    Values are "residuals", those of a "column", or "slopes": residuals over a column, where its size is 1 or more. The
+    numbers are those of the residuals, and the thresholds.
     """
     records = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = records < n
-    residual = _residual(y, units, numbers, records, inside, n, k)
+    if VALUES == "residuals":
+        value = _residual(y, units, numbers, records, inside, n, k)
+    else:
+        value = tl.load(column + records, mask=inside, other=0.0)
+    if VALUES == "slopes":
+        slope = _residual(y, units, numbers, records, inside, n, k) / value
+        value = tl.where(tl.abs(value) >= 1.0, slope, float("nan"))
     if SIZES:
-        residual = tl.abs(residual)
+        value = tl.abs(value)
     low, left, thresholds = tl.zeros([BLOCK], tl.int32), n_thresholds, numbers + 1 + k
     while left > 0:
         half = left // 2
-        below = tl.load(thresholds + tl.minimum(low + half, n_thresholds - 1)) < residual
-        below = (below | (residual != residual)) & (low + half < n_thresholds)
+        below = tl.load(thresholds + tl.minimum(low + half, n_thresholds - 1)) < value
+        below = (below | (value != value)) & (low + half < n_thresholds)
         low = tl.where(below, low + half + 1, low)
         left = half
     tl.atomic_add(counts + low, 1, mask=inside & (low < n_thresholds))
@@ -95,12 +109,15 @@ def _level(x, factor, MOST: tl.constexpr):
 @triton.jit(do_not_specialize=["k_units", "k"])
 def _vectors_kernel(
     y, units, numbers, columns, out, n, k_units, k,
-    BLOCK: tl.constexpr, MOST: tl.constexpr, PRODUCTS: tl.constexpr, RESIDUALS: tl.constexpr, GRAM: tl.constexpr,
+    BLOCK: tl.constexpr, MOST: tl.constexpr, PRODUCTS: tl.constexpr, ROOT: tl.constexpr, FACTOR: tl.constexpr,
+    SUM: tl.constexpr,
 ):  # fmt: skip
-    """`vector_sums.integer_vectors` of some columns; the numbers start with the level of 1, a norm, another or tau.
+    """`vector_sums.integer_vectors` of some columns, or of their PRODUCTS with the last.
 
-    For a Gram matrix, with two norms, the vectors come out; otherwise their sums are added to what is there and, with
-    residuals, to one more number how many of these are within tau.
+    A row's scale is its weight, or the weight's ROOT, times the FACTOR of its residual: "psi", "within" or "none". The
+    numbers are the level of 1, the inner and the outer norm, tau, and those of the residuals. With SUM the sums of the
+    vectors are added to what is there and, with psi, to one more number how many residuals are within tau; otherwise
+    the vectors come out.
     """
     records = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = records < n
@@ -113,14 +130,19 @@ def _vectors_kernel(
         square = square + x * x
         at += n
     norm = tl.sqrt(square)
-    scale = tl.minimum(tl.load(numbers + 1) / norm, 1.0)
-    if GRAM:
-        scale = tl.sqrt(scale * tl.minimum(tl.load(numbers + 2) / norm, 1.0))
-    if RESIDUALS:
-        residual, tau = _residual(y, units, numbers + 3, records, inside, n, k_units), tl.load(numbers + 2)
-        psi = residual / tau
-        scale = tl.where(psi == psi, tl.minimum(tl.maximum(psi, -1.0), 1.0), 0.0) * scale
-        tl.atomic_add(out + k, tl.sum((inside & (tl.abs(residual) <= tau)).to(tl.int64)))
+    scale = tl.minimum(tl.load(numbers + 1) / norm, 1.0) * tl.minimum(tl.load(numbers + 2) / norm, 1.0)
+    if ROOT:
+        scale = tl.sqrt(scale)
+    if FACTOR != "none":
+        residual, tau = _residual(y, units, numbers + 4, records, inside, n, k_units), tl.load(numbers + 3)
+        within = tl.abs(residual) <= tau
+        if FACTOR == "within":
+            scale = tl.where(within, scale, 0.0)
+        else:
+            psi = residual / tau
+            scale = tl.where(psi == psi, tl.minimum(tl.maximum(psi, -1.0), 1.0), 0.0) * scale
+            if SUM:
+                tl.atomic_add(out + k, tl.sum((inside & within).to(tl.int64)))
     factor = scale * tl.load(numbers)
     factor = tl.where(tl.abs(factor) < float("inf"), factor, 0.0)
     norm_of_levels, at = tl.zeros([BLOCK], tl.int64), columns + records
@@ -132,13 +154,24 @@ def _vectors_kernel(
     at = columns + records
     for _ in range(k):
         level = _level(_entry(at, last, inside, PRODUCTS), factor, MOST)
-        if GRAM:
-            tl.store(out + records, level.to(tl.float64), mask=inside)
-            out += n
-        else:
+        if SUM:
             tl.atomic_add(out, tl.sum(level))
             out += 1
+        else:
+            tl.store(out + records, level.to(tl.float64), mask=inside)
+            out += n
         at += n
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A `queries.Column` that is sanitized when it is asked for."""
+
+    units: torch.Tensor
+
+    @property
+    def sanitized(self):
+        return vector_sums.sanitized(self.units)
 
 
 class Terms:
@@ -146,7 +179,7 @@ class Terms:
 
     def __init__(self, y):
         self.y = y
-        self._have_room(8)
+        self._have_room(_COLUMNS_AHEAD)
         self.units = self._room[:0]
 
     def _have_room(self, columns):
@@ -156,7 +189,7 @@ class Terms:
         """One more column, of raw values."""
         k, before = len(self.units), self.units
         if k == len(self._room):
-            self._have_room(2 * k)
+            self._have_room(k + _COLUMNS_AHEAD)
             self._room[:k] = before
         self.units = self._room[: k + 1]
         self._room[k] = column
@@ -167,8 +200,12 @@ class Terms:
         self._run(_rescale_kernel, self._room, numbers, len(self.y), len(self.units) - 1)
 
     def evaluate(self, query, *public):
-        """Sum what a query gives over the records."""
-        return _METHODS[query](self, *public)
+        """Sum what a query gives over the records: by its kernel, or else by its own code on tensors."""
+        method = _METHODS.get(query)
+        return query(self._records(), *public) if method is None else method(self, *public)
+
+    def _records(self):
+        return queries.Records(self.y, None, tuple(map(_Column, self.units)))
 
     def _on_card(self, *numbers):
         """Lists of public numbers, sent as one."""
@@ -183,27 +220,44 @@ class Terms:
         adjoin = last - first == len(positions) - 1
         return self.units[first : last + 1] if adjoin else self.units[torch.as_tensor(positions, device=self.y.device)]
 
-    def _vectors(self, out, positions, norm_bound, norms, levels, model=(), products=False):
+    def _counts(self, model, thresholds, sizes=False, position=0, values="residuals"):
+        numbers = self._on_card(model, thresholds)
+        counts = torch.zeros(len(thresholds), dtype=torch.int64, device=self.y.device)
+        arguments = (self._room[position], counts, len(self.y), len(model) - 1, len(thresholds))
+        self._run(_counts_kernel, self.y, self.units, numbers, *arguments, VALUES=values, SIZES=bool(sizes))
+        return np.cumsum(host(counts))
+
+    def _vectors(self, out, positions, norm_bound, norms, model, levels, products=False, root=False, factor="none"):
+        """The model is tau, the centre and the effects."""
         columns = self._columns(positions)
         numbers = self._on_card([levels_per_unit(levels, norm_bound), *norms], model)
         self._run(
             _vectors_kernel, self.y, self.units, numbers, columns, out, len(self.y), len(self.units), len(positions),
-            MOST=levels, PRODUCTS=products, RESIDUALS=len(model) > 0, GRAM=levels == GRAM_LEVELS,
+            MOST=levels, PRODUCTS=products, ROOT=root, FACTOR=factor, SUM=levels == VECTOR_LEVELS,
         )  # fmt: skip
 
-    def _vector_sums(self, positions, *arguments, **options):
+    def _vector_sums(self, positions, norm_bound, norms, model=(), **options):
         sums = next(self._zeros)
-        self._vectors(sums, positions, *arguments, **options)
+        self._vectors(sums, positions, norm_bound, norms, model, VECTOR_LEVELS, **options)
         sums = host(sums)
         return sums[: len(positions)], int(sums[len(positions)])
 
+    def _gram_sums(self, positions, norm_bound, norms, model=(), **options):
+        vectors = self.y.new_empty((len(positions), len(self.y)))
+        self._vectors(vectors, positions, norm_bound, norms, model, GRAM_LEVELS, **options)
+        return np.rint(host(vectors @ vectors.T)).astype(np.int64)
+
     def residual_counts(self, center, effects, thresholds, sizes=False):
         """See `queries.residual_counts`."""
-        numbers = self._on_card([center, *effects], thresholds)
-        counts = torch.zeros(len(thresholds), dtype=torch.int64, device=self.y.device)
-        arguments = (self.y, self.units, numbers, counts, len(self.y), len(effects), len(thresholds))
-        self._run(_counts_kernel, *arguments, SIZES=sizes)
-        return np.cumsum(host(counts))
+        return self._counts([center, *effects], thresholds, sizes)
+
+    def column_counts(self, position, thresholds, sizes=False):
+        """See `queries.column_counts`."""
+        return self._counts([0.0], thresholds, sizes, position, "column")
+
+    def slope_counts(self, effects, position, thresholds):
+        """See `queries.slope_counts`."""
+        return self._counts([0.0, *effects], thresholds, False, position, "slopes")
 
     def pick_weights(self, center, effects, bound):
         """See `queries.pick_weights`."""
@@ -215,17 +269,24 @@ class Terms:
 
     def product_sums(self, positions, bound):
         """See `queries.product_sums`."""
-        return self._vector_sums(positions, bound, [bound], VECTOR_LEVELS, products=True)[0]
+        return self._vector_sums(positions, bound, [bound, np.inf], products=True)[0]
 
-    def gradient_sums(self, center, effects, tau, positions, bound):
+    def gradient_sums(self, center, effects, tau, positions, inner, outer):
         """See `queries.gradient_sums`."""
-        return self._vector_sums(positions, bound, [bound, tau], VECTOR_LEVELS, model=(center, *effects))
+        return self._vector_sums(positions, inner, [inner, outer], (tau, center, *effects), factor="psi")
 
-    def gram_sums(self, positions, first, second):
+    def gram_sums(self, positions, inner, outer):
         """See `queries.gram_sums`."""
-        vectors = self.y.new_empty((len(positions), len(self.y)))
-        self._vectors(vectors, positions, np.sqrt(first * second), [first, second], GRAM_LEVELS)
-        return np.rint(host(vectors @ vectors.T)).astype(np.int64)
+        return self._gram_sums(positions, np.sqrt(inner * outer), [inner, outer], root=True)
+
+    def jacobian_sums(self, center, effects, tau, positions, inner, outer):
+        """See `queries.jacobian_sums`."""
+        norm_bound, model = np.sqrt(inner * outer), (tau, center, *effects)
+        return self._gram_sums(positions, norm_bound, [inner, outer], model, root=True, factor="within")
+
+    def variance_sums(self, center, effects, tau, positions, inner, outer):
+        """See `queries.variance_sums`."""
+        return self._gram_sums(positions, inner, [inner, outer], (tau, center, *effects), factor="psi")
 
 
 def _rows_of_zeros(size, device):
@@ -235,5 +296,8 @@ def _rows_of_zeros(size, device):
 
 _METHODS = {
     getattr(queries, name): getattr(Terms, name)
-    for name in ("residual_counts", "product_sums", "gradient_sums", "gram_sums")
+    for name in (
+        *("residual_counts", "column_counts", "slope_counts"),
+        *("product_sums", "gradient_sums", "gram_sums", "jacobian_sums", "variance_sums"),
+    )
 }
