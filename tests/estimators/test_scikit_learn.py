@@ -116,10 +116,8 @@ def by_skops(model):
     stored = skops.io.dumps(model)
     trusted = skops.io.get_untrusted_types(data=stored)
     kind, release = type(model), "dpsparse.privacy.accounting.release"
-    pursuit = [f"{release}.ExponentialMechanism", f"{release}.GaussianMechanism"]
-    if isinstance(model, PrivateSparseRegressor):
-        equation = type(model.equation_)
-        pursuit.append(f"{equation.__module__}.{equation.__qualname__}")
+    equation = "dpsparse.algorithms.pursuit.closing.EstimatingEquation"
+    pursuit = [equation, f"{release}.ExponentialMechanism", f"{release}.GaussianMechanism"]
     assert sorted(trusted) == sorted(
         [
             f"{kind.__module__}.{kind.__name__}",

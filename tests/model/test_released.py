@@ -37,7 +37,9 @@ def test_the_fitted_attributes_say_the_same():
     fitted = PrivateSparseRegressor(sparsity=3, epsilon=2.0, feature_center=0.5, feature_scale=2.0).fit(X, Y)
     model = fitted.released_
     assert [effect.clear for effect in model.effects] == fitted.clear_[fitted.support_].tolist()
-    assert [effect.standard_error for effect in model.effects] == fitted.coef_se_[fitted.support_].tolist()
+    errors = np.array([effect.standard_error for effect in model.effects], dtype=float)
+    np.testing.assert_array_equal(errors, fitted.coef_se_[fitted.support_])
+    assert [effect.trusted for effect in model.effects] == np.isfinite(errors).tolist()
     np.testing.assert_array_equal(model.conf_int(0.8), fitted.conf_int(0.8))
     assert model.summary() == fitted.summary()
     assert model.noise_floor == fitted.noise_floor_

@@ -42,7 +42,7 @@ class Config:
         How often actors are spawned for a query before tasks evaluate it.
     cuda_memory_bytes, cuda_record_bytes : int
         Beside features that are on the card a fit takes at most 2 GB. Quantized features get `cuda_memory_bytes` less
-        `cuda_record_bytes` for each record; columns and blocks of differences get the rest.
+        `cuda_record_bytes` for each record; columns get the rest.
     cuda_long_row : int
         The number of features from which on a few bytes of padding for a row of levels do not matter.
     cuda_buffer_bytes : int
@@ -63,7 +63,7 @@ class Config:
     csv_block_bytes: int = 2**22
     dask_records: int = 2**11
     dask_spawn_attempts: int = 2
-    cuda_memory_bytes: int = 1_850_000_000
+    cuda_memory_bytes: int = 1_950_000_000
     cuda_record_bytes: int = 500
     cuda_long_row: int = 1_000
     cuda_buffer_bytes: int = 2**28

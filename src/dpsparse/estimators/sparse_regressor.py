@@ -23,7 +23,7 @@ from dpsparse.privacy.guarantee import Adjacency
 
 # Minimum detectable effects, in units of the noise: beyond the first a selection is close to random; beyond the second
 # most effects of practical size are missed, which is worth a word where public units would help.
-HOPELESS, WEAK = 1.5, 0.75
+HOPELESS, WEAK = 1.5, 0.5
 
 
 class PrivateSparseRegressor(PrivateLinearRegressor):

@@ -110,6 +110,15 @@ def test_features_with_few_carriers_are_not_trusted_where_their_share_is_known()
     assert state.trusted(state.standard_errors()[1:]).tolist() == [True, False, True]
 
 
+def test_nothing_is_trusted_where_noise_alone_moves_effects_by_tau():
+    for noise, trusted in ((0.2, True), (0.4, False)):
+        state = make_state()
+        # In units of the effects, a gradient's entry for one tau.
+        one_tau = 0.7 * 0.5 * row_weight(4, 0.6, 1.5, 1).gain[-1]
+        take_gradient(state, np.zeros(4), noise=noise * one_tau)
+        assert (state.trusted(state.standard_errors()[1:]) == trusted).all()
+
+
 def test_a_weak_column_is_not_trusted():
     state = make_state()
     take_gradient(state, np.zeros(4), noise=1e-3)

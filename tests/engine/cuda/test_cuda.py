@@ -209,8 +209,7 @@ def assert_same_sessions(on_card, on_cpu, **options):
 @pytest.mark.parametrize("room", [0, 900, 10**6])
 @pytest.mark.parametrize("n", [N, N - 1])
 def test_differences_have_the_bits_of_the_cpu(dtype, order, room, n, configure):
-    # A block of differences holds two rows of float64, or two columns of float32.
-    configure(cuda_buffer_bytes=6_400, **room_for(room))
+    configure(**room_for(room))
     X, y = features(dtype, n=n), RNG.normal(size=n)
     rows, on_cpu = card_rows(X, y, order), as_table(as_numpy(X)).rows(y)
     assert_same_sessions(rows, on_cpu)
@@ -255,8 +254,16 @@ def test_without_quantizers_features_are_checked_all_the_same():
             card_rows(X, np.zeros(N), check_before_release=before).session(())
 
 
+@pytest.mark.filterwarnings("ignore:epsilon=100 is above 10")
 @pytest.mark.parametrize(
-    "model", [PrivateSparseRegressor(random_state=0, sparsity=3, **STANDARDIZED), DPIHTL(random_state=0)]
+    "model",
+    [
+        PrivateSparseRegressor(random_state=0, sparsity=3, **STANDARDIZED),
+        # So large that every kind of release is made.
+        PrivateSparseRegressor(random_state=0, sparsity=3, epsilon=100.0),
+        PrivateSparseRegressor(random_state=0, sparsity=3, epsilon=100.0, feature_scale=1.0),
+        DPIHTL(random_state=0),
+    ],
 )
 def test_fits_and_predictions_agree(model):
     X = RNG.normal(size=(400, 20)).astype(np.float32)

@@ -20,7 +20,7 @@ OUTSIDE = 20
 # Predictions are cut at this many times the distance from the centre within which nearly all responses lie.
 REACH = 1.5
 # How far the mean may be from the median, in residual scales: noise beyond this shrinks the offset.
-OFFSET_SPREAD = 0.15
+OFFSET_SPREAD = 0.3
 # Responses this many response scales from the centre are at it. A lump is this share of them there: a normal law has
 # .11, and a noisy share must exceed that by three standard deviations. Beyond the last share nothing is off the lump.
 LUMP_WIDTH, NO_LUMP, LUMP, ALL_EQUAL = 0.2, 0.11, 0.35, 0.95

@@ -68,7 +68,7 @@ def _slopes():
 
 
 def _splits():
-    """Thresholds at which a feature may be divided: 0, with odds of 20 to 1, and sizes of either sign in steps of 1.5."""
+    """Thresholds that may divide a feature: 0, with odds of 20 to 1, and sizes of either sign in steps of 1.5."""
     points = _signed(np.exp(np.arange(math.log(1e-9), math.log(1e9), math.log(1.5))))
     weight = -0.25 * np.abs(np.log10(np.maximum(np.abs(points), 1e-9)))
     weight[points == 0] = logsumexp(weight[points != 0]) + 3
@@ -88,5 +88,5 @@ SCALE_RANGE = (0.02, 2.0)
 RESIDUAL_SCALES = Grid.of(np.geomspace(*SCALE_RANGE, 47))
 # In response scales: what the intercept is off by, and where tails end.
 INTERCEPTS = Grid.of(np.linspace(-4, 4, 401))
-WIDTHS = Grid.of(4 * 2.0 ** (np.arange(24) / 2), -0.7 * np.arange(24))
+WIDTHS = Grid.of(2 * 2.0 ** (np.arange(26) / 2), -0.7 * np.arange(26))
 REACHES = Grid.of(2 * 2.0 ** (np.arange(48) / 4), -0.35 * np.arange(48))

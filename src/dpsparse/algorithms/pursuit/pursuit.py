@@ -83,7 +83,7 @@ class Pursuit:
         self._reporter = ProgressReporter(progress, 2 + 2 * self.settings.n_picks)
         self.releases = Releases(meter, rows.n_records)
         self.selection = Selection(rows, self.settings, units)
-        self._check_finite, self._unit_open = check_finite, False
+        self._check_finite, self._unit_open, self._sessions = check_finite, False, ()
         if self.settings.splits_share:
             self._split_counts = self.selection.count_splits(grids.SPLITS.points, check_finite)
         else:
@@ -92,7 +92,7 @@ class Pursuit:
     def _open_sessions(self):
         """Read the rows: their responses, and levels of all features for the scores."""
         with self._reporter.step() as on_progress:
-            self.session, self.pairs = self.selection.open(self._check_finite, on_progress)
+            self.session, self.pairs = self._sessions = self.selection.open(self._check_finite, on_progress)
         self._take_next()
 
     def _take_next(self):
@@ -144,7 +144,7 @@ class Pursuit:
                     self._finish_unit()
                 make[slot.group](slot)
         finally:
-            for session in (self.session, self.pairs):
+            for session in self._sessions:
                 session.close()
         with self._reporter.step():
             return closing_steps.result()

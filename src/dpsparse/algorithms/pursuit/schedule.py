@@ -23,6 +23,8 @@ SPARE_PICKS = 1
 PICK_RISE = 8
 # Nats by which the most balanced split of a feature must lead; the most that all features' splits may cost.
 SPLIT_NATS, SPLITS_SHARE = 9, 0.08
+# Beyond this many features another pass over all of them takes more time than it is worth.
+WIDE = 1_000
 
 # A public grid of sizes, from a millionth to a trillion in steps of 2 %.
 SIZES = np.exp(np.arange(math.log(1e-6), math.log(1e12), 0.02))
@@ -103,7 +105,13 @@ class Settings:
     def splits_share(self):
         """The share of one balanced split for every feature; 0 where it is too much."""
         share = 2 * SPLIT_NATS**2 * self.d / self.size**2
-        return share if not self.known and self.choose and share <= SPLITS_SHARE else 0.0
+        possible = not self.known and self.choose and self.d <= WIDE
+        return share if possible and share <= SPLITS_SHARE else 0.0
+
+    @property
+    def pairs(self):
+        """Whether signs of pairs are candidates: where units are unknown, and where given ones are checked."""
+        return self.choose and (not self.known or (self.learn and self.d <= WIDE))
 
     @property
     def thresholds(self):
@@ -172,7 +180,7 @@ class Settings:
             "gain": closing,
             "intercept": _clip(200 / N**2, 0.004, 0.02) if intercept else 0.0,
             "offset width": _clip(100 / N**2, 0.001, 0.006) if intercept else 0.0,
-            "offset": closing if intercept else 0.0,
+            "offset": _clip(800 / N**2, 0.004, 0.02) if intercept else 0.0,
             "response range": _clip(150 / N**2, 0.001, 0.004),
         }
 

@@ -43,8 +43,8 @@ def feature_counts(features, thresholds):
     points = torch.tensor(np.asarray(thresholds, dtype=np.float64), device=features.device)
     d = features.shape[1]
     bins = torch.zeros((d, len(points)), dtype=torch.int32, device=features.device)
-    for (_, columns), cells in features.read(features.blocks()):
-        _add_bins(cells, points, bins[columns])
+    for (_, columns), cells, less in features.read(features.blocks()):
+        _add_bins(cells if less is None else features.subtract(cells, less), points, bins[columns])
     counts = np.empty(bins.shape, dtype=np.int64)
     for some in slices(d, _AT_ONCE):
         counts[some] = torch.cumsum(bins[some], dim=1, dtype=torch.int64).cpu().numpy()

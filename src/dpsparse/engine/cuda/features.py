@@ -36,6 +36,7 @@ def streamed(array, device):
 class Features:
     """Features in blocks that kernels can read: pairs of slices, and tensors on the card that hold those cells.
 
+    A third member is None, or the cells that are to be subtracted.
     `checked` says whether all features have been checked for values that are not finite; `nonfinite`, on the card,
     becomes 1 where there is one. `total` says whether cells may be NaN all the same.
 
@@ -95,8 +96,6 @@ class CardFeatures(Features):
         memory = sizes.cuda_memory_bytes - sizes.cuda_record_bytes * len(tensor)
         super().__init__(tensor.shape, tensor.dtype, tensor.device, memory)
         self.tensor, self.by_columns = tensor, tensor.stride(0) < tensor.stride(1)
-        # Few, since features and levels take most of the card.
-        self.difference_bytes = sizes.cuda_buffer_bytes // 16
 
     @property
     def room(self):
@@ -110,7 +109,7 @@ class CardFeatures(Features):
         """Values of some features."""
         return self.tensor[:, features]
 
-    def blocks(self, room=0):
+    def blocks(self, room=0, readers=1):
         """As many cells as `room`, and the rest."""
         n, d = self.shape
         whole, along = (d, n) if self.by_columns else (n, d)
@@ -121,7 +120,7 @@ class CardFeatures(Features):
     def read(self, blocks):
         """Each block with its cells."""
         for block in blocks:
-            yield block, self.tensor[block]
+            yield block, self.tensor[block], None
 
 
 class StreamedFeatures(Features):
@@ -134,8 +133,6 @@ class StreamedFeatures(Features):
         memory = _free_bytes(device) - 4 * config.current.cuda_buffer_bytes
         super().__init__(array.shape, names.get(array.dtype.name, array.dtype), device, memory)
         self.array = array
-        # Two blocks in their buffers and the difference are on the card.
-        self.difference_bytes = config.current.cuda_buffer_bytes // 2
         self.by_columns = array.strides[0] < array.strides[1]
 
     def _rows(self, rows):
@@ -145,17 +142,17 @@ class StreamedFeatures(Features):
         """Values of some features, on the card."""
         return torch.tensor(np.array(self.array[:, features]), device=self.device)
 
-    def blocks(self, room=0):
-        """Blocks of at most the size of a buffer, unless a single row (column) is larger."""
+    def blocks(self, room=0, readers=1):
+        """Blocks of at most the size of a buffer, which the readers share, unless a single row (column) is larger."""
         across, along = self.shape if not self.by_columns else self.shape[::-1]
-        cuts = slices(across, config.current.cuda_buffer_bytes // (along * self.array.itemsize))
+        cuts = slices(across, config.current.cuda_buffer_bytes // readers // (along * self.array.itemsize))
         return [(ALL, cut) if self.by_columns else (cut, ALL) for cut in cuts]
 
     def read(self, blocks):
         """Each block with its cells on the card, valid until the next is asked for."""
         if self.device.type != "cuda":
             for block in blocks:
-                yield block, self._oriented(torch.tensor(self._oriented(self.array[block])))
+                yield block, self._oriented(torch.tensor(self._oriented(self.array[block]))), None
             return
         with torch.cuda.device(self.device), ThreadPoolExecutor(_COPYING_THREADS) as threads:
             try:
@@ -169,7 +166,7 @@ class StreamedFeatures(Features):
             upcoming, buffer = None, buffers[k % 2]
             if block is not None:
                 cells = buffer.send(self._oriented(self.array[block]), self.stored, copying, threads)
-                upcoming = (buffer, block, self._oriented(cells))
+                upcoming = (buffer, block, self._oriented(cells), None)
             if arriving is not None:
                 arriving[0].arrived.wait()
                 yield arriving[1:]
@@ -182,7 +179,7 @@ class StreamedFeatures(Features):
 
 
 class DifferenceFeatures(Features):
-    """Features of some rows less those of others, subtracted on the card when they are read.
+    """Features of some rows less those of others, which kernels subtract.
 
     Parameters
     ----------
@@ -211,27 +208,26 @@ class DifferenceFeatures(Features):
     def _rows(self, rows):
         return DifferenceFeatures(self._first.take(rows), self._second.take(rows), self._memory)
 
-    def _subtract(self, first, second):
+    def subtract(self, first, second):
+        """The differences of some cells."""
         # In the dtype of the arithmetic, which int8 and bfloat16 are not: as the CPU does.
         return first.to(self.stored) - second
 
     def columns(self, features):
         """Values of some features."""
-        return self._subtract(self._first.columns(features), self._second.columns(features))
+        return self.subtract(self._first.columns(features), self._second.columns(features))
 
-    def blocks(self, room=0):
-        """Blocks of at most `difference_bytes`, unless a single row (column) is larger."""
-        by_columns = self._first.by_columns
-        across, along = self.shape[::-1] if by_columns else self.shape
-        cuts = slices(across, self._first.difference_bytes // max(1, along * self.dtype.itemsize))
-        return [(ALL, cut) if by_columns else (cut, ALL) for cut in cuts]
+    def blocks(self, room=0, readers=1):
+        """Those of the rows to subtract from."""
+        return self._first.blocks(room, 2 * readers)
 
     def read(self, blocks):
-        """Each block with its differences."""
+        """Each block with its cells and those to subtract."""
         # Both readers may leave another device current than they found.
         with torch.cuda.device_of(self.nonfinite):
-            for (block, first), (_, second) in zip(self._first.read(blocks), self._second.read(blocks), strict=True):
-                yield block, self._subtract(first, second)
+            both = zip(self._first.read(blocks), self._second.read(blocks), strict=True)
+            for (block, first, _), (_, second, _) in both:
+                yield block, first, second
 
 
 class _Buffer:

@@ -90,6 +90,17 @@ def _tile(X, rows, columns, inside, row_stride, column_stride, IN: tl.constexpr,
 
 
 @triton.jit
+def _cells(
+    X, less, rows, columns, inside, row_stride, column_stride, IN: tl.constexpr, PTX: tl.constexpr, LESS: tl.constexpr
+):
+    """A tile of X, or of X less another table."""
+    x = _tile(X, rows, columns, inside, row_stride, column_stride, IN, PTX)
+    if LESS:
+        x = x - _tile(less, rows, columns, inside, row_stride, column_stride, IN, PTX)
+    return x
+
+
+@triton.jit
 def _size_bits(x):
     """Bits of |x|, which rise with it; those of what is not finite are the largest."""
     if x.dtype == tl.float64:
@@ -126,11 +137,11 @@ def _larger(largest, x, IN_THREAD: tl.constexpr):
 
 @triton.jit(do_not_specialize=["shift"])
 def _sums_kernel(
-    X, center, rate, weights, sums, nonfinite, shift, n_units, d_units, row_units, column_units,
+    X, less, center, rate, weights, sums, nonfinite, shift, n_units, d_units, row_units, column_units,
     N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, STAGES: tl.constexpr,
     IN: tl.constexpr, PTX: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
-    IN_THREAD: tl.constexpr, CHECK: tl.constexpr, RELU: tl.constexpr,
+    LESS: tl.constexpr, IN_THREAD: tl.constexpr, CHECK: tl.constexpr, RELU: tl.constexpr,
 ):  # fmt: skip
     n, d = n_units * N_UNIT, d_units * D_UNIT
     row_stride, column_stride = row_units * ROW_UNIT, column_units * COLUMN_UNIT
@@ -151,14 +162,14 @@ def _sums_kernel(
     total, largest = tl.zeros([groups, COLUMNS], tl.int64), tl.zeros([groups, COLUMNS], bits)
     for row in tl.range(first, whole, ROWS, num_stages=STAGES):
         weight = tl.load(weights + row + rows)
-        x = _tile(X, row + rows, columns, inside, row_stride, column_stride, IN, PTX)
+        x = _cells(X, less, row + rows, columns, inside, row_stride, column_stride, IN, PTX, LESS)
         total += _tile_sums(x, weight, its_center, its_rate, shift, IN_THREAD, CENTERED, TOTAL, RELU)
         if CHECK:
             largest = _larger(largest, x, IN_THREAD)
     if whole < end:
         weight = tl.load(weights + whole + rows, mask=whole + rows < n, other=0)
         here = inside & (whole + rows < n)[:, None]
-        x = _tile(X, whole + rows, columns, here, row_stride, column_stride, IN, PTX)
+        x = _cells(X, less, whole + rows, columns, here, row_stride, column_stride, IN, PTX, LESS)
         total += _tile_sums(x, weight, its_center, its_rate, shift, IN_THREAD, CENTERED, TOTAL, RELU)
         if CHECK:
             largest = _larger(largest, x, IN_THREAD)
@@ -171,11 +182,11 @@ def _sums_kernel(
 
 @triton.jit
 def _levels_kernel(
-    X, center, rate, levels, nonfinite, stride, n_units, d_units, row_units, column_units,
+    X, less, center, rate, levels, nonfinite, stride, n_units, d_units, row_units, column_units,
     N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, STAGES: tl.constexpr,
     IN: tl.constexpr, PTX: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
-    BY_ROWS: tl.constexpr,
+    LESS: tl.constexpr, BY_ROWS: tl.constexpr,
 ):  # fmt: skip
     n, d = n_units * N_UNIT, d_units * D_UNIT
     row_stride, column_stride = row_units * ROW_UNIT, column_units * COLUMN_UNIT
@@ -188,7 +199,7 @@ def _levels_kernel(
     largest = tl.zeros([ROWS, COLUMNS], IN)
     for row in tl.range(first, tl.minimum(n, first + ROWS * TILES), ROWS, num_stages=STAGES):
         inside = (row + rows < n)[:, None] & (columns < d)[None, :]
-        x = _tile(X, row + rows, columns, inside, row_stride, column_stride, IN, PTX)
+        x = _cells(X, less, row + rows, columns, inside, row_stride, column_stride, IN, PTX, LESS)
         largest = tl.maximum(largest, tl.abs(x), propagate_nan=tl.PropagateNan.ALL)
         down, across = (row + rows).to(tl.int64)[:, None], columns.to(tl.int64)[None, :]
         where = down * stride + across if BY_ROWS else down + across * stride
@@ -197,10 +208,11 @@ def _levels_kernel(
     tl.atomic_or(nonfinite, tl.max(tl.max(is_nonfinite, axis=0), axis=0))
 
 
-def add_sums(X, public, weights, sums, nonfinite=None):
+def add_sums(X, public, weights, sums, nonfinite=None, less=None):
     """Add the sums over rows of weight times level to `sums`; without `public`, X holds levels.
 
-    Sets `nonfinite`, where given, to 1 if a feature is not finite.
+    Where another table of X's shape and strides is given, its cells are subtracted from X's. Sets `nonfinite`, where
+    given, to 1 if a feature is not finite.
     """
     shape = _shape(LEVEL_SUMS if public is None else SUMS, X)
     arithmetic, shift = tl.int8 if public is None else _arithmetic(X), 0
@@ -214,16 +226,16 @@ def add_sums(X, public, weights, sums, nonfinite=None):
     # By rows a thread holds all of its columns' rows in a tile, by columns those of a 16-byte load.
     in_thread = shape.rows if X.stride(1) <= X.stride(0) else min(shape.rows, 16 // X.element_size())
     _launch(
-        _sums_kernel, X, public, (weights, sums, sums if nonfinite is None else nonfinite, shift), shape,
+        _sums_kernel, X, less, public, (weights, sums, sums if nonfinite is None else nonfinite, shift), shape,
         IN=arithmetic, IN_THREAD=in_thread, CHECK=nonfinite is not None, RELU=arithmetic == tl.int32 and _has_relu(X),
     )  # fmt: skip
 
 
-def write_levels(X, public, levels, nonfinite):
-    """Write the levels of X, and set `nonfinite` to 1 if a feature is not finite."""
+def write_levels(X, public, levels, nonfinite, less=None):
+    """Write the levels of X, less another table as in `add_sums`; set `nonfinite` to 1 if a feature is not finite."""
     by_rows = levels.stride(1) == 1
     arguments = (levels, nonfinite, levels.stride(0 if by_rows else 1))
-    _launch(_levels_kernel, X, public, arguments, _shape(LEVELS, X), IN=_arithmetic(X), BY_ROWS=by_rows)
+    _launch(_levels_kernel, X, less, public, arguments, _shape(LEVELS, X), IN=_arithmetic(X), BY_ROWS=by_rows)
 
 
 def _has_relu(X):
@@ -239,7 +251,7 @@ def _shape(shapes, X):
     return shapes[by_columns, X.element_size()]
 
 
-def _launch(kernel, X, public, arguments, shape, **options):
+def _launch(kernel, X, less, public, arguments, shape, **options):
     """Run a kernel over X.
 
     Sizes and strides go in as multiples of a power of two, from which Triton learns that 16-byte loads are aligned.
@@ -252,10 +264,10 @@ def _launch(kernel, X, public, arguments, shape, **options):
     center, rate, total, _ = (None, X, False, None) if public is None else public
     programs = triton.cdiv(d, shape.columns) * triton.cdiv(n, shape.rows * shape.tiles)
     launch(
-        kernel, programs, X, rate if center is None else center, rate, *arguments,
+        kernel, programs, X, X if less is None else less, rate if center is None else center, rate, *arguments,
         n // n_unit, d // d_unit, row // row_unit, column // column_unit,
         N_UNIT=n_unit, D_UNIT=d_unit, ROW_UNIT=row_unit, COLUMN_UNIT=column_unit,
         ROWS=shape.rows, COLUMNS=shape.columns, TILES=shape.tiles, STAGES=shape.stages, num_warps=shape.warps,
         PTX=X.is_cuda and torch.version.hip is None, CENTERED=center is not None,
-        VECTOR=public is not None and len(rate) > 1, TOTAL=total, **options,
+        VECTOR=public is not None and len(rate) > 1, TOTAL=total, LESS=less is not None, **options,
     )  # fmt: skip

@@ -56,9 +56,9 @@ class QuantizedCard:
         sums = self._zero_sums()
         for block, families in self._kept:
             _add_levels(families, weights, sums, block)
-        for (rows, columns), cells in self._features.read(self._blocks[self._fit :]):
+        for (rows, columns), cells, less in self._features.read(self._blocks[self._fit :]):
             for public, its_sums in zip(self._publics, sums, strict=True):
-                kernels.add_sums(cells, public.of(columns), weights[rows], its_sums[columns])
+                kernels.add_sums(cells, public.of(columns), weights[rows], its_sums[columns], less=less)
         return sums[:, : self._features.shape[1]]
 
     def _first_pass(self, weights=None):
@@ -69,22 +69,21 @@ class QuantizedCard:
         # What has been checked is not checked again: differences of finite features may be infinite.
         nonfinite = torch.zeros_like(features.nonfinite) if features.checked else features.nonfinite
         zeros = torch.zeros(features.shape[0], dtype=torch.int32, device=features.device) if weights is None else None
-        for block, cells in features.read(blocks):
+        for block, cells, less in features.read(blocks):
             rows, columns = block
             publics = [public.of(columns) for public in self._publics]
             if len(kept) < self._fit:
                 families = [_room_for_levels(cells) for _ in publics]
                 for public, levels in zip(publics, families, strict=True):
-                    kernels.write_levels(cells, public, levels, nonfinite)
+                    kernels.write_levels(cells, public, levels, nonfinite, less)
                 if weights is not None:
                     _add_levels(families, weights, sums, block)
                 kept.append((block, families))
             else:
                 check = None if features.checked else nonfinite
                 for public, its_sums in zip(publics, sums, strict=True):
-                    kernels.add_sums(
-                        cells, public, (zeros if weights is None else weights)[rows], its_sums[columns], check
-                    )
+                    its_weights = (zeros if weights is None else weights)[rows]
+                    kernels.add_sums(cells, public, its_weights, its_sums[columns], check, less)
         features.checked = True
         require_finite(features)
         self._kept = kept
