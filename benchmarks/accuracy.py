@@ -63,7 +63,7 @@ def summarize(name, task, errors, hits):
     """One row for each method, ready for JSON."""
     forecast = plan(
         task.n, task.d, task.sparsity, task.epsilon, task.delta,
-        noise_scale=task.noise_scale, correlation=task.correlation,
+        units_known=True, noise_scale=task.noise_scale, correlation=task.correlation,
     )  # fmt: skip
     rows = []
     for method, values in errors.items():

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from dpsparse import DPIHTH, plan
+from dpsparse.algorithms.pursuit.schedule import schedule_for
 from dpsparse.planning import peeling_limits
+from dpsparse.privacy.guarantee import Guarantee
 
 
 def test_more_privacy_costs_and_more_records_pay():
@@ -15,6 +17,36 @@ def test_more_privacy_costs_and_more_records_pay():
         assert better.interval_width < base.interval_width
     assert plan(10_000, 1_000, 5, 0.5, correlation=0.8).expected_error > base.expected_error
     assert plan(10_000, 1_000, 5, 0.5, records_per_person=2).expected_error > base.expected_error
+
+
+@pytest.mark.parametrize("size", [(2_000, 1_000), (10_000, 1_000), (5_000, 20), (50_000, 300)])
+def test_unknown_units_cost_and_are_the_default(size):
+    unknown, known = plan(*size, 5, 0.5), plan(*size, 5, 0.5, units_known=True)
+    assert unknown == plan(*size, 5, 0.5, units_known=False)
+    assert unknown.expected_error > known.expected_error
+    assert unknown.smallest_effect > known.smallest_effect
+    assert unknown.interval_width > known.interval_width
+    assert "unknown units" in str(unknown)
+    assert ", known units" in str(known)
+
+
+def test_a_split_of_every_feature_saves_most_of_the_cost_of_unknown_units():
+    def cost(d):
+        return plan(5_000, d, 5, 1.0).smallest_effect / plan(5_000, d, 5, 1.0, units_known=True).smallest_effect
+
+    schedules = {d: schedule_for(Guarantee(1.0, 5_000**-1.1), 5_000, d, 5, units_known="none") for d in (50, 5_000)}
+    assert "splits" in [slot.name for slot in schedules[50].slots()]
+    assert "splits" not in [slot.name for slot in schedules[5_000].slots()]
+    assert cost(50) < 1.4 < cost(5_000)
+    # Where all features are taken, nothing is selected by pairs.
+    assert plan(5_000, 5, 5, 0.05).smallest_effect < 1.4 * plan(5_000, 5, 5, 0.05, units_known=True).smallest_effect
+
+
+def test_more_records_never_hurt_where_splits_begin():
+    errors = [plan(n, 200, 5, 1.0).expected_error for n in range(2_000, 8_000, 250)]
+    effects = [plan(n, 200, 5, 1.0).smallest_effect for n in range(2_000, 8_000, 250)]
+    assert errors == sorted(errors, reverse=True)
+    assert effects == sorted(effects, reverse=True)
 
 
 def test_forecasts_are_in_the_units_of_the_noise():

@@ -89,7 +89,7 @@ def compare(n, d, sparsity, epsilon, delta=None, *, df=3.0, correlation=0.0, rep
     """
     # 1.48 times the median size of the noise, as `plan` takes it.
     noise = float(stats.t(df).ppf(0.75) / stats.norm.ppf(0.75)) if df > 0 else 1.0
-    forecast = plan(n, d, sparsity, epsilon, delta, noise_scale=noise, correlation=correlation)
+    forecast = plan(n, d, sparsity, epsilon, delta, units_known=True, noise_scale=noise, correlation=correlation)
     forecast.guarantee  # noqa: B018  an impossible guarantee is refused before any work
     if repeats < 1:
         raise ValueError(f"repeats={repeats!r} must be at least 1")

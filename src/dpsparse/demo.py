@@ -44,7 +44,7 @@ def run_demo(epsilon, picture, seed, console=None):
         "Student-t noise with 3 degrees of freedom."
     )
     # 1.48 times the median size of Student's t with 3 degrees of freedom.
-    forecast = plan(N, D, SPARSITY, epsilon, noise_scale=1.13)
+    forecast = plan(N, D, SPARSITY, epsilon, units_known=True, noise_scale=1.13)
     console.print(
         f"[bold]Forecast[/], before anything is spent: l2 error about {forecast.expected_error:.3f}; minimum "
         f"detectable effect at 80 % power {forecast.smallest_effect:.2f}."

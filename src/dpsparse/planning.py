@@ -9,6 +9,11 @@ noise's size. `benchmarks/calibrate_plan.py` fitted its constants on simulations
   noise and the effects it misses. Both grow where neighbouring features are correlated, and more so where the effects
   lie close together.
 
+- Where the units of the features are unknown, both terms grow: releases of units take a share of the budget, and a
+  selection has less signal, about half of it where features are compared by pairs of records alone. Where the budget
+  pays for a split of every feature (`Settings.splits_share`) the loss is smaller. Correlated neighbours cost more than
+  with known units. The forecast is for features that lie up to some 30 scales from 0.
+
 It is a rough guide. On settings it was not fitted on, three in five forecasts lie within a factor of 1.3 of the
 simulated error and nine in ten within a factor of 2 (`calibrate_plan.py --holdout`). Correlated features with many
 effects close together are the hardest to forecast.
@@ -20,22 +25,28 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from dpsparse.algorithms.iht.theory import default_clip_bound, default_n_iter
+from dpsparse.algorithms.pursuit.schedule import Settings
 from dpsparse.deprecation import warn_renamed
 from dpsparse.privacy.guarantee import Guarantee, default_delta
 from dpsparse.privacy.mechanisms.selection import paper_peeling_scale, tight_peeling_scale
 
 # Fitted by benchmarks/calibrate_plan.py.
-_EFFECT = {"privacy": 6.30, "sampling": 1.41}
+_EFFECT = {"privacy": 5.63, "sampling": 2.43}
 _ERROR = {
-    "sampling": 1.255,
-    "privacy": 119.1,
-    "features": 1.729,
-    "dimension": 0.648,
-    "power": 1.857,
-    "correlation": 0.474,
-    "crowding": 6.84,
+    "sampling": 1.073,
+    "privacy": 52.87,
+    "features": 1.803,
+    "dimension": 0.76,
+    "power": 1.459,
+    "correlation": 0.232,
+    "crowding": 4.98,
 }
-_WIDTH = {"sampling": 0.952, "privacy": 20.0, "correlation": 0.641}
+_WIDTH = {"sampling": 1.099, "privacy": 19.1, "correlation": 0.924}
+# What unknown units multiply the sampling and the privacy term by; how much more the latter where features are compared
+# by pairs alone; and how both grow where neighbours are correlated, since a neighbour may be selected instead.
+_UNKNOWN_EFFECT = {"sampling": 1.143, "privacy": 1.547, "pairs": 1.306, "correlation": 8.45}
+_UNKNOWN_ERROR = {"sampling": 1.406, "privacy": 2.617, "pairs": 0.511, "correlation": 6.4}
+_UNKNOWN_WIDTH = {"sampling": 1.087, "privacy": 2.438, "pairs": 0.423, "correlation": 0.349}
 
 # The epsilons of a table of forecasts.
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
@@ -48,6 +59,7 @@ def plan(
     epsilon: float,
     delta: float | None = None,
     *,
+    units_known: bool = False,
     noise_scale: float = 1.0,
     correlation: float = 0.0,
     records_per_person: int = 1,
@@ -62,6 +74,8 @@ def plan(
         The privacy guarantee.
     delta : float or None, default=None
         Its failure probability; None for n**-1.1.
+    units_known : bool, default=False
+        Whether public centres and scales of all features are given to the fit, and right.
     noise_scale : float, default=1.0
         A guess of the noise's size in units of the response: its standard deviation if it is normal, 1.48 times its
         median distance from its centre otherwise.
@@ -83,6 +97,8 @@ def plan(
     True
     >>> forecast.n_for_error(0.02) > 10_000
     True
+    >>> plan(10_000, 1_000, 5, 0.5, units_known=True).expected_error < forecast.expected_error
+    True
     """
     for name, value in (("n", n), ("d", d), ("sparsity", sparsity)):
         if not isinstance(value, numbers.Real) or not value >= 1 or value != int(value):
@@ -94,7 +110,15 @@ def plan(
     if not 0 <= correlation < 1:
         raise ValueError(f"correlation={correlation!r} must lie in [0, 1)")
     return Plan(
-        int(n), int(d), int(sparsity), epsilon, delta, float(noise_scale), float(correlation), records_per_person
+        int(n),
+        int(d),
+        int(sparsity),
+        epsilon,
+        delta,
+        bool(units_known),
+        float(noise_scale),
+        float(correlation),
+        records_per_person,
     )
 
 
@@ -107,6 +131,7 @@ class Plan:
     sparsity: int
     epsilon: float
     delta: float | None
+    units_known: bool
     noise_scale: float
     correlation: float
     records_per_person: int
@@ -117,15 +142,29 @@ class Plan:
         delta = default_delta(self.n) if self.delta is None else self.delta
         return Guarantee(float(self.epsilon), delta, records_per_person=self.records_per_person)
 
-    def _terms(self):
-        """The terms log d, 1 / n, 1 / (n^2 rho), and the inflation of variances by correlated neighbours."""
+    def _terms(self, unknown):
+        """The terms log d, 1 / n, 1 / (n^2 rho), and the inflation of variances by correlated neighbours.
+
+        Where units are unknown, the two in the middle are multiplied by the constants in `unknown`.
+        """
         rho = self.guarantee.rho_per_record
-        return math.log(max(self.d, 3)), 1 / self.n, 1 / (self.n**2 * rho), 1 / (1 - self.correlation**2)
+        sampling, privacy, inflation = 1 / self.n, 1 / (self.n**2 * rho), 1 / (1 - self.correlation**2)
+        if not self.units_known:
+            by_correlation = 1 + unknown["correlation"] * (inflation - 1)
+            sampling *= unknown["sampling"] * by_correlation
+            privacy *= unknown["privacy"] * (1 + unknown["pairs"] * self._by_pairs) * by_correlation
+        return math.log(max(self.d, 3)), sampling, privacy, inflation
+
+    @property
+    def _by_pairs(self):
+        """Whether the budget is too small for a split of every feature, so that pairs of records select."""
+        settings = Settings(self.n, self.d, self.sparsity, self.guarantee.rho_per_record, units_known="none")
+        return settings.choose and settings.splits_share == 0
 
     @property
     def expected_error(self):
         """The expected l2 error of the coefficients."""
-        log_d, sampling, privacy, inflation = self._terms()
+        log_d, sampling, privacy, inflation = self._terms(_UNKNOWN_ERROR)
         s, c = self.sparsity, _ERROR
         squared = c["sampling"] * s * sampling
         squared += (c["privacy"] * s ** c["features"] * log_d ** c["dimension"] * privacy) ** c["power"]
@@ -139,14 +178,14 @@ class Plan:
     @property
     def smallest_effect(self):
         """The minimum detectable effect: effects of this size are selected with 80 % power."""
-        log_d, sampling, privacy, _ = self._terms()
+        log_d, sampling, privacy, _ = self._terms(_UNKNOWN_EFFECT)
         by_privacy = _EFFECT["privacy"] * log_d * math.sqrt(self.sparsity * privacy)
         return self.noise_scale * math.hypot(by_privacy, _EFFECT["sampling"] * math.sqrt(log_d * sampling))
 
     @property
     def interval_width(self):
         """The expected width of a 90 % interval."""
-        _, sampling, privacy, inflation = self._terms()
+        _, sampling, privacy, inflation = self._terms(_UNKNOWN_WIDTH)
         squared = _WIDTH["sampling"] * sampling + _WIDTH["privacy"] * self.sparsity * privacy
         return 2 * 1.645 * self.noise_scale * math.sqrt(squared * inflation ** _WIDTH["correlation"])
 
@@ -210,13 +249,18 @@ class Plan:
         axes.axvline(self.epsilon, color="tab:gray", linestyle=":", label=f"epsilon = {self.epsilon:g}")
         axes.set_xlabel("epsilon")
         axes.set_ylabel("units of the response")
-        axes.set_title(f"n = {self.n:,}, d = {self.d:,}, {self.sparsity} features")
+        axes.set_title(f"n = {self.n:,}, d = {self.d:,}, {self.sparsity} features, {self.units}")
         axes.legend()
         return axes
 
+    @property
+    def units(self):
+        """Whether the features' units are known, in words."""
+        return "known units" if self.units_known else "unknown units"
+
     def __str__(self):
         return (
-            f"n = {self.n:,}, d = {self.d:,}, sparsity {self.sparsity}, noise {self.noise_scale:g}, "
+            f"n = {self.n:,}, d = {self.d:,}, sparsity {self.sparsity}, {self.units}, noise {self.noise_scale:g}, "
             f"correlation {self.correlation:g}\n{self.table()}\n"
             "Units of the response per scaled feature. Detectable: the minimum detectable effect at 80 % power.\n"
             "Interval width: of a 90 % interval."

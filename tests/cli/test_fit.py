@@ -5,8 +5,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpsparse import PrivateSparseRegressor, load_model
+from dpsparse import OnDisk, PrivateSparseRegressor, load_model
 from dpsparse.cli import main
+from dpsparse.data.inputs import open_input
 from dpsparse.privacy.accounting.meter import Meter
 
 
@@ -136,3 +137,77 @@ def test_names_are_not_markup(folder, capsys, people, fit):
     (folder / "bounds.toml").write_text(text)
     fit()
     assert "[red]smoker[/red]" in capsys.readouterr().out
+
+
+def units_of(told):
+    return {feature["column"]: (feature["center"], feature["scale"]) for feature in told["features"]}
+
+
+def test_bounds_may_leave_out_columns_and_numbers(folder, capsys):
+    (folder / "some.toml").write_text('drop = ["id", "region"]\n[columns.age]\ncenter = 50\n')
+    options = ["--target", "cost", "--epsilon", "3", "--sparsity", "2", "--bounds", "some.toml"]
+    main(["fit", "people.csv", *options, "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert units_of(told) == {"age": (50.0, None), "smoker": (None, None)}
+    assert told["notes"] == []
+    main(["fit", "people.csv", *options])
+    printed = capsys.readouterr().out
+    assert "Units learned: centres and scales that the fit released within its guarantee" in printed
+    assert printed.count("smoker") == 2
+
+
+def test_public_bounds_are_not_printed_as_learned(folder, capsys, fit):
+    fit()
+    assert "Units learned" not in capsys.readouterr().out
+
+
+def test_a_store_leaves_to_the_fit_what_nobody_knows(folder, capsys, people):
+    (folder / "some.toml").write_text('drop = ["id", "region"]\n[columns.age]\nlow = 20\nhigh = 80\n')
+    main(["convert", "people.csv", "store", "--target", "cost", "--bounds", "some.toml", "--dtype", "float64"])
+    store = OnDisk("store")
+    np.testing.assert_allclose(store["age"], (people.age - 50.0) / 15.0)
+    np.testing.assert_array_equal(store["smoker"], people.smoker)
+    capsys.readouterr()
+    given = open_input("store")
+    assert given.units == ([0.0, None], [1.0, None])
+    main(["fit", "store", "--epsilon", "3", "--sparsity", "2", "--json", "--out", "model.json"])
+    told = json.loads(capsys.readouterr().out)
+    assert units_of(told) == {"age": (50.0, 15.0), "smoker": (None, None)}
+    learned = {effect["feature"]: effect["scale"] for effect in told["effects"]}
+    assert learned["age"] is None
+    assert learned["smoker"] > 0
+    # The model is in the columns' own units again.
+    effects = {effect.feature: effect for effect in load_model("model.json").effects}
+    assert effects["age"].coef == pytest.approx(100, rel=0.5)
+
+
+def test_predictions_from_a_file_stay_in_the_range(folder, capsys, fit):
+    fit("people.csv", "--out", "model.json")
+    content = json.loads((folder / "model.json").read_text())
+    (folder / "model.json").write_text(json.dumps(content | {"prediction_range": {"low": 6_000.0, "high": 9_000.0}}))
+    capsys.readouterr()
+    main(["predict", "model.json", "people.csv", "--json"])
+    predictions = json.loads(capsys.readouterr().out)["predictions"]
+    assert (min(predictions), max(predictions)) == (6_000.0, 9_000.0)
+    main(["inspect", "model.json"])
+    assert "Predictions: clipped to [6000, 9000], a released range of cost" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (
+            {"explains": False, "reason": "the effects drown in noise"},
+            "the features explain nothing (the effects drown",
+        ),
+        ({"response_scale_known": False, "reason": "too few records"}, "Nothing learned: too few records"),
+        ({"lumped": True, "cut": 1250.0}, "Lump: many values of cost are equal"),
+    ],
+)
+def test_commands_say_what_the_releases_say(folder, capsys, fit, change, sentence):
+    fit("people.csv", "--out", "model.json")
+    content = json.loads((folder / "model.json").read_text())
+    (folder / "model.json").write_text(json.dumps(content | change))
+    capsys.readouterr()
+    main(["inspect", "model.json"])
+    assert sentence in capsys.readouterr().out

@@ -6,10 +6,21 @@ from dpsparse.cli import main
 def test_plan_gives_a_table_a_picture_and_json(folder, capsys, failed):
     main(["plan", "--n", "10000", "--d", "1000", "--epsilon", "1,0.1", "--out", "plan.png"])
     told = capsys.readouterr().out
+    assert "unknown units" in told
     assert "Picture: plan.png" in told
     assert (folder / "plan.png").read_bytes().startswith(b"\x89PNG")
     main(["plan", "--n", "10000", "--d", "1000", "--epsilon", "1,0.1", "--json"])
     strict, loose = json.loads(capsys.readouterr().out)["forecasts"]
     assert (strict["epsilon"], loose["epsilon"]) == (0.1, 1.0)
     assert strict["expected_error"] > loose["expected_error"]
+    known, unknown = (_forecast(capsys, units) for units in ("known", "unknown"))
+    assert unknown == strict
+    assert known["expected_error"] < unknown["expected_error"]
     assert "must end in .png" in failed("plan", "--n", 10, "--d", 10, "--out", "plan.txt")
+
+
+def _forecast(capsys, units):
+    main(["plan", "--n", "10000", "--d", "1000", "--epsilon", "0.1", "--units", units, "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert told["units"] == units
+    return told["forecasts"][0]

@@ -23,6 +23,8 @@ MODELS = {
     "pursuit without intercept": lambda: PrivateSparseRegressor(
         sparsity=4, fit_intercept=False, random_state=2, **STANDARDIZED
     ),
+    # At this epsilon every release is made: splits of the features, tails, means, slopes, Jacobian.
+    "pursuit, units unknown": lambda: PrivateSparseRegressor(sparsity=3, epsilon=9.0, random_state=5),
     "DP-IHT-H": lambda: DPIHTH(sparsity=3, random_state=3),
     "DP-IHT-L": lambda: DPIHTL(sparsity=3, random_state=3),
     "DP-SLR": lambda: DPSLR(sparsity=3, random_state=3),
@@ -72,7 +74,7 @@ def test_arrays_and_threads(expected, count, compiled, store):
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int64, np.bool_])
-@pytest.mark.parametrize("name", ["pursuit", "DP-IHT-H"])
+@pytest.mark.parametrize("name", ["pursuit", "pursuit, units unknown", "DP-IHT-H"])
 def test_integers_are_floats(name, dtype):
     X = (10 * np.abs(table(np.float64)[0])).astype(np.int8).astype(dtype)
     y = table(np.float64)[1]

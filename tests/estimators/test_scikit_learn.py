@@ -116,13 +116,14 @@ def by_skops(model):
     stored = skops.io.dumps(model)
     trusted = skops.io.get_untrusted_types(data=stored)
     kind, release = type(model), "dpsparse.privacy.accounting.release"
-    pursuit = [f"{release}.ExponentialMechanism", f"{release}.GaussianMechanism"]
+    equation = "dpsparse.algorithms.pursuit.closing.EstimatingEquation"
+    pursuit = [equation, f"{release}.ExponentialMechanism", f"{release}.GaussianMechanism"]
     assert sorted(trusted) == sorted(
         [
             f"{kind.__module__}.{kind.__name__}",
             "dpsparse.model.effect.Effect",
             "dpsparse.model.released.LinearModel",
-            "dpsparse.model.released.NumericColumns",
+            "dpsparse.model.numeric_columns.NumericColumns",
             "dpsparse.privacy.guarantee.Guarantee",
             "dpsparse.privacy.accounting.record.PrivacyRecord",
             f"{release}.Release",

@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from dpsparse import NotPrivateWarning, PrivateSparseRegressor, scale_from_bounds
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
+from dpsparse.model.effect import Verdict
 
 X, Y, COEF = make_heavy_tailed(4_000, 60, 4, random_state=0)
 
@@ -23,8 +24,10 @@ def seeded(data=X, response=Y, **parameters):
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
     [
+        PrivateSparseRegressor(),
         PrivateSparseRegressor(**STANDARDIZED),
         PrivateSparseRegressor(sparsity="auto", fit_intercept=False, **STANDARDIZED),
+        PrivateSparseRegressor(sparsity="auto", fit_intercept=False),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
@@ -114,15 +117,23 @@ def cost_of_smoking(noise, effect, share, seed):
 @pytest.mark.parametrize("noise", [50, 500])
 def test_effects_far_above_the_noise_are_learned_to_the_end(noise):
     # Most residuals become small long before the effect of a rare feature is learned; tau must not follow them.
+    truth = np.array([100, 9_000, 4_000])
     for seed in range(3):
         model = cost_of_smoking(noise, 9_000.0, 0.2, seed)
-        assert (np.abs(model.coef_ - [100, 9_000, 4_000]) < 5 * model.coef_se_).all()
+        known = np.isfinite(model.coef_se_)
+        assert known.sum() >= 2
+        assert (np.abs(model.coef_ - truth) < 5 * model.coef_se_)[known].all()
+        np.testing.assert_allclose(model.coef_, truth, rtol=0.03)
 
 
 def test_an_effect_that_has_not_settled_admits_it():
+    # Five thousand noise units on a tenth of the records lie beyond the slopes that are looked for.
     model = cost_of_smoking(100, 500_000.0, 0.1, 0)
-    assert model.coef_se_[1] >= 0.99 * abs(model.coef_[1])
+    assert np.isnan(model.coef_se_[1])
+    assert np.isnan(model.conf_int()[1]).all()
     assert not model.clear_[1]
+    verdicts = {effect.feature: effect.verdict for effect in model.released_.effects}
+    assert verdicts["1"] == Verdict.NOT_TRUSTED
 
 
 @pytest.mark.parametrize("share", [0.5, 0.2, 0.1, 0.05])
@@ -148,6 +159,18 @@ def test_effects_of_off_center_features_are_never_significant():
     assert not model.clear_[1]
     if 1 in model.support_:
         assert "**" in model.summary()
+
+
+def test_no_effect_is_significant_in_noise_on_a_small_table():
+    # Stated to happen in at most 7 % of fits; 7 or more of 30 have a probability below 0.5 % then.
+    for n, epsilon in ((59, 1.0), (200, 1.0), (400, 1.0), (1_000, 0.5)):
+        false = 0
+        for seed in range(30):
+            response = np.random.default_rng(seed).standard_t(3, size=n)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                false += seeded(X[:n], response, epsilon=epsilon, random_state=seed).clear_.any()
+        assert false < 7
 
 
 def test_an_unknown_response_scale_is_admitted():
@@ -210,6 +233,27 @@ def test_hopeless_fits_warn_from_public_numbers_and_say_what_would_help():
         PrivateSparseRegressor(**STANDARDIZED).fit(X, Y)
 
 
+def test_a_fit_that_unknown_units_make_weak_says_what_public_ones_would_do():
+    wide, response, _ = make_heavy_tailed(2_000, 1_000, 5, random_state=0)
+    advice = r"unknown units, only effects above [\d.]+ times.*standardised, pass feature_center=0, feature_scale=1"
+    with pytest.warns(UserWarning, match=advice):
+        PrivateSparseRegressor(epsilon=0.5).fit(wide, response)
+    # Of one column of a thousand nothing is known.
+    with pytest.warns(UserWarning, match=advice):
+        PrivateSparseRegressor(epsilon=0.5, feature_center=0, feature_scale=[1.0] * 999 + [None]).fit(wide, response)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        PrivateSparseRegressor(epsilon=0.5, **STANDARDIZED).fit(wide, response)
+        # Few features, or more records: unknown units cost little.
+        PrivateSparseRegressor(epsilon=0.5).fit(wide[:, :20], response)
+
+
+def test_a_fit_without_hope_is_not_blamed_on_units():
+    with pytest.warns(UserWarning, match="close to random") as caught:
+        PrivateSparseRegressor(epsilon=0.1).fit(X[:59], Y[:59])
+    assert not any("feature_center" in str(each.message) for each in caught)
+
+
 def test_strange_but_finite_data_neither_warn_nor_fail():
     strange = X.copy()
     strange[:, 0], strange[0, 1], strange[:, 2], strange[5] = 7.0, 1e300, 0.0, -1e308
@@ -245,8 +289,8 @@ def test_centers_and_scales_by_name():
     by_position = seeded(frame, feature_scale=np.arange(1.0, 61.0))
     for scale in (dict(zip(names, range(1, 61), strict=True)), pd.Series(range(60, 0, -1), index=names[::-1])):
         np.testing.assert_array_equal(seeded(frame, feature_scale=scale).coef_, by_position.coef_)
-    with pytest.raises(ValueError, match="feature_scale lacks 'x1'; it must name each column"):
-        seeded(frame, feature_scale={"x0": 1.0})
+    with pytest.raises(ValueError, match="feature_scale names 'x60', but X has no such column"):
+        seeded(frame, feature_scale={"x60": 1.0})
     center, scale = scale_from_bounds(pd.Series([0.0, 1.0], index=["a", "b"]), pd.Series([4.0, 3.0], index=["a", "b"]))
     assert (center, scale) == ({"a": 2.0, "b": 2.0}, {"a": 1.0, "b": 0.5})
 

@@ -63,6 +63,11 @@ def table(name, dtype):
     return Table(X, y, raw, is_scaled)
 
 
+# Units of no feature, and of every other one.
+UNKNOWN = {"feature_center": None, "feature_scale": None}
+SOME = np.where(np.arange(SHAPES["small"][1]) % 2, np.nan, 1.0)
+
+
 def _pursuit(**options):
     units = {"feature_center": 0.0, "feature_scale": 1.0}
     return PrivateSparseRegressor(**{"sparsity": 3, "random_state": 1, **units, **options})
@@ -88,6 +93,10 @@ CASES = {
     "pursuit, wide": (_pursuit(epsilon=4.0), "wide"),
     "pursuit, long": (_pursuit(sparsity=4), "long"),
     "pursuit, long, zero-out-one, auto": (_pursuit(sparsity="auto", adjacency="zero-out-one"), "long"),
+    "pursuit, units unknown": (_pursuit(epsilon=4.0, **UNKNOWN), "small"),
+    "pursuit, units unknown, no intercept": (_pursuit(fit_intercept=False, epsilon=2.0, **UNKNOWN), "small"),
+    "pursuit, some units unknown": (_pursuit(feature_center=0.0, feature_scale=SOME, epsilon=4.0), "small"),
+    "pursuit, units unknown, long": (_pursuit(sparsity=4, **UNKNOWN), "long"),
     "DP-IHT-H": (DPIHTH(sparsity=3, random_state=3), "small"),
     "DP-IHT-H, theory": (DPIHTH(sparsity=3, tau=None, zeta=0.5, epsilon=4.0, random_state=4), "small"),
     "DP-IHT-H, options": (
@@ -121,12 +130,16 @@ CASES = {
 }
 NAMES = [(name, dtype) for name in CASES for dtype in DTYPES]
 FEW = [
-    *((name, "float64") for name in ("pursuit", "pursuit, long", "DP-IHT-H", "DP-IHT-L", "DP-SLR")),
+    *(
+        (name, "float64")
+        for name in ("pursuit", "pursuit, units unknown, long", "pursuit, long", "DP-IHT-H", "DP-IHT-L", "DP-SLR")
+    ),
     *((name, "float32") for name in ("pursuit, units by feature", "pursuit, scaled before", "DP-IHT-H, long")),
 ]
 
 PLANS = {
     "plain": plan(10_000, 1_000, 5, 0.5),
+    "known units": plan(10_000, 1_000, 5, 0.5, units_known=True),
     "delta": plan(2_000, 30, 3, 2.0, 1e-6),
     "guesses": plan(50_000, 200, 10, 1.0, noise_scale=2.5, correlation=0.6),
     "two records a person": plan(5_000, 100, 4, 1.0, records_per_person=2),

@@ -42,7 +42,7 @@ def test_a_model_comes_back_whole(path):
     assert again.feature_names == list("abcdefgh")
     assert [effect.feature for effect in again.effects] == [again.feature_names[j] for j in MODEL.support_]
     assert [effect.clear for effect in again.effects] == MODEL.clear_[MODEL.support_].tolist()
-    intervals = np.array([effect.interval for effect in again.effects])
+    intervals = np.array([effect.interval or (np.nan, np.nan) for effect in again.effects])
     np.testing.assert_allclose(intervals, MODEL.conf_int(0.9)[MODEL.support_], rtol=1e-12)
     assert [(f.center, f.scale) for f in again.features] == [(0.1, 1.0 + j) for j in range(8)]
     assert again.privacy == MODEL.privacy_

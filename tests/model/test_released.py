@@ -12,7 +12,7 @@ from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.io.features import Feature
 from dpsparse.model.effect import Verdict
-from dpsparse.model.released import NumericColumns
+from dpsparse.model.numeric_columns import NumericColumns
 
 X, Y, _ = make_heavy_tailed(1_000, 8, 3, random_state=0)
 NAMED = pd.DataFrame(X, columns=list("abcdefgh"))
@@ -37,7 +37,9 @@ def test_the_fitted_attributes_say_the_same():
     fitted = PrivateSparseRegressor(sparsity=3, epsilon=2.0, feature_center=0.5, feature_scale=2.0).fit(X, Y)
     model = fitted.released_
     assert [effect.clear for effect in model.effects] == fitted.clear_[fitted.support_].tolist()
-    assert [effect.standard_error for effect in model.effects] == fitted.coef_se_[fitted.support_].tolist()
+    errors = np.array([effect.standard_error for effect in model.effects], dtype=float)
+    np.testing.assert_array_equal(errors, fitted.coef_se_[fitted.support_])
+    assert [effect.trusted for effect in model.effects] == np.isfinite(errors).tolist()
     np.testing.assert_array_equal(model.conf_int(0.8), fitted.conf_int(0.8))
     assert model.summary() == fitted.summary()
     assert model.noise_floor == fitted.noise_floor_
@@ -78,6 +80,8 @@ def test_numeric_columns_are_a_sequence_of_features():
     with pytest.raises(IndexError):
         columns[3]
     assert pickle.loads(pickle.dumps(columns)) == columns
+    unknown = NumericColumns(2, None, np.array(np.nan), np.array([np.nan, 2.0]))
+    assert unknown == (Feature("0"), Feature("1", None, 2.0))
 
 
 def test_the_file_s_columns_and_units():

@@ -7,8 +7,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from dpsparse.algorithms.losses import Absolute, Huber, Squared
+from dpsparse.algorithms.pursuit.quantiles import Tally
 from dpsparse.data.as_table import as_table
+from dpsparse.engine import queries
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer, weight_levels
+from dpsparse.engine.vector_sums import VECTOR_LEVELS, counts_at_most
 from dpsparse.privacy import sensitivity
 from dpsparse.privacy.guarantee import ADJACENCIES
 
@@ -146,3 +149,93 @@ def test_counts_and_quantile_utilities_move_by_at_most_one(responses, replacemen
 def test_unknown_relations_are_refused():
     with pytest.raises(ValueError, match="adjacency"):
         sensitivity.clipped_sum(1, 1, "add-or-remove")
+
+
+GRID = np.array([0.25, 0.5, 1.0, CLIP, 4.0, 1e300])
+UTILITIES = {
+    "located": (lambda tally: tally.located(), sensitivity.located_utility),
+    "median": (lambda tally: tally.balanced(), lambda adjacency: sensitivity.balanced_utility(2, adjacency)),
+    "tail": (lambda tally: tally.balanced(7), lambda adjacency: sensitivity.balanced_utility(7, adjacency)),
+    "near": (lambda tally: tally.near, sensitivity.count),
+}
+
+
+def tally(values, nonzero):
+    return Tally.of(lambda points: counts_at_most(np.abs(values), points), GRID, (GRID / 3, 3 * GRID), nonzero)
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@given(st.lists(value, min_size=1, max_size=8), value, st.integers(0, 7), st.booleans())
+def test_utilities_of_points_move_by_no_more_than_declared(adjacency, values, replacement, i, nonzero):
+    first = np.array(values)
+    second = first.copy()
+    # A null record is counted nowhere, as NaN is.
+    second[i % len(first)] = np.nan if adjacency == "zero-out-one" else replacement
+    tallies = [tally(values, nonzero) for values in (first, second)]
+    for name, (utility, declared) in UTILITIES.items():
+        assert np.abs(utility(tallies[0]) - utility(tallies[1])).max() <= declared(adjacency), name
+
+
+def test_the_utility_of_a_located_point_reaches_its_bound():
+    values = np.array([1.0, 50.0, 50.0])
+    moved = np.array([50.0, 50.0, 50.0])
+    change = tally(values, True).located() - tally(moved, True).located()
+    assert np.abs(change).max() == sensitivity.located_utility("replace-one") == 4
+
+
+@given(st.lists(value, min_size=1, max_size=8), value, st.integers(0, 7))
+def test_the_balance_of_a_split_moves_by_at_most_one(values, replacement, i):
+    first = np.array(values)
+    second = first.copy()
+    second[i % len(first)] = replacement
+    below = [counts_at_most(each, GRID) for each in (first, second)]
+    utilities = [np.minimum(each, len(first) - each) for each in below]
+    assert np.abs(utilities[0] - utilities[1]).max() <= sensitivity.split_utility("replace-one")
+
+
+@st.composite
+def tables(draw):
+    n, d = draw(st.integers(2, 9)), draw(st.integers(1, 3))
+    return np.array(draw(st.lists(st.lists(value, min_size=d + 1, max_size=d + 1), min_size=n, max_size=n)))
+
+
+@settings(deadline=None)
+@given(tables(), st.integers(0, 8), st.lists(value, min_size=4, max_size=4), st.sampled_from(["C", "F", "csr"]))
+def test_neighbors_have_neighboring_pairs(table, i, record, storage):
+    other = table.copy()
+    i %= len(table)
+    other[i] = record[: table.shape[1]]
+    pairs = []
+    for each in (table, other):
+        X = sparse.csr_matrix(each[:, 1:]) if storage == "csr" else np.asarray(each[:, 1:], order=storage)
+        rows = as_table(X).rows(each[:, 0].copy()).differences()
+        pairs.append(np.column_stack([rows.y, *[rows.column(j) for j in range(X.shape[1])]]))
+    half = len(table) // 2
+    assert len(pairs[0]) == len(pairs[1]) == half
+    differ = [k for k in range(half) if pairs[0][k].tobytes() != pairs[1][k].tobytes()]
+    assert set(differ) <= {i % half} - ({0} if i == 2 * half else set())
+
+
+SHIFTED = {
+    "spread": lambda records: queries.spread_sums(records, 0, 0.5, 6.0),
+    "mean": lambda records: queries.mean_sums(records, 0, 0.3, 0.7, 2.5),
+    "gain": lambda records: queries.gain_sums(records, 0.1, [0.4], 4.0, 0.5),
+}
+
+
+@pytest.mark.parametrize("name", SHIFTED)
+@given(value, value)
+def test_shifted_vectors_keep_their_norm_and_a_null_record_adds_nothing(name, response, feature):
+    def of(y, x):
+        return SHIFTED[name](queries.Records(np.array([y]), None, (queries.Column.of(np.array([x])),)))
+
+    term = of(response, feature)
+    assert (term.astype(object) ** 2).sum() <= VECTOR_LEVELS**2
+    assert not of(np.nan, np.nan).any()
+
+
+def test_shifted_vectors_reach_their_norm():
+    corner = queries.Records(np.array([9.0]), None, (queries.Column.of(np.array([1e9])),))
+    for name in ("spread", "mean"):
+        norm = np.linalg.norm(SHIFTED[name](corner).astype(float))
+        assert VECTOR_LEVELS - 2 <= norm <= VECTOR_LEVELS, name

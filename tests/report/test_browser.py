@@ -96,7 +96,7 @@ def test_the_keyboard_reaches_every_link_and_table(browser, url):
     browser.open(url)
     links = browser.value("[...document.querySelectorAll('a')].map(a => a.getAttribute('href'))")
     tables = browser.value("[...document.querySelectorAll('.scroll')].map(e => e.getAttribute('aria-label'))")
-    assert len(links) == 7
+    assert len(links) == 8
     seen = []
     for _ in range(len(links) + len(tables)):
         browser.press("Tab")

@@ -7,11 +7,13 @@ import pytest
 
 import dpsparse
 from dpsparse import DPIHTH, PrivateSparseRegressor, load_model, plan, save_model
+from dpsparse.algorithms.pursuit.schedule import schedule_for
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.model.effect import Effect
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.report.fit import fit_page
+from dpsparse.report.purposes import PURPOSE
 
 X, Y, _ = make_heavy_tailed(500, 6, 2, random_state=0)
 
@@ -126,6 +128,20 @@ def test_a_seeded_fit_guarantees_nothing():
 )
 def test_odd_models_have_a_report_too(model, change, sentence):
     assert sentence in words(fit_page(replace(model, **change)))
+
+
+@pytest.mark.parametrize("known", ["all", "none"])
+@pytest.mark.parametrize("n", [300, 5_000, 100_000])
+def test_every_release_of_a_fit_has_a_purpose(known, n):
+    schedule = schedule_for(Guarantee(1.0, 1e-6), n, 40, 5, units_known=known)
+    assert {slot.group for slot in schedule.slots()} <= set(PURPOSE)
+
+
+def test_a_model_that_explains_nothing_is_not_drawn(model):
+    text = words(fit_page(replace(model, explains=False)))
+    assert "The numbers of the picture" not in text
+    assert "No effect is significant: by the releases the features explain nothing." in text
+    assert "cannot be trusted" not in text
 
 
 @pytest.mark.parametrize("n_records", [1, 2**53 - 1])

@@ -44,6 +44,7 @@ for state in STATES:
 # %%
 # Most workers have 8 to 18 years of school and up to 45 years of experience. These are round
 # numbers from general knowledge, and they need not be right: the guarantee does not depend on them.
+# We could leave them out, and the fit would learn what it needs.
 
 center = {"years of school": 13, "years of experience": 22} | dict.fromkeys(STATES, 0.02)
 scale = {"years of school": 2.5, "years of experience": 11} | dict.fromkeys(STATES, 0.14)
@@ -56,7 +57,7 @@ scale = {"years of school": 2.5, "years of experience": 11} | dict.fromkeys(STAT
 # --------------------
 # Suppose that the incomes of similar people differ by 400 dollars.
 
-print(plan(n=len(features), d=features.shape[1], sparsity=5, epsilon=1.0, noise_scale=400))
+print(plan(n=len(features), d=features.shape[1], sparsity=5, epsilon=1.0, units_known=True, noise_scale=400))
 
 # %%
 # Above epsilon 0.5 accuracy hardly improves: at this size the number of workers limits us. So we take

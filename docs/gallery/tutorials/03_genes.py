@@ -37,15 +37,15 @@ except (FileNotFoundError, ImportError) as missing:
 # Plan before spending
 # --------------------
 
-forecast = plan(n=len(genes), d=genes.shape[1], sparsity=5, epsilon=2.0, correlation=0.5)
+forecast = plan(n=len(genes), d=genes.shape[1], sparsity=5, epsilon=2.0, units_known=True, correlation=0.5)
 print(forecast)
 
 # %%
 # With so few patients privacy has a visible price. At epsilon 0.1 the minimum detectable effect is
-# larger than the noise itself, so a fit is not worthwhile. At 2 it is a seventh of the noise. How many
+# larger than the noise itself, so a fit is not worthwhile. At 2 it is a fifth of the noise or less. How many
 # patients would epsilon 0.5 need for the same?
 
-stricter = plan(n=len(genes), d=genes.shape[1], sparsity=5, epsilon=0.5, correlation=0.5)
+stricter = plan(n=len(genes), d=genes.shape[1], sparsity=5, epsilon=0.5, units_known=True, correlation=0.5)
 print(f"{stricter.n_for_effect(forecast.smallest_effect):,} patients")
 
 # %%
@@ -85,7 +85,7 @@ plt.show()
 # The paper's other table has 59 cell lines and 14,000 genes: no meaningful epsilon finds
 # anything. `plan` says so beforehand.
 
-print(plan(n=59, d=14_194, sparsity=5, epsilon=1.0))
+print(plan(n=59, d=14_194, sparsity=5, epsilon=1.0, units_known=True))
 
 # %%
 # What not to publish

@@ -19,14 +19,21 @@ def _numbers(context, parameter, value):
 @options.sparsity()
 @click.option("--epsilon", default="0.1,0.5,1,2", show_default=True, callback=_numbers, help="Guarantees to compare.")
 @options.DELTA
+@click.option(
+    "--units",
+    type=click.Choice(["unknown", "known"]),
+    default="unknown",
+    show_default=True,
+    help="Whether the features' centres and scales are given to the fit, or learned within its guarantee.",
+)
 @options.out("Where a picture goes, as PNG, PDF or SVG.")
 @options.AS_JSON
-def plan(n, d, sparsity, epsilon, delta, out, as_json):
+def plan(n, d, sparsity, epsilon, delta, units, out, as_json):
     """Forecast what each epsilon buys, from public numbers alone and before any of it is spent."""
     from dpsparse import plan as forecast
     from dpsparse.cli import output
 
-    plans = [forecast(n, d, sparsity, value, delta) for value in epsilon]
+    plans = [forecast(n, d, sparsity, value, delta, units_known=units == "known") for value in epsilon]
     rows = [
         {
             "epsilon": at.epsilon,
@@ -41,10 +48,10 @@ def plan(n, d, sparsity, epsilon, delta, out, as_json):
     if out is not None:
         _draw(plans, out)
     if as_json:
-        output.print_json({"n": n, "d": d, "sparsity": sparsity, "forecasts": rows, "out": out})
+        output.print_json({"n": n, "d": d, "sparsity": sparsity, "units": units, "forecasts": rows, "out": out})
         return
     first = plans[0]
-    output.say("Forecast", f"n = {first.n:,}, d = {first.d:,}, {first.sparsity} features to select")
+    output.say("Forecast", f"n = {first.n:,}, d = {first.d:,}, {first.sparsity} features to select, {first.units}")
     headings = ("epsilon", "l2 error", "detectable", "interval width", "n for half the error")
     output.print_table(headings, map(_cells, rows))
     output.say(

@@ -109,34 +109,44 @@ def slope_counts(records, effects, position, thresholds):
 def spread_sums(records, position, size, most):
     """Sums of two numbers in [-1/2, 1/2]: whether a column is not 0, and its size in units of `size` up to `most`."""
     with np.errstate(all="ignore"):
-        sizes = quotient(quotient(abs(records.columns[position].sanitized), size).clip(0, most), most)
+        sizes = quotient(quotient(abs(records.columns[position].units), size).clip(0, most), most)
         return _bounded_sums([as_float64(sizes > 0) - 0.5, sizes - 0.5], math.sqrt(0.5))
 
 
 def mean_sums(records, position, center, scale, most):
-    """Sums of a and a^2 - 1/2, whose norm is <= sqrt 1.25: a is a column in units, clipped at +-`most`, over `most`."""
+    """Sums of a and a^2 - 1/2, of norm <= sqrt 1.25; a is a column's units, clipped at +-`most`, over `most`."""
     with np.errstate(all="ignore"):
-        units = quotient(quotient(records.columns[position].sanitized - center, scale).clip(-most, most), most)
+        units = quotient(quotient(records.columns[position].units - center, scale).clip(-most, most), most)
         return _bounded_sums([units, units * units - 0.5], math.sqrt(1.25))
 
 
-def gain_sums(records, center, effects, most):
-    """The sum of how much nearer to a response its prediction is than the centre, both clipped at `most`, in `most`."""
+def gain_sums(records, center, effects, most, near):
+    """Sums of how much nearer to a response its prediction is than the centre, and of whether the centre is `near`.
+
+    Distances are clipped at `most` and in units of it. The first number lies in [-1, 1], the second is 1/2 or -1/2, so
+    the vector's norm is at most sqrt 1.25.
+    """
     with np.errstate(all="ignore"):
         before = abs(records.y - center).clip(0, most)
         after = abs(records.residuals(center, effects)).clip(0, most)
-        return _bounded_sums([quotient(before - after, most)], 1.0)
+        # A response that is NaN adds nothing to the second sum either.
+        is_near = as_float64(before <= near) - 0.5 + 0.0 * before
+        return _bounded_sums([quotient(before - after, most), is_near], math.sqrt(1.25))
 
 
 def _bounded_sums(entries, bound):
-    """Sums of vectors with these entries, NaN as 0, whose norm is at most `bound` by their clips."""
+    """Sums of vectors with these entries, whose norm is at most `bound` by their clips.
+
+    A vector with an entry of NaN is 0, shifted entries included: so a null record adds nothing.
+    """
     xp = module_of(entries[0])
-    vectors = xp.nan_to_num(xp.stack(entries), nan=0.0)
-    return vector_sums.vector_sums(vectors, xp.ones_like(vectors[0]), bound)
+    vectors = xp.stack(entries)
+    is_number = as_float64(~xp.isnan(vectors).any(0))
+    return vector_sums.vector_sums(xp.nan_to_num(vectors, nan=0.0), is_number, bound)
 
 
 def _row_weights(columns, inner, outer):
-    """The weight v of a row z, min(1, inner / |z|) min(1, outer / |z|): |v z| <= inner and v |z|^2 <= inner outer."""
+    """The weight v of a row z: min(1, inner / |z|) min(1, outer / |z|). |v z| <= inner, and v |z|^2 <= inner outer."""
     norms = vector_sums.norms(columns)
     return vector_sums.clip_factor(norms, inner) * vector_sums.clip_factor(norms, outer)
 

@@ -1,6 +1,7 @@
 """`PrivateSparseRegressor`: the package's own private method."""
 
 import warnings
+from dataclasses import replace
 from functools import cache
 from typing import Any, Literal, Self
 
@@ -20,15 +21,20 @@ from dpsparse.model.effect import Effect
 from dpsparse.planning import plan
 from dpsparse.privacy.guarantee import Adjacency
 
+# Minimum detectable effects, in units of the noise: beyond the first a selection is close to random; beyond the second
+# most effects of practical size are missed, which is worth a word where public units would help.
+HOPELESS, WEAK = 1.5, 0.5
+
 
 class PrivateSparseRegressor(PrivateLinearRegressor):
     """Private robust pursuit: sparse linear regression close to the non-private fit.
 
-    Features are selected one at a time by the exponential mechanism on clipped correlations with the residuals.
-    After each selection a noisy gradient on the few selected features is released, and all releases so far are
-    combined by least squares. Units are learned privately: the response's centre and scale, and those of the selected
-    features unless they are given, so that dollars and log units do equally well. Residuals are clipped, so that
-    outliers have bounded influence.
+    Features are selected one at a time by the exponential mechanism: on clipped correlations with the residuals where
+    units are public, and otherwise by the signs of differences of pairs of records and by splits, which need no units.
+    Centre and scale of a selected feature are then learned from private quantiles, unless they are given, so that
+    dollars and log units do equally well. Its effect starts from slopes of pairs; a noisy gradient on the few selected
+    features follows, and all releases so far are combined by least squares. Standard errors are sandwich errors from
+    released matrices, with privacy noise. Residuals are clipped, so that outliers have bounded influence.
 
     Parameters
     ----------
@@ -180,7 +186,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             units = public_units(self.feature_center, self.feature_scale, columns)
             cap_sparsity(getattr(self, self._sparsity_parameter), d, self._sparsity_parameter)
             self._warn_if_weak(meter)
-            _warn_if_hopeless(n, d, sparsity, meter.guarantee)
+            _warn_if_hopeless(n, d, sparsity, meter.guarantee, units.known() == "all")
             pursuit = Pursuit(
                 table.rows(y, check_before_release=self._check_before_release),
                 meter,
@@ -299,16 +305,37 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             check_number("response_scale", self.response_scale, above=0, remedy="use None to release it privately")
 
 
-def _warn_if_hopeless(n, d, sparsity, guarantee):
-    """From public numbers: would even an effect as large as the noise's typical size be missed?"""
-    forecast = plan(n, d, sparsity, guarantee.epsilon, guarantee.delta, records_per_person=guarantee.records_per_person)
-    if forecast.smallest_effect > 1.5:
+def _warn_if_hopeless(n, d, sparsity, guarantee, known):
+    """From public numbers: would even large effects be missed, and would public units help?"""
+    forecast = plan(
+        n,
+        d,
+        sparsity,
+        guarantee.epsilon,
+        guarantee.delta,
+        units_known=known,
+        records_per_person=guarantee.records_per_person,
+    )
+    effect, with_units = forecast.smallest_effect, replace(forecast, units_known=True).smallest_effect
+    if effect > HOPELESS:
         epsilon = forecast.epsilon_for_effect(0.5)
         or_epsilon = f" or epsilon={epsilon:.2g}" if epsilon <= 10 else ""
-        warnings.warn(
-            f"With n={n} and epsilon={guarantee.epsilon:g} only effects above {forecast.smallest_effect:.2g} times the "
-            "noise can be detected; the selection will be close to random. About "
-            f"n={forecast.n_for_effect(0.5):,}{or_epsilon} would detect effects of half the noise",
-            UserWarning,
-            stacklevel=3,
+        advice = (
+            "; the selection will be close to random. About "
+            f"n={forecast.n_for_effect(0.5):,}{or_epsilon} would detect effects of half the noise"
         )
+    elif effect > WEAK and with_units <= WEAK:
+        advice = ""
+    else:
+        return
+    if not known and with_units <= HOPELESS:
+        advice += (
+            f". With public units it would be those above {with_units:.2g}: if your features are standardised, pass "
+            "feature_center=0, feature_scale=1 (in a bounds file [default] with center = 0, scale = 1)"
+        )
+    warnings.warn(
+        f"With n={n} and epsilon={guarantee.epsilon:g}{'' if known else ', and features in unknown units,'} only "
+        f"effects above {effect:.2g} times the noise can be detected{advice}",
+        UserWarning,
+        stacklevel=3,
+    )

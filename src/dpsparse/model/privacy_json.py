@@ -66,8 +66,13 @@ def _release(fields):
         "size": fields.count("size", least=0),
         **{key: _bounded(fields, key) for key in MECHANISMS[kind].more},
     }
+    if not numbers["size"]:
+        numbers["tv_slack"] = fields.number("tv_slack", 0.0, least=0)
     fields.finish()
-    return Release.from_dict(numbers)
+    try:
+        return Release.from_dict(numbers)
+    except ValueError as refused:
+        raise FileError(f"{fields.where}: {refused}") from None
 
 
 def _adds_up(record, stated):

@@ -30,7 +30,7 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
     if Verdict.NOT_SIGNIFICANT in verdicts:
         count = f"{len(model.features):,}"
         yield NOT_SIGNIFICANT, f"among {count} features without effect one this large is common"
-    if Verdict.NOT_TRUSTED in verdicts:
+    if Verdict.NOT_TRUSTED in verdicts and model.explains:
         yield NOT_TRUSTED, "the standard error cannot be trusted, so there is no interval"
     if model.lumped:
         yield "Lump", lump(model)
@@ -41,13 +41,13 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
 def nothing_learned(model: "LinearModel") -> str:
     """Why the response's scale could not be learned, and what is predicted."""
     reason = model.reason or "the response's scale could not be learned, or does not suit the scales of the features"
-    return f"{reason.rstrip('.')}{'' if model.explains else f'; {_constant(model)}'}"
+    return f"{reason.rstrip('.')}{'' if model.explains else f'; {constant(model)}'}"
 
 
 def nothing_explained(model: "LinearModel") -> str:
     """That the features explain nothing, why the releases say so, and what is predicted."""
     reason = f" ({model.reason.rstrip('.')})" if model.reason else ""
-    return f"by the releases the features explain nothing{reason}; {_constant(model)}"
+    return f"by the releases the features explain nothing{reason}; {constant(model)}"
 
 
 def lump(model: "LinearModel") -> str:
@@ -67,5 +67,6 @@ def prediction_range(model: "LinearModel") -> str:
     return f"clipped to [{low}, {high}], a released range of {model.target}"
 
 
-def _constant(model: "LinearModel") -> str:
+def constant(model: "LinearModel") -> str:
+    """What a model without effects predicts."""
     return f"predictions are the constant {number(model.intercept)}"

@@ -92,15 +92,18 @@ def balanced_utility(of: int, adjacency: Adjacency) -> int:
 def located_utility(adjacency: Adjacency) -> int:
     """Sensitivity of u(g) = 2 C(g) - max(0, 2 A(g) - m, 2 B(g) - m), with C(g) a count of values near g.
 
-    Proof. The first term moves by at most 2 (`count`), the second by at most 2 (`balanced_utility` with q = 2, p = 1).
+    Proof. C(g) counts the values in a window about g, whose ends are fixed earlier. The first term moves by at most 2
+    (`count`), the second by at most 2 (`balanced_utility` with q = 2, p = 1). The bound 4 is reached: a value in the
+    window of g and equal to g moves far above it, where more values are above g than below.
     """
     return 2 * count(adjacency) + balanced_utility(2, adjacency)
 
 
 def split_utility(adjacency: Adjacency) -> int:
-    """Sensitivity of u(t) = min(A(t), n - A(t)), with A(t) the number of values above t and n public.
+    """Sensitivity of u(t) = min(B(t), n - B(t)), with B(t) the number of values at or below t and n public.
 
-    Proof. A moves by at most 1 (`count`), n - A by as much, and the minimum is 1-Lipschitz.
+    Proof. B moves by at most 1 (`count`), n - B by as much, and the minimum is 1-Lipschitz. One record moves the
+    utilities of all features: each feature's pick is a release of its own (`selection.exponential_picks`).
     """
     return count(adjacency)
 

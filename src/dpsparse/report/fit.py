@@ -6,31 +6,16 @@ same bytes.
 """
 
 import shlex
-from dataclasses import replace
 
 from dpsparse import __version__
 from dpsparse.algorithms.pursuit.schedule import SPARE_PICKS
 from dpsparse.html import Page, number, table, tag
 from dpsparse.model import remarks
 from dpsparse.model.effect import Verdict, effects_table, interval_text, units_table
-from dpsparse.planning import EPSILONS, plan
 from dpsparse.privacy.guarantee import default_delta
-from dpsparse.report.charts import Row, curves, forest
-
-# What each kind of release is for.
-_PURPOSE = {
-    "response centre": "where responses lie",
-    "response scale": "how far they spread",
-    "pick": "which feature comes next",
-    "gradient": "how far the effects of the features selected so far are off",
-    "fraction at gradient": "how many residuals are small, which says how to weigh a gradient",
-    "Gram row": "how a selected feature goes together with the others",
-    "Gram matrix": "how all selected features go together",
-    "final gradient": "the same for the last estimates",
-    "fraction at final gradient": "the same for a final gradient",
-    "intercept": "the response where all features are at their centre",
-    "step": "which features to keep and their coefficients, each step from other records",
-}
+from dpsparse.report.charts import Row, forest
+from dpsparse.report.forecast import forecast
+from dpsparse.report.purposes import PURPOSE
 
 # The paper's data are those of docs/paper-errata.md.
 _BIBTEX = f"""@software{{dpsparse,
@@ -48,6 +33,9 @@ _BIBTEX = f"""@software{{dpsparse,
   eprint    = {{2506.06861}},
   archivePrefix = {{arXiv}}
 }}"""
+
+
+NO_INTERVALS = {False: "The method gives no intervals.", True: "No interval is reliable."}
 
 
 def fit_page(model):
@@ -74,7 +62,7 @@ def fit_page(model):
     page.section("Units and predictions", *_units(model))
     page.section("What is significant", *_verdicts(model))
     page.section("Budget", *_budget(model.privacy))
-    page.section("Privacy and accuracy", *_forecast(model, sparsity))
+    page.section("Privacy and accuracy", *forecast(model, sparsity))
     page.section("Run it again", *_rerun(model, sparsity))
     page.section("Cite", *_citation())
     return page.html()
@@ -105,7 +93,9 @@ def _effects(model):
         "towards zero according to their errors, for better predictions; intervals are of the effects before shrinkage."
     )
     yield effects_table(model.effects, model.intercept)
-    if model.effects:
+    if not model.explains:
+        yield tag("p", _as_sentence(remarks.nothing_explained(model)), class_="bad")
+    elif model.effects:
         yield from _forest(model)
 
 
@@ -130,9 +120,10 @@ def _forest(model):
         yield "The effects are too large or too small to draw."
     else:
         key = (
-            "Full dots and lines are significant; hollow dots with dashed lines are not. Lines are 90 % intervals."
+            "Full dots and lines are significant; hollow dots with dashed lines are not. Lines are 90 % intervals; "
+            "a dot without a line has no error that can be trusted."
             if any(row.interval for row in rows)
-            else "The method gives no intervals."
+            else NO_INTERVALS[any(effect.verdict is Verdict.NOT_TRUSTED for effect in model.effects)]
         )
         typical = (
             ""
@@ -149,8 +140,8 @@ def _units(model):
     learned = units_table(model.effects)
     if learned is not None:
         yield (
-            "The centres and scales of these features were not given: the fit learned them, and they are releases like "
-            "the effects, within the same guarantee. A scale is about as large as the feature's spread."
+            "The fit learned the centres and scales of these features, because they were not given or those given did "
+            "not suit. They are releases like the effects, within the same guarantee."
         )
         yield learned
     elif model.effects:
@@ -163,7 +154,7 @@ def _units(model):
             "solve: outliers count as if they were that far from their prediction."
         )
     if not model.explains:
-        yield tag("p", _as_sentence(remarks.nothing_explained(model)), class_="bad")
+        yield _as_sentence(remarks.constant(model))
     elif model.prediction_range is not None:
         yield f"Predictions are {remarks.prediction_range(model)}."
     else:
@@ -203,7 +194,9 @@ def _verdicts(model):
             f"Among {count} features without effect one this large is common. They may matter or not: this fit cannot "
             "decide, and the size shown is likely too large."
         )
-    if groups[Verdict.NOT_TRUSTED]:
+    if not model.explains:
+        yield "No effect is significant: by the releases the features explain nothing."
+    elif groups[Verdict.NOT_TRUSTED]:
         yield "The standard errors of these cannot be trusted, so they have neither an interval nor a verdict:"
         yield _names(groups[Verdict.NOT_TRUSTED])
     if groups[Verdict.NOT_AVAILABLE]:
@@ -234,7 +227,7 @@ def _budget(record):
     if any(release.part is not None for release in record.releases):
         yield "Releases on different parts of the records do not add up: a record lies in one part and pays once."
     groups = record.grouped()
-    rows = [[name, len(made), *record.price(made), _PURPOSE.get(name, "")] for name, made in groups.items()]
+    rows = [[name, len(made), *record.price(made), PURPOSE.get(name, "")] for name, made in groups.items()]
     yield table("By kind", ["release", "times", "share", "rho", "what it answers"], rows, numbers=(1, 2, 3))
     rows = [
         [
@@ -253,60 +246,6 @@ def _budget(record):
         f"is in the same steps. Each was charged before it was made. Noise: {record.noise}.",
         class_="note",
     )
-
-
-def _forecast(model, sparsity):
-    """Picture and table of what each epsilon buys, with the model's own marked."""
-    asked = model.privacy.guarantee
-    here = plan(
-        model.privacy.n_records,
-        len(model.features),
-        sparsity,
-        asked.epsilon,
-        asked.delta,
-        records_per_person=asked.records_per_person,
-    )
-    epsilons = sorted({*EPSILONS, here.epsilon})
-    grid = sorted({*epsilons, *(10 ** (k / 10) for k in range(-15, 11))})
-    forecasts = [replace(here, epsilon=epsilon) for epsilon in grid]
-    lines = {
-        "error to expect (l2)": [at.expected_error for at in forecasts],
-        "minimum detectable effect at 80 % power": [at.smallest_effect for at in forecasts],
-    }
-    rows = [
-        [
-            f"{at.epsilon:g} (this fit)" if at.epsilon == here.epsilon else f"{at.epsilon:g}",
-            *(f"{value:.3g}" for value in (at.expected_error, at.smallest_effect, at.interval_width)),
-        ]
-        for at in forecasts
-        if at.epsilon in epsilons
-    ]
-    yield (
-        f"The forecast of dpsparse plan, from public numbers alone, for {here.n:,} records, {here.d:,} features and "
-        f"{here.sparsity} to select, at any epsilon. Errors and effects are in units of the response's "
-        "noise per scaled feature."
-    )
-    words = (
-        "Error to expect and minimum detectable effect at 80 % power, over epsilon; both fall as epsilon grows. At "
-        f"this fit's epsilon, {here.epsilon:g}, the error is {here.expected_error:.3g} and the minimum detectable "
-        f"effect {here.smallest_effect:.3g}."
-    )
-    picture = curves(grid, lines, (here.epsilon, f"this fit: {here.epsilon:g}"), words)
-    if picture is not None:
-        yield tag("figure", [picture, tag("figcaption", words)])
-    headings = ["epsilon", "error", "minimum detectable effect", "width of a 90 % interval"]
-    yield table("What each epsilon buys", headings, rows, numbers=(1, 2, 3))
-    yield tag("p", _caveat(model), class_="note")
-
-
-def _caveat(model):
-    words = "A forecast is a rough guide: nine in ten lie within a factor of 2."
-    if model.estimator != "PrivateSparseRegressor":
-        words += f" This one is of PrivateSparseRegressor; {model.estimator}, which made the model, does worse."
-    relation = model.privacy.guarantee.adjacency
-    if relation != "replace-one":
-        words += f" It is for neighbours by replace-one; {relation} guarantees less and does a little better."
-    return words
 
 
 def _rerun(model, sparsity):

@@ -4,22 +4,30 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpsparse.algorithms.pursuit.gls import row_clip
-from dpsparse.algorithms.pursuit.state import PursuitState
+from dpsparse.algorithms.pursuit.gls import row_weight
+from dpsparse.algorithms.pursuit.sandwich import NoisyMatrix
+from dpsparse.algorithms.pursuit.schedule import Settings
+from dpsparse.algorithms.pursuit.state import LEAST_CARRIERS, PursuitState
+from dpsparse.algorithms.pursuit.units import FeatureUnit
 
 
-def make_state(n_features=3, fit_intercept=True, response_scale=1.0):
-    state = PursuitState(1000, n_features, fit_intercept)
-    state.response_scale = state.residual_scale = response_scale
+def make_state(n_features=3, fit_intercept=True, response_scale=1.0, units_known="all", second_moments=()):
+    settings = Settings(1000, 50, n_features - 1, 0.1, units_known=units_known, fit_intercept=fit_intercept)
+    state = PursuitState(settings)
+    state.set_response_scale(response_scale)
     for feature in range(n_features):
-        state.add_column(10 + feature)
+        unit = FeatureUnit()
+        unit.second_moment = second_moments[feature] if second_moments else 1.0
+        state.add_column(10 + feature, unit)
+        state.start_effect()
     return state
 
 
-def take_gradient(state, offset, *, noise=0.01, tau=0.7, fraction=0.5):
+def take_gradient(state, offset, *, noise=0.01, tau=0.7, fraction=0.5, fraction_noise=0.0):
     """A gradient that says the effects are `offset` away from the present ones."""
-    clip = row_clip(len(state.kept), 0.6, state.constants)
-    state.add_gradient(fraction * clip.gain * np.array(offset), noise, tau, fraction, clip)
+    weight = row_weight(len(state.kept), 0.6, 1.5, state.constants)
+    value = fraction * weight.gain * np.diagonal(state.gram)[state.kept] * np.array(offset)
+    state.add_gradient(value, noise, tau, weight, fraction, fraction_noise)
     state.solve()
 
 
@@ -31,15 +39,16 @@ def test_columns_follow_the_constant(fit_intercept):
     assert state.kept_features().tolist() == [k + fit_intercept for k in range(3)]
 
 
-def test_gradients_are_solved_for_the_effects():
-    state = make_state()
-    take_gradient(state, [0.1, 0.5, -0.4, 0.0], noise=1e-4)
-    np.testing.assert_allclose(state.effects, [0.1, 0.5, -0.4, 0.0], atol=0.01)
-    take_gradient(state, [0.0, 0.0, 0.0, 0.0], noise=1e-4)
-    np.testing.assert_allclose(state.effects, [0.1, 0.5, -0.4, 0.0], atol=0.01)
+@pytest.mark.parametrize("second_moments", [(1.0, 1.0, 1.0), (0.3, 1.0, 1.7)])
+def test_gradients_are_solved_for_the_effects(second_moments):
+    state = make_state(second_moments=second_moments)
+    assert np.diagonal(state.gram)[1:].tolist() == list(second_moments)
+    for _ in range(2):
+        take_gradient(state, np.array([0.1, 0.5, -0.4, 0.0]) - state.effects, noise=1e-4)
+        np.testing.assert_allclose(state.effects, [0.1, 0.5, -0.4, 0.0], atol=0.01)
 
 
-@pytest.mark.parametrize("spread", [0.3, 1.0, 1.7])
+@pytest.mark.parametrize("spread", [0.4, 1.0, 1.7])
 def test_the_scale_of_normal_residuals_follows_from_the_fraction_within_tau(spread):
     state, tau = make_state(), 0.7
     fraction = stats.norm.cdf(tau / spread) - stats.norm.cdf(-tau / spread)
@@ -47,65 +56,78 @@ def test_the_scale_of_normal_residuals_follows_from_the_fraction_within_tau(spre
     assert state.residual_scale == pytest.approx(spread * stats.norm.ppf(0.75), rel=1e-3)
 
 
-def test_the_scale_stays_within_its_range_and_says_when_it_has_hit_an_end():
+def test_a_fraction_that_is_all_noise_changes_nothing():
+    state = make_state()
+    before = state.residual_scale
+    take_gradient(state, np.zeros(4), tau=0.7, fraction=0.9, fraction_noise=100.0)
+    assert state.residual_scale == pytest.approx(before, rel=1e-3)
+
+
+def test_the_scale_stays_within_its_range():
     state = make_state(response_scale=1.0)
-    take_gradient(state, np.zeros(4), tau=0.7, fraction=0.5)
-    assert state.scale_in_range()
     take_gradient(state, np.zeros(4), tau=50.0, fraction=0.5)
     assert state.residual_scale == 2.0
-    assert not state.scale_in_range()
     take_gradient(state, np.zeros(4), tau=0.001, fraction=0.95)
     assert state.residual_scale == pytest.approx(0.02)
-    assert not state.scale_in_range()
 
 
-def test_an_effect_that_still_moves_keeps_the_scale_wide():
-    state = make_state()
-    take_gradient(state, [0.0, 0.6, 0.0, 0.0], noise=1e-4, fraction=0.9)
-    narrow = state.residual_scale
-    state.widen_scale(slice(2, None))
-    assert state.residual_scale == narrow
-    state.widen_scale(slice(1, None))
-    assert state.residual_scale == pytest.approx(2.5 * state.effects[1])
+def test_an_effect_that_started_far_from_0_is_not_pulled_back():
+    state = make_state(fit_intercept=False)
+    state.effects[1] = 40.0
+    # A gradient that has nothing to add: the prior alone would pull 40 scales to 0.
+    take_gradient(state, np.zeros(3), noise=1e-3)
+    assert state.effects[1] == pytest.approx(40.0, rel=0.05)
 
 
-def test_the_newest_effect_explains_part_of_the_spread():
-    state = make_state()
-    state.effects[-1], state.residual_scale = 0.5, 1.0
-    state.narrow_scale()
-    assert state.residual_scale == pytest.approx(np.sqrt(1 - (stats.norm.ppf(0.75) * 0.5) ** 2), rel=1e-4)
-    state.effects[-1], state.residual_scale = 50.0, 1.0
-    state.narrow_scale()
-    assert state.residual_scale == pytest.approx(0.3)
-
-
-def test_the_smallest_effect_is_dropped_and_the_constant_never():
-    state = make_state()
-    take_gradient(state, [0.0, 0.5, -0.1, 0.3])
-    state.keep_largest(2)
+def test_the_least_significant_effect_is_dropped_and_the_constant_never():
+    # The second effect is larger than the third, but its feature is rare and its error larger still.
+    state = make_state(second_moments=(1.0, 0.02, 1.0))
+    take_gradient(state, [0.0, 0.5, 0.3, 0.2], noise=0.02)
+    state.keep_most_significant(2)
     assert state.kept.tolist() == [0, 1, 3]
     state.solve()
     assert state.effects[2] == 0
-    assert len(state.settled_errors()) == 2
+    take_gradient(state, np.zeros(3))
+    assert len(state.standard_errors()) == 3
+    assert state.effects[2] == 0
 
 
-def test_an_effect_that_has_not_settled_has_an_error_as_large_as_itself():
+def test_an_effect_that_has_not_settled_is_not_trusted():
     state = make_state()
     take_gradient(state, [0.0, 0.5, 0.01, 0.0], noise=1e-3)
-    moved, still, _ = state.settled_errors()
-    assert moved == pytest.approx(state.effects[1])
-    assert still == state.estimate.standard_errors[2]
+    errors = state.standard_errors()[1:]
+    assert state.trusted(errors).tolist() == [False, True, True]
+    take_gradient(state, np.zeros(4), noise=1e-3)
+    assert state.trusted(state.standard_errors()[1:]).all()
 
 
-def test_features_that_hardly_vary_about_the_constant_are_not_centered():
+def test_features_with_few_carriers_are_not_trusted_where_their_share_is_known():
+    state = make_state(units_known="none")
+    take_gradient(state, np.zeros(4), noise=1e-3)
+    # Of 1000 records a share / 2 carries the feature.
+    state.units[1].share = 2 * (LEAST_CARRIERS - 1) / 1000
+    state.units[2].share = 2 * LEAST_CARRIERS / 1000
+    assert state.trusted(state.standard_errors()[1:]).tolist() == [True, False, True]
+
+
+def test_nothing_is_trusted_where_noise_alone_moves_effects_by_tau():
+    for noise, trusted in ((0.2, True), (0.4, False)):
+        state = make_state()
+        # In units of the effects, a gradient's entry for one tau.
+        one_tau = 0.7 * 0.5 * row_weight(4, 0.6, 1.5, 1).gain[-1]
+        take_gradient(state, np.zeros(4), noise=noise * one_tau)
+        assert (state.trusted(state.standard_errors()[1:]) == trusted).all()
+
+
+def test_a_weak_column_is_not_trusted():
     state = make_state()
-    moments = np.eye(4)
-    moments[0, 1] = moments[1, 0] = 0.9
-    moments[0, 2] = moments[2, 0] = -0.6
-    state.set_gram(moments, 0.01)
-    assert state.centered().tolist() == [False, True, True]
-    without = make_state(fit_intercept=False)
-    assert without.centered().all()
+    take_gradient(state, np.zeros(4), noise=1e-3)
+    weight = row_weight(4, 0.6, 1.5, 1)
+    jacobian = 0.5 * np.diag(weight.gain * [1, 1, 0.01, 1])
+    state.variance = NoisyMatrix(np.diag(0.3 * weight.power), 0.0)
+    state.set_jacobian(NoisyMatrix(jacobian, 1e-6), weight)
+    assert state.trusted(np.ones(3)).tolist() == [True, False, True]
+    assert np.diagonal(state.gram) == pytest.approx(np.ones(4))
 
 
 def test_gram_rows_within_the_noise_are_taken_as_zero():
@@ -115,10 +137,10 @@ def test_gram_rows_within_the_noise_are_taken_as_zero():
     np.testing.assert_array_equal(state.gram, state.gram.T)
 
 
-def test_shrinkage_leaves_the_constant_alone():
-    state = make_state()
-    take_gradient(state, [0.2, 0.5, 0.01, 0.0], noise=0.02)
-    effects, errors, shrunk = state.effects, state.estimate.standard_errors, state.shrunk_effects()
-    assert shrunk[0] == effects[0]
-    assert shrunk[1] == pytest.approx(effects[1] - errors[1] ** 2 / effects[1])
-    assert abs(shrunk[2]) < abs(effects[2])
+@np.errstate(all="ignore")
+def test_second_moments_are_replaced_and_pulled_to_the_expected_diagonal():
+    state = make_state(second_moments=(0.5, 1.0, 1.0), fit_intercept=False)
+    state.set_gram(np.diag([0.5, 1.0, 1.0]) + 0.3 * (1 - np.eye(3)), 1e-6)
+    np.testing.assert_allclose(state.gram, np.diag([0.5, 1.0, 1.0]) + 0.3 * (1 - np.eye(3)), rtol=1e-6)
+    state.set_gram(2 * np.eye(3), 1e4)
+    np.testing.assert_allclose(state.gram, np.diag([0.5, 1.0, 1.0]), atol=1e-6)

@@ -5,8 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpsparse import PrivateSparseRegressor
+from dpsparse.algorithms.pursuit.schedule import Schedule, Settings
 from dpsparse.audit.checks.replay import ESTIMATORS, replay_all, replay_pair
-from dpsparse.audit.harness.neighbors import N_FEATURES, STORAGES, Pair, pairs
+from dpsparse.audit.harness.neighbors import N_FEATURES, N_RECORDS, STORAGES, Pair, pairs
+from dpsparse.engine.threads import threads
 from dpsparse.privacy.guarantee import ADJACENCIES
 
 pytestmark = pytest.mark.slow
@@ -16,9 +19,19 @@ value = st.one_of(st.sampled_from(HOSTILE + [-v for v in HOSTILE]), st.floats(-3
 record = st.lists(value, min_size=1 + N_FEATURES, max_size=1 + N_FEATURES).map(np.array)
 
 
-@pytest.mark.parametrize("name", ["PrivateSparseRegressor", "DPIHTH", "DPIHTL"])
+UNKNOWN = "PrivateSparseRegressor, units unknown, every release"
+
+
+@pytest.mark.parametrize("name", ["PrivateSparseRegressor", UNKNOWN, "DPIHTH", "DPIHTL"])
 @settings(max_examples=25, deadline=None)
-@given(record, record, st.integers(0, 25), st.sampled_from(list(STORAGES)), st.sampled_from(ADJACENCIES), st.booleans())
+@given(
+    record,
+    record,
+    st.integers(0, N_RECORDS - 1),
+    st.sampled_from(list(STORAGES)),
+    st.sampled_from(ADJACENCIES),
+    st.booleans(),
+)
 def test_random_neighbors(name, first, second, position, storage, adjacency, duplicates):
     companions = pairs()[0].companions
     if duplicates:
@@ -28,11 +41,43 @@ def test_random_neighbors(name, first, second, position, storage, adjacency, dup
     assert violation is None
 
 
-@pytest.mark.parametrize(
-    ("name", "releases"), [("PrivateSparseRegressor, all features", 22), ("PrivateSparseRegressor, Gram rows", 21)]
-)
-def test_every_release_of_a_pursuit_comes_up_to_its_bound(name, releases):
-    violation, shares = replay_all(name, "replace-one")
+# The largest change is short of the bound where the set of a record's terms is smaller than a ball: (a, a^2 - 1/2) has
+# a diameter of 2 in a ball of radius sqrt 1.25, and the two columns at a right angle to the constant share its row.
+SHORT = {"unit mean": 0.89, "gradient": 0.8, "final gradient": 0.8, "score variance": 0.9, "gain": 0.4}
+
+
+def test_every_release_of_a_pursuit_comes_up_to_its_bound():
+    violation, shares = replay_all(UNKNOWN, "replace-one")
     assert violation is None
-    assert len(shares) == releases
-    assert {release: share for release, share in shares.items() if share < 0.99} == {}
+    short = {name: share for name, share in shares.items() if share < SHORT.get(name.rstrip(" 0123456789"), 0.99)}
+    assert short == {}
+
+
+def test_the_replayed_fits_make_every_release_there_is():
+    everything = Settings(10_000, 60, 5, 1.0, units_known="none")
+    groups = {slot.group for slot in Schedule(everything).slots()}
+    _, shares = replay_all(UNKNOWN, "zero-out-one")
+    assert groups == {name.rstrip(" 0123456789") for name in shares}
+
+
+@pytest.mark.parametrize("storage", ["C order", "CSR", "float32"])
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_a_fit_of_real_size(adjacency, storage):
+    rng = np.random.default_rng(7)
+    n, d = 10_001, 60
+    companions = tuple(
+        np.round(rng.standard_t(3, (n, d + 1)) * 10.0 ** rng.integers(-3, 4, d + 1), 3) for _ in range(2)
+    )
+    for table in companions:
+        table[:, 3] = rng.random(n) < 0.1
+        table[:, 0] += 3 * table[:, 1] + 2 * table[:, 3]
+    first, second = companions[0][17].copy(), np.full(d + 1, 1e6)
+    first[3], second[3] = 1.0, 0.0
+    pair = Pair("of real size", companions, first, second, position=4_321)
+    model = PrivateSparseRegressor(sparsity=5, epsilon=1.0, delta=1e-6, adjacency=adjacency)
+    # In one thread, so that the sums of blocks come onto the tape in order.
+    with threads(1):
+        violation, shares = replay_pair(model, pair, storage, adjacency)
+    assert violation is None
+    assert {"splits", "slope 1", "unit size 1", "Jacobian", "gain", "offset"} <= set(shares)
+    assert max(shares.values()) > 0.9

@@ -1,5 +1,7 @@
 """Mechanisms, slots and releases, and their form in model files."""
 
+import json
+import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -7,6 +9,7 @@ import pytest
 
 from dpsparse.model.privacy_json import read_record
 from dpsparse.privacy.accounting.commitment import Commitment
+from dpsparse.privacy.accounting.gdp import with_pick
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.accounting.release import (
     MECHANISMS,
@@ -15,11 +18,12 @@ from dpsparse.privacy.accounting.release import (
     LaplacePeeling,
     Mechanism,
     Release,
+    RepeatedPicks,
     Slot,
 )
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.noise import SecureSource
-from dpsparse.schema import Fields
+from dpsparse.schema import Fields, FileError
 
 PICK = ExponentialMechanism(0.001, 0.09, words="exponential-mechanism pick")
 RELEASES = [
@@ -120,3 +124,49 @@ def test_a_slot_pays_for_no_release_that_differs_in_a_field_of_its_kind():
     slot = Slot("largest", TopK(0.001, count=2))
     assert slot.pays_for(Release("largest", TopK(0.001, count=2), 1, 30.0))
     assert not slot.pays_for(Release("largest", TopK(0.001, count=3), 1, 30.0))
+
+
+def test_several_picks_step_as_often_as_there_are_picks():
+    one = ExponentialMechanism(0.002)
+    several = RepeatedPicks(0.01, count=5)
+    expected = 0.03
+    for _ in range(5):
+        expected = one.mu_squared(expected)
+    assert several.mu_squared(0.03) == pytest.approx(expected, rel=1e-12)
+    assert several.mu_squared(math.inf) == math.inf
+
+
+@pytest.mark.parametrize("count", [5_000, 20_000])
+def test_the_steps_of_very_many_picks_are_bounded_from_above(count):
+    later = 1e-4
+    for _ in range(count):
+        later = with_pick(later, 0.01 / count)
+    bounded = RepeatedPicks(0.01, count=count).mu_squared(1e-4)
+    assert later <= bounded <= later * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, math.nan, math.inf, 2**31])
+def test_a_release_of_no_whole_number_of_picks_is_refused(count):
+    with pytest.raises(ValueError, match="whole number"):
+        RepeatedPicks(0.01, count=count)
+    record = spent(Slot("splits", RepeatedPicks(0.001, count=3, words="picks"))).to_dict()
+    record["releases"][0]["count"] = count
+    with pytest.raises(FileError):
+        read_record(Fields(record, "model.json"))
+
+
+def test_several_picks_come_back_from_a_file():
+    record = spent(Slot("splits", RepeatedPicks(0.001, count=3, words="picks")), Slot("c", PICK))
+    back = read_record(Fields(json.loads(record.to_json()), "model.json"))
+    assert back == record
+    assert back.mu == record.mu
+    # A slot planned with a whole number pays for a release read with a float.
+    assert Slot("splits", RepeatedPicks(0.001, count=3, words="picks")).pays_for(back.releases[0])
+    assert not Slot("splits", RepeatedPicks(0.001, count=4)).pays_for(back.releases[0])
+
+
+def test_a_skipped_slot_keeps_its_price_and_its_slack():
+    slot = Slot("b", GaussianMechanism.drawn(scale=1e6, size=3, rho=0.001))
+    skipped = slot.skipped().mechanism
+    assert (skipped.rho, skipped.tv_slack) == (slot.mechanism.rho, slot.mechanism.tv_slack)
+    assert skipped.tv_slack > 0

@@ -11,6 +11,7 @@ from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.mechanisms import selection
 from dpsparse.privacy.mechanisms.selection import (
     exponential_pick,
+    exponential_picks,
     paper_peeling_scale,
     paper_scale_is_sound,
     peel,
@@ -305,3 +306,25 @@ def test_a_pick_among_some_is_a_pick_of_a_table_without_the_others(excluded, mon
         assert pick_index(scores, 0.03, one, excluded) == left[pick_index(scores[left], 0.03, other)]
     two = np.array([9, 7, 99, 7])
     assert pick_index(two, 1.0, ScriptedBits(2**63), [0, 2]) == 3  # on an edge, in decimals
+
+
+def test_several_picks_follow_the_closed_form_and_are_charged_once():
+    scores, rho = np.array([[0, 40, 10], [25, 0, 0]]), 0.01
+    rate = math.sqrt(8 * rho / 2) / (2 * 5)
+    source, made = SeededSource(5), []
+    for _ in range(10_000):
+        used = Meter(Guarantee(1.0, 1e-6), 100, source)
+        made.append(exponential_picks(used, scores, sensitivity=5, rho=rho, name="splits"))
+    for row, picks in zip(scores, np.array(made).T, strict=True):
+        assert chi_square(picks, softmax(row, rate)) > 1e-4
+    (release,) = used.record().releases
+    assert (release.rho, release.size, release.mechanism.count) == (rho, 2, 2)
+    # Each pick moves log-odds within a window of 2 * 5 * rate.
+    assert release.pure_epsilon == pytest.approx(2 * 2 * 5 * rate, rel=1e-9)
+
+
+def test_several_picks_that_are_not_paid_for_are_refused_before_a_draw():
+    poor = Meter(Guarantee(0.1, 1e-6), 100, SeededSource(0))
+    with pytest.raises(BudgetExceeded):
+        exponential_picks(poor, np.zeros((3, 4), dtype=int), sensitivity=1, rho=1.0, name="splits")
+    assert poor.record().releases == ()

@@ -1,11 +1,13 @@
 """The last steps of a pursuit: is the model better than a constant, where is its intercept, how far may it predict?"""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from dpsparse.algorithms.pursuit import grids
 from dpsparse.engine import queries
+from dpsparse.privacy import sensitivity
 
 # Errors are compared up to this many response scales.
 GAIN_WIDTH = 4.0
@@ -13,11 +15,18 @@ GAIN_WIDTH = 4.0
 SURE = 3.5
 # A residual scale beyond this many response scales says that the fit went astray.
 ASTRAY = 1.7
-# One record in this many lies beyond the width of the offset's clip, and beyond half the range of predictions.
+# One record in this many lies beyond the width of the offset's clip, and beyond the distance that bounds predictions.
 OUTSIDE = 20
+# Predictions are cut at this many times the distance from the centre within which nearly all responses lie.
+REACH = 1.5
 # How far the mean may be from the median, in residual scales: noise beyond this shrinks the offset.
-OFFSET_SPREAD = 0.15
-# A lump: at least this share of the pairs of responses are equal.
+OFFSET_SPREAD = 0.3
+# Responses this many response scales from the centre are at it. A lump is this share of them there: a normal law has
+# .11, and a noisy share must exceed that by three standard deviations. Beyond the last share nothing is off the lump.
+LUMP_WIDTH, NO_LUMP, LUMP, ALL_EQUAL = 0.2, 0.11, 0.35, 0.95
+NO_GAIN = "predictions from them were no nearer to the responses than a constant"
+# Nats by which the right size and centre of the response must lead those far from all responses.
+SAFE_NATS = 8.0
 
 
 @dataclass(frozen=True)
@@ -59,11 +68,13 @@ class PursuitResult:
     explains : bool
         False where the features explain nothing; all shrunk effects are then 0.
     scale_known : bool
-        Whether the response's scale was learned.
+        Whether the scales of the response and of the residuals were learned.
     reason : str
-        Why not, or why the features explain nothing.
+        Why not, or why the features explain nothing; empty otherwise.
     cut : float
         Where residuals are clipped, in units of the response.
+    lumped : bool
+        Whether many responses lie at one point, their centre.
     equation : EstimatingEquation
         What the effects estimate.
     """
@@ -97,15 +108,22 @@ class Closing:
 
     def __init__(self, pursuit):
         self._pursuit, self._median, self._offset, self._explains = pursuit, 0.0, 0.0, True
+        self.lumped = self.all_equal = False
 
     def release_gain(self, slot):
-        """How much nearer to the responses the model is than their centre; without effects where it is not."""
+        """How much nearer to the responses the model is than their centre; without effects where it is not.
+
+        And the share of responses that lie at their centre.
+        """
         pursuit, state = self._pursuit, self._pursuit.state
         self._errors = state.standard_errors()
         self._set_effects()
-        most = GAIN_WIDTH * state.response_scale
-        sums = pursuit.session.evaluate(queries.gain_sums, pursuit.center, self._effects, most)
-        gain, noise = pursuit.releases.mean(slot, sums, 1.0)
+        most, near = GAIN_WIDTH * state.response_scale, LUMP_WIDTH * state.response_scale
+        sums = pursuit.session.evaluate(queries.gain_sums, pursuit.center, self._effects, most, near)
+        gain, noise = pursuit.releases.mean(slot, sums, math.sqrt(1.25))
+        at_center = gain[1] + 0.5
+        self.lumped = bool(at_center > max(LUMP, NO_LUMP + 3 * noise))
+        self.all_equal = bool(at_center > max(ALL_EQUAL, NO_LUMP + 3 * noise))
         sure = np.any(np.abs(state.estimate.effects) > SURE * self._errors, where=self._is_feature())
         astray = state.residual_scale > ASTRAY * state.response_scale
         self._explains = not (gain[0] < (-2 * noise if sure else 0) or (astray and gain[0] < 2 * noise))
@@ -156,11 +174,28 @@ class Closing:
         self._offset = float(trust * width * mean[0])
 
     def release_range(self, slot):
-        """How far from their centre nearly all responses lie: predictions are cut at twice that."""
+        """How far from their centre nearly all responses lie: predictions are cut a little beyond."""
         pursuit = self._pursuit
-        grid = grids.WIDTHS.times(pursuit.state.response_scale / 2)
+        grid = grids.REACHES.times(pursuit.state.response_scale)
         count = self._counts(pursuit.center, np.zeros_like(self._effects), sizes=True)
-        self._reach = 2 * pursuit.releases.quantile(slot, count, grid, tail=OUTSIDE)
+        self._reach = REACH * pursuit.releases.quantile(slot, count, grid, tail=OUTSIDE)
+
+    def problem(self):
+        """Why the scales were not learned, as a sentence without a full stop; empty where they were."""
+        pursuit, state, (low, high) = self._pursuit, self._pursuit.state, grids.SCALE_RANGE
+        if not _response_is_safe(pursuit.schedule):
+            return f"{state.n_records:,} records are too few at this epsilon to learn the response's centre and scale"
+        if self.all_equal:
+            return "nearly all responses are equal"
+        if state.residual_scale <= 1.05 * low * state.response_scale:
+            end = "the residuals' scale ended at the lower end of its range, a fiftieth of the response's"
+            return f"{end}: {'most responses are equal' if self.lumped else 'the fit is nearly exact'}"
+        if state.residual_scale >= 0.95 * high * state.response_scale:
+            return (
+                "the residuals' scale ended at the upper end of its range, twice the response's: the fit went astray, "
+                "for too few records at this epsilon or wrong public units"
+            )
+        return ""
 
     def result(self):
         """Everything released, as the estimator needs it."""
@@ -171,8 +206,7 @@ class Closing:
         support = np.array(state.features, dtype=np.int64)[columns - state.constants]
         last = state.gradients[-1]
         constant = self._effects[0] + self._median + self._offset if state.constants else 0.0
-        low, high = grids.SCALE_RANGE
-        scale_known = 1.05 * low < state.residual_scale / state.response_scale < 0.95 * high
+        problem = self.problem()
         return PursuitResult(
             support=support,
             effects=state.estimate.effects[state.constants :],
@@ -185,9 +219,25 @@ class Closing:
             intercept=float(pursuit.center + constant) if state.constants else 0.0,
             range=(pursuit.center - self._reach, pursuit.center + self._reach),
             explains=bool(self._explains),
-            scale_known=bool(scale_known),
-            reason="",
+            scale_known=not problem,
+            reason=problem or ("" if self._explains else NO_GAIN),
             cut=float(last.tau),
-            lumped=False,
+            lumped=self.lumped,
             equation=EstimatingEquation(support, center, scale, last.tau, last.weight.inner, last.weight.outer),
         )
+
+
+def _response_is_safe(schedule):
+    """From public numbers: are the response's centre and scale safe from points far from all responses?
+
+    Where m responses, or pairs of them, take part, such a point has the utility -m, and the right one about 1.5 m
+    (three quarters of them lie in its window).
+    """
+    records = {"response size": schedule.settings.n // 2, "response centre": schedule.settings.n}
+    for slot in schedule.slots():
+        if slot.name in records:
+            change = sensitivity.located_utility("replace-one")
+            lead = 2.5 * records[slot.name] * math.sqrt(8 * slot.rho) / (2 * change)
+            if lead < SAFE_NATS:
+                return False
+    return True

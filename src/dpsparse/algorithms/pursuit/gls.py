@@ -23,6 +23,7 @@ MODEL_ERROR, SATURATION = 0.15, 0.3
 # Released correlations below this many standard deviations become 0; the least eigenvalue of a matrix of correlations.
 KEEP_ABOVE, EIGENVALUE_FLOOR = 2.5, 0.1
 
+
 @dataclass(frozen=True)
 class RowWeight:
     """The weight v(x) = min(1, inner / |x|) min(1, outer / |x|) of a row x, with E[v x_j^2] and E[v^2 x_j^2].
@@ -132,13 +133,18 @@ class GradientSystem:
 
     def variance(self, effects, gram_noise):
         """Variance of each row's error, given the effects of all columns."""
+        return self.privacy_variance + self.sampling_variance + self.model_variance(effects, gram_noise)
+
+    def model_variance(self, effects, gram_noise):
+        """The part of the variance that is due to the linear model and to noise in the second moments."""
         offset = effects - self.origins
         predicted = (self.design * offset[self.gradient]).sum(axis=1)
         # Beyond tau a gradient saturates: what it says of far effects is a lower bound.
         far = np.abs(offset).max(axis=1) / self.tau
         by_model = (MODEL_ERROR**2 + (SATURATION * far[self.gradient]) ** 2) * predicted**2
-        by_gram = self.gain**2 * (gram_noise**2 * (offset * offset).sum(axis=1))[self.gradient]
-        return self.privacy_variance + self.sampling_variance + by_model + by_gram
+        # Noise on the diagonal has twice the variance of that off it.
+        squares = (offset * offset).sum(axis=1)[self.gradient] + offset[self.gradient, self.columns] ** 2
+        return by_model + self.gain**2 * gram_noise**2 * squares
 
 
 @dataclass(frozen=True)
@@ -149,6 +155,7 @@ class Estimate:
     precision: np.ndarray
     weights: np.ndarray
     system: GradientSystem
+    model_variance: np.ndarray
 
     @cached_property
     def matrix(self):
@@ -191,7 +198,7 @@ def solve_gls(gradients, gram, kept, *, prior_scale, n_records, gram_noise=0.0):
         weights = design.T / variance
         precision = weights @ design + prior
         effects[kept] = np.linalg.solve(precision, weights @ system.target)
-    return Estimate(effects[kept], precision, weights, system)
+    return Estimate(effects[kept], precision, weights, system, system.model_variance(effects, gram_noise))
 
 
 def clean_gram(noisy, noise_scale, expected, trust):

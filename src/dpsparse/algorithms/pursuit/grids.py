@@ -42,7 +42,7 @@ def _signed(points):
 
 
 def _sizes(lump):
-    """Sizes from 1e-12 to 1e12 in steps of 1.3; where `lump` is set, 1 has half of the prior: 0/1 columns are common."""
+    """Sizes from 1e-12 to 1e12 in steps of 1.3; with `lump` 1 has half of the prior, since 0/1 columns are common."""
     points = np.unique(np.append(np.exp(np.arange(math.log(1e-12), math.log(1e12), math.log(1.3))), 1.0))
     weight = -0.5 * np.abs(np.log10(points))
     if lump:
@@ -68,10 +68,10 @@ def _slopes():
 
 
 def _splits():
-    """Thresholds at which a feature may be divided: 0, favoured, and sizes of either sign in steps of 1.5."""
+    """Thresholds that may divide a feature: 0, with odds of 20 to 1, and sizes of either sign in steps of 1.5."""
     points = _signed(np.exp(np.arange(math.log(1e-9), math.log(1e9), math.log(1.5))))
     weight = -0.25 * np.abs(np.log10(np.maximum(np.abs(points), 1e-9)))
-    weight[points == 0] = logsumexp(weight[points != 0])
+    weight[points == 0] = logsumexp(weight[points != 0]) + 3
     return Grid.of(points, weight)
 
 
@@ -83,9 +83,10 @@ NEAR_CENTERS = Grid.of(np.arange(-160, 161) / 4, -np.log1p(np.abs(np.arange(-160
 # How far a feature's upper tail reaches, in units of a normal's.
 TAILS = Grid.of([1, 1.4, 2, 2.8, 4, 5.6, 8], np.log([0.6, 0.15, 0.1, 0.06, 0.04, 0.03, 0.02]))
 # The response's scale about its first estimate; scales of residuals in units of the response's.
-FINE_SCALES = Grid.of(np.geomspace(0.2, 5, 60))
+FINE_SCALES = Grid.of(np.geomspace(0.2, 5, 60), -2 * np.log(np.geomspace(0.2, 5, 60)) ** 2)
 SCALE_RANGE = (0.02, 2.0)
 RESIDUAL_SCALES = Grid.of(np.geomspace(*SCALE_RANGE, 47))
 # In response scales: what the intercept is off by, and where tails end.
 INTERCEPTS = Grid.of(np.linspace(-4, 4, 401))
-WIDTHS = Grid.of(4 * 2.0 ** (np.arange(24) / 2), -0.7 * np.arange(24))
+WIDTHS = Grid.of(2 * 2.0 ** (np.arange(26) / 2), -0.7 * np.arange(26))
+REACHES = Grid.of(2 * 2.0 ** (np.arange(48) / 4), -0.35 * np.arange(48))

@@ -59,7 +59,16 @@ class Pursuit:
     """
 
     def __init__(
-        self, rows, meter, schedule, *, units, response_center=None, response_scale=None, check_finite=True, progress=None
+        self,
+        rows,
+        meter,
+        schedule,
+        *,
+        units,
+        response_center=None,
+        response_scale=None,
+        check_finite=True,
+        progress=None,
     ):
         self.schedule, self.settings, self.units = schedule, schedule.settings, units
         # An estimator has committed to the same before, when it reserved; to commit again changes nothing.
@@ -74,7 +83,7 @@ class Pursuit:
         self._reporter = ProgressReporter(progress, 2 + 2 * self.settings.n_picks)
         self.releases = Releases(meter, rows.n_records)
         self.selection = Selection(rows, self.settings, units)
-        self._check_finite, self._unit_open = check_finite, False
+        self._check_finite, self._unit_open, self._sessions = check_finite, False, ()
         if self.settings.splits_share:
             self._split_counts = self.selection.count_splits(grids.SPLITS.points, check_finite)
         else:
@@ -83,7 +92,7 @@ class Pursuit:
     def _open_sessions(self):
         """Read the rows: their responses, and levels of all features for the scores."""
         with self._reporter.step() as on_progress:
-            self.session, self.pairs = self.selection.open(self._check_finite, on_progress)
+            self.session, self.pairs = self._sessions = self.selection.open(self._check_finite, on_progress)
         self._take_next()
 
     def _take_next(self):
@@ -135,7 +144,7 @@ class Pursuit:
                     self._finish_unit()
                 make[slot.group](slot)
         finally:
-            for session in (self.session, self.pairs):
+            for session in self._sessions:
                 session.close()
         with self._reporter.step():
             return closing_steps.result()
@@ -145,7 +154,9 @@ class Pursuit:
     def release_response_size(self, slot):
         """The typical size of the differences of pairs of responses that are not 0."""
         points = grids.RESPONSE_SIZES
-        count = self._counter(self.pairs, queries.residual_counts, 0.0, self.state.effects[self.state.constants :], sizes=True)
+        count = self._counter(
+            self.pairs, queries.residual_counts, 0.0, self.state.effects[self.state.constants :], sizes=True
+        )
         size = self.releases.located(slot, count, points, size_window(points.points), nonzero=True)
         self.state.set_response_scale(size / math.sqrt(2))
 
@@ -261,7 +272,8 @@ class Pursuit:
         grid = grids.SLOPES.times(state.residual_scale)
         effects = state.effects[state.constants :]
         count = self._counter(self.pairs, queries.slope_counts, effects, column - state.constants)
-        state.effects[column] += self.releases.densest(slot, count, grid, slope_window(grid.points, state.residual_scale))
+        slope = self.releases.densest(slot, count, grid, slope_window(grid.points, state.residual_scale))
+        state.add_slope(column, slope)
 
     def release_residual_scale(self, slot):
         """The median size of the residuals."""
@@ -295,8 +307,8 @@ class Pursuit:
     # Step 5: all effects together.
 
     def release_second_slope(self, slot):
-        """The start of an effect again, now that the others are known."""
-        self._start_from_slopes(slot, self.state.constants + int(slot.name.split()[-1]) - 1)
+        """The start of a kept effect again, now that the others are known."""
+        self._start_from_slopes(slot, self.state.kept_features()[int(slot.name.split()[-1]) - 1])
 
     def release_gram_matrix(self, slot):
         """Second moments of all columns, each row weighted as in the gradients."""

@@ -57,7 +57,7 @@ class Releases:
         )
 
     def splits(self, slot, counts, grid):
-        """For every feature a point of the grid that divides the records evenly; `counts` are at or below the points."""
+        """For every feature a point that divides the records evenly; `counts` are those at or below each point."""
         above = self._n - counts
         change = sensitivity.split_utility(self._adjacency)
         prior = prior_levels(grid.log_prior, change, slot.rho / len(counts))
@@ -71,7 +71,7 @@ class Releases:
         return exponential_pick(self._meter, scores, sensitivity=change, rho=slot.rho, name=slot.name)
 
     def mean(self, slot, sums, bound, n_records=None):
-        """A mean over records, or pairs, of vectors of norm at most `bound`, and the standard deviation of its noise."""
+        """A mean over records, or pairs, of vectors of norm at most `bound`, and the noise's standard deviation."""
         change = sensitivity.bounded_norm_sum(VECTOR_LEVELS, self._adjacency)
         noisy = release_vector(self._meter, sums, sensitivity=change, rho=slot.rho, name=slot.name)
         unit = bound / VECTOR_LEVELS / (n_records or self._n)

@@ -1,4 +1,4 @@
-"""Post-processing of releases: the sandwich of M-estimation, J^-1 M J^-1, with privacy noise in J, in M and beside them.
+"""Post-processing of releases: the sandwich of M-estimation, J^-1 M J^-1, with privacy noise in J, in M and beside it.
 
 J is the Jacobian of the score, M its variance. Where a release of either is noisy it is pulled toward what earlier
 releases let one expect: J toward p G, M toward E[psi^2] E[v^2 x x']. As the noise falls the pull vanishes.
@@ -73,7 +73,8 @@ class Jacobian:
 def standard_errors(estimate, gradients, kept, gram, n_records, jacobian=None, variance=None):
     """Standard errors of the kept columns' effects.
 
-    Privacy noise is fresh in each gradient, so its variances add up. Sampling errors come from the same records in
+    Privacy noise is fresh in each gradient, so its variances add up; errors of the linear model are treated alike.
+    Sampling errors come from the same records in
     every gradient, so they add up before they are squared, in units of the last gradient's.
 
     Parameters
@@ -106,8 +107,11 @@ def standard_errors(estimate, gradients, kept, gram, n_records, jacobian=None, v
         score_variance, trust = released.pulled(expected, np.sqrt(np.outer(*[np.diagonal(expected)] * 2)))
         expected = positive_definite(score_variance)
         noise = np.diagonal(trust) * released.noise / np.maximum(np.diagonal(expected), 1e-300)
-        inflation = 1 + np.minimum(jacobian.relative_noise, 1.0) ** 2 + 0.25 * noise**2
+        # A standard error with a relative error of r covers as one of a t law with 1 / (2 r^2) degrees of freedom does,
+        # whose 90 % interval is wider by (1.645^2 + 1) r^2 / 2. An error of the variance is half of that in its root.
+        inflation = 1 + 4 * (np.minimum(jacobian.relative_noise, 1.0) ** 2 + 0.25 * noise**2)
     size = np.sqrt([each.psi_squared / last.psi_squared for each in gradients])[system.gradient]
     by_column = (estimate.matrix * size) @ (system.columns[:, None] == kept)
     sampling = ((by_column @ expected) * by_column).sum(axis=1) / n_records
-    return np.sqrt((np.maximum(sampling, 0.0) + estimate.matrix**2 @ system.privacy_variance) * inflation)
+    beside = estimate.matrix**2 @ (system.privacy_variance + estimate.model_variance)
+    return np.sqrt((np.maximum(sampling, 0.0) + beside) * inflation)

@@ -1,7 +1,7 @@
 """The schedule of a private pursuit: its releases in order and their prices, fixed in advance from public numbers.
 
-N = n sqrt(rho) is the size of a table as privacy sees it: at a share s of rho a count is known to n / (N sqrt(2 s)), and
-a quantile on a grid needs a share in proportion to 1 / N^2. N decides which releases there are, and most prices.
+N = n sqrt(rho) is the size of a table as privacy sees it: at a share s of rho a count is known to n / (N sqrt(2 s)),
+and a quantile on a grid needs a share in proportion to 1 / N^2. N decides which releases there are, and most prices.
 """
 
 import math
@@ -22,7 +22,9 @@ SPARE_PICKS = 1
 # Price of the last pick against the first: features come out largest first, and the later, smaller ones need more.
 PICK_RISE = 8
 # Nats by which the most balanced split of a feature must lead; the most that all features' splits may cost.
-SPLIT_NATS, SPLITS_SHARE = 9, 0.06
+SPLIT_NATS, SPLITS_SHARE = 9, 0.08
+# Beyond this many features another pass over all of them takes more time than it is worth.
+WIDE = 1_000
 
 # A public grid of sizes, from a millionth to a trillion in steps of 2 %.
 SIZES = np.exp(np.arange(math.log(1e-6), math.log(1e12), 0.02))
@@ -103,7 +105,13 @@ class Settings:
     def splits_share(self):
         """The share of one balanced split for every feature; 0 where it is too much."""
         share = 2 * SPLIT_NATS**2 * self.d / self.size**2
-        return share if not self.known and self.choose and share <= SPLITS_SHARE else 0.0
+        possible = not self.known and self.choose and self.d <= WIDE
+        return share if possible and share <= SPLITS_SHARE else 0.0
+
+    @property
+    def pairs(self):
+        """Whether signs of pairs are candidates: where units are unknown, and where given ones are checked."""
+        return self.choose and (not self.known or (self.learn and self.d <= WIDE))
 
     @property
     def thresholds(self):
@@ -172,7 +180,7 @@ class Settings:
             "gain": closing,
             "intercept": _clip(200 / N**2, 0.004, 0.02) if intercept else 0.0,
             "offset width": _clip(100 / N**2, 0.001, 0.006) if intercept else 0.0,
-            "offset": closing if intercept else 0.0,
+            "offset": _clip(800 / N**2, 0.004, 0.02) if intercept else 0.0,
             "response range": _clip(150 / N**2, 0.001, 0.004),
         }
 
@@ -180,13 +188,13 @@ class Settings:
         """Shares of rho of the releases that are made for each selected feature."""
         N, plenty = self.size, self.plenty
         shares = {
-            "level": _clip(5000 / N**2, 0.003, 0.005) if self.level else 0.0,
+            "level": _clip(2000 / N**2, 0.003, 0.01) if self.level else 0.0,
             "unit size": _clip(650 / N**2, 0.004 if self.known else 0.012, 0.02) if self.learn else 0.0,
             "unit spread": _clip(300 / N**2, 0.0015, 0.005) if self.learn else 0.0,
             "unit tail": _clip(3000 / N**2, 0.0025, 0.006) if self.tail else 0.0,
             "unit centre": _clip(250 / N**2, 0.002, 0.007) if self.learn and self.fit_intercept else 0.0,
             "unit mean": _clip(900 / N**2, 0.003, 0.005) if self.means else 0.0,
-            "slope": 0.004 + 0.007 * plenty * (not self.known) if self.slopes else 0.0,
+            "slope": 0.004 + 0.002 * plenty * (not self.known) if self.slopes else 0.0,
             "residual scale": _clip(100 / N**2, 0.001, 0.003),
             "fraction": 0.0012,
         }
@@ -198,7 +206,7 @@ class Settings:
         if not self.choose:
             return 0.0
         share = 0.45 + 0.09 * math.log2(self.noise_to_signal / 0.02)
-        return _clip(share, 0.3, 0.6) if self.known else _clip(share, 0.43, 0.5)
+        return _clip(share, 0.3, 0.6 if self.known else 0.5)
 
 
 @dataclass(frozen=True)
@@ -270,12 +278,12 @@ class Schedule:
             yield f"residual scale {k}", each["residual scale"]
             yield f"gradient {k}", early * grows[k - 1] / grows.sum()
             yield f"fraction at gradient {k}", each["fraction"]
-        if settings.second_slopes:
-            for k in range(1, n_picks + 1):
-                yield f"second slope {k}", each["slope"] / 2
-            yield "residual scale", each["residual scale"]
         yield "Gram matrix", once["Gram matrix"]
         for k in range(1, FINAL_GRADIENTS + 1):
+            if k == 2 and settings.second_slopes:
+                for place in range(1, min(settings.sparsity, n_picks) + 1):
+                    yield f"second slope {place}", each["slope"] / 2
+                yield "residual scale", each["residual scale"]
             if k == FINAL_GRADIENTS:
                 yield "Jacobian", once["Jacobian"]
                 yield "score variance", once["score variance"]

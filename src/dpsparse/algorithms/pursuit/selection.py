@@ -61,7 +61,7 @@ class Selection:
             families.append(Quantizer(SIGN, self._splits + np.maximum(SIGN, 2.0**-20 * np.abs(self._splits))))
         options = {"constant": settings.fit_intercept, "check_finite": check_finite, "on_progress": on_progress}
         self._session = self._rows.session(tuple(families), **options)
-        by_pairs = (Quantizer(SIGN),) if settings.choose and settings.learn else ()
+        by_pairs = (Quantizer(SIGN),) if settings.pairs else ()
         self._pairs = self._rows.differences().session(by_pairs, check_finite=False)
         n_families = len(families) + len(by_pairs)
         possible = np.ones((n_families, settings.d), dtype=bool)
@@ -78,9 +78,9 @@ class Selection:
         """The scores of all candidates, and which features they are: the selected ones are left out."""
         tau = self.tau(state)
         scores = []
-        if len(self._possible) > self._settings.learn:
+        if len(self._possible) > self._settings.pairs:
             scores.append(self._session.scores(center, state.effects, tau, on_progress))
-        if self._settings.learn:
+        if self._settings.pairs:
             scores.append(self._pairs.scores(0.0, state.effects[state.constants :], math.sqrt(2) * tau))
         self._possible[:, state.features] = False
         return np.concatenate(scores)[self._possible], np.nonzero(self._possible)[1]

@@ -35,6 +35,8 @@ class FeatureUnit:
         The expected mean square of (x - center) / scale.
     share : float
         The share of pairs that differ.
+    median : float
+        Where the median lies, in scales from the centre.
     learned : bool
         Whether a release has changed centre or scale.
     """
@@ -43,7 +45,7 @@ class FeatureUnit:
         self._center_known, self._scale_known = not math.isnan(center), not math.isnan(scale)
         self.center = center if self._center_known else 0.0
         self.scale = scale if self._scale_known else 1.0
-        self.second_moment, self.share, self.learned = 1.0, 1.0, False
+        self.second_moment, self.share, self.median, self.learned = 1.0, 1.0, 0.0, False
 
     def size_grid(self):
         """Where the typical difference of a pair is looked for: near the public scale, or everywhere."""
@@ -100,3 +102,4 @@ class FeatureUnit:
         square = self.second_moment + trust * (square - mean**2 - self.second_moment)
         self.second_moment = float(np.clip(square, 0.25 * self.second_moment, 2.0))
         self.center += mean * self.scale
+        self.median = -mean

@@ -69,7 +69,7 @@ ACCOUNTS = (
     Mutation(
         "a skipped slot refunded",
         "accounts",
-        {release.Slot.skipped: [("tv_slack=0.0)", "tv_slack=0.0, rho=0.0)")]},
+        {release.Slot.skipped: [('nothing released")', 'nothing released", rho=0.0)')]},
     ),
     Mutation(
         "a skipped slot left open",

@@ -1,7 +1,8 @@
 """Bugs to plant where rows are read: in the engines, the algorithms and the estimators."""
 
 from dpsparse.algorithms.iht import iht
-from dpsparse.algorithms.pursuit import pursuit
+from dpsparse.algorithms.pursuit import closing, pursuit, releases
+from dpsparse.algorithms.pursuit import selection as pursuit_selection
 from dpsparse.audit.bugs.mutation import Mutation
 from dpsparse.data import as_table as _as_table
 from dpsparse.data import validation as _validation
@@ -106,22 +107,14 @@ TERMS = (
 
 FITS = (
     Mutation(
-        "the fraction charged once and released often",
+        "a fraction released without noise",
         PURSUITS,
-        {
-            pursuit.Pursuit._gradient: [
-                (
-                    "counted = release_vector(",
-                    "Again = type('Again', (), {'values': small + 7})\n"
-                    "    counted = Again if state.gradients else release_vector(",
-                )
-            ]
-        },
+        {releases.Releases.fraction: [("float(noisy.values[0] * unit)", "count / self._n")]},
     ),
     Mutation(
         "a share computed from residuals",
         PURSUITS,
-        {pursuit.Pursuit._gradient: [("rho=slot.rho", "rho=slot.rho * within / self.n")]},
+        {releases.Releases.fraction: [("rho=slot.rho", "rho=slot.rho * count / self._n")]},
     ),
     Mutation(
         "a noise scale from residuals",
@@ -132,11 +125,8 @@ FITS = (
         "a scale from the raw data",
         PURSUITS,
         {
-            pursuit.Pursuit.add_feature: [
-                (
-                    "SCORE_TAU * self.state.residual_scale",
-                    "SCORE_TAU * float(np.median(np.abs(self.session._records.y)))",
-                )
+            pursuit_selection.Selection.tau: [
+                ("state.residual_scale", "float(np.median(np.abs(self._session._records.y)))")
             ]
         },
     ),
@@ -144,10 +134,10 @@ FITS = (
         "standard errors from residuals",
         PURSUITS,
         {
-            pursuit.Pursuit.result: [
+            closing.Closing.release_gain: [
                 (
-                    "state.settled_errors()",
-                    "state.settled_errors() * np.median(np.abs(self.session._records.y))",
+                    "state.standard_errors()",
+                    "state.standard_errors() * np.median(np.abs(pursuit.session._records.y))",
                 )
             ]
         },
@@ -155,7 +145,7 @@ FITS = (
     Mutation(
         "n after dropping rows",
         PURSUITS,
-        {pursuit.Pursuit.__init__: [("= rows.n_records,", "= int(np.count_nonzero(rows.y)),")]},
+        {pursuit.Pursuit.__init__: [("Releases(meter, rows.n_records)", "Releases(meter, np.count_nonzero(rows.y))")]},
     ),
     Mutation(
         "an error on constant columns",
@@ -179,6 +169,6 @@ FITS = (
     Mutation(
         "a coordinate selected twice",
         PURSUITS,
-        {pursuit.Pursuit.add_feature: [("excluded=self.state.features", "excluded=()")]},
+        {pursuit_selection.Selection.scores: [("self._possible[:, state.features] = False", "pass")]},
     ),
 )

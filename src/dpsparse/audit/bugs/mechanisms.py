@@ -104,7 +104,7 @@ SENSITIVITIES = (
     Mutation("the Gram's sqrt 2 dropped", PURSUITS, {sensitivity.gram: [("math.sqrt(2) if", "1 if")]}),
     Mutation(
         "quantile sensitivity halved",
-        PURSUITS,
+        "replay of tuning",
         {
             quantile.release_quantile: [
                 ("quantile_utility(meter.guarantee.adjacency)", "quantile_utility(meter.guarantee.adjacency) / 2")

@@ -20,7 +20,13 @@ from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.compose import compose, compose_gdp
 from dpsparse.privacy.accounting.gdp import epsilon_from_mu, gaussian_curve, largest_mu
 from dpsparse.privacy.accounting.meter import BudgetExceeded, Meter
-from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, Release, Slot
+from dpsparse.privacy.accounting.release import (
+    ExponentialMechanism,
+    GaussianMechanism,
+    Release,
+    RepeatedPicks,
+    Slot,
+)
 from dpsparse.privacy.accounting.zcdp import epsilon_from_rho, rho_from_epsilon
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.noise import SeededSource
@@ -43,6 +49,7 @@ SEQUENCES = {
     "picks and Gaussian noise in turn": [_pick(0.01), _gaussian(0.01), _pick(0.02), _gaussian(0.005)],
     "one pick": [_pick(0.03)],
     "picks last": [_gaussian(0.05), _pick(0.02), _pick(0.02)],
+    "several picks in one release": [_gaussian(0.02), RepeatedPicks(0.05, count=5), _gaussian(0.001)],
 }
 
 

@@ -103,10 +103,11 @@ def _order(name):
     model = UNSPLIT[name](adjacency="replace-one")
     table = pairs()[0].table(0, 0)
     base = run(model, table)
-    # The loop's three parts are the rows modulo 3: rows change places within their part.
-    order = np.arange(len(table))
-    for part in range(3):
-        order[part::3] = order[part::3][::-1].copy()
+    # The loop's three parts are the rows modulo 3, and a pursuit pairs its first rows with those that follow: rows
+    # change places within their part, or with their partners.
+    order, half = np.arange(len(table)), len(table) // 2
+    for rows in [slice(k, None, 3) for k in range(3)] if name in LOOPS else [slice(half), slice(half, 2 * half)]:
+        order[rows] = order[rows][::-1].copy()
     runs = [run(model, table[order], script=base.tape.script)]
     runs += [run(model, table, storage, base.tape.script) for storage in STORAGES if "float32" not in storage]
     good = all(_same_sums(base, other) for other in runs)

@@ -8,19 +8,27 @@ more than was claimed has broken the guarantee; the reverse proves nothing, so t
 """
 
 import math
+from functools import partial
 
 import numpy as np
 from scipy import stats
 
+from dpsparse.algorithms.pursuit import grids
+from dpsparse.algorithms.pursuit.quantiles import Tally
+from dpsparse.algorithms.pursuit.releases import Releases
 from dpsparse.audit.checks.replay import ESTIMATORS
 from dpsparse.audit.finding import Finding
 from dpsparse.audit.harness.neighbors import N_FEATURES, N_RECORDS, Pair
 from dpsparse.audit.harness.tape import run
 from dpsparse.audit.oracles.likelihood import gaussian_loss, peeling_loss, pick_loss, transcript_loss
+from dpsparse.data.as_table import as_table
+from dpsparse.engine import queries, vector_sums
+from dpsparse.privacy import sensitivity
 from dpsparse.privacy.accounting.meter import Meter
+from dpsparse.privacy.accounting.release import GaussianMechanism, RepeatedPicks, Slot
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.mechanisms.gaussian import release_gram, release_vector
-from dpsparse.privacy.mechanisms.quantile import release_quantile
+from dpsparse.privacy.mechanisms.quantile import release_point, release_quantile
 from dpsparse.privacy.mechanisms.selection import exponential_pick, peel, tight_peeling_scale
 from dpsparse.privacy.noise import SecureSource, SeededSource
 
@@ -81,6 +89,49 @@ def _quantile(version, meter):
     return pick_loss(int(point), *sides, math.sqrt(8 * GUARANTEE.rho_per_record) / 2)
 
 
+def _located(version, meter):
+    """A record at one point of a grid, and in its window, that leaves for the other."""
+    grid, sides = grids.Grid.of([3.0, 60.0], [0.0, -1.0]), []
+    for value in grid.points:
+        values = np.array([value, 0.5, 50.0, 50.0])
+        window = grid.points - 0.5, grid.points + 0.5
+        sides.append(Tally.of(partial(vector_sums.counts_at_most, values), grid.points, window).located())
+    rho, change = GUARANTEE.rho_per_record, sensitivity.located_utility("replace-one")
+    public = {"rho": rho, "name": "located", "log_prior": grid.log_prior}
+    point = release_point(meter, sides[version], grid.points, sensitivity=change, **public)
+    rate = math.sqrt(8 * rho) / (2 * change)
+    return pick_loss(int(point == 60.0), *(side + grid.log_prior / rate for side in sides), rate)
+
+
+def _splits(version, meter):
+    """A record above all of every feature, or below: one threshold divides more evenly, and the other less."""
+    counts = np.array([[2, 5]] * 3) - version
+    grid = grids.Grid.of([0.0, 1.0])
+    slot = Slot("splits", RepeatedPicks(GUARANTEE.rho_per_record, count=3))
+    chosen = Releases(meter, 7).splits(slot, counts, grid)
+    sides = [np.minimum(side, 7 - side) for side in (counts[0] + version, counts[0] + version - 1)]
+    rate = math.sqrt(8 * GUARANTEE.rho_per_record / 3) / 2
+    return sum(pick_loss(int(point), *sides, rate) for point in chosen)
+
+
+def _pair_table(version):
+    """Seven records: one equals its partner, or lies far from it; the last has none."""
+    X = np.array([[1.0], [2.0], [3.0], [1.5], [2.5], [3.0 if version else 1e9], [7.0]])
+    pairs = as_table(X).rows(np.zeros(7)).differences().session((), check_finite=False)
+    pairs.add(0)
+    return pairs.evaluate(queries.spread_sums, 0, 1.0, 6.0)
+
+
+def _spread(version, meter):
+    """The mean size of differences of pairs, as that record moves."""
+    sides = _pair_table(0), _pair_table(1)
+    slot = Slot("spread", GaussianMechanism(GUARANTEE.rho_per_record))
+    mean, _ = Releases(meter, 7).mean(slot, sides[version], math.sqrt(0.5), 3)
+    levels = mean * 3 * vector_sums.VECTOR_LEVELS / math.sqrt(0.5)
+    scale = 2 * vector_sums.VECTOR_LEVELS / math.sqrt(2 * GUARANTEE.rho_per_record)
+    return gaussian_loss(levels, *sides, scale)
+
+
 def _peeling(version, meter):
     """Two entries that change places."""
     sides = np.array([SENSITIVITY, 0, 0]), np.array([0, SENSITIVITY, 0])
@@ -94,6 +145,9 @@ MECHANISMS = {
     "Gram matrix": _gram,
     "exponential pick": _pick,
     "private median": _quantile,
+    "located point with a prior": _located,
+    "splits of three features": _splits,
+    "mean over pairs": _spread,
     "Laplace peeling": _peeling,
 }
 

@@ -14,14 +14,18 @@ import contextlib
 import math
 from functools import lru_cache
 
+import numpy as np
+
 from dpsparse import DPIHTH, DPIHTL, DPSLR, PrivateSparseRegressor
 from dpsparse.audit.finding import Finding
-from dpsparse.audit.harness.neighbors import CLIP, STORAGES, blanked, pairs
+from dpsparse.audit.harness.neighbors import CLIP, STORAGES, blanked, on_the_plane, pairs
 from dpsparse.audit.harness.patching import replaced
+from dpsparse.audit.harness.sized import at_size
 from dpsparse.audit.harness.tape import null_record, run, same
 from dpsparse.audit.harness.tuned import TunedPursuit
 from dpsparse.audit.oracles.prices import wrong_price
 from dpsparse.data.units import STANDARDIZED
+from dpsparse.engine import queries
 from dpsparse.estimators import sparse_regressor
 from dpsparse.privacy.accounting.release import GaussianMechanism
 from dpsparse.privacy.guarantee import ADJACENCIES
@@ -29,11 +33,19 @@ from dpsparse.privacy.guarantee import ADJACENCIES
 # At this guarantee the Gaussian account covers every pursuit below, which therefore commits to its releases.
 OPTIONS = {"epsilon": 2.0, "delta": 1e-2}
 PURSUIT = OPTIONS | STANDARDIZED
+# So weak that picks follow the records, where noise would leave the units anywhere on their grids.
+WEAK = {"epsilon": 200.0, "delta": 1e-2}
 LOOP = {"sparsity": 2, "n_iter": 3, "clip_bound": CLIP, **OPTIONS}
 # Sums of squares are taken in integers: only the declared sensitivity itself is rounded.
 ROUNDING = 1e-12
 
 PURSUITS = {
+    # Two records a person leave a record a quarter of the budget, and change no sensitivity.
+    "PrivateSparseRegressor, units unknown, every release": lambda **o: at_size(2_000)(
+        sparsity=2, records_per_person=2, **WEAK, **o
+    ),
+    # Of the sizes that have splits, one at which they cost most and follow the records.
+    "PrivateSparseRegressor, units unknown, splits": lambda **o: at_size(110)(sparsity=2, **WEAK, **o),
     "PrivateSparseRegressor, public response, no intercept": lambda **o: PrivateSparseRegressor(
         sparsity=2, response_center=0.0, response_scale=1.0, fit_intercept=False, **PURSUIT, **o
     ),
@@ -48,9 +60,23 @@ PURSUITS = {
     "PrivateSparseRegressor, Gram rows": lambda **o: PrivateSparseRegressor(
         sparsity=2, **(PURSUIT | {"epsilon": 100.0}), **o
     ),
+    "PrivateSparseRegressor, units unknown": lambda **o: PrivateSparseRegressor(sparsity=2, **OPTIONS, **o),
+    "PrivateSparseRegressor, units unknown, middle size": lambda **o: at_size(600)(sparsity=1, **WEAK, **o),
+    "PrivateSparseRegressor, units unknown, all features, no intercept": lambda **o: at_size(2_000)(
+        sparsity=4, fit_intercept=False, **WEAK, **o
+    ),
+    "PrivateSparseRegressor, some units": lambda **o: at_size(1_000)(
+        sparsity=2, feature_center={0: 0.3, 2: 1.0}, feature_scale={0: 2.0}, **WEAK, **o
+    ),
+    "PrivateSparseRegressor, units checked": lambda **o: at_size(2_000)(
+        sparsity=2, response_scale=1.0, **(STANDARDIZED | WEAK), **o
+    ),
 }
 # Without an intercept, since `null_record` knows rows by their place in the whole table.
-TUNED = {"tune": lambda **o: TunedPursuit(sparsity=1, fit_intercept=False, **PURSUIT, **o)}
+TUNED = {
+    "tune": lambda **o: TunedPursuit(sparsity=1, fit_intercept=False, **(STANDARDIZED | WEAK), **o),
+    "tune, units unknown": lambda **o: TunedPursuit(sparsity=1, fit_intercept=False, **WEAK, **o),
+}
 LOOPS = {
     "DPIHTH": lambda **o: DPIHTH(**LOOP, **o),
     "DPIHTH, largest step": lambda **o: DPIHTH(step=1e100, tau=1e100, radius=1.0, **LOOP, **o),
@@ -63,7 +89,7 @@ ESTIMATORS = PURSUITS | LOOPS | TUNED
 
 def check_pursuits():
     """Replay the pursuit on every pair under both relations; a finding for each estimator and relation."""
-    return (check_estimator(name, adjacency) for adjacency in ADJACENCIES for name in PURSUITS)
+    return (check_estimator(name, adjacency) for name in PURSUITS for adjacency in ADJACENCIES)
 
 
 def check_loops():
@@ -73,9 +99,7 @@ def check_loops():
 
 def check_tuning():
     """Replay the choice among candidates in the same way."""
-    # A public function of public numbers, and slow: caching it changes no result.
-    with replaced(sparse_regressor, schedule_for=lru_cache(sparse_regressor.schedule_for)):
-        yield from (check_estimator(name, adjacency) for adjacency in ADJACENCIES for name in TUNED)
+    return (check_estimator(name, adjacency) for adjacency in ADJACENCIES for name in TUNED)
 
 
 def check_estimator(name, adjacency):
@@ -95,13 +119,16 @@ def replay_all(name, adjacency):
     storages = list(STORAGES)
     shares = {}
     offset = list(ESTIMATORS).index(name)
-    for k, pair in enumerate(pairs()):
-        storage = storages[(k + offset) % len(storages)]
-        violation, seen = replay_pair(ESTIMATORS[name](adjacency=adjacency), pair, storage, adjacency)
-        if violation:
-            return f"{violation} (pair: {pair.name}; {storage})", {}
-        for release, share in seen.items():
-            shares[release] = max(share, shares.get(release, 0.0))
+    # A public function of public numbers, and slow: caching it changes no result.
+    with replaced(sparse_regressor, schedule_for=lru_cache(sparse_regressor.schedule_for)):
+        cases = [(pair, None) for pair in pairs()] + _fitted_cases(ESTIMATORS[name](adjacency=adjacency))
+        for k, (pair, script) in enumerate(cases):
+            storage = storages[(k + offset) % len(storages)]
+            violation, seen = replay_pair(ESTIMATORS[name](adjacency=adjacency), pair, storage, adjacency, script)
+            if violation:
+                return f"{violation} (pair: {pair.name}; {storage})", {}
+            for release, share in seen.items():
+                shares[release] = max(share, shares.get(release, 0.0))
     return None, shares
 
 
@@ -109,11 +136,36 @@ def _finding(name, adjacency, evidence, good):
     return Finding(f"{name}, {adjacency}", "within the declared sensitivity", evidence, good)
 
 
-def replay_pair(model, pair, storage, adjacency):
+def _fitted_cases(model):
+    """Pairs made for the effects of one fit, with the outputs that lead to these effects."""
+    seen, jacobian_sums = [], queries.jacobian_sums
+
+    def noted(records, *equation):
+        seen.append(equation)
+        return jacobian_sums(records, *equation)
+
+    with replaced(queries, jacobian_sums=noted):
+        base = run(model, pairs()[0].table(0, 0))
+    if not seen or base.error:
+        return []
+    center, effects, _, kept, *_ = seen[-1]
+    constants = int(model.fit_intercept)
+    equation = base.fitted["equation_"]
+    made = on_the_plane(
+        equation.features,
+        equation.center,
+        equation.scale,
+        np.asarray(effects)[kept[constants:]],
+        center + sum(effects[:constants]),
+    )
+    return [(pair, base.tape.script) for pair in made]
+
+
+def replay_pair(model, pair, storage, adjacency, script=None):
     """Four runs with the same outputs: the first violation or None, and the changes as shares of their bounds."""
     if adjacency == "zero-out-one":
         pair = blanked(pair)
-    base = run(model, pair.table(0, 0), storage)
+    base = run(model, pair.table(0, 0), storage, script)
     if base.error:
         return f"raises {base.error}", {}
     violation = _malformed(base)
@@ -162,29 +214,35 @@ def _different(base, other):
 
 def _moves(first, second):
     """The change of every sum over rows, in exact integers."""
-    return [
-        (b.astype(object) - a.astype(object)).tolist() for a, b in zip(first.tape.sums, second.tape.sums, strict=True)
-    ]
+    return [_difference(a, b).tolist() for a, b in zip(first.tape.sums, second.tape.sums, strict=True)]
+
+
+def _difference(first, second):
+    """The second less the first, exactly: in int64 where both are within +-2^62."""
+    if all(a.dtype == np.int64 and np.abs(a.astype(np.float64)).max(initial=0.0) < 2.0**62 for a in (first, second)):
+        return second - first
+    return second.astype(object) - first.astype(object)
 
 
 def _changes(first, second):
     """The first statistic that moves too far, or None; and every change as a share of its bound."""
     shares, parts = {}, set()
     for (release, draws), (_, others) in zip(first.tape.releases(), second.tape.releases(), strict=True):
-        changes = [b.statistic.astype(object) - a.statistic.astype(object) for a, b in zip(draws, others, strict=True)]
+        changes = [_difference(a.statistic, b.statistic) for a, b in zip(draws, others, strict=True)]
         change = _size(release, changes)
         if change > release.sensitivity * (1 + ROUNDING):
             return f"{release.name} moves by {change:.10g}, declared {release.sensitivity:.10g}", {}
         if change and release.part is not None:
             parts.add(release.part)
-        shares[release.name] = float(change / release.sensitivity)
+        if release.size:
+            shares[release.name] = float(change / release.sensitivity)
     return ("a record is read in more than one part" if len(parts) > 1 else None), shares
 
 
 def _size(release, changes):
     """The norm in which a release declares its sensitivity."""
     if not isinstance(release.mechanism, GaussianMechanism):
-        return max((abs(c) for change in changes for c in change), default=0)
-    squares = [sum(c * c for c in change) for change in changes]
+        return max((abs(change).max() for change in changes if change.size), default=0)
+    squares = [sum(int(c) ** 2 for c in change) for change in changes]
     # A Gram matrix is drawn as its upper triangle, then its diagonal: an entry off the diagonal counts twice.
     return math.sqrt(2 * squares[0] + squares[1] if len(squares) == 2 else squares[0])

@@ -13,6 +13,7 @@ from dpsparse.audit.finding import Finding
 from dpsparse.audit.harness.neighbors import CLIP, N_FEATURES, pairs
 from dpsparse.data.as_table import as_table
 from dpsparse.datasets import make_heavy_tailed
+from dpsparse.engine import queries
 from dpsparse.engine.config import configured
 from dpsparse.engine.quantize import (
     EXACT_BELOW,
@@ -33,7 +34,7 @@ FULL_SCALE_ROWS = 3_001
 
 def check_terms():
     """Terms of single records, then sums over them."""
-    return [_one_at_a_time(), _exact_sums(), _full_scale(), _too_many_records()]
+    return [_one_at_a_time(), _queries(), _exact_sums(), _full_scale(), _too_many_records()]
 
 
 def _tables():
@@ -88,6 +89,50 @@ def _one_at_a_time():
             if violation:
                 return _finding("records one at a time", f"{violation} ({name})", False)
     return _finding("records one at a time", "the same bits as in a table, all integers within bounds", True)
+
+
+GRID = np.array([-1e9, -2.0, -0.5, 0.0, 0.3, 1.0, 2.5, 1e9])
+EQUATION = (0.2, COEF, 0.8, [0, 2, 3], 0.9, 2.1)
+# Each with its public numbers and, for sums of vectors, the largest norm of a record's integers.
+QUERIES = {
+    "residual counts": (queries.residual_counts, (0.2, COEF, GRID), None),
+    "sizes of residuals": (queries.residual_counts, (0.2, COEF, GRID[3:], True), None),
+    "column counts": (queries.column_counts, (1, GRID), None),
+    "slope counts": (queries.slope_counts, (COEF, 2, GRID), None),
+    "spread": (queries.spread_sums, (0, 0.7, 6.0), VECTOR_LEVELS),
+    "mean": (queries.mean_sums, (1, 0.3, 0.7, 2.5), VECTOR_LEVELS),
+    "gain": (queries.gain_sums, (0.2, COEF, 4.0, 0.5), VECTOR_LEVELS),
+    "products": (queries.product_sums, (range(3), 1.3), VECTOR_LEVELS),
+    "gradient": (queries.gradient_sums, EQUATION, None),
+    "Gram matrix": (queries.gram_sums, EQUATION[3:], GRAM_LEVELS**2),
+    "Jacobian": (queries.jacobian_sums, EQUATION, GRAM_LEVELS**2),
+    "score variance": (queries.variance_sums, EQUATION, GRAM_LEVELS**2),
+}
+
+
+@np.errstate(all="ignore")
+def _queries():
+    """Every query on a table, and on each record by itself; and each record's integers within their norm."""
+    for table in _tables():
+        rows = as_table(table[:, 1:].copy()).rows(table[:, 0].copy())
+        for kind in (rows, rows.differences()):
+            session = kind.session((), check_finite=False)
+            for feature in range(N_FEATURES):
+                session.add(feature)
+            records = session._records
+            for name, (query, public, norm) in QUERIES.items():
+                apart = [query(records.take(slice(k, k + 1)), *public) for k in range(len(records.y))]
+                together = query(records, *public)
+                if not all(map(np.array_equal, _arrays(together), _arrays(queries.total(apart)))):
+                    return _finding("queries one record at a time", f"{name} depend on other records", False)
+                if norm and max((np.square(term.astype(object)).sum() for term in apart), default=0) > norm**2:
+                    return _finding("queries one record at a time", f"{name} exceed their norm", False)
+    evidence = f"{len(QUERIES)} queries, on records and on pairs, add up to the same integers"
+    return _finding("queries one record at a time", evidence, True)
+
+
+def _arrays(value):
+    return value if isinstance(value, tuple) else (value,)
 
 
 @np.errstate(all="ignore")

@@ -2,7 +2,8 @@
 
 A `Pair` is one record in two versions, `first` and `second`, and two sets of companions; a table is a set of companions
 with one version put in. The response is column 0. Companions that differ in everything show whether a record's own
-change depends on the others.
+change depends on the others. They agree in one other row for each way in which records are paired: a difference of two
+records depends on both.
 """
 
 import math
@@ -14,11 +15,12 @@ from scipy import sparse
 
 from dpsparse.datasets import make_heavy_tailed
 
-N_RECORDS, N_FEATURES = 26, 4
+# An odd number: the last record lies in no pair.
+N_RECORDS, N_FEATURES = 27, 4
 # The clip that the audit gives to the paper's methods.
 CLIP = 1.5
-# The row of the record: in each of the loop's three parts in turn.
-POSITIONS = (9, 10, 11)
+# The row of the record: in each of the loop's three parts, the first and the second of a pair, and in none.
+POSITIONS = (9, 22, 11, 26)
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,9 @@ class Pair:
     ----------
     name : str
         Its difficulty, in words.
-    companions : tuple of two ndarray of shape (N_RECORDS, 1 + N_FEATURES)
+    companions : tuple of two ndarray of shape (n_records, 1 + n_features)
         Two tables; the row at `position` is the record's.
-    first, second : ndarray of shape (1 + N_FEATURES,) or None
+    first, second : ndarray of shape (1 + n_features,) or None
         The record; None for a null record, which adds nothing to any sum.
     position : int
         The record's row.
@@ -46,9 +48,29 @@ class Pair:
     def table(self, companions, version):
         """A table: 0 or 1 for the companions, 0 or 1 for the version of the record."""
         table = self.companions[companions].copy()
+        partners = [partner(self.position, rows) for rows in (range(len(table)), training_rows(len(table)))]
+        table[partners] = self.companions[0][partners]
         record = (self.first, self.second)[version]
         table[self.position] = np.nan if record is None else record
         return table
+
+
+def training_rows(n_records):
+    """The rows that `tune` gives to its candidates."""
+    return [row for row in range(n_records) if row % 5 != 4]
+
+
+def partner(position, rows):
+    """The row whose record is paired with that at `position`, among some rows of a table; its own where there is none.
+
+    The specification, written anew: of the 2h first rows, row i is paired with row i + h.
+    """
+    rows = list(rows)
+    half = len(rows) // 2
+    if position not in rows[: 2 * half]:
+        return position
+    place = rows.index(position)
+    return rows[place + half if place < half else place - half]
 
 
 def blanked(pair):
@@ -78,6 +100,7 @@ def pairs():
         ("off the grid", plain, [0.3, half_step, 3 * half_step, 0.1, 1 / 3], [0.3, -half_step, half_step, 0.2, -1 / 3]),
         ("one-hot rows", one_hot, [1e6, 1, 0, 0, 0], [-1e6, 0, 1, 0, 0]),
         ("a column turns constant", constant, [1.0, 0.5, -7.0, 0.5, 0.5], [1.0, 0.5, 0.3, 0.5, 0.5]),
+        ("decides the splits", _divided(plain), [1.0, 0.1, 0.1, 0.1, 0.1], [1.0, 1e3, 1e3, 1e3, 1e3]),
         ("across the median", straddling, [-1e-6, 1, 1, 1, 1], [1e-6, 1, 1, 1, 1]),
         ("across all responses", straddling, [-1e9, 1, 1, 1, 1], [1e9, -1, 1, -1, 1]),
         ("not a number", plain, [np.nan, np.nan, 1, -1, np.nan], [1e6, 50, 50, np.nan, -50]),
@@ -85,10 +108,39 @@ def pairs():
         *_one_far_above(plain),
         *_turned(plain),
     ]
+    position = POSITIONS[1]
+    twin = plain[0][partner(position, range(N_RECORDS))]
     return [
-        Pair(name, companions, np.array(first, dtype=float), np.array(second, dtype=float), POSITIONS[k % 3])
-        for k, (name, companions, first, second) in enumerate(listed)
+        Pair("equal to its partner", plain, twin, np.array([1e6, 50.0, -50.0, 50.0, -50.0]), position),
+        *(
+            Pair(name, companions, np.array(first, dtype=float), np.array(second, dtype=float), POSITIONS[k % 4])
+            for k, (name, companions, first, second) in enumerate(listed)
+        ),
     ]
+
+
+def on_the_plane(features, center, scale, effects, level, distance=50.0):
+    """Pairs of records without residuals, far out along one selected feature or another: they alone move a Jacobian.
+
+    Parameters
+    ----------
+    features, center, scale, effects : ndarray
+        The selected features, their units, and the effects of one such unit.
+    level : float
+        The prediction where all selected features are at their centres.
+    distance : float
+        How far out, in those units.
+    """
+    ends = []
+    for k, sign in ((0, 1), (-1, -1)):
+        end = np.zeros(1 + N_FEATURES)
+        end[0] = level + sign * distance * effects[k]
+        end[1 + features] = center
+        end[1 + features[k]] += sign * distance * scale[k]
+        ends.append(end)
+    plain = (_companions(0), _companions(1))
+    yield Pair("on the fitted plane", plain, *ends)
+    yield Pair("on and off the fitted plane", plain, ends[0], ends[0] + [1e6, 0, 0, 0, 0])
 
 
 def _one_far_above(companions):
@@ -112,6 +164,12 @@ def _turned(companions, angles=6):
 def _companions(seed):
     X, y, _ = make_heavy_tailed(N_RECORDS, N_FEATURES, 2, df=2.0, random_state=seed)
     return np.column_stack([y, X])
+
+
+def _divided(companions):
+    """Features at 1, 10 and 100, so that one more record below or above decides where they divide evenly."""
+    values = np.repeat([1.0, 10.0, 100.0], [8, 11, 8])[:, None] * np.ones(N_FEATURES)
+    return tuple(np.column_stack([table[:, 0], values]) for table in companions)
 
 
 def _straddling(table):

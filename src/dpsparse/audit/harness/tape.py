@@ -7,7 +7,7 @@ differ only in the data they read.
 
 import contextlib
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 
 import numpy as np
 import sklearn
@@ -103,18 +103,22 @@ class Tape:
     @contextlib.contextmanager
     def running(self):
         """Record every fit in the block on this tape."""
-        charge, pick = Meter.charge, selection.pick_index
+        charge, skip, pick = Meter.charge, Meter.skip, selection.pick_index
 
         def charged(meter, *releases):
             charge(meter, *releases)
             self.events.extend(releases)
 
-        def picked(scores, rate, source, excluded):
+        def skipped(meter, name):
+            skip(meter, name)
+            self.events.append(meter.record().releases[-1])
+
+        def picked(scores, rate, source, excluded=()):
             left = np.delete(np.arange(len(scores)), np.asarray(excluded, dtype=int))
             return int(left[self._answer("pick", scores[left], rate, lambda: pick(scores[left], rate, self._source))])
 
         with contextlib.ExitStack() as stack:
-            stack.enter_context(replaced(Meter, charge=charged))
+            stack.enter_context(replaced(Meter, charge=charged, skip=skipped))
             stack.enter_context(replaced(selection, pick_index=picked))
             stack.enter_context(replaced(PrivateEstimator, _noise_source=lambda _: self))
             for owner, names in _SUMS:
@@ -133,9 +137,9 @@ class Tape:
 
 # The functions by which an engine hands a sum over rows to an algorithm.
 _SUMS = (
-    (dense.DenseRows, ["weighted_sums"]),
+    (dense.DenseRows, ["weighted_sums", "feature_counts"]),
     (dense.QuantizedDense, ["weighted_sums"]),
-    (sparse.SparseRows, ["weighted_sums"]),
+    (sparse.SparseRows, ["weighted_sums", "feature_counts"]),
     (sparse.QuantizedSparse, ["weighted_sums"]),
     (vector_sums, ["vector_sums", "gram_sums", "counts_at_most"]),
     (regrets, ["regret_sums"]),
@@ -182,9 +186,17 @@ def null_record(position):
 
 
 def same(first, second):
-    """Whether two fitted attributes are equal bit for bit."""
+    """Whether two fitted attributes, or their parts, are equal bit for bit."""
+    if type(first) is not type(second):
+        return False
     if isinstance(first, np.ndarray):
         return first.dtype == second.dtype and first.shape == second.shape and first.tobytes() == second.tobytes()
     if isinstance(first, float):
         return np.float64(first).tobytes() == np.float64(second).tobytes()
+    if isinstance(first, (tuple, list)):
+        return len(first) == len(second) and all(map(same, first, second))
+    if isinstance(first, dict):
+        return list(first) == list(second) and all(same(first[key], second[key]) for key in first)
+    if is_dataclass(first):
+        return all(same(getattr(first, field.name), getattr(second, field.name)) for field in fields(first))
     return first == second

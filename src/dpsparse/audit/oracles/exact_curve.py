@@ -17,7 +17,7 @@ import numpy as np
 from scipy.signal import fftconvolve
 from scipy.special import ndtr
 
-from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism
+from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, RepeatedPicks
 
 # The grid reaches this many standard deviations (of a Gaussian that costs twice as much) to both sides of 0.
 _REACH = 12.0
@@ -90,12 +90,21 @@ def _curve(mechanisms, step, reach):
     return grid.x, curve
 
 
+def _one_by_one(mechanisms):
+    """The same sequence with picks of one release as releases of their own."""
+    for mechanism in mechanisms:
+        if isinstance(mechanism, RepeatedPicks):
+            yield from [ExponentialMechanism(mechanism.rho / mechanism.count)] * int(mechanism.count)
+        else:
+            yield mechanism
+
+
 def exact_delta(mechanisms, epsilons, steps_per_unit=120):
     """The exact delta of a sequence at each epsilon, and an estimate of its numerical error.
 
     Parameters
     ----------
-    mechanisms : sequence of GaussianMechanism or ExponentialMechanism
+    mechanisms : sequence of GaussianMechanism, ExponentialMechanism or RepeatedPicks
         In order of time; their rho alone is read.
     epsilons : sequence of float
         Where to evaluate.
@@ -107,6 +116,7 @@ def exact_delta(mechanisms, epsilons, steps_per_unit=120):
     deltas, errors : arrays
         The error is the change from a grid of twice the step.
     """
+    mechanisms = list(_one_by_one(mechanisms))
     total = math.sqrt(2 * sum(mechanism.rho for mechanism in mechanisms))
     picks = [mechanism.rho for mechanism in mechanisms if isinstance(mechanism, ExponentialMechanism)]
     largest = max((math.sqrt(8 * rho) for rho in picks), default=total)

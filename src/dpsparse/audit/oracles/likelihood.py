@@ -7,7 +7,12 @@ be computed, because each statistic is a known function of a table and of earlie
 import numpy as np
 from scipy.special import logsumexp
 
-from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, LaplacePeeling
+from dpsparse.privacy.accounting.release import (
+    ExponentialMechanism,
+    GaussianMechanism,
+    LaplacePeeling,
+    RepeatedPicks,
+)
 
 
 def gaussian_loss(output, first, second, scale):
@@ -42,6 +47,9 @@ def _log_win(sizes, place, scale):
     return float(np.log(np.trapezoid(density, z)))
 
 
+_RATIOS = {ExponentialMechanism: pick_loss, RepeatedPicks: pick_loss, GaussianMechanism: gaussian_loss}
+
+
 def transcript_loss(first, second):
     """Log likelihood ratio of everything a fit released, from the tapes of two runs that saw the same outputs."""
     loss = 0.0
@@ -51,7 +59,7 @@ def transcript_loss(first, second):
         if isinstance(release.mechanism, LaplacePeeling):
             loss += _peeled_on_tape(draws, others)
             continue
-        ratio = {ExponentialMechanism: pick_loss, GaussianMechanism: gaussian_loss}[type(release.mechanism)]
+        ratio = _RATIOS[type(release.mechanism)]
         for a, b in zip(draws, others, strict=True):
             loss += ratio(a.output, a.statistic, b.statistic, a.scale)
     return loss

@@ -2,7 +2,12 @@
 
 import math
 
-from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, LaplacePeeling
+from dpsparse.privacy.accounting.release import (
+    ExponentialMechanism,
+    GaussianMechanism,
+    LaplacePeeling,
+    RepeatedPicks,
+)
 
 # More than the package's own steps to the safe side.
 ROUNDING = 1e-9
@@ -10,6 +15,8 @@ ROUNDING = 1e-9
 
 def wrong_price(release, draws):
     """Say what is wrong with the draws made on a charge, or None."""
+    if not release.size:
+        return f"skipped, and made {len(draws)} draws" if draws else None
     return _ORACLES[type(release.mechanism)](release, draws)
 
 
@@ -19,6 +26,15 @@ def _pick(release, draws):
     # Scores move by D, so log-odds of the indices move within 2 D rate: bounded range, an eighth of its square.
     bounded_range = 2 * release.sensitivity * draws[0].scale
     return _compare(release, bounded_range**2 / 8, bounded_range)
+
+
+def _picks(release, draws):
+    count = release.mechanism.count
+    if any(draw.kind != "pick" for draw in draws) or not len(draws) == release.size == count:
+        return f"charged for {count:g} picks, made {len(draws)} draws"
+    # Each is of bounded range by itself; a record may move all of them, so their prices add.
+    ranges = [2 * release.sensitivity * draw.scale for draw in draws]
+    return _compare(release, sum(bounded_range**2 / 8 for bounded_range in ranges), sum(ranges))
 
 
 def _gaussian(release, draws):
@@ -57,4 +73,9 @@ def _compare(release, rho, pure_epsilon):
     return None
 
 
-_ORACLES = {ExponentialMechanism: _pick, GaussianMechanism: _gaussian, LaplacePeeling: _laplace}
+_ORACLES = {
+    ExponentialMechanism: _pick,
+    RepeatedPicks: _picks,
+    GaussianMechanism: _gaussian,
+    LaplacePeeling: _laplace,
+}

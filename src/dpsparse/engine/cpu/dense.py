@@ -11,10 +11,9 @@ from dpsparse.engine.cpu import dispatch
 from dpsparse.engine.cpu.rows import LocalRows, QuantizedFamilies, block_size, pair_differences, pair_slices
 from dpsparse.engine.refusals import NOT_FINITE, ROWS_CHANGED
 from dpsparse.engine.threads import ALL, parallel_map, slices
-from dpsparse.engine.vector_sums import counts_at_most
 
 # Bytes of features that are subtracted at a time, so that the differences are read from the cache.
-_CACHED_BYTES = 2**18
+_CACHED_BYTES = 2**21
 
 
 class DenseRows(LocalRows):
@@ -65,7 +64,16 @@ class DenseRows(LocalRows):
 
     def feature_counts(self, thresholds):
         """For each feature how many values are at or below each of some rising thresholds; NaN counts nowhere."""
-        return np.array([counts_at_most(np.asarray(column, dtype=np.float64), thresholds) for column in self.X.T])
+        counts = np.zeros((self.n_features, len(thresholds) + 1), dtype=np.int64)
+
+        def count(columns):
+            cells = dispatch.strided_view(self.X[:, columns])
+            dispatch.run("count_cells", *cells, self.n_records, thresholds, counts[columns])
+
+        thresholds = np.asarray(thresholds, dtype=np.float64)
+        blocks = slices(self.n_features, block_size(self.n_features, self.n_records * self.X.itemsize or 1))
+        list(parallel_map(count, blocks))
+        return at_most(counts)
 
 
 class DenseDifferences(LocalRows):
@@ -96,12 +104,16 @@ class DenseDifferences(LocalRows):
         return quantized_in_blocks(rounded, self._first, quantizers, check_finite)
 
     def _blocks(self, block=(ALL, ALL)):
-        """Small blocks within a block, each with its differences."""
+        """Small blocks within a block, each with its differences, which are valid until the next."""
         first, second = self._first[block], self._second[block]
+        order = "F" if dispatch.by_columns(first) else "C"
+        # One buffer for all: new memory for each would take longer than the differences.
+        buffer = None
         for cells in cached_blocks(first):
+            one, other = first[cells], second[cells]
+            buffer = np.empty(one.size, dtype=one.dtype) if buffer is None else buffer
             with np.errstate(all="ignore"):
-                differences = first[cells] - second[cells]
-            yield cells, differences
+                yield cells, np.subtract(one, other, out=buffer[: one.size].reshape(one.shape, order=order))
 
     def has_nonfinite(self):
         """1 if a difference is not finite, 0 otherwise."""
@@ -173,6 +185,11 @@ class QuantizedDense:
             return sums
 
         return sums_of_blocks(add, self._levels)
+
+
+def at_most(counts):
+    """Counts at or below each threshold from counts between them; beyond the last are large values and NaN."""
+    return np.cumsum(counts, axis=1, out=counts)[:, :-1]
 
 
 def has_nonfinite(X):

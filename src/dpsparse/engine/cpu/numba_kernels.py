@@ -326,3 +326,64 @@ def stored_column(data, indices, starts, stops, feature, out):
                 high = middle
         if low < stops[i] and indices[low] == feature:
             out[i] = data[low]
+
+
+# Bits of a float64 below its sign, its exponent and the first two bits of its fraction: floats that share the leading
+# ones lie in a bin, within a quarter of each other.
+_FINE_BITS = 50
+_N_BINS = 2 ** (64 - _FINE_BITS)
+# Columns whose counts stay in the cache while rows stream by.
+_COLUMNS_COUNTED = 64
+
+
+@_kernel
+def _starts(thresholds):
+    """For each bin of floats how many rising thresholds are below all of it, and the most thresholds in a bin."""
+    keys = np.arange(_N_BINS)
+    bits = keys << np.int64(_FINE_BITS)
+    fine = (np.int64(1) << np.int64(_FINE_BITS)) - np.int64(1)
+    # Of negative values the lowest has all fine bits set.
+    lowest = np.where(keys < _N_BINS // 2, bits, bits + fine).view(np.float64)
+    highest = np.where(keys < _N_BINS // 2, bits + fine, bits).view(np.float64)
+    starts, most = np.zeros(_N_BINS, dtype=np.int32), 0
+    for key in keys:
+        low, high = lowest[key], highest[key]
+        # NaN shares a bin with an infinity, or fills one.
+        if low == low or high == high:
+            starts[key] = np.searchsorted(thresholds, low if low == low else high)
+            most = max(most, np.searchsorted(thresholds, high if high == high else low) - starts[key])
+    return starts, most
+
+
+@_inline
+def _place(value, padded, starts, most):
+    """How many thresholds are below a value; all of them for NaN. `padded` ends with an infinity for each step."""
+    place = starts[np.uintp((value.view(np.int64) >> np.int64(_FINE_BITS)) & np.int64(_N_BINS - 1))]
+    # Without a branch that depends on the value.
+    for _ in range(most):
+        place += np.int32(padded[np.uintp(place)] < value)
+    return np.uintp(place if value == value else len(padded) - most)
+
+
+@_kernel
+def count_cells(line, row_step, column_step, n, thresholds, counts):
+    """Add 1 to `counts` for each cell: at its column and at the number of thresholds below it."""
+    starts, most = _starts(thresholds)
+    padded = np.append(thresholds, np.full(most, np.inf))
+    width = _COLUMNS_COUNTED if column_step < row_step else 1
+    for first in range(0, len(counts), width):
+        last = min(first + width, len(counts))
+        for i in range(n):
+            for j in range(first, last):
+                value = np.float64(line[np.uintp(i * row_step + j * column_step)])
+                counts[np.uintp(j), _place(value, padded, starts, most)] += 1
+
+
+@_kernel
+def count_stored(data, indices, starts, stops, thresholds, counts):
+    """`count_cells` for the stored cells of some rows."""
+    bins, most = _starts(thresholds)
+    padded = np.append(thresholds, np.full(most, np.inf))
+    for i in range(len(starts)):
+        for k in range(starts[i], stops[i]):
+            counts[indices[k], _place(np.float64(data[k]), padded, bins, most)] += 1

@@ -121,3 +121,17 @@ def stored_column(data, indices, starts, stops, feature, out):
     places, rows = places[inside], rows[inside]
     inside = places >= starts[rows]
     out[rows[inside]] = data[places[inside]]
+
+
+def count_cells(line, row_step, column_step, n, thresholds, counts):
+    """See `numba_kernels.count_cells`."""
+    for j, count in enumerate(counts):
+        cells = _table(line[j * column_step :], row_step, n, 1)[:, 0]
+        count += np.bincount(np.searchsorted(thresholds, cells), minlength=len(count))
+
+
+def count_stored(data, indices, starts, stops, thresholds, counts):
+    """See `numba_kernels.count_stored`."""
+    for places, _ in _stored(starts, stops, np.zeros(len(starts))):
+        below = np.searchsorted(thresholds, data[places])
+        np.add.at(counts, (indices[places], below), 1)

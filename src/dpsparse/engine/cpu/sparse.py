@@ -5,6 +5,7 @@ from scipy.sparse import csr_matrix
 
 from dpsparse.engine import config
 from dpsparse.engine.cpu import dispatch
+from dpsparse.engine.cpu.dense import at_most
 from dpsparse.engine.cpu.rows import LocalRows, QuantizedFamilies, block_size, pair_differences, pair_slices
 from dpsparse.engine.refusals import NOT_FINITE
 from dpsparse.engine.threads import n_threads, parallel_map, slices
@@ -95,6 +96,14 @@ class SparseRows(LocalRows):
         rows = (self.indices, self.starts, self.stops, weights)
         dispatch.run("add_stored_cells", self.data, *public, at_zero, *rows, sums)
         return sums
+
+    def feature_counts(self, thresholds):
+        """For each feature how many values are at or below each of some rising thresholds; NaN counts nowhere."""
+        thresholds = np.asarray(thresholds, dtype=np.float64)
+        counts = np.zeros((self.n_features, len(thresholds) + 1), dtype=np.int64)
+        dispatch.run("count_stored", self.data, self.indices, self.starts, self.stops, thresholds, counts)
+        counts[:, np.searchsorted(thresholds, 0.0)] += self.n_records - counts.sum(axis=1)
+        return at_most(counts)
 
 
 def level_of_zero(quantizer, dtype, n_features):

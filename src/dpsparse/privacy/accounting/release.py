@@ -13,6 +13,9 @@ from typing import Any, ClassVar, Self
 
 from dpsparse.privacy.accounting.gdp import discreteness_slack, with_gaussian, with_pick, with_pure
 
+# Picks of one release whose steps in the Gaussian account are taken one by one.
+_MOST_STEPS = 4096
+
 
 @dataclass(frozen=True)
 class Mechanism(ABC):
@@ -97,18 +100,34 @@ class ExponentialMechanism(Mechanism):
 
 @dataclass(frozen=True)
 class RepeatedPicks(Mechanism):
-    """`count` independent picks of equal price by the exponential mechanism (`selection.exponential_picks`)."""
+    """`count` independent picks of equal price by the exponential mechanism (`selection.exponential_picks`).
+
+    Parameters
+    ----------
+    count : int
+        A whole number; model files give it as a float.
+    """
 
     kind: ClassVar[str] = "picks"
     more: ClassVar[tuple[str, ...]] = ("count",)
 
     count: float = 1
 
+    def __post_init__(self) -> None:
+        if not (1 <= self.count < 2**31 and self.count == int(self.count)):
+            raise ValueError("a release of several picks states how many it made, a whole number of at least 1")
+
     def mu_squared(self, later: float, *, certify: bool = True) -> float:
-        """The step of a pick, as often as there are picks."""
-        for _ in range(int(self.count)):
-            later = with_pick(later, self.rho / self.count, certify=certify)
-        return later
+        """The step of a pick, as often as there are picks.
+
+        `with_pick` takes b to min_i (max(b, a_i) + c_i), so what it adds never grows with b. After many steps the last
+        addition therefore bounds all that follow.
+        """
+        steps, before = min(int(self.count), _MOST_STEPS), later
+        for _ in range(steps):
+            before, later = later, with_pick(later, self.rho / self.count, certify=certify)
+        left = self.count - steps
+        return later + left * (later - before + math.ulp(later)) if left and later < math.inf else later
 
 
 @dataclass(frozen=True)
@@ -142,8 +161,7 @@ class LaplacePeeling(Mechanism):
 
 
 MECHANISMS: Mapping[str, type[Mechanism]] = {
-    mechanism.kind: mechanism
-    for mechanism in (ExponentialMechanism, RepeatedPicks, GaussianMechanism, LaplacePeeling)
+    mechanism.kind: mechanism for mechanism in (ExponentialMechanism, RepeatedPicks, GaussianMechanism, LaplacePeeling)
 }
 
 
@@ -194,8 +212,8 @@ class Slot(_Named):
 
     def skipped(self) -> "Release":
         """The entry of a skipped slot in a record: its full price, and no draw."""
-        words = "skipped: paid for, nothing released"
-        mechanism = replace(self.mechanism, words=words, tv_slack=0.0)
+        # Its slack stays too: which slots are skipped may depend on releases, and what a record states must not.
+        mechanism = replace(self.mechanism, words="skipped: paid for, nothing released")
         return Release(self.name, mechanism, sensitivity=0.0, scale=0.0, part=self.part, size=0)
 
 
@@ -250,6 +268,9 @@ class Release(_Named):
             "size": self.size,
             **{field: getattr(self.mechanism, field) for field in self.mechanism.more},
         }
+        if not self.size and self.mechanism.tv_slack:
+            # A skipped slot has no noise from whose scale its slack would follow.
+            numbers["tv_slack"] = self.mechanism.tv_slack
         return {key: None if value == math.inf else value for key, value in numbers.items()}
 
     @classmethod
@@ -264,5 +285,7 @@ class Release(_Named):
             words=numbers["mechanism"],
             **{field: numbers[field] for field in kind.more},
         )
+        if not numbers["size"]:
+            mechanism = replace(mechanism, tv_slack=numbers.get("tv_slack", 0.0))
         names = ("name", "sensitivity", "scale", "part", "size")
         return cls(mechanism=mechanism, **{name: numbers[name] for name in names})

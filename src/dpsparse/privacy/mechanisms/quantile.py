@@ -11,6 +11,9 @@ from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.mechanisms.selection import exponential_pick
 from dpsparse.privacy.noise import Integers
 
+# In integer units of a utility.
+_LARGEST_PRIOR = 2.0**60
+
 
 def release_quantile(
     meter: Meter,
@@ -95,6 +98,9 @@ def release_point(
 def prior_levels(log_prior: npt.NDArray[np.float64], sensitivity: int, rho: float) -> Integers:
     """A log prior in integer units of a utility, rounded to the nearest: `exponential_pick` at `rho` gives it back.
 
+    Units are clipped at +-2^60, so that utilities, far below 2^53, are added without overflow whatever `rho` is: a sum
+    that wrapped around would move by 2^64 where a utility moves by 1.
+
     Examples
     --------
     >>> import numpy as np
@@ -102,5 +108,6 @@ def prior_levels(log_prior: npt.NDArray[np.float64], sensitivity: int, rho: floa
     >>> prior_levels(np.array([0.0, -1.0]), 1, 0.5)
     array([ 0, -1])
     """
-    levels: Integers = np.rint(log_prior * (2 * sensitivity / math.sqrt(8 * rho))).astype(np.int64)
+    units = np.rint(log_prior * (2 * sensitivity / math.sqrt(8 * rho)))
+    levels: Integers = np.clip(units, -_LARGEST_PRIOR, _LARGEST_PRIOR).astype(np.int64)
     return levels

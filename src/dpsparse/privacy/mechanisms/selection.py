@@ -198,14 +198,12 @@ def exponential_pick(
     return pick_index(scores, rate, meter.source, excluded)
 
 
-def exponential_picks(
-    meter: Meter, scores: Integers, *, sensitivity: int, rho: float, name: str
-) -> Integers:
+def exponential_picks(meter: Meter, scores: Integers, *, sensitivity: int, rho: float, name: str) -> Integers:
     """Pick an index in every row of some scores, each as `exponential_pick` does, all for `rho`.
 
-    Proof. The picks are independent given the table, each epsilon0-bounded-range with epsilon0^2 = 8 rho / k for k rows:
-    they compose adaptively to rho (Bun and Steinke 2016, Lemma 1.7) and to k epsilon0, and `RepeatedPicks` takes the
-    step of the Gaussian account k times.
+    Proof. A record may move the scores of all k rows. The picks are independent given the table, and each is
+    epsilon0-bounded-range with epsilon0^2 = 8 rho / k: they compose to rho (Bun and Steinke 2016, Lemma 1.7) and to
+    k epsilon0, and `RepeatedPicks` takes the step of the Gaussian account k times.
 
     Parameters
     ----------

@@ -1,0 +1,190 @@
+"""Bugs to plant where a pursuit learns units: in pairs, points of grids, splits, shifted vectors and skipped slots."""
+
+from dpsparse.algorithms.pursuit import closing, pursuit, releases
+from dpsparse.audit.bugs.mutation import Mutation
+from dpsparse.engine import queries
+from dpsparse.engine.cpu import rows
+from dpsparse.privacy import sensitivity
+from dpsparse.privacy.accounting import release
+from dpsparse.privacy.mechanisms import selection
+
+PURSUITS = "replay of pursuits"
+_OWN_LEVELS = "np.trunc(np.nan_to_num(np.stack({entries}).clip(-1e9, 1e9)) * 2.0**19).sum(axis=1).astype(np.int64)"
+_OWN_PRODUCTS = "np.rint(({z} * 1e3) @ ({z} * 1e3).T).astype(np.int64)"
+
+UNITS = (
+    Mutation(
+        "a record in two pairs",
+        PURSUITS,
+        {rows.pair_slices: [("slice(0, half), slice(half, 2 * half)", "slice(0, half), slice(1, half + 1)")]},
+    ),
+    Mutation(
+        "a prior from the data",
+        PURSUITS,
+        {releases.Releases._point: [("log_prior=grid.log_prior", "log_prior=grid.log_prior + utility / len(utility)")]},
+    ),
+    Mutation(
+        "a grid from the data",
+        PURSUITS,
+        {
+            pursuit.Pursuit.release_unit_size: [
+                (
+                    "units[-1].size_grid()",
+                    "units[-1].size_grid().times(1 + (np.abs(self.pairs._records.y).max() > 1e5))",
+                )
+            ]
+        },
+    ),
+    Mutation(
+        "the count in a window moves by 1, taken twice",
+        PURSUITS,
+        {sensitivity.located_utility: [("2 * count(adjacency) + ", "count(adjacency) + ")]},
+    ),
+    Mutation("a tail's utility moves by 1", PURSUITS, {sensitivity.balanced_utility: [("return of", "return 1")]}),
+    Mutation(
+        "a split's utility moves by half a record",
+        PURSUITS,
+        {sensitivity.split_utility: [("return count(adjacency)", "return count(adjacency) / 2")]},
+    ),
+    Mutation(
+        "all features' splits for the price of one",
+        PURSUITS,
+        {selection.exponential_picks: [("math.sqrt(8 * rho / count)", "math.sqrt(8 * rho)")]},
+    ),
+    Mutation(
+        "several picks accounted for as one",
+        "accounts",
+        {release.RepeatedPicks.mu_squared: [("min(int(self.count), _MOST_STEPS)", "1"), ("self.count - steps", "0")]},
+    ),
+    Mutation(
+        "splits without noise",
+        PURSUITS,
+        {releases.Releases.splits: [("grid.points[chosen]", "grid.points[scores.argmax(axis=1)]")]},
+    ),
+    Mutation(
+        "a centre that is the exact median",
+        PURSUITS,
+        {
+            pursuit.Pursuit.release_unit_center: [
+                (
+                    "unit.set_center(self.releases.located(slot, count, grid, center_window(grid.points, unit.scale)))",
+                    "self.releases.located(slot, count, grid, center_window(grid.points, unit.scale))\n"
+                    "    unit.set_center(float(np.nanmean(self.session._records.columns[self._newest].units)))",
+                )
+            ]
+        },
+    ),
+    Mutation(
+        "a range that is the largest response",
+        PURSUITS,
+        {
+            closing.Closing.release_range: [
+                (
+                    "pursuit.releases.quantile(slot, count, grid, tail=OUTSIDE)",
+                    "(pursuit.releases.quantile(slot, count, grid, tail=OUTSIDE),"
+                    " float(np.nanmax(np.abs(pursuit.session._records.y))))[1]",
+                )
+            ]
+        },
+    ),
+    Mutation(
+        "whether a model explains anything, from exact errors",
+        PURSUITS,
+        {closing.Closing.release_gain: [("if not self._explains:", "if sums[0] < 0:")]},
+    ),
+    Mutation(
+        "a price that depends on a release",
+        PURSUITS,
+        {
+            releases.Releases.mean: [
+                ("rho=slot.rho", "rho=slot.rho * (1 + (slot.name > 'unit') * (self._meter.record().rho > 1))")
+            ]
+        },
+    ),
+    Mutation(
+        "a slot skipped by what the data say",
+        PURSUITS,
+        {
+            pursuit.Pursuit.release_unit_tail: [
+                ("if not unit.has_tail:", "if np.nanmax(np.abs(self.pairs._records.y)) > 1e5:")
+            ]
+        },
+    ),
+    Mutation(
+        "a skipped slot's release made all the same",
+        PURSUITS,
+        {
+            releases.Releases.fraction: [
+                (
+                    "noisy = release_vector(self._meter, steps, sensitivity=change, rho=slot.rho, name=slot.name)",
+                    "self.skip(slot)\n    noisy = type('Noisy', (), {'values': steps, 'scale': np.full(1, 1.0)})",
+                )
+            ]
+        },
+    ),
+    Mutation(
+        "a skipped slot's price spent on another",
+        PURSUITS,
+        {
+            releases.Releases.skip: [
+                ("self._meter.skip(slot.name)", "self._meter.skip(slot.name)\n    self.left = slot.rho")
+            ],
+            releases.Releases._point: [("rho=slot.rho", "rho=slot.rho + getattr(self, 'left', 0.0)")],
+        },
+    ),
+    Mutation(
+        "means unclipped",
+        PURSUITS,
+        {
+            queries.mean_sums: [
+                (".clip(-most, most)", ""),
+                (
+                    "_bounded_sums([units, units * units - 0.5], math.sqrt(1.25))",
+                    _OWN_LEVELS.format(entries="[units, units * units - 0.5]"),
+                ),
+            ]
+        },
+    ),
+    Mutation(
+        "gains unclipped",
+        PURSUITS,
+        {
+            queries.gain_sums: [
+                ("abs(records.y - center).clip(0, most)", "abs(records.y - center)"),
+                (
+                    "_bounded_sums([quotient(before - after, most), is_near], math.sqrt(1.25))",
+                    _OWN_LEVELS.format(entries="[quotient(before - after, most), is_near]"),
+                ),
+            ]
+        },
+    ),
+    Mutation(
+        "a null record that adds a shift",
+        PURSUITS,
+        {queries._bounded_sums: [("as_float64(~xp.isnan(vectors).any(0))", "xp.ones_like(vectors[0])")]},
+    ),
+    Mutation(
+        "a Jacobian of rows of any length",
+        PURSUITS,
+        {
+            queries.jacobian_sums: [
+                (
+                    "vector_sums.gram_sums(columns, row_scale, np.sqrt(inner * outer))",
+                    _OWN_PRODUCTS.format(z="(columns * within).clip(-1e4, 1e4)"),
+                )
+            ]
+        },
+    ),
+    Mutation(
+        "a variance of scores that are not clipped",
+        PURSUITS,
+        {
+            queries.variance_sums: [
+                (
+                    "vector_sums.gram_sums(columns, psi * _row_weights(columns, inner, outer), inner)",
+                    _OWN_PRODUCTS.format(z="(columns * psi).clip(-1e4, 1e4)"),
+                )
+            ]
+        },
+    ),
+)

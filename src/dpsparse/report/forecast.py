@@ -1,0 +1,70 @@
+"""The forecast of a report: what each epsilon buys for a table of the model's shape."""
+
+from dataclasses import replace
+
+from dpsparse.html import table, tag
+from dpsparse.planning import EPSILONS, plan
+from dpsparse.report.charts import curves
+
+
+def forecast(model, sparsity):
+    """Picture and table of what each epsilon buys, with the model's own marked.
+
+    Parameters
+    ----------
+    model : LinearModel
+        The model.
+    sparsity : int
+        The features asked for.
+    """
+    asked = model.privacy.guarantee
+    here = plan(
+        model.privacy.n_records,
+        len(model.features),
+        sparsity,
+        asked.epsilon,
+        asked.delta,
+        units_known=all(feature.center is not None and feature.scale is not None for feature in model.features),
+        records_per_person=asked.records_per_person,
+    )
+    epsilons = sorted({*EPSILONS, here.epsilon})
+    grid = sorted({*epsilons, *(10 ** (k / 10) for k in range(-15, 11))})
+    forecasts = [replace(here, epsilon=epsilon) for epsilon in grid]
+    lines = {
+        "error to expect (l2)": [at.expected_error for at in forecasts],
+        "minimum detectable effect at 80 % power": [at.smallest_effect for at in forecasts],
+    }
+    rows = [
+        [
+            f"{at.epsilon:g} (this fit)" if at.epsilon == here.epsilon else f"{at.epsilon:g}",
+            *(f"{value:.3g}" for value in (at.expected_error, at.smallest_effect, at.interval_width)),
+        ]
+        for at in forecasts
+        if at.epsilon in epsilons
+    ]
+    yield (
+        f"The forecast of dpsparse plan, from public numbers alone, for {here.n:,} records, {here.d:,} features and "
+        f"{here.sparsity} to select with {here.units}, at any epsilon. Errors and effects are in units of the "
+        "response's noise per scaled feature."
+    )
+    words = (
+        "Error to expect and minimum detectable effect at 80 % power, over epsilon; both fall as epsilon grows. At "
+        f"this fit's epsilon, {here.epsilon:g}, the error is {here.expected_error:.3g} and the minimum detectable "
+        f"effect {here.smallest_effect:.3g}."
+    )
+    picture = curves(grid, lines, (here.epsilon, f"this fit: {here.epsilon:g}"), words)
+    if picture is not None:
+        yield tag("figure", [picture, tag("figcaption", words)])
+    headings = ["epsilon", "error", "minimum detectable effect", "width of a 90 % interval"]
+    yield table("What each epsilon buys", headings, rows, numbers=(1, 2, 3))
+    yield tag("p", _caveat(model), class_="note")
+
+
+def _caveat(model):
+    words = "A forecast is a rough guide: nine in ten lie within a factor of 2."
+    if model.estimator != "PrivateSparseRegressor":
+        words += f" This one is of PrivateSparseRegressor; {model.estimator}, which made the model, does worse."
+    relation = model.privacy.guarantee.adjacency
+    if relation != "replace-one":
+        words += f" It is for neighbours by replace-one; {relation} guarantees less and does a little better."
+    return words

@@ -1,0 +1,107 @@
+"""Is the response's scale learned, is there a lump, and does a result name the true cause?"""
+
+import math
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpsparse import PrivateSparseRegressor
+from dpsparse.algorithms.pursuit.closing import Closing
+from dpsparse.algorithms.pursuit.schedule import schedule_for
+from dpsparse.engine import queries
+from dpsparse.engine.vector_sums import VECTOR_LEVELS
+from dpsparse.privacy import sensitivity
+from dpsparse.privacy.guarantee import Guarantee
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(5.0, 2.0, (6_000, 8))
+
+
+def fitted(y, X=X, **parameters):
+    """A released model."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        options = {"sparsity": 2, "epsilon": 1.0, "random_state": 0} | parameters
+        return PrivateSparseRegressor(**options).fit(X[: len(y)], y).released_
+
+
+def term(y, center, effect, most, near):
+    """The integers that one record adds."""
+    columns = (queries.Column.of(np.array([1.5])),)
+    return queries.gain_sums(queries.Records(np.array([y]), None, columns), center, [effect], most, near)
+
+
+anything = st.floats(allow_nan=True, allow_infinity=True)
+finite, positive = st.floats(-1e9, 1e9), st.floats(1e-9, 1e9)
+
+
+@given(anything, anything, finite, finite, positive, st.floats(0.01, 0.9))
+def test_a_record_moves_gain_and_lump_by_no_more_than_the_sensitivity(y, other, center, effect, most, share):
+    here, there = (np.float64(term(each, center, effect, most, share * most)) for each in (y, other))
+    assert np.linalg.norm(here) <= VECTOR_LEVELS
+    assert np.linalg.norm(here - there) <= sensitivity.bounded_norm_sum(VECTOR_LEVELS, "replace-one")
+
+
+def test_a_null_record_adds_nothing():
+    assert (term(np.nan, 0.0, 1.0, 1.0, 0.1) == 0).all()
+
+
+def test_gain_and_lump_are_sums_over_records():
+    y, x, most = np.array([0.0, 0.05, 3.0, -9.0]), np.array([0.0, 1.0, 2.0, -1.0]), 4.0
+    records = queries.Records(y, None, (queries.Column.of(x),))
+    sums = queries.gain_sums(records, 0.0, [1.0], most, 0.1) * math.sqrt(1.25) / VECTOR_LEVELS
+    # Distances before and after: 0 0, .05 .95, 3 1, and 4 (clipped) twice. Two of four are near.
+    np.testing.assert_allclose(sums, [(-0.9 + 2.0) / most, 0.0], atol=1e-5)
+
+
+def test_a_plain_response_has_neither_lump_nor_problem():
+    model = fitted(X[:, 3] + RNG.standard_t(3, len(X)))
+    assert (model.lumped, model.response_scale_known, model.explains, model.reason) == (False, True, True, "")
+
+
+@pytest.mark.parametrize("units", [{}, {"feature_center": 5.0, "feature_scale": 2.0}])
+def test_a_response_of_many_zeros_is_lumped(units):
+    cost = np.where(RNG.random(len(X)) < 0.6, 0.0, np.exp(6 + RNG.normal(size=len(X))))
+    assert fitted(cost, **units).lumped
+
+
+def test_equal_responses_are_named():
+    model = fitted(np.zeros(len(X)))
+    assert not model.response_scale_known
+    assert model.reason == "nearly all responses are equal"
+
+
+def test_too_few_records_are_named_from_public_numbers_alone():
+    reasons = {fitted(X[:100, 0] * scale, epsilon=0.5).reason for scale in (0.0, 1.0, 1e6)}
+    assert reasons == {"100 records are too few at this epsilon to learn the response's centre and scale"}
+    # What is public is not learned.
+    assert "too few" not in fitted(X[:100, 0], epsilon=0.5, response_center=5.0, response_scale=1.4).reason
+
+
+@pytest.mark.parametrize(
+    ("residual_scale", "lumped", "words"),
+    [
+        (0.02, False, "a fiftieth of the response's: the fit is nearly exact"),
+        (0.02, True, "a fiftieth of the response's: most responses are equal"),
+        (2.0, False, "twice the response's: the fit went astray"),
+        (0.03, False, None),
+        (1.5, True, None),
+    ],
+)
+def test_a_scale_at_the_end_of_its_range_is_named(residual_scale, lumped, words):
+    schedule = schedule_for(Guarantee(1.0, 1e-6), 6_000, 8, 2)
+    state = SimpleNamespace(n_records=6_000, response_scale=3.0, residual_scale=3.0 * residual_scale)
+    closing = Closing(SimpleNamespace(schedule=schedule, state=state))
+    closing.lumped, closing.all_equal = lumped, False
+    assert words in closing.problem() if words else closing.problem() == ""
+
+
+def test_features_that_explain_nothing_are_named():
+    models = [fitted(RNG.standard_t(2, 2_000), random_state=seed) for seed in range(12)]
+    silent = [model for model in models if not model.explains]
+    assert silent
+    assert all("no nearer to the responses than a constant" in model.summary().replace("\n", " ") for model in silent)
