@@ -47,14 +47,17 @@ def equation_of(model):
 
 
 def root_of(model, X, y):
-    """The root of the fit's estimating equation on the selected features X, or None."""
+    """The root of the fit's estimating equation on the selected features X, or None where there is none."""
     equation = equation_of(model)
     if equation is None:
         return None
     start = model.intercept_, model.coef_[equation.features]
-    return estimating_root(
-        X, y, equation.tau, equation.center, equation.scale, equation.inner, equation.outer, start
-    )  # fmt: skip
+    numbers = equation.tau, equation.center, equation.scale, equation.inner, equation.outer
+    try:
+        return estimating_root(X, y, *numbers, start)
+    except RuntimeError:
+        # A learned tau can be so small that the equation has no root that iterations find.
+        return None
 
 
 def fit(design, X, y, truth, seed, known, epsilon=1.0):
