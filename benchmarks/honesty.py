@@ -83,10 +83,11 @@ def measure(design, known, with_root, seed):
     low, high = model.conf_int(0.9).T
     target = np.full(len(nonzero), np.nan)
     zero = ~nonzero
-    equation = equation_of(model)
-    if with_root and equation is not None:
-        features = np.asarray(equation.features)
+    root = None
+    if with_root and equation_of(model) is not None:
+        features = np.asarray(equation_of(model).features)
         root = root_of(model, *design.draw_population(truth, features))
+    if root is not None:
         target[features] = root.coef
         errors = np.maximum(3 * root.error, 0.001 / truth.sd[features])
         if design.correlation:
