@@ -69,7 +69,7 @@ UNITS = (
                 (
                     "unit.set_center(self.releases.located(slot, count, grid, center_window(grid.points, unit.scale)))",
                     "self.releases.located(slot, count, grid, center_window(grid.points, unit.scale))\n"
-                    "    unit.set_center(float(np.nanmean(self.session._records.columns[self._newest].units)))",
+                    "    unit.set_center(float(np.nanmedian(self.session._records.columns[self._newest].units)))",
                 )
             ]
         },

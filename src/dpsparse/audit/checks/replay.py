@@ -119,8 +119,7 @@ def replay_all(name, adjacency):
     storages = list(STORAGES)
     shares = {}
     offset = list(ESTIMATORS).index(name)
-    # A public function of public numbers, and slow: caching it changes no result.
-    with replaced(sparse_regressor, schedule_for=lru_cache(sparse_regressor.schedule_for)):
+    with cached_schedules():
         cases = [(pair, None) for pair in pairs()] + _fitted_cases(ESTIMATORS[name](adjacency=adjacency))
         for k, (pair, script) in enumerate(cases):
             storage = storages[(k + offset) % len(storages)]
@@ -130,6 +129,11 @@ def replay_all(name, adjacency):
             for release, share in seen.items():
                 shares[release] = max(share, shares.get(release, 0.0))
     return None, shares
+
+
+def cached_schedules():
+    """Plan a fit once for the length of a block: the plan is a public function of public numbers, and slow."""
+    return replaced(sparse_regressor, schedule_for=lru_cache(sparse_regressor.schedule_for))
 
 
 def _finding(name, adjacency, evidence, good):
