@@ -68,7 +68,7 @@ def _slopes():
 
 
 def splits(nats):
-    """Thresholds that may divide a feature: 0, with odds of exp(3) to exp(6), and sizes of either sign in steps of 1.5.
+    """Thresholds that may divide a feature: 0, with odds of exp(3) to exp(6), and signed sizes in steps of 1.5.
 
     An even split leads by `nats`: the more, the more a rare 0/1 feature, which hardly tells its thresholds apart, can be
     kept at 0.
