@@ -70,8 +70,8 @@ def _slopes():
 def splits(nats):
     """Thresholds that may divide a feature: 0, with odds of exp(3) to exp(6), and signed sizes in steps of 1.5.
 
-    An even split leads by `nats`: the more, the more a rare 0/1 feature, which hardly tells its thresholds apart, can be
-    kept at 0.
+    An even split leads by `nats`: the more, the more a rare 0/1 feature, which hardly tells its thresholds apart, can
+    be kept at 0.
     """
     weight = -0.25 * np.abs(np.log10(np.maximum(np.abs(SPLITS), 1e-9)))
     weight[SPLITS == 0] = logsumexp(weight[SPLITS != 0]) + np.clip(nats - 6, 3, 6)
