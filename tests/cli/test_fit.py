@@ -156,9 +156,12 @@ def test_bounds_may_leave_out_columns_and_numbers(folder, capsys):
     assert printed.count("smoker") == 2
 
 
-def test_public_bounds_are_not_printed_as_learned(folder, capsys, fit):
-    fit()
+def test_public_bounds_are_printed_as_learned_where_they_were_checked(folder, capsys, fit):
+    # A check is a release; it is made where it is cheap.
+    fit(epsilon="1")
     assert "Units learned" not in capsys.readouterr().out
+    fit(epsilon="6")
+    assert "Units learned" in capsys.readouterr().out
 
 
 def test_a_store_leaves_to_the_fit_what_nobody_knows(folder, capsys, people):
@@ -174,7 +177,8 @@ def test_a_store_leaves_to_the_fit_what_nobody_knows(folder, capsys, people):
     told = json.loads(capsys.readouterr().out)
     assert units_of(told) == {"age": (50.0, 15.0), "smoker": (None, None)}
     learned = {effect["feature"]: effect["scale"] for effect in told["effects"]}
-    assert learned["age"] is None
+    # The given scale was checked, and is known to steps of 1.3.
+    assert learned["age"] == pytest.approx(15, rel=0.45)
     assert learned["smoker"] > 0
     # The model is in the columns' own units again.
     effects = {effect.feature: effect for effect in load_model("model.json").effects}

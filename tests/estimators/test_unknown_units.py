@@ -99,9 +99,16 @@ def test_tiny_tables_give_finite_models_and_claim_nothing(n, units):
 
 @pytest.mark.parametrize("units", [{}, {"feature_center": 0.0, "feature_scale": 1.0}])
 def test_a_constant_response(units):
-    model = fitted(TABLE, np.full(N, 42.0), **units)
-    assert np.isfinite(model.predict(TABLE)).all()
-    assert not model.clear_.any()
+    for seed in range(4):
+        model = fitted(TABLE, np.full(N, 42.0), random_state=seed, **units)
+        predictions = model.predict(TABLE)
+        assert np.isfinite(predictions).all()
+        assert not model.clear_.any()
+        if "nearly all responses are equal" in model.summary():
+            assert not model.explains_
+            assert np.ptp(predictions) == 0
+            # The released centre, which lies where the responses are: in the released range.
+            assert model.prediction_range_[0] <= predictions[0] <= model.prediction_range_[1]
 
 
 def cost_with_zeros():

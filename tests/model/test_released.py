@@ -42,7 +42,7 @@ def test_the_fitted_attributes_say_the_same():
     assert [effect.trusted for effect in model.effects] == np.isfinite(errors).tolist()
     np.testing.assert_array_equal(model.conf_int(0.8), fitted.conf_int(0.8))
     assert model.summary() == fitted.summary()
-    assert model.noise_floor == fitted.noise_floor_
+    np.testing.assert_array_equal(np.array(model.noise_floor, dtype=float), fitted.noise_floor_)
     assert model.features[3] == Feature("3", 0.5, 2.0)
 
 

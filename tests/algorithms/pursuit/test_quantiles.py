@@ -82,6 +82,7 @@ def test_windows_are_about_their_points():
 
 
 ALL_GRIDS = {name: grid for name, grid in vars(grids).items() if isinstance(grid, grids.Grid)}
+ALL_GRIDS["splits"] = grids.splits(9.0)
 
 
 @pytest.mark.parametrize("name", ALL_GRIDS)
@@ -100,11 +101,12 @@ def test_lumps_of_the_priors():
     size = grids.RESPONSE_SIZES
     assert np.exp(size.log_prior[size.points == 1]) < 0.1
     assert np.exp(grids.SLOPES.log_prior[grids.SLOPES.points == 0]) == pytest.approx(20 / 21)
-    assert grids.SPLITS.points[np.argmax(grids.SPLITS.log_prior)] == 0
+    for nats in (9.0, 30.0):
+        assert grids.splits(nats).points[np.argmax(grids.splits(nats).log_prior)] == 0
     assert grids.CENTERS.points[np.argmax(grids.CENTERS.log_prior)] == 0
 
 
-@pytest.mark.parametrize("grid", [grids.CENTERS, grids.SLOPES, grids.SPLITS, grids.NEAR_CENTERS, grids.INTERCEPTS])
+@pytest.mark.parametrize("grid", [grids.CENTERS, grids.SLOPES, grids.splits(9.0), grids.NEAR_CENTERS, grids.INTERCEPTS])
 def test_signed_grids_are_symmetric(grid):
     np.testing.assert_allclose(grid.points, -grid.points[::-1], atol=1e-12)
     np.testing.assert_allclose(grid.log_prior, grid.log_prior[::-1])
@@ -113,6 +115,6 @@ def test_signed_grids_are_symmetric(grid):
 @pytest.mark.parametrize("size", [1e-8, 1e-3, 1.0, 1e8])
 def test_sizes_and_splits_reach_every_unit(size):
     """Some point is within the grid's step, 1.3 and 1.5, of any size."""
-    for grid, step in ((grids.FEATURE_SIZES, 1.3), (grids.RESPONSE_SIZES, 1.3), (grids.SPLITS, 1.5)):
+    for grid, step in ((grids.FEATURE_SIZES, 1.3), (grids.RESPONSE_SIZES, 1.3), (grids.splits(9.0), 1.5)):
         ratios = np.abs(np.log(np.where(grid.points > 0, grid.points, np.nan) / size))
         assert np.nanmin(ratios) <= np.log(step)

@@ -126,7 +126,8 @@ class Closing:
         self.all_equal = bool(at_center > max(ALL_EQUAL, NO_LUMP + 3 * noise))
         sure = np.any(np.abs(state.estimate.effects) > SURE * self._errors, where=self._is_feature())
         astray = state.residual_scale > ASTRAY * state.response_scale
-        self._explains = not (gain[0] < (-2 * noise if sure else 0) or (astray and gain[0] < 2 * noise))
+        worse = gain[0] < (-2 * noise if sure else 0) or (astray and gain[0] < 2 * noise)
+        self._explains = not (worse or self.all_equal)
         if not self._explains:
             self._effects = np.zeros_like(self._effects)
             state.residual_scale = state.response_scale
@@ -206,6 +207,9 @@ class Closing:
         support = np.array(state.features, dtype=np.int64)[columns - state.constants]
         last = state.gradients[-1]
         constant = self._effects[0] + self._median + self._offset if state.constants else 0.0
+        if self.all_equal:
+            # All points of a grid are as far from a median that holds all values; the centre is near it.
+            constant = 0.0
         problem = self.problem()
         return PursuitResult(
             support=support,
