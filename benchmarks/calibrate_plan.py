@@ -77,11 +77,12 @@ def forecast(task, known):
     )
 
 
-def fit_constants(constants, names, loss):
-    """Minimise a loss over positive constants that live in a dictionary of the planning module."""
+def fit_constants(constants, names, loss, at_least=()):
+    """Minimise a loss over positive constants in a dictionary of the planning module, some of them at least 1."""
+    least = [1.0 if name in at_least else 0.0 for name in names]
 
     def objective(logs):
-        constants.update(zip(names, np.exp(logs), strict=True))
+        constants.update(zip(names, np.maximum(np.exp(logs), least), strict=True))
         return loss()
 
     start = np.log([constants[name] for name in names])
@@ -158,7 +159,9 @@ def calibrate(plans, results, prefix):
         constants = getattr(planning, prefix + name)
         if prefix:
             plain, correlated = ([case for case in cases if (case[0].correlation > 0) == wanted] for wanted in (0, 1))
-            fit_constants(constants, [each for each in constants if each != "correlation"], partial(loss, plain))
+            others = [each for each in constants if each != "correlation"]
+            # Unknown units never help.
+            fit_constants(constants, others, partial(loss, plain), at_least=("sampling", "privacy"))
             fit_constants(constants, ["correlation"], partial(loss, correlated))
         else:
             fit_constants(constants, list(constants), partial(loss, cases))

@@ -47,14 +47,17 @@ def equation_of(model):
 
 
 def root_of(model, X, y):
-    """The root of the fit's estimating equation on the selected features X, or None."""
+    """The root of the fit's estimating equation on the selected features X, or None where there is none."""
     equation = equation_of(model)
     if equation is None:
         return None
     start = model.intercept_, model.coef_[equation.features]
-    return estimating_root(
-        X, y, equation.tau, equation.center, equation.scale, equation.inner, equation.outer, start
-    )  # fmt: skip
+    numbers = equation.tau, equation.center, equation.scale, equation.inner, equation.outer
+    try:
+        return estimating_root(X, y, *numbers, start)
+    except RuntimeError:
+        # A learned tau can be so small that the equation has no root that iterations find.
+        return None
 
 
 def fit(design, X, y, truth, seed, known, epsilon=1.0):
@@ -80,10 +83,11 @@ def measure(design, known, with_root, seed):
     low, high = model.conf_int(0.9).T
     target = np.full(len(nonzero), np.nan)
     zero = ~nonzero
-    equation = equation_of(model)
-    if with_root and equation is not None:
-        features = np.asarray(equation.features)
+    root = None
+    if with_root and equation_of(model) is not None:
+        features = np.asarray(equation_of(model).features)
         root = root_of(model, *design.draw_population(truth, features))
+    if root is not None:
         target[features] = root.coef
         errors = np.maximum(3 * root.error, 0.001 / truth.sd[features])
         if design.correlation:

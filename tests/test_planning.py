@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -67,7 +68,11 @@ def test_records_and_epsilon_for_a_target():
     n = base.n_for_effect(0.1)
     assert plan(n, 1_000, 5, 0.5).smallest_effect <= 0.1
     epsilon = base.epsilon_for_effect(0.2)
-    assert plan(2_000, 1_000, 5, epsilon).smallest_effect == pytest.approx(0.2, rel=0.01)
+    # Where splits begin, the effect jumps.
+    assert plan(2_000, 1_000, 5, epsilon).smallest_effect <= 0.2 < plan(2_000, 1_000, 5, 0.99 * epsilon).smallest_effect
+    known = replace(base, units_known=True)
+    epsilon = known.epsilon_for_effect(0.2)
+    assert replace(known, epsilon=epsilon).smallest_effect == pytest.approx(0.2, rel=0.01)
     assert base.epsilon_for_effect(1e-6) == math.inf
 
 

@@ -44,9 +44,9 @@ _ERROR = {
 _WIDTH = {"sampling": 1.099, "privacy": 19.1, "correlation": 0.924}
 # What unknown units multiply the sampling and the privacy term by; how much more the latter where features are compared
 # by pairs alone; and how both grow where neighbours are correlated, since a neighbour may be selected instead.
-_UNKNOWN_EFFECT = {"sampling": 1.143, "privacy": 1.547, "pairs": 1.306, "correlation": 8.45}
-_UNKNOWN_ERROR = {"sampling": 1.406, "privacy": 2.617, "pairs": 0.511, "correlation": 6.4}
-_UNKNOWN_WIDTH = {"sampling": 1.087, "privacy": 2.438, "pairs": 0.423, "correlation": 0.349}
+_UNKNOWN_EFFECT = {"sampling": 1.328, "privacy": 1.927, "pairs": 0.99, "correlation": 9.74}
+_UNKNOWN_ERROR = {"sampling": 1.434, "privacy": 3.088, "pairs": 0.26, "correlation": 6.62}
+_UNKNOWN_WIDTH = {"sampling": 1.0, "privacy": 2.494, "pairs": 0.405, "correlation": 0.226}
 
 # The epsilons of a table of forecasts.
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)

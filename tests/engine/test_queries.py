@@ -28,7 +28,7 @@ QUERIES = {
     "slope_counts": (queries.slope_counts, EFFECTS, 1, THRESHOLDS),
     "spread_sums": (queries.spread_sums, 1, 0.7, 6.0),
     "mean_sums": (queries.mean_sums, 1, 0.3, 0.7, 2.5),
-    "gain_sums": (queries.gain_sums, CENTER, EFFECTS, 4.0),
+    "gain_sums": (queries.gain_sums, CENTER, EFFECTS, 4.0, 0.3),
     "gradient_sums": (queries.gradient_sums, CENTER, EFFECTS, TAU, [0, 1], INNER, OUTER),
     "gram_sums": (queries.gram_sums, [0, 1], INNER, OUTER),
     "jacobian_sums": (queries.jacobian_sums, CENTER, EFFECTS, TAU, [0, 1], INNER, OUTER),
@@ -113,7 +113,7 @@ def test_sums_are_numpys_up_to_a_level_a_record(plain):
     for name, exact, bound in (
         ("spread_sums", [((z[1] != 0) - 0.5).sum(), (size - 0.5).sum()], math.sqrt(0.5)),
         ("mean_sums", [a.sum(), (a**2 - 0.5).sum()], math.sqrt(1.25)),
-        ("gain_sums", [gain.sum()], 1.0),
+        ("gain_sums", [gain.sum(), ((np.abs(plain[0] - CENTER) <= 0.3) - 0.5).sum()], math.sqrt(1.25)),
         ("gradient_sums", (psi * v * z).sum(axis=1), INNER),
     ):
         value = evaluated(name, records)

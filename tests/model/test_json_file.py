@@ -163,7 +163,7 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
         (lambda content: content["effects"].append(content["effects"][0]), "name of its own"),
         (lambda content: content["effects"][0].update(feature="z"), "none of the features"),
         (lambda content: content["effects"][0].update(coef=10**400), "'coef' must be a finite number"),
-        (lambda content: content["effects"][0].update(estimate=None), "belong together"),
+        (lambda content: content["effects"][0].update(estimate=None, standard_error=1.0), "belong together"),
         (lambda content: content["effects"][0].update(center=1.0), "belong together"),
         (lambda content: content.update(prediction_range={"low": 1.0, "high": 0.0}), "must not be above"),
         (lambda content: content["privacy"].update(epsilon=0.1), "does not follow"),

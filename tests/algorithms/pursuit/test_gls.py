@@ -106,7 +106,7 @@ class TestOneFeature:
     def error(self, *gradients, n=1000):
         return standard_errors(self.solve(*gradients, n=n), gradients, np.array([0]), np.eye(1), n)[0] / WITHOUT
 
-    def test_one_gradient(self):
+    def test_one_gradient(self, exact_models):
         gradient = make_gradient([0], [0.3], [0.5], noise=0.02)
         gain = 0.5 * gradient.weight.gain[0]
         assert self.solve(gradient).effects[0] == pytest.approx(0.5 + 0.3 / gain)
@@ -127,6 +127,15 @@ class TestOneFeature:
         # Both gradients sum the same records: sampling errors add up before they are squared.
         variance = weights**2 @ privacy + (weights @ np.sqrt(sampling)) ** 2
         assert self.error(first, second) ** 2 == pytest.approx(variance)
+
+    def test_errors_of_the_linear_model_count_as_noise(self, monkeypatch):
+        gradient = make_gradient([0], [0.3], [0.5], noise=0.02)
+        monkeypatch.setattr(gls, "SATURATION", 0.0)
+        monkeypatch.setattr(gls, "MODEL_ERROR", 0.0)
+        exact = self.error(gradient)
+        monkeypatch.setattr(gls, "MODEL_ERROR", 0.5)
+        # One gradient says how far the effect is, and is wrong by half of that.
+        assert self.error(gradient) ** 2 == pytest.approx(exact**2 + (0.5 * 0.3 / gradient.gain[0]) ** 2, rel=1e-6)
 
     def test_a_prior_shrinks_and_without_one_nothing_does(self, exact_models):
         gradient = make_gradient([0], [0.3], [0.5])
@@ -202,7 +211,9 @@ def dense_gls(gradients, gram, kept, prior_scale, n_records, gram_noise):
         gains = np.array([each.fraction * each.weight.gain[i] for each, i in entries])
         far = np.abs(offset).max(axis=1) / np.array([each.tau for each, _ in entries])
         variance = privacy + sampling + (gls.MODEL_ERROR**2 + (gls.SATURATION * far) ** 2) * linearized**2
-        variance += gains**2 * gram_noise**2 * (offset**2).sum(axis=1)
+        # Noise on the diagonal has twice the variance of that off it.
+        own = np.array([offset[row, each.columns[i]] for row, (each, i) in enumerate(entries)])
+        variance += gains**2 * gram_noise**2 * ((offset**2).sum(axis=1) + own**2)
     return effects[kept], estimator
 
 

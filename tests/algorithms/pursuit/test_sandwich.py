@@ -5,10 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpsparse.algorithms.pursuit import gls
 from dpsparse.algorithms.pursuit.gls import Gradient, row_weight, solve_gls
 from dpsparse.algorithms.pursuit.sandwich import WITHOUT, Jacobian, NoisyMatrix, standard_errors
 
 NO_PRIOR = 1e9
+
+
+@pytest.fixture(autouse=True)
+def exact_models(monkeypatch):
+    """Gradients whose linear model has no error."""
+    monkeypatch.setattr(gls, "MODEL_ERROR", 0.0)
+    monkeypatch.setattr(gls, "SATURATION", 0.0)
 
 
 def newton_step(J, M, *, tau=0.7, fraction=0.5, noise=0.0, n=1000, matrix_noise=0.0):

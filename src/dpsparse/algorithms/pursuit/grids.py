@@ -67,16 +67,20 @@ def _slopes():
     return Grid.of(points, weight)
 
 
-def _splits():
-    """Thresholds that may divide a feature: 0, with odds of 20 to 1, and sizes of either sign in steps of 1.5."""
-    points = _signed(np.exp(np.arange(math.log(1e-9), math.log(1e9), math.log(1.5))))
-    weight = -0.25 * np.abs(np.log10(np.maximum(np.abs(points), 1e-9)))
-    weight[points == 0] = logsumexp(weight[points != 0]) + 3
-    return Grid.of(points, weight)
+def splits(nats):
+    """Thresholds that may divide a feature: 0, with odds of exp(3) to exp(6), and sizes of either sign in steps of 1.5.
+
+    An even split leads by `nats`: the more, the more a rare 0/1 feature, which hardly tells its thresholds apart, can be
+    kept at 0.
+    """
+    weight = -0.25 * np.abs(np.log10(np.maximum(np.abs(SPLITS), 1e-9)))
+    weight[SPLITS == 0] = logsumexp(weight[SPLITS != 0]) + np.clip(nats - 6, 3, 6)
+    return Grid.of(SPLITS, weight)
 
 
 FEATURE_SIZES, RESPONSE_SIZES = _sizes(lump=True), _sizes(lump=False)
-CENTERS, SLOPES, SPLITS = _centers(), _slopes(), _splits()
+CENTERS, SLOPES = _centers(), _slopes()
+SPLITS = _signed(np.exp(np.arange(math.log(1e-9), math.log(1e9), math.log(1.5))))
 # Around given units: sizes within a factor of 40 of a normal's median difference, centres within 40 scales.
 NEAR_SIZES = Grid.of(NORMAL_DIFFERENCE * 1.3 ** np.arange(-14, 15.0), -0.15 * np.abs(np.arange(-14, 15.0)))
 NEAR_CENTERS = Grid.of(np.arange(-160, 161) / 4, -np.log1p(np.abs(np.arange(-160, 161) / 4)))

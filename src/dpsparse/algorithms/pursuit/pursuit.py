@@ -85,7 +85,7 @@ class Pursuit:
         self.selection = Selection(rows, self.settings, units)
         self._check_finite, self._unit_open, self._sessions = check_finite, False, ()
         if self.settings.splits_share:
-            self._split_counts = self.selection.count_splits(grids.SPLITS.points, check_finite)
+            self._split_counts = self.selection.count_splits(grids.SPLITS, check_finite)
         else:
             self._open_sessions()
 
@@ -177,7 +177,8 @@ class Pursuit:
 
     def release_splits(self, slot):
         """A threshold for every feature that divides the records evenly."""
-        self.selection.set_splits(self.releases.splits(slot, self._split_counts, grids.SPLITS))
+        grid = grids.splits(self.settings.split_nats)
+        self.selection.set_splits(self.releases.splits(slot, self._split_counts, grid))
         self._open_sessions()
 
     def release_level(self, slot):

@@ -21,8 +21,9 @@ FINAL_GRADIENTS, FINAL_LEAST = 3, 0.1
 SPARE_PICKS = 1
 # Price of the last pick against the first: features come out largest first, and the later, smaller ones need more.
 PICK_RISE = 8
-# Nats by which the most balanced split of a feature must lead; the most that all features' splits may cost.
-SPLIT_NATS, SPLITS_SHARE = 9, 0.08
+# Nats by which the most balanced split of a feature must lead, at least and at most; what all features' splits may cost
+# beyond the least, and at all.
+LEAST_NATS, MOST_NATS, SPLITS_CHEAP, SPLITS_SHARE = 9, 15, 0.01, 0.08
 # Beyond this many features another pass over all of them takes more time than it is worth.
 WIDE = 1_000
 
@@ -102,9 +103,14 @@ class Settings:
         return not self.known or self.size >= 1500
 
     @property
+    def split_nats(self):
+        """By how many nats an even split of a feature leads a useless one."""
+        return _clip(self.size * math.sqrt(SPLITS_CHEAP / (2 * self.d)), LEAST_NATS, MOST_NATS)
+
+    @property
     def splits_share(self):
         """The share of one balanced split for every feature; 0 where it is too much."""
-        share = 2 * SPLIT_NATS**2 * self.d / self.size**2
+        share = 2 * self.split_nats**2 * self.d / self.size**2
         possible = not self.known and self.choose and self.d <= WIDE
         return share if possible and share <= SPLITS_SHARE else 0.0
 
@@ -194,7 +200,7 @@ class Settings:
             "unit tail": _clip(3000 / N**2, 0.0025, 0.006) if self.tail else 0.0,
             "unit centre": _clip(250 / N**2, 0.002, 0.007) if self.learn and self.fit_intercept else 0.0,
             "unit mean": _clip(900 / N**2, 0.003, 0.005) if self.means else 0.0,
-            "slope": 0.004 + 0.002 * plenty * (not self.known) if self.slopes else 0.0,
+            "slope": 0.004 + 0.001 * plenty * (not self.known) if self.slopes else 0.0,
             "residual scale": _clip(100 / N**2, 0.001, 0.003),
             "fraction": 0.0012,
         }
@@ -282,7 +288,7 @@ class Schedule:
         for k in range(1, FINAL_GRADIENTS + 1):
             if k == 2 and settings.second_slopes:
                 for place in range(1, min(settings.sparsity, n_picks) + 1):
-                    yield f"second slope {place}", each["slope"] / 2
+                    yield f"second slope {place}", each["slope"]
                 yield "residual scale", each["residual scale"]
             if k == FINAL_GRADIENTS:
                 yield "Jacobian", once["Jacobian"]

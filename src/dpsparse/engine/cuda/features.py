@@ -36,9 +36,9 @@ def streamed(array, device):
 class Features:
     """Features in blocks that kernels can read: pairs of slices, and tensors on the card that hold those cells.
 
-    A third member is None, or the cells that are to be subtracted.
-    `checked` says whether all features have been checked for values that are not finite; `nonfinite`, on the card,
-    becomes 1 where there is one. `total` says whether cells may be NaN all the same.
+    A third member is None, or the cells that kernels subtract. `checked` says whether all features have been checked
+    for values that are not finite; `nonfinite`, on the card, becomes 1 where there is one. `total` says whether cells
+    may be NaN all the same.
 
     Parameters
     ----------

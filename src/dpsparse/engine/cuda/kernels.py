@@ -214,7 +214,9 @@ def add_sums(X, public, weights, sums, nonfinite=None, less=None):
     Where another table of X's shape and strides is given, its cells are subtracted from X's. Sets `nonfinite`, where
     given, to 1 if a feature is not finite.
     """
-    shape = _shape(LEVEL_SUMS if public is None else SUMS, X)
+    # Two tiles of bytes, widened, would take too many registers; on an H200 smaller ones are twice as fast.
+    cell_bytes = X.element_size() if less is None or X.dtype != torch.int8 else 4
+    shape = _shape(LEVEL_SUMS if public is None else SUMS, X, cell_bytes)
     arithmetic, shift = tl.int8 if public is None else _arithmetic(X), 0
     if X.dtype == torch.int8 and public is not None and public.of_bytes is not None:
         offset, factor, shift, odd = public.of_bytes
@@ -235,7 +237,16 @@ def write_levels(X, public, levels, nonfinite, less=None):
     """Write the levels of X, less another table as in `add_sums`; set `nonfinite` to 1 if a feature is not finite."""
     by_rows = levels.stride(1) == 1
     arguments = (levels, nonfinite, levels.stride(0 if by_rows else 1))
-    _launch(_levels_kernel, X, less, public, arguments, _shape(LEVELS, X), IN=_arithmetic(X), BY_ROWS=by_rows)
+    _launch(
+        _levels_kernel,
+        X,
+        less,
+        public,
+        arguments,
+        _shape(LEVELS, X, X.element_size()),
+        IN=_arithmetic(X),
+        BY_ROWS=by_rows,
+    )
 
 
 def _has_relu(X):
@@ -246,9 +257,9 @@ def _arithmetic(X):
     return tl.float64 if X.dtype == torch.float64 else tl.float32
 
 
-def _shape(shapes, X):
+def _shape(shapes, X, cell_bytes):
     by_columns = X.stride(0) < X.stride(1)
-    return shapes[by_columns, X.element_size()]
+    return shapes[by_columns, cell_bytes]
 
 
 def _launch(kernel, X, less, public, arguments, shape, **options):
