@@ -36,7 +36,7 @@ class Session(Protocol):
         """Sum over the records what a query of `Records` and public numbers gives: integers, or tuples of them."""
 
     def scores(
-        self, center: float, effects: ArrayLike, bound: float, on_progress: OnProgress = None
+        self, center: float, effects: ArrayLike, bound: float, level: float = 0.0, on_progress: OnProgress = None
     ) -> NDArray[np.int64]:
         """Absolute values of what `queries.pick_sums` sums: a row for each quantizer, a column for each feature."""
 

@@ -6,6 +6,7 @@ over n records stay below 2^53, where float64 and int64 both add integers exactl
 and engines cannot change a bit of a sum.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -110,8 +111,8 @@ def rounded(values, center, rate):
     return levels
 
 
-def weight_levels(weights, bound):
-    """Weights in [-bound, bound] as integer levels -2^16..2^16 in float64; NaN becomes 0.
+def weight_levels(weights, bound, most=WEIGHT_LEVELS):
+    """Weights in [-bound, bound] as integer levels -most..most in float64; NaN becomes 0.
 
     Examples
     --------
@@ -121,6 +122,22 @@ def weight_levels(weights, bound):
     array([-65536.,  32768.,      0.])
     """
     with np.errstate(all="ignore"):
-        levels = as_float64(weights) * (WEIGHT_LEVELS / bound)
-    levels = levels.clip(-WEIGHT_LEVELS, WEIGHT_LEVELS).round()
+        levels = as_float64(weights) * (most / bound)
+    levels = levels.clip(-most, most).round()
     return module_of(levels).nan_to_num(levels, nan=0.0)
+
+
+def level_shift(level):
+    """The levels of a bound and of a `level` in [-1, 1], in its units, so that both together are at most 2^16.
+
+    Weights of at most the first, less the second, then stay within +-2^16: first (1 + |level|) <= 2^16, so the second,
+    which is rounded, is at most the whole number 2^16 - first.
+
+    Examples
+    --------
+    >>> from dpsparse.engine.quantize import level_shift
+    >>> level_shift(0.0), level_shift(-0.5)
+    ((65536, 0), (43690, -21845))
+    """
+    most = math.floor(WEIGHT_LEVELS / (1 + abs(level)))
+    return most, round(level * most)

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpsparse.engine import vector_sums
 from dpsparse.engine.arrays import as_float64, like, module_of, quotient, square_root
-from dpsparse.engine.quantize import weight_levels
+from dpsparse.engine.quantize import level_shift, weight_levels
 
 
 def total(values):
@@ -70,14 +70,18 @@ def residual_counts(records, center, effects, thresholds, sizes=False):
     return vector_sums.counts_at_most(abs(residuals) if sizes else residuals, thresholds)
 
 
-def pick_weights(records, center, effects, bound):
-    """Levels of the residuals, clipped at `bound`: one for each record, and no sum."""
-    return weight_levels(records.residuals(center, effects), bound)
+def pick_weights(records, center, effects, bound, level=0.0):
+    """Levels of the residuals, clipped at `bound`, less that of `level`: one for each record, and no sum.
+
+    `level`, a public number or a release, is a mean of clipped residuals in units of `bound`.
+    """
+    most, shift = level_shift(level)
+    return weight_levels(records.residuals(center, effects), bound, most) - shift
 
 
-def pick_sums(records, center, effects, bound):
+def pick_sums(records, center, effects, bound, level=0.0):
     """For each feature the sum of its levels times the residuals' levels."""
-    return records.quantized.weighted_sums(pick_weights(records, center, effects, bound))
+    return records.quantized.weighted_sums(pick_weights(records, center, effects, bound, level))
 
 
 def product_sums(records, positions, bound):

@@ -17,6 +17,8 @@ SURE = 3.5
 ASTRAY = 1.7
 # One record in this many lies beyond the width of the offset's clip, and beyond the distance that bounds predictions.
 OUTSIDE = 20
+# From this table size on the mean is taken of all but one in so many.
+FAR_FROM, FAR_OUTSIDE = 1_000, 50
 # Predictions are cut at this many times the distance from the centre within which nearly all responses lie.
 REACH = 1.5
 # How far the mean may be from the median, in residual scales: noise beyond this shrinks the offset.
@@ -163,7 +165,8 @@ class Closing:
         pursuit = self._pursuit
         grid = grids.WIDTHS.times(pursuit.state.residual_scale)
         count = self._counts(pursuit.center + self._median, self._effects, sizes=True)
-        self._width = pursuit.releases.quantile(slot, count, grid, tail=OUTSIDE)
+        tail = OUTSIDE if pursuit.settings.size < FAR_FROM else FAR_OUTSIDE
+        self._width = pursuit.releases.quantile(slot, count, grid, tail=tail)
 
     def release_offset(self, slot):
         """The mean of the residuals within that width: what predictions are to be moved by."""

@@ -44,7 +44,7 @@ def _signed(points):
 def _sizes(lump):
     """Sizes from 1e-12 to 1e12 in steps of 1.3; with `lump` 1 has half of the prior, since 0/1 columns are common."""
     points = np.unique(np.append(np.exp(np.arange(math.log(1e-12), math.log(1e12), math.log(1.3))), 1.0))
-    weight = -0.5 * np.abs(np.log10(points))
+    weight = -np.abs(np.log10(points))
     if lump:
         weight[points == 1] = logsumexp(weight[points != 1])
     return Grid.of(points, weight)

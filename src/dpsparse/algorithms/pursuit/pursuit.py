@@ -182,18 +182,20 @@ class Pursuit:
         self._open_sessions()
 
     def release_level(self, slot):
-        """The level of the residuals: the constant moves so that their clipped sum is about 0."""
+        """The mean of the clipped residuals, which scores leave out: it would select features that hardly vary."""
         tau, state = self.selection.tau(self.state), self.state
         sums, _ = self.session.evaluate(queries.gradient_sums, self.center, state.effects, tau, [0], 1.0, 1.0)
         mean, _ = self.releases.mean(slot, sums, 1.0)
-        # A normal residual clipped here moves its mean by about a third of its own shift.
-        state.effects[0] += float(np.clip(mean[0] / 0.31, -1, 1)) * tau
+        self._level = float(np.clip(mean[0], -1, 1))
 
     def select_feature(self, slot):
         """One more feature, by the exponential mechanism on the features' scores."""
         with self._reporter.step() as on_progress:
-            scores, features = self.selection.scores(self.center, self.state, on_progress)
-        self._add_column(int(features[self.releases.pick(slot, scores)]))
+            scores, features = self.selection.scores(self.center, self.state, self._level, on_progress)
+        selected = int(features[self.releases.pick(slot, scores)])
+        if self.settings.level:
+            self.state.move_constant(self._level * self.selection.tau(self.state))
+        self._add_column(selected)
 
     def _add_column(self, feature):
         with self._reporter.step() as on_progress:
@@ -227,7 +229,7 @@ class Pursuit:
             return
         grid = unit.tail_grid(tail)
         count = self._counter(self.pairs, queries.column_counts, self._newest_pair, sizes=True)
-        point = self.releases.quantile(slot, count, grid, tail=tail, nonzero=True)
+        point = self.releases.quantile(slot, count, grid, tail=tail, nonzero=True, open_below=True)
         unit.set_tail(grids.TAILS.points[np.flatnonzero(grid.points == point)[0]])
 
     def release_unit_center(self, slot):
@@ -309,7 +311,11 @@ class Pursuit:
 
     def release_second_slope(self, slot):
         """The start of a kept effect again, now that the others are known."""
-        self._start_from_slopes(slot, self.state.kept_features()[int(slot.name.split()[-1]) - 1])
+        place, kept = int(slot.name.split()[-1]) - 1, self.state.kept_features()
+        if place < len(kept):
+            self._start_from_slopes(slot, kept[place])
+        else:
+            self.releases.skip(slot)
 
     def release_gram_matrix(self, slot):
         """Second moments of all columns, each row weighted as in the gradients."""
@@ -322,11 +328,11 @@ class Pursuit:
         self.state.solve()
 
     def refine(self, slot):
-        """A final gradient; after the first one the spare feature is dropped."""
+        """A final gradient; after the first one the spare feature is dropped, and constant ones."""
         state = self.state
         self._gradient(slot, self.schedule.final_tau)
         state.solve()
-        if len(state.kept) > state.constants + self.settings.sparsity:
+        if slot.name == "final gradient 1":
             state.keep_most_significant(self.settings.sparsity)
             state.solve()
 

@@ -40,12 +40,15 @@ class Tally:
         zeros, everything = at_most[-2] * nonzero, at_most[-1]
         return cls(before - zeros, everything - at, up_to_high - before_low, int(everything - zeros))
 
-    def balanced(self, tail=2):
+    def balanced(self, tail=2, open_below=False):
         """0 where at most 1/tail of the values are above and the rest below, and less elsewhere.
 
-        Its sensitivity is `sensitivity.balanced_utility` of `tail`.
+        With `open_below` the first point stands for all below it too. The sensitivity is
+        `sensitivity.balanced_utility` of `tail`, for without its second term a maximum moves no further.
         """
         above, below = tail * self.above - self.total, tail * self.below - (tail - 1) * self.total
+        if open_below:
+            below = np.append(np.minimum(below[:1], 0), below[1:])
         return -np.maximum(0, np.maximum(above, below))
 
     def located(self):

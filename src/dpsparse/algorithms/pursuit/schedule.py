@@ -196,7 +196,7 @@ class Settings:
         shares = {
             "level": _clip(2000 / N**2, 0.003, 0.01) if self.level else 0.0,
             "unit size": _clip(650 / N**2, 0.004 if self.known else 0.012, 0.02) if self.learn else 0.0,
-            "unit spread": _clip(300 / N**2, 0.0015, 0.005) if self.learn else 0.0,
+            "unit spread": _clip(300 / N**2, 0.0015 if self.known else 0.003, 0.005) if self.learn else 0.0,
             "unit tail": _clip(3000 / N**2, 0.0025, 0.006) if self.tail else 0.0,
             "unit centre": _clip(250 / N**2, 0.002, 0.007) if self.learn and self.fit_intercept else 0.0,
             "unit mean": _clip(900 / N**2, 0.003, 0.005) if self.means else 0.0,

@@ -74,12 +74,16 @@ class Selection:
         """Where residuals are clipped."""
         return (TAU_GIVEN if self._settings.known else TAU_UNKNOWN) * state.residual_scale
 
-    def scores(self, center, state, on_progress=None):
-        """The scores of all candidates, and which features they are: the selected ones are left out."""
+    def scores(self, center, state, level=0.0, on_progress=None):
+        """The scores of all candidates, and which features they are: the selected ones are left out.
+
+        Residuals enter less their released mean, `level` in units of tau, so that a feature which hardly varies has no
+        score, whatever the intercept and however the responses lump together. Differences of pairs have no level.
+        """
         tau = self.tau(state)
         scores = []
         if len(self._possible) > self._settings.pairs:
-            scores.append(self._session.scores(center, state.effects, tau, on_progress))
+            scores.append(self._session.scores(center, state.effects, tau, level, on_progress))
         if self._settings.pairs:
             scores.append(self._pairs.scores(0.0, state.effects[state.constants :], math.sqrt(2) * tau))
         self._possible[:, state.features] = False

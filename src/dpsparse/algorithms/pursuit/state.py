@@ -21,8 +21,8 @@ SETTLED_TAU, SETTLED_ERRORS = 0.25, 4.0
 # No error is reliable if a gradient's noise alone moves effects by more than this many tau, where gradients saturate:
 # without any effect the estimates of 20 fits each spread by 1.0 to 1.3 errors below this, by 1.7 to 7 errors above it.
 LARGEST_NOISE = 0.27
-# A feature with fewer expected carriers than this has no reliable error.
-LEAST_CARRIERS = 200
+# A feature that may have fewer carriers than this has no reliable error.
+LEAST_CARRIERS = 150
 
 
 class PursuitState:
@@ -88,6 +88,14 @@ class PursuitState:
         if self.constants:
             self.effects[0] -= slope * self.units[column - 1].median
 
+    def move_constant(self, level):
+        """Move the constant by what a mean of clipped residuals says, at most by the clip of the scores.
+
+        A normal residual that is clipped there moves its mean by about a third of its own shift.
+        """
+        most = abs(level) and min(abs(level) / 0.31, 0.6 * self.residual_scale)
+        self.effects[0] += np.copysign(most, level)
+
     def add_gram_row(self, row, noise):
         """Take in the newest feature's released second moments with the features before it and itself."""
         newest, before = len(self.effects) - 1, slice(self.constants, len(self.effects) - 1)
@@ -149,7 +157,12 @@ class PursuitState:
         size = np.zeros(len(self.effects))
         size[self.kept] = np.abs(self.estimate.effects) / self.standard_errors()
         size[: self.constants] = np.inf
-        self.kept = np.sort(np.argsort(-size, kind="stable")[: self.constants + sparsity])
+        # A constant feature says what the intercept says. Without an intercept something must be left to estimate.
+        constant = np.zeros(len(size), dtype=bool)
+        constant[self.constants :] = [unit.constant and self.constants for unit in self.units]
+        size[constant] = -1
+        kept = np.argsort(-size, kind="stable")[: self.constants + sparsity]
+        self.kept = np.sort(kept[~constant[kept]])
 
     def kept_features(self):
         """The kept columns without the constant."""
@@ -159,17 +172,22 @@ class PursuitState:
         """Their units."""
         return [self.units[column - self.constants] for column in self.kept_features()]
 
-    def trusted(self, errors):
-        """Which kept features have an error that can be relied on.
-
-        Not those that the last gradient still moved far, whose carriers mostly lie outside tau, or that have too few;
-        none where the noise of a gradient is so large that gradients saturate within it.
-        """
+    def settled(self, errors):
+        """Which kept features have arrived: not those that the last gradient still moved far, or hardly sees."""
         columns, last = self.kept_features(), self.gradients[-1]
         move = np.abs(self.effects - last.origin)[columns]
         settled = move <= np.maximum(SETTLED_TAU * last.tau, SETTLED_ERRORS * errors)
-        settled &= last.noise_scale <= LARGEST_NOISE * last.tau * last.gain[-1]
         if self.jacobian is not None:
             settled &= ~self.jacobian.weak[self.constants :]
-        carriers = self.n_records * np.array([min(unit.share, 1.0) / 2 for unit in self.kept_units()])
-        return settled & (carriers >= LEAST_CARRIERS) if self.settings.learn else settled
+        return settled
+
+    def trusted(self, errors):
+        """Which kept features have an error that can be relied on.
+
+        Not those that have not settled or may have too few carriers; none where the noise of a gradient is so large that
+        gradients saturate within it.
+        """
+        last = self.gradients[-1]
+        trusted = self.settled(errors) & (last.noise_scale <= LARGEST_NOISE * last.tau * last.gain[-1])
+        carriers = self.n_records / 2 * np.array([unit.least_share for unit in self.kept_units()])
+        return trusted & (carriers >= LEAST_CARRIERS) if self.settings.learn else trusted

@@ -15,6 +15,8 @@ from dpsparse.algorithms.pursuit import grids
 RARE = 0.25
 # Sizes are cut here in the average size, which is this for a normal feature; units are cut here in their mean.
 MOST_SIZES, NORMAL_REACH, MOST_UNITS = 6.0, 1.18, 2.5
+# A feature of which a smaller share of the pairs differ counts as constant.
+CONSTANT = 0.008
 # A tail is looked at where more than this share of the pairs differ.
 CONTINUOUS = 0.6
 
@@ -33,8 +35,10 @@ class FeatureUnit:
         What is known so far; 0 and 1 before anything is.
     second_moment : float
         The expected mean square of (x - center) / scale.
-    share : float
-        The share of pairs that differ.
+    share, least_share : float
+        The share of pairs that differ, and a lower confidence bound on it.
+    constant : bool
+        Whether so few pairs differ that the feature counts as constant.
     median : float
         Where the median lies, in scales from the centre.
     learned : bool
@@ -45,6 +49,7 @@ class FeatureUnit:
         self._center_known, self._scale_known = not math.isnan(center), not math.isnan(scale)
         self.center = center if self._center_known else 0.0
         self.scale = scale if self._scale_known else 1.0
+        self.constant, self.least_share = False, 1.0
         self.second_moment, self.share, self.median, self.learned = 1.0, 1.0, 0.0, False
 
     def size_grid(self):
@@ -59,6 +64,8 @@ class FeatureUnit:
     def set_spread(self, differ, reach, noise, tail_follows):
         """Take in the share of pairs that differ and their mean size, in units of `size`, with its noise."""
         self.share = float(np.clip(differ, 1 / 64, 1.0))
+        self.least_share = self.share - 1.5 * noise / MOST_SIZES
+        self.constant = differ < CONSTANT
         if not tail_follows:
             reach, noise = reach / self.share, noise / self.share
             self.scale *= float(np.clip((reach - noise / 2) / NORMAL_REACH, 1, 4))

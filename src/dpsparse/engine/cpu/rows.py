@@ -180,10 +180,10 @@ class LocalSession:
             return [query(self._records, *public)]
         return parallel_map(lambda block: query(self._records.take(block), *public), blocks)
 
-    def scores(self, center, effects, bound, on_progress=None):
+    def scores(self, center, effects, bound, level=0.0, on_progress=None):
         """Absolute values of the sums of `queries.pick_sums`, a row for each quantizer.
 
         The weights of the records come first, then one pass over the quantized features in their memory order.
         """
-        weights = np.concatenate(list(self._per_block(pick_weights, center, effects, bound)))
+        weights = np.concatenate(list(self._per_block(pick_weights, center, effects, bound, level)))
         return abs(self._quantized.weighted_sums(weights, on_progress))

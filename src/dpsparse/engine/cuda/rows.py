@@ -98,6 +98,6 @@ class CudaSession(LocalSession):
         """Sum what a query gives over the records."""
         return self._terms.evaluate(query, *public)
 
-    def scores(self, center, effects, bound, on_progress=None):
+    def scores(self, center, effects, bound, level=0.0, on_progress=None):
         """Absolute values of the sums of `queries.pick_sums`, a row for each quantizer."""
-        return to_host(self._quantized.sums(self._terms.pick_weights(center, effects, bound)).abs_())
+        return to_host(self._quantized.sums(self._terms.pick_weights(center, effects, bound, level)).abs_())

@@ -14,7 +14,7 @@ import triton.language as tl
 from dpsparse.engine import queries, vector_sums
 from dpsparse.engine.arrays import host
 from dpsparse.engine.cuda.launch import launch
-from dpsparse.engine.quantize import WEIGHT_LEVELS
+from dpsparse.engine.quantize import level_shift
 from dpsparse.engine.vector_sums import GRAM_LEVELS, VECTOR_LEVELS, levels_per_unit
 
 _BLOCK = 512
@@ -77,14 +77,19 @@ def _counts_kernel(
 
 
 @triton.jit(do_not_specialize=["k"])
-def _weights_kernel(y, units, numbers, levels, n, k, BLOCK: tl.constexpr, MOST: tl.constexpr):
-    """Levels of residuals, rounded half to even by adding 1.5 * 2^52; the numbers start with the level of 1."""
+def _weights_kernel(y, units, numbers, levels, n, k, BLOCK: tl.constexpr):
+    """Levels of residuals less a shift, rounded half to even by adding 1.5 * 2^52.
+
+    The numbers start with the level of 1, the largest level and the shift.
+    """
     records = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = records < n
-    scaled = _residual(y, units, numbers + 1, records, inside, n, k) * tl.load(numbers)
-    clipped = tl.minimum(tl.maximum(scaled, -MOST), MOST)
+    scaled = _residual(y, units, numbers + 3, records, inside, n, k) * tl.load(numbers)
+    most = tl.load(numbers + 1)
+    clipped = tl.minimum(tl.maximum(scaled, -most), most)
     level = tl.where(scaled == scaled, clipped, 0.0) + 6755399441055744.0
-    tl.store(levels + records, level.to(tl.int64, bitcast=True).to(tl.int32), mask=inside)
+    level = level.to(tl.int64, bitcast=True).to(tl.int32) - tl.load(numbers + 2).to(tl.int32)
+    tl.store(levels + records, level, mask=inside)
 
 
 @triton.jit
@@ -259,12 +264,12 @@ class Terms:
         """See `queries.slope_counts`."""
         return self._counts([0.0, *effects], thresholds, False, position, "slopes")
 
-    def pick_weights(self, center, effects, bound):
+    def pick_weights(self, center, effects, bound, level=0.0):
         """See `queries.pick_weights`."""
         levels = torch.empty_like(self.y, dtype=torch.int32)
-        numbers = self._on_card([WEIGHT_LEVELS / bound, center], effects)
-        arguments = (self.y, self.units, numbers, levels, len(self.y), len(effects))
-        self._run(_weights_kernel, *arguments, MOST=WEIGHT_LEVELS)
+        most, shift = level_shift(level)
+        numbers = self._on_card([most / bound, most, shift, center], effects)
+        self._run(_weights_kernel, self.y, self.units, numbers, levels, len(self.y), len(effects))
         return levels
 
     def product_sums(self, positions, bound):

@@ -88,9 +88,9 @@ class DaskSession:
         """Sum what a query gives over the records."""
         return total(self._per_worker(evaluate_records, query, *public))
 
-    def scores(self, center, effects, bound, on_progress=None):
+    def scores(self, center, effects, bound, level=0.0, on_progress=None):
         """Absolute values of the sums of `queries.pick_sums`, a row for each quantizer."""
-        return abs(self.evaluate(pick_sums, center, effects, bound))
+        return abs(self.evaluate(pick_sums, center, effects, bound, level))
 
     def close(self):
         """Have the workers release their partitions, and wait for it: the next session may need the memory."""
