@@ -84,6 +84,7 @@ class Pursuit:
         self.releases = Releases(meter, rows.n_records)
         self.selection = Selection(rows, self.settings, units)
         self._check_finite, self._unit_open, self._sessions = check_finite, False, ()
+        self._level = 0.0
         if self.settings.splits_share:
             self._split_counts = self.selection.count_splits(grids.SPLITS, check_finite)
         else:

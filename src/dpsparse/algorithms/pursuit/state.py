@@ -184,8 +184,8 @@ class PursuitState:
     def trusted(self, errors):
         """Which kept features have an error that can be relied on.
 
-        Not those that have not settled or may have too few carriers; none where the noise of a gradient is so large that
-        gradients saturate within it.
+        Not those that have not settled or may have too few carriers; none where the noise of a gradient is so large
+        that gradients saturate within it.
         """
         last = self.gradients[-1]
         trusted = self.settled(errors) & (last.noise_scale <= LARGEST_NOISE * last.tau * last.gain[-1])
