@@ -106,8 +106,8 @@ def test_features_with_few_carriers_are_not_trusted_where_their_share_is_known()
     state = make_state(units_known="none")
     take_gradient(state, np.zeros(4), noise=1e-3)
     # Of 1000 records a share / 2 carries the feature.
-    state.units[1].share = 2 * (LEAST_CARRIERS - 1) / 1000
-    state.units[2].share = 2 * LEAST_CARRIERS / 1000
+    state.units[1].least_share = 2 * (LEAST_CARRIERS - 1) / 1000
+    state.units[2].least_share = 2 * LEAST_CARRIERS / 1000
     assert state.trusted(state.standard_errors()[1:]).tolist() == [True, False, True]
 
 

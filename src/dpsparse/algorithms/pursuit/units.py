@@ -17,6 +17,8 @@ RARE = 0.25
 MOST_SIZES, NORMAL_REACH, MOST_UNITS = 6.0, 1.18, 2.5
 # A feature of which a smaller share of the pairs differ counts as constant.
 CONSTANT = 0.008
+# That share is looked at where its noise is below this.
+SURELY = 0.05
 # A tail is looked at where more than this share of the pairs differ.
 CONTINUOUS = 0.6
 
@@ -65,7 +67,7 @@ class FeatureUnit:
         """Take in the share of pairs that differ and their mean size, in units of `size`, with its noise."""
         self.share = float(np.clip(differ, 1 / 64, 1.0))
         self.least_share = self.share - 1.5 * noise / MOST_SIZES
-        self.constant = differ < CONSTANT
+        self.constant = differ < CONSTANT and noise / MOST_SIZES < SURELY
         if not tail_follows:
             reach, noise = reach / self.share, noise / self.share
             self.scale *= float(np.clip((reach - noise / 2) / NORMAL_REACH, 1, 4))

@@ -51,7 +51,7 @@ TERMS = (
     Mutation(
         "weights unclipped",
         "terms",
-        {quantize.weight_levels: [("levels.clip(-WEIGHT_LEVELS, WEIGHT_LEVELS)", "levels")]},
+        {quantize.weight_levels: [("levels.clip(-most, most)", "levels")]},
     ),
     Mutation(
         "integer overflow at large n",
