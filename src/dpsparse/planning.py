@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from dpsparse.algorithms.iht.theory import default_clip_bound, default_n_iter
-from dpsparse.algorithms.pursuit.schedule import Settings
+from dpsparse.algorithms.pursuit.settings import Settings
 from dpsparse.deprecation import warn_renamed
 from dpsparse.privacy.guarantee import Guarantee, default_delta
 from dpsparse.privacy.mechanisms.selection import paper_peeling_scale, tight_peeling_scale

@@ -8,7 +8,7 @@ same bytes.
 import shlex
 
 from dpsparse import __version__
-from dpsparse.algorithms.pursuit.schedule import SPARE_PICKS
+from dpsparse.algorithms.pursuit.settings import SPARE_PICKS
 from dpsparse.html import Page, number, table, tag
 from dpsparse.model import remarks
 from dpsparse.model.effect import Verdict, effects_table, interval_text, units_table

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsparse.algorithms.pursuit import pursuit
-from dpsparse.algorithms.pursuit.schedule import PICKS, SPARE_PICKS, Schedule, Settings, schedule_for
+from dpsparse.algorithms.pursuit.schedule import PICKS, Schedule, schedule_for
+from dpsparse.algorithms.pursuit.settings import SPARE_PICKS, Settings
 from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, RepeatedPicks
 from dpsparse.privacy.guarantee import Guarantee
 

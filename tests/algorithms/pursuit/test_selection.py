@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from dpsparse.algorithms.pursuit.schedule import Settings
 from dpsparse.algorithms.pursuit.selection import Selection
+from dpsparse.algorithms.pursuit.settings import Settings
 from dpsparse.algorithms.pursuit.state import PursuitState
 from dpsparse.algorithms.pursuit.units import FeatureUnit
 from dpsparse.data.as_table import as_table

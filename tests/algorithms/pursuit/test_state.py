@@ -6,7 +6,7 @@ from scipy import stats
 
 from dpsparse.algorithms.pursuit.gls import row_weight
 from dpsparse.algorithms.pursuit.sandwich import NoisyMatrix
-from dpsparse.algorithms.pursuit.schedule import Settings
+from dpsparse.algorithms.pursuit.settings import Settings
 from dpsparse.algorithms.pursuit.state import LEAST_CARRIERS, PursuitState
 from dpsparse.algorithms.pursuit.units import FeatureUnit
 

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsparse import PrivateSparseRegressor
-from dpsparse.algorithms.pursuit.schedule import Schedule, Settings
+from dpsparse.algorithms.pursuit.schedule import Schedule
+from dpsparse.algorithms.pursuit.settings import Settings
 from dpsparse.audit.checks.replay import ESTIMATORS, replay_all, replay_pair
 from dpsparse.audit.harness.neighbors import N_FEATURES, N_RECORDS, STORAGES, Pair, pairs
 from dpsparse.engine.threads import threads

@@ -21,7 +21,8 @@ from dpsparse.algorithms.pursuit.quantiles import center_window, size_window, sl
 from dpsparse.algorithms.pursuit.releases import Releases
 from dpsparse.algorithms.pursuit.selection import Selection
 from dpsparse.algorithms.pursuit.state import PursuitState
-from dpsparse.algorithms.pursuit.units import MOST_SIZES, MOST_UNITS, FeatureUnit
+from dpsparse.algorithms.pursuit.unit_releases import UnitReleases
+from dpsparse.algorithms.pursuit.units import FeatureUnit
 from dpsparse.engine import queries
 from dpsparse.engine.threads import one_blas_thread
 
@@ -83,7 +84,8 @@ class Pursuit:
         self._reporter = ProgressReporter(progress, 2 + 2 * self.settings.n_picks)
         self.releases = Releases(meter, rows.n_records)
         self.selection = Selection(rows, self.settings, units)
-        self._check_finite, self._unit_open, self._sessions = check_finite, False, ()
+        self._check_finite, self._sessions = check_finite, ()
+        self._unit_releases = UnitReleases(self)
         self._level = 0.0
         if self.settings.splits_share:
             self._split_counts = self.selection.count_splits(grids.SPLITS, check_finite)
@@ -119,11 +121,11 @@ class Pursuit:
             "splits": self.release_splits,
             "level": self.release_level,
             "pick": self.select_feature,
-            "unit size": self.release_unit_size,
-            "unit spread": self.release_unit_spread,
-            "unit tail": self.release_unit_tail,
-            "unit centre": self.release_unit_center,
-            "unit mean": self.release_unit_mean,
+            "unit size": self._unit_releases.release_size,
+            "unit spread": self._unit_releases.release_spread,
+            "unit tail": self._unit_releases.release_tail,
+            "unit centre": self._unit_releases.release_center,
+            "unit mean": self._unit_releases.release_mean,
             "Gram row": self.release_gram_row,
             "slope": self.release_slope,
             "residual scale": self.release_residual_scale,
@@ -142,7 +144,7 @@ class Pursuit:
         try:
             for slot in self._slots:
                 if slot.group in AFTER_THE_UNIT:
-                    self._finish_unit()
+                    self._unit_releases.finish()
                 make[slot.group](slot)
         finally:
             for session in self._sessions:
@@ -155,7 +157,7 @@ class Pursuit:
     def release_response_size(self, slot):
         """The typical size of the differences of pairs of responses that are not 0."""
         points = grids.RESPONSE_SIZES
-        count = self._counter(
+        count = self.counter(
             self.pairs, queries.residual_counts, 0.0, self.state.effects[self.state.constants :], sizes=True
         )
         size = self.releases.located(slot, count, points, size_window(points.points), nonzero=True)
@@ -165,13 +167,13 @@ class Pursuit:
         """The centre of the response, in scales."""
         deviation = self.state.response_scale / grids.NORMAL_MEDIAN
         grid = grids.CENTERS.times(deviation)
-        count = self._counter(self.session, queries.residual_counts, 0.0, self.state.effects)
+        count = self.counter(self.session, queries.residual_counts, 0.0, self.state.effects)
         self.center = self.releases.located(slot, count, grid, center_window(grid.points, deviation))
 
     def release_response_scale(self, slot):
         """The median distance from the centre of those responses that are not at it."""
         grid = grids.FINE_SCALES.times(self.state.response_scale)
-        count = self._counter(self.session, queries.residual_counts, self.center, self.state.effects, sizes=True)
+        count = self.counter(self.session, queries.residual_counts, self.center, self.state.effects, sizes=True)
         self.state.set_response_scale(self.releases.quantile(slot, count, grid, nonzero=True))
 
     # Step 2: selection.
@@ -202,62 +204,11 @@ class Pursuit:
         with self._reporter.step() as on_progress:
             self.session.add(feature, on_progress)
             self.pairs.add(feature)
-        self.state.add_column(feature, FeatureUnit(*self.units.of(feature)))
-        self._unit_open = True
+        unit = FeatureUnit(*self.units.of(feature))
+        self.state.add_column(feature, unit)
+        self._unit_releases.open(unit)
 
-    # Step 3: the unit of the newest feature.
-
-    def release_unit_size(self, slot):
-        """The typical size of the differences that are not 0."""
-        grid = self.state.units[-1].size_grid()
-        count = self._counter(self.pairs, queries.column_counts, self._newest_pair, sizes=True)
-        size = self.releases.located(slot, count, grid, size_window(grid.points), nonzero=True)
-        self.state.units[-1].set_size(size)
-
-    def release_unit_spread(self, slot):
-        """The share of pairs that differ, and how far on average."""
-        unit = self.state.units[-1]
-        sums = self.pairs.evaluate(queries.spread_sums, self._newest_pair, unit.size, MOST_SIZES)
-        mean, noise = self.releases.mean(slot, sums, math.sqrt(0.5), self.pairs.n_records)
-        unit.set_spread(mean[0] + 0.5, MOST_SIZES * (mean[1] + 0.5), MOST_SIZES * noise, self.settings.tail > 0)
-
-    def release_unit_tail(self, slot):
-        """How far the upper tail of the differences reaches, against a normal's."""
-        unit, tail = self.state.units[-1], self.settings.tail
-        if not unit.has_tail:
-            self.releases.skip(slot)
-            unit.set_tail(1.0)
-            return
-        grid = unit.tail_grid(tail)
-        count = self._counter(self.pairs, queries.column_counts, self._newest_pair, sizes=True)
-        point = self.releases.quantile(slot, count, grid, tail=tail, nonzero=True, open_below=True)
-        unit.set_tail(grids.TAILS.points[np.flatnonzero(grid.points == point)[0]])
-
-    def release_unit_center(self, slot):
-        """The median, in scales."""
-        unit = self.state.units[-1]
-        grid = unit.center_grid()
-        count = self._counter(self.session, queries.column_counts, self._newest)
-        unit.set_center(self.releases.located(slot, count, grid, center_window(grid.points, unit.scale)))
-
-    def release_unit_mean(self, slot):
-        """The mean and the mean square about the centre."""
-        unit = self.state.units[-1]
-        sums = self.session.evaluate(queries.mean_sums, self._newest, unit.center, unit.scale, MOST_UNITS)
-        mean, noise = self.releases.mean(slot, sums, math.sqrt(1.25))
-        square = MOST_UNITS**2 * (mean[1] + 0.5)
-        unit.set_mean(MOST_UNITS * mean[0], square, MOST_UNITS**2 * noise)
-
-    def _finish_unit(self):
-        """Once, after the newest feature's unit is known: its columns are read in it from here on."""
-        if self._unit_open:
-            unit = self.state.units[-1]
-            self.session.rescale(unit.center, unit.scale)
-            self.pairs.rescale(0.0, unit.scale)
-            self.state.start_effect()
-            self._unit_open = False
-
-    # Step 4: the newest feature's effect.
+    # Step 3: the newest feature's effect.
 
     def release_gram_row(self, slot):
         """Second moments of the newest feature with itself and those before; each pair is released once."""
@@ -268,14 +219,14 @@ class Pursuit:
 
     def release_slope(self, slot):
         """A start for the newest effect."""
-        self._start_from_slopes(slot, self._newest)
+        self._start_from_slopes(slot, self.newest)
 
     def _start_from_slopes(self, slot, column):
         """Move an effect by the slope, in residual scales, near which most slopes of pairs lie."""
         state = self.state
         grid = grids.SLOPES.times(state.residual_scale)
         effects = state.effects[state.constants :]
-        count = self._counter(self.pairs, queries.slope_counts, effects, column - state.constants)
+        count = self.counter(self.pairs, queries.slope_counts, effects, column - state.constants)
         slope = self.releases.densest(slot, count, grid, slope_window(grid.points, state.residual_scale))
         state.add_slope(column, slope)
 
@@ -283,7 +234,7 @@ class Pursuit:
         """The median size of the residuals."""
         state = self.state
         grid = grids.RESIDUAL_SCALES.times(state.response_scale)
-        count = self._counter(self.session, queries.residual_counts, self.center, state.effects, sizes=True)
+        count = self.counter(self.session, queries.residual_counts, self.center, state.effects, sizes=True)
         state.residual_scale = self.releases.quantile(slot, count, grid)
 
     def estimate_new_effect(self, slot):
@@ -308,7 +259,7 @@ class Pursuit:
     def _equation(self, tau, weight):
         return self.center, self.state.effects, tau, self.state.kept, weight.inner, weight.outer
 
-    # Step 5: all effects together.
+    # Step 4: all effects together.
 
     def release_second_slope(self, slot):
         """The start of a kept effect again, now that the others are known."""
@@ -351,14 +302,16 @@ class Pursuit:
         state.set_jacobian(self._jacobian, weight)
 
     @property
-    def _newest(self):
+    def newest(self):
+        """The column of the newest feature."""
         return len(self.state.effects) - 1
 
     @property
-    def _newest_pair(self):
-        return self._newest - self.state.constants
+    def newest_pair(self):
+        """Its column among the differences of pairs, which have no constant."""
+        return self.newest - self.state.constants
 
     @staticmethod
-    def _counter(session, query, *public, **options):
+    def counter(session, query, *public, **options):
         """A function of thresholds, which come after the public numbers."""
         return lambda thresholds: session.evaluate(query, *public, thresholds, *options.values())

@@ -1,6 +1,6 @@
 """Bugs to plant where a pursuit learns units: in pairs, points of grids, splits, shifted vectors and skipped slots."""
 
-from dpsparse.algorithms.pursuit import closing, pursuit, releases
+from dpsparse.algorithms.pursuit import closing, releases, unit_releases
 from dpsparse.audit.bugs.mutation import Mutation
 from dpsparse.engine import queries
 from dpsparse.engine.cpu import rows
@@ -27,10 +27,10 @@ UNITS = (
         "a grid from the data",
         PURSUITS,
         {
-            pursuit.Pursuit.release_unit_size: [
+            unit_releases.UnitReleases.release_size: [
                 (
-                    "units[-1].size_grid()",
-                    "units[-1].size_grid().times(1 + (np.abs(self.pairs._records.y).max() > 1e5))",
+                    "self._unit.size_grid()",
+                    "self._unit.size_grid().times(1 + (np.abs(self._pursuit.pairs._records.y).max() > 1e5))",
                 )
             ]
         },
@@ -65,11 +65,10 @@ UNITS = (
         "a centre that is the exact median",
         PURSUITS,
         {
-            pursuit.Pursuit.release_unit_center: [
+            unit_releases.UnitReleases.release_center: [
                 (
-                    "unit.set_center(self.releases.located(slot, count, grid, center_window(grid.points, unit.scale)))",
-                    "self.releases.located(slot, count, grid, center_window(grid.points, unit.scale))\n"
-                    "    unit.set_center(float(np.nanmedian(self.session._records.columns[self._newest].units)))",
+                    "unit.set_center(center)",
+                    "unit.set_center(float(np.nanmedian(pursuit.session._records.columns[pursuit.newest].units)))",
                 )
             ]
         },
@@ -105,8 +104,8 @@ UNITS = (
         "a slot skipped by what the data say",
         PURSUITS,
         {
-            pursuit.Pursuit.release_unit_tail: [
-                ("if not unit.has_tail:", "if np.nanmax(np.abs(self.pairs._records.y)) > 1e5:")
+            unit_releases.UnitReleases.release_tail: [
+                ("if not unit.has_tail:", "if np.nanmax(np.abs(pursuit.pairs._records.y)) > 1e5:")
             ]
         },
     ),

@@ -1,7 +1,7 @@
 """A pursuit that plans as if its table were larger, so that a small table has every release there is."""
 
 from dpsparse import PrivateSparseRegressor
-from dpsparse.algorithms.pursuit import schedule
+from dpsparse.algorithms.pursuit import settings
 from dpsparse.audit.harness.patching import replaced
 
 
@@ -16,7 +16,7 @@ class SizedPursuit(PrivateSparseRegressor):
 
     def fit(self, X, y):
         """Fit with the schedule of that size."""
-        with replaced(schedule.Settings, size=property(lambda _: self.planned_size)):
+        with replaced(settings.Settings, size=property(lambda _: self.planned_size)):
             return super().fit(X, y)
 
 

@@ -1,0 +1,202 @@
+"""What a private pursuit does, and the share of rho of each of its releases, from public numbers alone.
+
+N = n sqrt(rho) is the size of a table as privacy sees it: at a share s of rho a count is known to n / (N sqrt(2 s)),
+and a quantile on a grid needs a share in proportion to 1 / N^2. N decides which releases there are, and most prices.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+# One pick more than asked; the least significant is dropped after the first final gradient.
+SPARE_PICKS = 1
+# Nats by which the most balanced split of a feature must lead, at least and at most; what all features' splits may cost
+# beyond the least, and at all.
+LEAST_NATS, MOST_NATS, SPLITS_CHEAP, SPLITS_SHARE = 9, 15, 0.01, 0.08
+# Beyond this many features another pass over all of them takes more time than it is worth.
+WIDE = 1_000
+
+
+def clip(value, low, high):
+    """A number within limits."""
+    return float(min(max(value, low), high))
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a pursuit does, from public numbers alone.
+
+    Parameters
+    ----------
+    n, d, sparsity : int
+        Records, features, features in the result.
+    rho : float
+        What a record may cost by zCDP.
+    units_known : {"all", "none", "some"}
+        For which features centre and scale are public.
+    center_known, scale_known : bool
+        Whether the response's centre and scale are public.
+    fit_intercept : bool
+        Whether there is an intercept.
+    """
+
+    n: int
+    d: int
+    sparsity: int
+    rho: float
+    units_known: str = "all"
+    center_known: bool = False
+    scale_known: bool = False
+    fit_intercept: bool = True
+
+    @cached_property
+    def size(self):
+        """N = n sqrt(rho)."""
+        return self.n * math.sqrt(self.rho)
+
+    @cached_property
+    def plenty(self):
+        """0 where privacy noise dominates, 1 where sampling noise does."""
+        return clip((self.size - 400) / 1000, 0, 1)
+
+    @cached_property
+    def known(self):
+        """Whether the units of all features are public."""
+        return self.units_known == "all"
+
+    @cached_property
+    def noise_to_signal(self):
+        """How much noise a pick sees against its signal: log d sqrt(s) / (n sqrt(rho))."""
+        return max(1.0, math.log(self.d)) * math.sqrt(self.sparsity) / self.size
+
+    @cached_property
+    def n_picks(self):
+        """How many features are selected; a spare one where d and the budget allow it."""
+        return min(self.sparsity + (SPARE_PICKS if self.known or self.size >= 300 else 0), self.d)
+
+    @property
+    def choose(self):
+        """Whether features are selected; otherwise all are taken in order."""
+        return self.d > self.n_picks
+
+    @property
+    def clip_bound(self):
+        """Clip of the features in the picks, in public units."""
+        return clip(0.5 * math.sqrt(0.04 / self.noise_to_signal), 0.4, 1.5)
+
+    @property
+    def learn(self):
+        """Whether units are released: where they are unknown, and where it is cheap to check given ones."""
+        return not self.known or self.size >= 1500
+
+    @property
+    def split_nats(self):
+        """By how many nats an even split of a feature leads a useless one."""
+        return clip(self.size * math.sqrt(SPLITS_CHEAP / (2 * self.d)), LEAST_NATS, MOST_NATS)
+
+    @property
+    def splits_share(self):
+        """The share of one balanced split for every feature; 0 where it is too much."""
+        share = 2 * self.split_nats**2 * self.d / self.size**2
+        possible = not self.known and self.choose and self.d <= WIDE
+        return share if possible and share <= SPLITS_SHARE else 0.0
+
+    @property
+    def pairs(self):
+        """Whether signs of pairs are candidates: where units are unknown, and where given ones are checked."""
+        return self.choose and (not self.known or (self.learn and self.d <= WIDE))
+
+    @property
+    def thresholds(self):
+        """Whether "x is above its split" is a candidate beside the pairs."""
+        return not self.known and self.choose and (self.size >= 350 or self.splits_share > 0)
+
+    @property
+    def level(self):
+        """Whether the residuals' level is released before each pick: thresholds need it, and the constant to move."""
+        return self.thresholds and self.fit_intercept
+
+    @property
+    def tail(self):
+        """The upper tail of a feature's differences that its scale looks at; 0 for none."""
+        return (0 if self.size < 500 else 5 if self.size < 1500 else 10) if self.learn else 0
+
+    @property
+    def means(self):
+        """Whether the mean and the square of a selected feature are released."""
+        return self.learn and self.size >= 350 and self.fit_intercept
+
+    @property
+    def slopes(self):
+        """Whether an effect starts from the slopes of pairs."""
+        return self.size >= (500 if self.known else 275)
+
+    @property
+    def second_slopes(self):
+        """Whether it starts so a second time, once all features are selected."""
+        return self.size >= 800 and not self.known
+
+    @property
+    def rows(self):
+        """Whether the newest feature's second moments are released at once."""
+        noise = 2.6 * math.sqrt(self.sparsity) / (self.size * math.sqrt(0.12 / (self.sparsity + 1)))
+        return noise <= 0.12 and self.n_picks > 1
+
+    @property
+    def sandwich(self):
+        """Whether the Jacobian and the variance of the score are released: below this they would be noise."""
+        return math.sqrt(2) * 0.9 * (self.n_picks + 1) / (0.2 * self.size) <= 0.08
+
+    @property
+    def inner(self):
+        """Where row norms are clipped, in units of the square root of their length."""
+        return 0.6 if self.known else 0.6 + 0.2 * self.plenty
+
+    @property
+    def outer(self):
+        """Where the weight of a row begins to fall with its square, in the same units."""
+        return 1.5 if self.known else self.inner + 0.9 + 0.3 * self.plenty
+
+    def once(self):
+        """Shares of rho of the releases that are made once, without the final gradients."""
+        N, plenty = self.size, self.plenty
+        closing = 0.004 if self.known else 0.01 - 0.006 * plenty
+        intercept = self.fit_intercept
+        return {
+            "response size": 0.0 if self.scale_known else clip(800 / N**2, 0.004, 0.02),
+            "response centre": clip(360 / N**2, 0.003, 0.0105) if intercept and not self.center_known else 0.0,
+            "response scale": 0.0 if self.scale_known else clip(150 / N**2, 0.002, 0.005),
+            "splits": self.splits_share,
+            "Gram matrix": (0.02 if self.rows else 0.03) + 0.02 * clip(2 - N / 400, 0, 1),
+            "Jacobian": 0.02 if self.sandwich else 0.0,
+            "score variance": 0.01 if self.sandwich else 0.0,
+            "gain": closing,
+            "intercept": clip(200 / N**2, 0.004, 0.02) if intercept else 0.0,
+            "offset width": clip(100 / N**2, 0.001, 0.006) if intercept else 0.0,
+            "offset": clip(800 / N**2, 0.004, 0.02) if intercept else 0.0,
+            "response range": clip(150 / N**2, 0.001, 0.004),
+        }
+
+    def each(self):
+        """Shares of rho of the releases that are made for each selected feature."""
+        N, plenty = self.size, self.plenty
+        shares = {
+            "level": clip(2000 / N**2, 0.003, 0.01) if self.level else 0.0,
+            "unit size": clip(650 / N**2, 0.004 if self.known else 0.012, 0.02) if self.learn else 0.0,
+            "unit spread": clip(300 / N**2, 0.0015 if self.known else 0.003, 0.005) if self.learn else 0.0,
+            "unit tail": clip(3000 / N**2, 0.0025, 0.006) if self.tail else 0.0,
+            "unit centre": clip(250 / N**2, 0.002, 0.007) if self.learn and self.fit_intercept else 0.0,
+            "unit mean": clip(900 / N**2, 0.003, 0.005) if self.means else 0.0,
+            "slope": 0.004 + 0.001 * plenty * (not self.known) if self.slopes else 0.0,
+            "residual scale": clip(100 / N**2, 0.001, 0.003),
+            "fraction": 0.0012,
+        }
+        shrink = min(1.0, (6 / self.n_picks) ** 0.75, 7 / self.n_picks)
+        return {name: share * shrink for name, share in shares.items()}
+
+    def selection(self):
+        """The share of rho of all picks."""
+        if not self.choose:
+            return 0.0
+        share = 0.45 + 0.09 * math.log2(self.noise_to_signal / 0.02)
+        return clip(share, 0.3, 0.6 if self.known else 0.5)
