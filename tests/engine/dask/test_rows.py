@@ -43,7 +43,7 @@ def results(rows, **options):
         session.scores(0.2, effects, 3.0),
         session.evaluate(queries.residual_counts, 0.2, effects, np.linspace(-1, 1, 30), True),
         session.evaluate(queries.product_sums, range(1, 3), 2.0),
-        *session.evaluate(queries.gradient_sums, 0.2, effects, 1.5, np.arange(3), 2.0),
+        *session.evaluate(queries.gradient_sums, 0.2, effects, 1.5, np.arange(3), 2.0, 3.0),
         session.evaluate(queries.gram_sums, np.arange(3), 2.0, 3.0),
     ]
 
