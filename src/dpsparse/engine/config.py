@@ -53,7 +53,7 @@ class Config:
 
     compiled: bool = True
     block_bytes: int = 2**26
-    least_records: int = 2**11
+    least_records: int = 2**13
     most_records: int = 2**15
     disk_block_bytes: int = 2**26
     disk_long_row_bytes: int = 2**18
