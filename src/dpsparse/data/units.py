@@ -103,7 +103,7 @@ def _known(center_given, scale_given) -> Known:
 
 
 def _given(name, value, n_features):
-    """Of which features a number is given: for a dict or Series, as many as it has."""
+    """For which features a number is given; for a dict or Series, their number alone counts."""
     if hasattr(value, "items"):
         numbers_given = _numbers(name, list(dict(value.items()).values()))
         count = np.count_nonzero(~np.isnan(numbers_given))

@@ -17,7 +17,7 @@ SURE = 3.5
 ASTRAY = 1.7
 # One record in this many lies beyond the width of the offset's clip, and beyond the distance that bounds predictions.
 OUTSIDE = 20
-# From this table size on the mean is taken of all but one in so many.
+# From this table size on the offset's clip leaves out fewer: one record in 50.
 FAR_FROM, FAR_OUTSIDE = 1_000, 50
 # Predictions are cut at this many times the distance from the centre within which nearly all responses lie.
 REACH = 1.5

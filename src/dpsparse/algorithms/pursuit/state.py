@@ -93,8 +93,8 @@ class PursuitState:
 
         A normal residual that is clipped there moves its mean by about a third of its own shift.
         """
-        most = abs(level) and min(abs(level) / 0.31, 0.6 * self.residual_scale)
-        self.effects[0] += np.copysign(most, level)
+        step = min(abs(level) / 0.31, 0.6 * self.residual_scale)
+        self.effects[0] += np.copysign(step, level)
 
     def add_gram_row(self, row, noise):
         """Take in the newest feature's released second moments with the features before it and itself."""
