@@ -9,16 +9,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpsparse import __version__
 from dpsparse.io.atomic import atomic_file
-from dpsparse.io.features import read_feature
+from dpsparse.io.features import Feature, read_feature
 from dpsparse.model.effect import Effect
 from dpsparse.model.privacy_json import read_record
 from dpsparse.model.released import LinearModel
 from dpsparse.schema import Fields, FileError, read_json
 
-FORMAT, VERSION = "dpsparse-model", 2
+FORMAT, VERSION = "dpsparse-model", 3
 # Version 1 knew of no learned units: it had "centred" in the place of "trusted", and nothing of what the releases say
-# about predictions and the response.
-READABLE = (1, 2)
+# about predictions and the response. Version 2 knew of columns of numbers and public categories only.
+READABLE = (1, 2, 3)
 
 
 def as_dict(model: LinearModel) -> dict[str, Any]:
@@ -38,9 +38,15 @@ def as_dict(model: LinearModel) -> dict[str, Any]:
         "cut": model.cut,
         "lumped": model.lumped,
         "effects": [asdict(effect) for effect in model.effects],
-        "features": [asdict(feature) for feature in model.features],
+        "features": [_without_defaults(feature) for feature in model.features],
         "privacy": model.privacy.to_dict(),
     }
+
+
+def _without_defaults(feature: Feature) -> dict[str, Any]:
+    """The fields of a feature; those that few features have are left out where a feature has them not."""
+    usual = ("column", "center", "scale", "category")
+    return {name: value for name, value in asdict(feature).items() if name in usual or value not in (None, False)}
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
