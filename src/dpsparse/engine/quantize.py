@@ -47,6 +47,7 @@ class Quantizer:
     clip_bound: float
     center: float | np.ndarray = 0.0
     scale: float | np.ndarray = 1.0
+    of_gaps: bool = False
 
     @property
     def step(self):

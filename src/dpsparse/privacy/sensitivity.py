@@ -100,10 +100,11 @@ def located_utility(adjacency: Adjacency) -> int:
 
 
 def split_utility(adjacency: Adjacency) -> int:
-    """Sensitivity of u(t) = min(B(t), n - B(t)), with B(t) the number of values at or below t and n public.
+    """Sensitivity of u(t) = min(B(t), A(t)), with B(t) and A(t) the numbers of values at or below t and above it.
 
-    Proof. B moves by at most 1 (`count`), n - B by as much, and the minimum is 1-Lipschitz. One record moves the
-    utilities of all features: each feature's pick is a release of its own (`selection.exponential_picks`).
+    Proof. Both are counts of records (one whose value is missing is in neither), so each moves by at most 1 (`count`),
+    and the minimum is 1-Lipschitz. One record moves the utilities of all features: each feature's pick is a release of
+    its own (`selection.exponential_picks`).
     """
     return count(adjacency)
 

@@ -73,7 +73,7 @@ class Schedule:
     def _named(self):
         """Names and shares of rho in order of time; None for a final gradient."""
         settings, once, each = self.settings, self.settings.once(), self.settings.each()
-        for name in ("splits", "response size", "response centre", "response scale"):
+        for name in ("splits", "responses", "response size", "response centre", "response scale"):
             yield name, once[name]
         n_picks = settings.n_picks
         rises, grows = np.linspace(1, PICK_RISE, n_picks), np.arange(1, n_picks + 1) ** 1.5
