@@ -81,7 +81,7 @@ class Pursuit:
         self.schedule, self.settings, self.units = schedule, schedule.settings, units
         # An estimator has committed to the same before, when it reserved; to commit again changes nothing.
         meter.commit(schedule.commitment)
-        self._slots = iter(schedule.slots())
+        self._slots = iter(schedule.pursuit)
         self.state = PursuitState(self.settings)
         # Where centre and scale are not public, the first slots release them.
         self.center = float(response_center or 0.0)

@@ -56,7 +56,7 @@ class Selection:
         return np.append(np.arange(self._d), gaps).astype(np.int64)
 
     def count_splits(self, points, check_finite):
-        """How many values are at or below each of some points, for each feature that is not 0/1, and how many there are.
+        """Of each feature that is not 0/1: how many values are at or below each of some points, and how many there are.
 
         Nothing is released.
         """

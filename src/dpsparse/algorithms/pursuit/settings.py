@@ -40,6 +40,12 @@ class Settings:
         Whether there is an intercept.
     missing : bool
         Whether features and responses may be missing.
+    preparation : tuple of (str, float)
+        Names and shares of rho of the releases, before all others, that tell what the columns of a raw table are.
+    most_splits : int or None
+        How many features may need a split, where that is not d: those of a raw table that are not 0/1.
+    naming, naming_failure : float
+        The share of rho and the failure probability of each release of a selected feature's name; 0 for none.
     """
 
     n: int
@@ -51,6 +57,10 @@ class Settings:
     scale_known: bool = False
     fit_intercept: bool = True
     missing: bool = False
+    preparation: tuple[tuple[str, float], ...] = ()
+    most_splits: int | None = None
+    naming: float = 0.0
+    naming_failure: float = 0.0
 
     @cached_property
     def size(self):
@@ -101,15 +111,20 @@ class Settings:
         return not self.known or self.missing or self.size >= 1500
 
     @property
+    def n_splits(self):
+        """How many features may need a split."""
+        return self.d if self.most_splits is None else self.most_splits
+
+    @property
     def split_nats(self):
         """By how many nats an even split of a feature leads a useless one."""
-        return clip(self.size * math.sqrt(SPLITS_CHEAP / (2 * self.d)), LEAST_NATS, MOST_NATS)
+        return clip(self.size * math.sqrt(SPLITS_CHEAP / (2 * self.n_splits)), LEAST_NATS, MOST_NATS)
 
     @property
     def splits_share(self):
         """The share of one balanced split for every feature; 0 where it is too much."""
-        share = 2 * self.split_nats**2 * self.d / self.size**2
-        possible = not self.known and self.choose and self.d <= WIDE
+        share = 2 * self.split_nats**2 * self.n_splits / self.size**2
+        possible = not self.known and self.choose and 0 < self.n_splits <= WIDE
         return share if possible and share <= SPLITS_SHARE else 0.0
 
     @property
