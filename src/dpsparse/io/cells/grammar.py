@@ -232,7 +232,7 @@ def _microseconds(match):
 
 def days_since_1970(year, month, day):
     """Days from the beginning of 1970 to a date of the Gregorian calendar; None where there is no such date."""
-    if not (1 <= year and 1 <= month <= 12):
+    if not (year >= 1 and 1 <= month <= 12):
         return None
     leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
     if not 1 <= day <= _MONTH_DAYS[month - 1] + (leap and month == 2):

@@ -6,6 +6,7 @@ the header, leaves a quote open, has text after a closing quote, is not valid in
 1 MiB. The separator is an option, or that of ``, ; tab |`` of which the header has most.
 """
 
+import itertools
 import mmap
 import re
 from dataclasses import dataclass
@@ -121,7 +122,7 @@ class Lines:
         """The records in blocks of whole lines, of about `csv_block_bytes` bytes each."""
         size, start, end = config.current.csv_block_bytes, self._records_start, len(self.bytes)
         cuts = sorted({start, end, *(self._line_start(place) for place in range(start + size, end, size))})
-        spans = list(zip(cuts, cuts[1:], strict=False))
+        spans = list(itertools.pairwise(cuts))
         counts = list(parallel_map(self._count_lines, spans))
         firsts = np.cumsum([0, *counts]).tolist()
         return [Block(*span, first, count) for span, first, count in zip(spans, firsts, counts, strict=False)]

@@ -6,9 +6,9 @@ from functools import cached_property
 import numpy as np
 
 from dpsparse.engine.threads import slices
+from dpsparse.io.cells.block_table import BlockTable
 from dpsparse.io.cells.columns import EmptyCells, NumberCells, TextCells, object_cells
 from dpsparse.io.cells.grammar import MICROSECONDS_A_DAY, Kind
-from dpsparse.io.cells.block_table import BlockTable
 from dpsparse.io.formats import open_table
 from dpsparse.schema import is_name
 
