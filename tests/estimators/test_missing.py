@@ -89,7 +89,7 @@ def test_a_model_file_keeps_gaps(tmp_path):
 
 def test_gaps_are_refused_unless_allowed():
     X, y = table(0)
-    with pytest.raises(ValueError, match="missing=.center.") as caught:
+    with pytest.raises(ValueError, match=r"missing=.center.") as caught:
         PrivateSparseRegressor().fit(X, y)
     assert str(caught.value) == NOT_FINITE
 

@@ -8,9 +8,17 @@ import numpy as np
 
 from dpsparse.algorithms.pursuit.settings import Settings, clip
 from dpsparse.engine.vector_sums import VECTOR_LEVELS
+from dpsparse.privacy import sensitivity
 from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.compose import largest_factor
-from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, RepeatedPicks, Slot
+from dpsparse.privacy.accounting.release import (
+    ExponentialMechanism,
+    GaussianMechanism,
+    PartitionSelection,
+    RepeatedPicks,
+    Slot,
+)
+from dpsparse.privacy.mechanisms.partition import RECORD_STEPS
 
 # How many final gradients there are, and the least share of rho that they have together.
 FINAL_GRADIENTS, FINAL_LEAST = 3, 0.1
