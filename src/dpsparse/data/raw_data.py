@@ -1,14 +1,14 @@
 """A raw table with its response and what is publicly known of its columns: the X of a fit that learns the rest."""
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from dpsparse.io.bounds import Bounds, read_bounds
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.cells.raw_table import as_raw_table
-from dpsparse.io.features import Feature, one_hot
+from dpsparse.io.features import one_hot
 from dpsparse.schema import FileError, listed, quoted
 
 
@@ -64,18 +64,41 @@ class RawData:
         """The columns whose categories are public, with these."""
         return {name: known for name, known in self.bounds.columns.items() if isinstance(known, list)}
 
-    def units_of(self, column):
-        """Public centre and scale of a column of numbers; None for what is not known."""
-        known = self.bounds.columns.get(column, self.bounds.default)
-        return (None, None) if isinstance(known, list) else known
+    @cached_property
+    def learned_columns(self):
+        """The columns of features without public categories."""
+        return [name for name in self.columns if name not in self.with_categories]
+
+    @cached_property
+    def maybe_text(self):
+        """Of these, those that may be text."""
+        return [name for name in self.learned_columns if self.declared.get(name, Kind.text) == Kind.text]
+
+    @cached_property
+    def maybe_numbers(self):
+        """Of these, those that may be numbers."""
+        return [name for name in self.learned_columns if self.declared.get(name) != Kind.text]
+
+    def public_units(self, feature):
+        """Public centre and scale of a feature, by name; none where it is 0/1."""
+        if feature.kind == Kind.text:
+            return {}
+        center, scale = self.bounds.columns.get(feature.column, self.bounds.default)
+        return {"center": center, "scale": scale}
+
+    def units_known(self):
+        """Of which columns of features centre and scale are public: "all", "none" or "some"."""
+        known = [self.bounds.columns.get(name, self.bounds.default) for name in self.maybe_numbers]
+        given = [unit for pair in known for unit in pair if unit is not None]
+        if not given:
+            return "none"
+        # Nothing is known of a 0/1 feature of text.
+        return "all" if len(given) == 2 * len(known) and len(known) == len(self.columns) else "some"
 
     def given_features(self):
         """The 0/1 features of public categories."""
-        return [feature for name, known in self.with_categories.items() for feature in one_hot(name, known)]
-
-    def number(self, column, kind):
-        """The feature of a column of numbers."""
-        return Feature(column, *self.units_of(column), kind=str(kind))
+        features = [each for name, known in self.with_categories.items() for each in one_hot(name, known)]
+        return [replace(each, kind=Kind.text.value) for each in features]
 
 
 def read_table(

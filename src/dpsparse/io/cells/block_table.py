@@ -129,6 +129,31 @@ class BlockTable:
             pass
         return buckets
 
+    def equals(self, column, text):
+        """Whether each record's text is a given one.
+
+        Parameters
+        ----------
+        column : str
+            The column.
+        text : str
+            A public text.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_records,)
+            False where the cell is empty, and in blank records.
+        """
+        column, equal = self._known([column]), np.empty(self.n_records, dtype=bool)
+
+        def fill(block):
+            codes, texts = self._texts(block, column[0])
+            equal[self._rows(block)] = np.array([*(each == text.strip() for each in texts), False])[codes]
+
+        for _ in parallel_map(fill, self._blocks):
+            pass
+        return equal
+
     def distinct_counts(self, columns):
         """How many different texts each column holds; empty cells do not count.
 

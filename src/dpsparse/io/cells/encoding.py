@@ -16,7 +16,8 @@ def encode(raw, features, buckets_of=None):
     raw : RawTable
         The table; it needs the columns of the features alone.
     features : sequence of Feature
-        What to read, each with its kind: a column's numbers, or 0/1 for buckets of its text or for its gaps.
+        What to read, each with its kind: a column's numbers, or 0/1 for a public category, for buckets of its text or
+        for its gaps.
     buckets_of : callable or None
         The buckets of a column, where they are at hand; None to read them.
 
@@ -50,6 +51,9 @@ def encode(raw, features, buckets_of=None):
         if feature.kind != Kind.text:
             values = numbers[:, place[feature.column]]
             encoded[:, k] = np.isnan(values) if feature.missing else values
+            continue
+        if feature.category is not None:
+            encoded[:, k] = raw.equals(feature.column, feature.category)
             continue
         if feature.column != column:
             column, buckets = feature.column, (buckets_of or raw.buckets)(feature.column)
