@@ -89,7 +89,8 @@ class Fuzzer:
     def _make_ledger(self):
         path = self.folder / "good.db"
         main(["budget", "grant", str(path), "people", "--epsilon", "50", "--delta", "1e-3"])
-        main([*self.fit_arguments("good.csv"), "--ledger", str(path), "--dataset", "people", "--json"])
+        main([*self.fit_arguments("good.csv"), "--ledger", str(path), "--dataset", "people", "--json",
+              "--out", str(self.folder / "first.json")])  # fmt: skip
 
     def store_options(self):
         """What `dpsparse convert` is told of a good or a broken table."""
@@ -251,7 +252,8 @@ def arguments(fuzzer, rng):
         check = _is_json
     else:
         good = {"--target": "y", "--epsilon": "1", "--sparsity": "2", "--bounds": str(fuzzer.folder / "good.toml")}
-        options = good | {rng.choice((*good, "--delta", "--out")): rng.choice(ARGUMENTS)}
+        good["--out"] = str(fuzzer.folder / "out.json")
+        options = good | {rng.choice((*good, "--delta")): rng.choice(ARGUMENTS)}
         start, check = ["fit", str(fuzzer.folder / "good.csv")], _is_json
     return None, [*start, "--json", *(part for pair in options.items() for part in pair)], check
 

@@ -10,6 +10,7 @@ from dpsparse import DPIHTH, AdaHuber, PrivateSparseRegressor, load_model, save_
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.io.features import Feature
+from dpsparse.model.context import Budget, FitContext
 from dpsparse.model.effect import Effect
 from dpsparse.schema import FileError
 
@@ -102,6 +103,7 @@ MADE_UP = replace(
     reason="the effects are not larger than their errors",
     cut=3.25,
     lumped=True,
+    context=FitContext("2026-01-31", Budget("budget.db", "trial-7", 3.0, 1e-6, 1.5, 2.25, 2)),
 )
 
 
@@ -110,6 +112,7 @@ def test_learned_units_and_facts_about_the_response_come_back(path):
     first = json.loads(path.read_text())
     again = load_model(path)
     assert again == MADE_UP
+    assert again.context == MADE_UP.context
     save_model(again, path)
     assert json.loads(path.read_text()) == first
 
@@ -127,7 +130,7 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
     save_model(model, path)
     content = json.loads(path.read_text())
     optional = {"noise_floor", "estimate", "standard_error", "category", "part", "pure_epsilon", "mu"}
-    optional |= {"center", "scale", "reason", "prediction_range", "cut"}
+    optional |= {"center", "scale", "reason", "prediction_range", "cut", "context", "budget"}
     tried = 0
 
     def is_refused():
@@ -156,7 +159,7 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda content: content.update(version=3), "another version"),
+        (lambda content: content.update(version=99), "another version"),
         (lambda content: content.update(format="x"), "not a model file"),
         (lambda content: content.update(added=1), "unknown entry 'added'"),
         (lambda content: (content["features"].clear(), content["effects"].clear()), "features and effects"),
@@ -167,6 +170,7 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
         (lambda content: content["effects"][0].update(estimate=None, standard_error=1.0), "belong together"),
         (lambda content: content["effects"][0].update(center=1.0), "belong together"),
         (lambda content: content.update(prediction_range={"low": 1.0, "high": 0.0}), "must not be above"),
+        (lambda content: content["context"].update(date="today"), "'date' must be a day"),
         (lambda content: content["privacy"].update(epsilon=0.1), "does not follow"),
         (lambda content: content["privacy"].update(mu=None), "does not follow"),
         (lambda content: content["privacy"]["releases"].pop(), "does not follow"),

@@ -5,7 +5,7 @@ Every private estimator makes one in `fit`, as `released_`. It holds releases an
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ from dpsparse.data.predictions import linear_predictions
 from dpsparse.data.validation import require_finite
 from dpsparse.html import Html, tag
 from dpsparse.io.features import Feature, read_features
+from dpsparse.model.context import FitContext
 from dpsparse.model.effect import Effect, Verdict, effects_table, unit_rows, units_table
 from dpsparse.model.numeric_columns import NumericColumns
 from dpsparse.model.remarks import NOT_SIGNIFICANT, NOT_TRUSTED, remarks
@@ -61,6 +62,9 @@ class LinearModel:
         method does not say.
     lumped : bool
         Whether the response has a lump, many equal values: its scale was learned from the others then.
+    context : FitContext or None
+        When the fit was made and what it left of its budget; None where that is not known. Models are equal whatever it
+        is.
     """
 
     estimator: str
@@ -76,6 +80,7 @@ class LinearModel:
     reason: str = ""
     cut: float | None = None
     lumped: bool = False
+    context: FitContext | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         guarantee = (
