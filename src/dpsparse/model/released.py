@@ -210,22 +210,40 @@ class LinearModel:
 
     # scikit-learn's names, by which it checks the input of `predict`.
 
-    @property
+    @cached_property
     def n_features_in_(self) -> int:
-        """The number of features."""
-        return len(self.features)
+        """The number of features without those at the end that say whether another is missing."""
+        if isinstance(self.features, NumericColumns):
+            return self.features.n_columns
+        return len(self.features) - sum(feature.missing for feature in self.features)
 
     @property
     def feature_names_in_(self) -> NDArray[np.object_]:
         """The names of the features, where they have any."""
-        if self.feature_names == [str(place) for place in range(len(self.features))]:
+        names = self.feature_names[: self.n_features_in_]
+        if names == [str(place) for place in range(len(names))]:
             raise AttributeError("the features of this model have no names")
-        return np.array(self.feature_names, dtype=object)
+        return np.array(names, dtype=object)
 
     @property
     def coef_(self) -> NDArray[np.float64]:
-        """The same as `coef`."""
-        return self.coef
+        """The coefficients of the features themselves."""
+        return self.coef[: self.n_features_in_]
+
+    @property
+    def missing_coef_(self) -> NDArray[np.float64] | None:
+        """The coefficients of a feature being missing; None where the model knows of no missing ones."""
+        gaps = self.coef[self.n_features_in_ :]
+        return gaps if len(gaps) else None
+
+    @cached_property
+    def centers_(self) -> NDArray[np.float64]:
+        """Where each feature is put that is missing: its learned or public centre; 0 for those without an effect."""
+        centers = np.zeros(len(self.features))
+        for place, effect in zip(self._places, self.effects, strict=True):
+            public = self.features[place].center
+            centers[place] = effect.center if effect.center is not None else public or 0.0
+        return centers[: self.n_features_in_]
 
     @property
     def intercept_(self) -> float:

@@ -8,9 +8,17 @@ import numpy as np
 
 from dpsparse.algorithms.pursuit.settings import Settings, clip
 from dpsparse.engine.vector_sums import VECTOR_LEVELS
+from dpsparse.privacy import sensitivity
 from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.compose import largest_factor
-from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, RepeatedPicks, Slot
+from dpsparse.privacy.accounting.release import (
+    ExponentialMechanism,
+    GaussianMechanism,
+    PartitionSelection,
+    RepeatedPicks,
+    Slot,
+)
+from dpsparse.privacy.mechanisms.partition import RECORD_STEPS
 
 # How many final gradients there are, and the least share of rho that they have together.
 FINAL_GRADIENTS, FINAL_LEAST = 3, 0.1
@@ -42,8 +50,24 @@ class Schedule:
         return Commitment(tuple(self._slot(*each) for each in self._priced()))
 
     def slots(self):
-        """One slot for each release: `Pursuit` makes them in this order, which is stated in `_named` alone."""
+        """One slot for each release, in the order that is stated in `_named` alone."""
         return self.commitment.slots
+
+    @property
+    def preparation(self):
+        """The first slots, which tell what the columns of a raw table are."""
+        return self.slots()[: len(self.settings.preparation)]
+
+    @property
+    def naming(self):
+        """The last slots, which name the selected features of a raw table that are text."""
+        return tuple(slot for slot in self.slots() if slot.group == "names")
+
+    @property
+    def pursuit(self):
+        """The slots between them, which `Pursuit` fills."""
+        slots = self.slots()
+        return slots[len(self.preparation) : len(slots) - len(self.naming)]
 
     @cached_property
     def _others(self):
@@ -73,7 +97,8 @@ class Schedule:
     def _named(self):
         """Names and shares of rho in order of time; None for a final gradient."""
         settings, once, each = self.settings, self.settings.once(), self.settings.each()
-        for name in ("splits", "response size", "response centre", "response scale"):
+        yield from settings.preparation
+        for name in ("splits", "responses", "response size", "response centre", "response scale"):
             yield name, once[name]
         n_picks = settings.n_picks
         rises, grows = np.linspace(1, PICK_RISE, n_picks), np.arange(1, n_picks + 1) ** 1.5
@@ -103,12 +128,18 @@ class Schedule:
             yield f"fraction at final gradient {k}", each["fraction"]
         for name in ("gain", "intercept", "offset width", "offset", "response range"):
             yield name, once[name]
+        for k in range(1, min(settings.sparsity, n_picks) + 1):
+            yield f"names {k}", settings.naming
 
     def _slot(self, name, rho):
         if name == "splits":
-            return Slot(name, RepeatedPicks(rho, count=self.settings.d))
+            return Slot(name, RepeatedPicks(rho, count=self.settings.n_splits))
         if name.rstrip(" 0123456789") in PICKS:
             return Slot(name, ExponentialMechanism(rho))
+        if name.startswith("names "):
+            steps = RECORD_STEPS * sensitivity.histograms(1, "zero-out-one") / math.sqrt(2 * rho)
+            failure = {"failure_probability": self.settings.naming_failure}
+            return Slot(name, PartitionSelection.drawn(scale=steps, size=self.settings.n, rho=rho, **failure))
         # The coarsest noise and the most numbers: no released vector has fewer levels, and no Gram matrix more entries.
         k = self.settings.n_picks + 1
         scale = VECTOR_LEVELS / math.sqrt(2 * rho)
