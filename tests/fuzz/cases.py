@@ -134,6 +134,8 @@ class Fuzzer:
             return f"exit status {code}"
         if "Traceback" in message or "Warning" in message:
             return f"a traceback or a warning: {message}"
+        # How unseen categories count is said in public names.
+        message, out = (re.sub("^Note: [^:\n]+: any text but .*\n", "", text, flags=re.M) for text in (message, out))
         shown = message + "\n".join(re.findall("^Note: .*", out, re.M)) if code == 0 else message + out
         if any(secret in shown for secret in SECRETS) and not self._is_name(broken):
             return f"a value is quoted: {shown}"

@@ -1,8 +1,11 @@
 import json
 from dataclasses import replace
 
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import sparse
 
@@ -80,13 +83,23 @@ def test_what_has_no_guarantee_is_not_saved(path):
     assert not path.exists()
 
 
-def test_predictions_check_names_and_shapes(path):
+def test_predictions_find_the_selected_columns_by_name(path):
     save_model(MODEL, path)
     again = load_model(path)
-    with pytest.raises(ValueError, match="feature names"):
-        again.predict(NAMED.rename(columns={"a": "z"}))
-    with pytest.raises(ValueError, match="feature names"):
-        again.predict(NAMED[["a", "b"]])
+    needed = again.columns_needed
+    expected = again.predict(NAMED)
+    for frame in (NAMED[needed], NAMED[NAMED.columns[::-1]].assign(note="text"), pl.from_pandas(NAMED[needed])):
+        np.testing.assert_allclose(again.predict(frame), expected, rtol=1e-12)
+    np.testing.assert_allclose(again.predict(pa.Table.from_pandas(NAMED)), expected, rtol=1e-12)
+    lazy = again.predict(dd.from_pandas(NAMED[needed[::-1]], npartitions=2))
+    np.testing.assert_allclose(lazy.compute(), expected, rtol=1e-12)
+    with pytest.raises(
+        ValueError, match=f"X has no column '{needed[0]}', which the model needs; it needs '{needed[0]}'"
+    ):
+        again.predict(NAMED.rename(columns={needed[0]: "z"}))
+    nothing = replace(again, effects=())
+    for frame in (NAMED[["d"]].assign(d="text"), pl.DataFrame({"z": ["text"] * len(NAMED)})):
+        assert set(nothing.predict(frame)) == {again.intercept}
 
 
 MADE_UP = replace(

@@ -21,6 +21,7 @@ from dpsparse.html import Html, tag
 from dpsparse.io.features import Feature, read_features
 from dpsparse.model.context import FitContext
 from dpsparse.model.effect import Effect, Verdict, effects_table, unit_rows, units_table
+from dpsparse.model.frames import frame_names, predict_frame
 from dpsparse.model.numeric_columns import NumericColumns
 from dpsparse.model.remarks import NOT_SIGNIFICANT, NOT_TRUSTED, remarks
 from dpsparse.privacy.accounting.record import PrivacyRecord
@@ -165,22 +166,45 @@ class LinearModel:
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The features in the order of `feature_names`, categories as 0/1. Names that X has must be these.
+        X : data frame, array-like or sparse matrix
+            A data frame of pandas, polars, pyarrow or dask needs the columns of the selected features only, in any
+            order, and may have others. A column of text with public categories may be there as text or as 0/1 columns
+            such as ``region=south``; text that is no category counts as the baseline, which is the first category of
+            the bounds. Anything without names has all features in the order of `feature_names`, categories as 0/1.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            Predictions, clipped to `prediction_range`.
+            Predictions, clipped to `prediction_range`; a dask array, not computed yet, where X is dask's.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from dpsparse import PrivateSparseRegressor
+        >>> from dpsparse.datasets import make_heavy_tailed
+        >>> X, y, _ = make_heavy_tailed(5000, 3, 1, random_state=0)
+        >>> people = pd.DataFrame(X, columns=["age", "size", "steps"])
+        >>> model = PrivateSparseRegressor(sparsity=1, feature_center=0, feature_scale=1).fit(people, y).released_
+        >>> new = people[model.columns_needed].assign(note="not read")
+        >>> bool((model.predict(new) == model.predict(people)).all())
+        True
         """
-        return as_table(X).predict(self)
+        names = frame_names(X)
+        if names is None or not hasattr(self, "feature_names_in_") or names == self.feature_names_in_.tolist():
+            return as_table(X).predict(self)
+        return predict_frame(self, X, names)
+
+    @property
+    def columns_needed(self) -> list[str]:
+        """The columns that `predict` needs of a data frame or a file: those of the selected features."""
+        return list(dict.fromkeys(self.features[place].column for place in self._places))
 
     def predict_table(self, table: Any) -> NDArray[np.float64]:
-        """Predict the responses of a table's records; of the columns only those with an effect are read."""
-        table.require(feature.column for feature in self.features)
-        selected = {self.features[place].column for place in self._places or [0]}
-        used = [place for place, feature in enumerate(self.features) if feature.column in selected]
-        X, _ = read_features(table, [self.features[place] for place in used])
+        """Predict the responses of a table's records; of the columns only those with an effect are needed and read."""
+        used = self._places
+        # A model without effects needs no column, and any one tells the number of records.
+        features = [self.features[place] for place in used]
+        X = read_features(table, features)[0] if used else np.empty((len(table.texts(table.names[0])), 0))
         if not len(X):
             raise FileError(f"{table.path}: it holds no records")
         require_finite(X)
