@@ -24,6 +24,7 @@ _LAZY = {
     "Streamed": "data.streamed",
     "load_model": "model.json_file",
     "plan": "planning",
+    "read_bounds": "io.bounds_file",
     "save_model": "model.json_file",
     "scale_from_bounds": "io.bounds",
     "theory_parameters": "algorithms.iht.theory",

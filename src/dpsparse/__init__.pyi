@@ -11,6 +11,7 @@ from dpsparse.estimators.iht import DPSLR as DPSLR
 from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor as PrivateSparseRegressor
 from dpsparse.estimators.tuning import tune as tune
 from dpsparse.io.bounds import scale_from_bounds as scale_from_bounds
+from dpsparse.io.bounds_file import read_bounds as read_bounds
 from dpsparse.model.json_file import load_model as load_model
 from dpsparse.model.json_file import save_model as save_model
 from dpsparse.planning import plan as plan

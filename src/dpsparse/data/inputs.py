@@ -4,7 +4,8 @@ import shlex
 
 from dpsparse.data.on_disk import OnDisk
 from dpsparse.data.units import public_units
-from dpsparse.io.bounds import Bounds, read_bounds
+from dpsparse.io.bounds import Bounds
+from dpsparse.io.bounds_file import read_bounds
 from dpsparse.io.features import read_features
 from dpsparse.io.formats import open_table
 from dpsparse.io.provenance import provenance_of

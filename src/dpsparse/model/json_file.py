@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from dpsparse import __version__
 from dpsparse.io.atomic import atomic_file
 from dpsparse.io.features import Feature, read_feature
+from dpsparse.model.context import read_context
 from dpsparse.model.effect import Effect
 from dpsparse.model.privacy_json import read_record
 from dpsparse.model.released import LinearModel
@@ -38,6 +39,7 @@ def as_dict(model: LinearModel) -> dict[str, Any]:
         "cut": model.cut,
         "lumped": model.lumped,
         "baselines": dict(model.baselines),
+        "context": model.context and model.context.to_dict(),
         "effects": [asdict(effect) for effect in model.effects],
         "features": [_without_defaults(feature) for feature in model.features],
         "privacy": model.privacy.to_dict(),
@@ -47,7 +49,8 @@ def as_dict(model: LinearModel) -> dict[str, Any]:
 def _without_defaults(feature: Feature) -> dict[str, Any]:
     """The fields of a feature; those that few features have are left out where a feature has them not."""
     usual = ("column", "center", "scale", "category")
-    return {name: value for name, value in asdict(feature).items() if name in usual or value not in (None, False)}
+    fields = asdict(feature).items()
+    return {name: value for name, value in fields if name in usual or (value is not None and value is not False)}
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -119,6 +122,7 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
         noise_floor=fields.number("noise_floor", None, least=0),
         response_scale_known=fields.flag("response_scale_known"),
         privacy=read_record(fields.table("privacy")),
+        context=read_context(fields.table("context", None)),
         **({} if version == 1 else _response_facts(fields)),
     )
     fields.finish()

@@ -21,7 +21,9 @@ from dpsparse.html import Html, tag
 from dpsparse.io.cells.encoding import encode
 from dpsparse.io.cells.raw_table import as_raw_table
 from dpsparse.io.features import Feature, read_features
+from dpsparse.model.context import FitContext
 from dpsparse.model.effect import Effect, Verdict, effects_table, unit_rows, units_table
+from dpsparse.model.frames import frame_names, predict_frame
 from dpsparse.model.numeric_columns import NumericColumns
 from dpsparse.model.remarks import NOT_SIGNIFICANT, NOT_TRUSTED, remarks
 from dpsparse.privacy.accounting.record import PrivacyRecord
@@ -65,6 +67,9 @@ class LinearModel:
         Whether the response has a lump, many equal values: its scale was learned from the others then.
     baselines : mapping of str to str
         Of columns of text the category to which effects are relative, where its name is known.
+    context : FitContext or None
+        When the fit was made and what it left of its budget; None where that is not known. Models are equal whatever it
+        is.
     """
 
     estimator: str
@@ -81,6 +86,7 @@ class LinearModel:
     cut: float | None = None
     lumped: bool = False
     baselines: Mapping[str, str] = field(default_factory=dict)
+    context: FitContext | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         guarantee = (
@@ -165,15 +171,35 @@ class LinearModel:
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The features in the order of `feature_names`, categories as 0/1. Names that X has must be these.
+        X : data frame, array-like or sparse matrix
+            A data frame of pandas, polars, pyarrow or dask needs the columns of the selected features only, in any
+            order, and may have others. A column of text with public categories may be there as text or as 0/1 columns
+            such as ``region=south``; text that is no category counts as the baseline, which is the first category of
+            the bounds. Anything without names has all features in the order of `feature_names`, categories as 0/1.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            Predictions, clipped to `prediction_range`.
+            Predictions, clipped to `prediction_range`; a dask array, not computed yet, where X is dask's.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from dpsparse import PrivateSparseRegressor
+        >>> from dpsparse.datasets import make_heavy_tailed
+        >>> X, y, _ = make_heavy_tailed(5000, 3, 1, random_state=0)
+        >>> people = pd.DataFrame(X, columns=["age", "size", "steps"])
+        >>> model = PrivateSparseRegressor(sparsity=1, feature_center=0, feature_scale=1).fit(people, y).released_
+        >>> new = people[model.columns_needed].assign(note="not read")
+        >>> bool((model.predict(new) == model.predict(people)).all())
+        True
         """
-        return self.predict_cells(as_raw_table(X)) if self.reads_cells else as_table(X).predict(self)
+        if self.reads_cells:
+            return self.predict_cells(as_raw_table(X))
+        names = frame_names(X)
+        if names is None or not hasattr(self, "feature_names_in_") or names == self.feature_names_in_.tolist():
+            return as_table(X).predict(self)
+        return predict_frame(self, X, names)
 
     @cached_property
     def reads_cells(self) -> bool:
@@ -195,12 +221,17 @@ class LinearModel:
         predictions: NDArray[np.float64] = linear_predictions(X, coef, self.intercept, self.prediction_range)
         return predictions
 
+    @property
+    def columns_needed(self) -> list[str]:
+        """The columns that `predict` needs of a data frame or a file: those of the selected features."""
+        return list(dict.fromkeys(self.features[place].column for place in self._places))
+
     def predict_table(self, table: Any) -> NDArray[np.float64]:
-        """Predict the responses of a table's records; of the columns only those with an effect are read."""
-        table.require(feature.column for feature in self.features)
-        selected = {self.features[place].column for place in self._places or [0]}
-        used = [place for place, feature in enumerate(self.features) if feature.column in selected]
-        X, _ = read_features(table, [self.features[place] for place in used])
+        """Predict the responses of a table's records; of the columns only those with an effect are needed and read."""
+        used = self._places
+        # A model without effects needs no column, and any one tells the number of records.
+        features = [self.features[place] for place in used]
+        X = read_features(table, features)[0] if used else np.empty((len(table.texts(table.names[0])), 0))
         if not len(X):
             raise FileError(f"{table.path}: it holds no records")
         require_finite(X)
