@@ -74,17 +74,12 @@ def fit(data, target, epsilon, sparsity, delta, bounds, records_per_person, ledg
                 sparsity=sparsity,
                 epsilon=epsilon,
                 delta=delta,
-                feature_center=given.units[0],
-                feature_scale=given.units[1],
-                response_center=given.provenance.response_center,
-                response_scale=given.provenance.response_scale,
+                **given.parameters,
                 records_per_person=records_per_person,
                 ledger=ledger,
                 dataset=dataset,
             ).fit(X, y, progress=progress)
-        model = estimator.released_.on_columns(given.provenance.features, given.provenance.target)
-        if given.in_public_units:
-            model = model.in_raw_units()
+        model = given.model(estimator.released_)
         # Shown first: should the disk fill up now, what was paid for is not lost.
         if as_json:
             output.print_json({**output.model_facts(model), "notes": notes, "out": out, "report": report})

@@ -6,6 +6,7 @@ Fits and predictions share this one function: a list of features says all that i
 import numpy as np
 
 from dpsparse.io.cells.grammar import Kind
+from dpsparse.io.features import filled
 
 
 def encode(raw, features, buckets_of=None):
@@ -40,9 +41,9 @@ def encode(raw, features, buckets_of=None):
     array([[31.,  1.,  0.],
            [nan,  0.,  1.]])
     """
-    numeric = {each.column: Kind(each.kind) for each in features if each.kind != Kind.text}
+    numeric = {each.column: Kind(each.kind or Kind.number) for each in features if each.kind != Kind.text}
     numbers = raw.numbers(list(numeric), list(numeric.values()))
-    if [(each.column, each.missing) for each in features] == [(column, False) for column in numeric]:
+    if [(each.column, each.missing, each.fill) for each in features] == [(column, False, None) for column in numeric]:
         return numbers
     place = {column: k for k, column in enumerate(numeric)}
     encoded = np.empty((raw.n_records, len(features)), order="F")
@@ -50,7 +51,7 @@ def encode(raw, features, buckets_of=None):
     for k, feature in enumerate(features):
         if feature.kind != Kind.text:
             values = numbers[:, place[feature.column]]
-            encoded[:, k] = np.isnan(values) if feature.missing else values
+            encoded[:, k] = np.isnan(values) if feature.missing else filled(values, feature)
             continue
         if feature.category is not None:
             encoded[:, k] = raw.equals(feature.column, feature.category)
