@@ -102,6 +102,9 @@ MADE_UP = replace(
     reason="the effects are not larger than their errors",
     cut=3.25,
     lumped=True,
+    constant=-7.5,
+    response_scale=0.125,
+    spread_explained=0.25,
 )
 
 
@@ -127,7 +130,8 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
     save_model(model, path)
     content = json.loads(path.read_text())
     optional = {"noise_floor", "estimate", "standard_error", "category", "part", "pure_epsilon", "mu"}
-    optional |= {"center", "scale", "reason", "prediction_range", "cut"}
+    optional |= {"center", "scale", "reason", "prediction_range", "cut", "constant", "response_scale"}
+    optional |= {"spread_explained"}
     tried = 0
 
     def is_refused():
@@ -156,8 +160,9 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda content: content.update(version=3), "another version"),
+        (lambda content: content.update(version=4), "another version"),
         (lambda content: content.update(format="x"), "not a model file"),
+        (lambda content: content.update(spread_explained=1.25), "'spread_explained' must be a share"),
         (lambda content: content.update(added=1), "unknown entry 'added'"),
         (lambda content: (content["features"].clear(), content["effects"].clear()), "features and effects"),
         (lambda content: content["features"].append(content["features"][0]), "name of its own"),

@@ -265,6 +265,9 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             "reason": result.reason,
             "cut": float(result.cut) if np.isfinite(result.cut) else None,
             "lumped": bool(result.lumped),
+            "constant": result.constant,
+            "response_scale": result.response_scale,
+            "spread_explained": result.spread_explained,
         }
         self._publish(self._linear_model(effects, meter.record(), units.center, units.scale, **facts))
 

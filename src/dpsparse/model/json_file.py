@@ -15,10 +15,10 @@ from dpsparse.model.privacy_json import read_record
 from dpsparse.model.released import LinearModel
 from dpsparse.schema import Fields, FileError, read_json
 
-FORMAT, VERSION = "dpsparse-model", 2
+FORMAT, VERSION = "dpsparse-model", 3
 # Version 1 knew of no learned units: it had "centred" in the place of "trusted", and nothing of what the releases say
-# about predictions and the response.
-READABLE = (1, 2)
+# about predictions and the response. Version 2 knew of no constant, and not how much is explained.
+READABLE = (1, 2, 3)
 
 
 def as_dict(model: LinearModel) -> dict[str, Any]:
@@ -37,6 +37,9 @@ def as_dict(model: LinearModel) -> dict[str, Any]:
         "prediction_range": model.prediction_range and dict(zip(("low", "high"), model.prediction_range, strict=True)),
         "cut": model.cut,
         "lumped": model.lumped,
+        "constant": model.constant,
+        "response_scale": model.response_scale,
+        "spread_explained": model.spread_explained,
         "effects": [asdict(effect) for effect in model.effects],
         "features": [asdict(feature) for feature in model.features],
         "privacy": model.privacy.to_dict(),
@@ -113,6 +116,7 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
         response_scale_known=fields.flag("response_scale_known"),
         privacy=read_record(fields.table("privacy")),
         **({} if version == 1 else _response_facts(fields)),
+        **({} if version < 3 else _how_good(fields)),
     )
     fields.finish()
     return model
@@ -126,6 +130,18 @@ def _response_facts(fields: Fields) -> dict[str, Any]:
         "prediction_range": _range(fields.table("prediction_range", None)),
         "cut": fields.number("cut", None, least=0),
         "lumped": fields.flag("lumped"),
+    }
+
+
+def _how_good(fields: Fields) -> dict[str, Any]:
+    """What the releases say about how well the model does."""
+    explained = fields.number("spread_explained", None, least=0)
+    if explained is not None and explained > 1:
+        raise FileError(f"{fields.where}: 'spread_explained' must be a share, at most 1")
+    return {
+        "constant": fields.number("constant", None),
+        "response_scale": fields.number("response_scale", None, above=0),
+        "spread_explained": explained,
     }
 
 

@@ -61,6 +61,13 @@ class LinearModel:
         method does not say.
     lumped : bool
         Whether the response has a lump, many equal values: its scale was learned from the others then.
+    constant : float or None
+        The prediction without any feature, from the same releases; None in files of earlier versions.
+    response_scale : float or None
+        The median distance of the responses from their centre, public or released; None where the method needs none.
+    spread_explained : float or None
+        The share of the response's spread that the features explain: 1 less the residuals' scale over the response's,
+        both released. It is 0 where nothing is explained, and None where the releases do not tell.
     """
 
     estimator: str
@@ -76,6 +83,9 @@ class LinearModel:
     reason: str = ""
     cut: float | None = None
     lumped: bool = False
+    constant: float | None = None
+    response_scale: float | None = None
+    spread_explained: float | None = None
 
     def __repr__(self) -> str:
         guarantee = (

@@ -96,6 +96,8 @@ def _effects(model):
     if not model.explains:
         yield tag("p", _as_sentence(remarks.nothing_explained(model)), class_="bad")
     elif model.effects:
+        if model.spread_explained:
+            yield f"The features explain {remarks.explained(model)}."
         yield from _forest(model)
 
 
