@@ -10,7 +10,10 @@ from dpsparse.estimators.iht import DPIHTL as DPIHTL
 from dpsparse.estimators.iht import DPSLR as DPSLR
 from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor as PrivateSparseRegressor
 from dpsparse.estimators.tuning import tune as tune
+from dpsparse.evaluation import evaluate as evaluate
+from dpsparse.evaluation import fit_and_evaluate as fit_and_evaluate
 from dpsparse.io.bounds import scale_from_bounds as scale_from_bounds
+from dpsparse.model.evaluation import Evaluation as Evaluation
 from dpsparse.model.json_file import load_model as load_model
 from dpsparse.model.json_file import save_model as save_model
 from dpsparse.planning import plan as plan

@@ -11,6 +11,7 @@ from dpsparse import __version__
 from dpsparse.io.atomic import atomic_file
 from dpsparse.io.features import read_feature
 from dpsparse.model.effect import Effect
+from dpsparse.model.evaluation import read_scores
 from dpsparse.model.privacy_json import read_record
 from dpsparse.model.released import LinearModel
 from dpsparse.schema import Fields, FileError, read_json
@@ -40,6 +41,7 @@ def as_dict(model: LinearModel) -> dict[str, Any]:
         "constant": model.constant,
         "response_scale": model.response_scale,
         "spread_explained": model.spread_explained,
+        "scores": model.scores and asdict(model.scores),
         "effects": [asdict(effect) for effect in model.effects],
         "features": [asdict(feature) for feature in model.features],
         "privacy": model.privacy.to_dict(),
@@ -138,10 +140,12 @@ def _how_good(fields: Fields) -> dict[str, Any]:
     explained = fields.number("spread_explained", None, least=0)
     if explained is not None and explained > 1:
         raise FileError(f"{fields.where}: 'spread_explained' must be a share, at most 1")
+    scores = fields.table("scores", None)
     return {
         "constant": fields.number("constant", None),
         "response_scale": fields.number("response_scale", None, above=0),
         "spread_explained": explained,
+        "scores": scores and read_scores(scores),
     }
 
 

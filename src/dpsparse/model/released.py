@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
 
+from dpsparse.algorithms.evaluation import Scores
 from dpsparse.data.as_table import as_table
 from dpsparse.data.predictions import linear_predictions
 from dpsparse.data.validation import require_finite
 from dpsparse.html import Html, tag
 from dpsparse.io.features import Feature, read_features
 from dpsparse.model.effect import Effect, Verdict, effects_table, unit_rows, units_table
+from dpsparse.model.evaluation import HEADINGS, in_words, score_rows, scores_table, text_rows
 from dpsparse.model.numeric_columns import NumericColumns
 from dpsparse.model.remarks import NOT_SIGNIFICANT, NOT_TRUSTED, remarks
 from dpsparse.privacy.accounting.record import PrivacyRecord
@@ -68,6 +70,8 @@ class LinearModel:
     spread_explained : float or None
         The share of the response's spread that the features explain: 1 less the residuals' scale over the response's,
         both released. It is 0 where nothing is explained, and None where the releases do not tell.
+    scores : Scores or None
+        How well it predicts records that were held out from its fit; None where none were.
     """
 
     estimator: str
@@ -86,6 +90,7 @@ class LinearModel:
     constant: float | None = None
     response_scale: float | None = None
     spread_explained: float | None = None
+    scores: Scores | None = None
 
     def __repr__(self) -> str:
         guarantee = (
@@ -113,6 +118,22 @@ class LinearModel:
             return [self.features.place_of(effect.feature) for effect in self.effects]
         places = {name: place for place, name in enumerate(self.feature_names)}
         return [places[effect.feature] for effect in self.effects]
+
+    @property
+    def constant_prediction(self) -> float:
+        """The prediction without any feature, `constant`.
+
+        Files of earlier versions do not have it: the middle of their range is the released centre of the response, and
+        before that there is the prediction at the public centres of the features.
+        """
+        if self.constant is not None:
+            return self.constant
+        if self.prediction_range is not None:
+            low, high = self.prediction_range
+            return low / 2 + high / 2
+        centers = [self.features[place].center or 0.0 for place in self._places]
+        shift = sum(effect.coef * center for effect, center in zip(self.effects, centers, strict=True))
+        return self.intercept + shift
 
     def conf_int(self, level: float = 0.9) -> NDArray[np.float64]:
         """Confidence intervals of the effects, centred at the unshrunk estimates.
@@ -149,6 +170,9 @@ class LinearModel:
         marks = {NOT_SIGNIFICANT: "* ", NOT_TRUSTED: "** "}
         for heading, text in remarks(self):
             lines.append(textwrap.fill(f"{marks.get(heading, '')}{heading}: {text}.", 100))
+        if self.scores is not None:
+            lines += ["", *text_rows([HEADINGS, *score_rows(self.scores, self.constant_prediction)])]
+            lines.append(textwrap.fill(in_words(self.scores, self.target), 100))
         if units := unit_rows(self.effects):
             lines += ["", "Units learned, released within the guarantee:"]
             lines.append(f"{'feature':<24} {'centre':>12} {'scale':>12}")
@@ -160,6 +184,8 @@ class LinearModel:
         heading = tag("p", tag("strong", self.estimator))
         effects = effects_table(self.effects, self.intercept)
         notes = [tag("p", [tag("strong", f"{title}: "), f"{text}."]) for title, text in remarks(self)]
+        if self.scores is not None:
+            notes += [scores_table(self.scores, self.constant_prediction), in_words(self.scores, self.target)]
         units = units_table(self.effects)
         return tag("div", [heading, effects, *notes, *([] if units is None else [units]), self.privacy.as_html()])
 
