@@ -208,17 +208,23 @@ class LinearModel:
 
     def predict_table(self, table: Any) -> NDArray[np.float64]:
         """Predict the responses of a table's records; of the columns only those with an effect are read."""
-        table.require(feature.column for feature in self.features)
-        selected = {self.features[place].column for place in self._places or [0]}
-        used = [place for place, feature in enumerate(self.features) if feature.column in selected]
-        X, _ = read_features(table, [self.features[place] for place in used])
-        if not len(X):
-            raise FileError(f"{table.path}: it holds no records")
-        require_finite(X)
-        predictions: NDArray[np.float64] = linear_predictions(X, self.coef[used], self.intercept, self.prediction_range)
+        predictions, _ = self.predict_records(table)
         if not np.isfinite(predictions).all():
             raise FileError(f"{table.path}: predictions overflow; its columns are not in the units of the model")
         return predictions
+
+    def predict_records(
+        self, table: Any, target: str | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """Predictions of a table's records, and their responses where the column of these is named."""
+        table.require(feature.column for feature in self.features)
+        selected = {self.features[place].column for place in self._places or [0]}
+        used = [place for place, feature in enumerate(self.features) if feature.column in selected]
+        X, y = read_features(table, [self.features[place] for place in used], target)
+        if not len(X):
+            raise FileError(f"{table.path}: it holds no records")
+        require_finite(X)
+        return linear_predictions(X, self.coef[used], self.intercept, self.prediction_range), y
 
     def on_columns(self, features: Sequence[Feature], target: str) -> "LinearModel":
         """The same model with the features and the target of the file that its table was read from."""
