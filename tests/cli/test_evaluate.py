@@ -49,7 +49,9 @@ def test_text_names_the_means_and_says_who_is_better(parts, capsys):
 
 
 def test_a_missing_response_is_a_blank_record(parts, people, capsys):
-    people.iloc[2_400:].assign(cost=lambda table: table.cost.where(table.index % 3 == 0)).to_csv("gaps.csv", index=False)
+    people.iloc[2_400:].assign(cost=lambda table: table.cost.where(table.index % 3 == 0)).to_csv(
+        "gaps.csv", index=False
+    )
     shown = json.loads(evaluated(capsys, "model.json", "gaps.csv", "--epsilon", "8", "--json"))
     assert shown["scores"]["n_responses"] == pytest.approx(200, abs=30)
 

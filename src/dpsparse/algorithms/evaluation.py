@@ -162,8 +162,16 @@ def sums_of(name, adjacency):
     }[name]
 
 
-class _Releases:
-    """The mechanisms of an evaluation on one meter: each release fills the next slot of its plan."""
+class EvaluationReleases:
+    """The mechanisms of an evaluation on one meter: each release fills the next slot of its plan.
+
+    Parameters
+    ----------
+    meter : Meter
+        The budget and the noise.
+    commitment : Commitment
+        The plan, with the price of each release.
+    """
 
     def __init__(self, meter, commitment):
         self._meter, self._prices = meter, {slot.name: slot.rho for slot in commitment.slots}
@@ -210,7 +218,7 @@ def release_scores(meter, commitment, responses, predictions, constant, response
     Scores
         Releases, and what follows from them.
     """
-    releases, errors = _Releases(meter, commitment), Errors.of(responses, predictions, constant)
+    releases, errors = EvaluationReleases(meter, commitment), Errors.of(responses, predictions, constant)
     sizes, improvements = (
         (grids.RESPONSE_SIZES, grids.RESPONSE_SIZES)
         if response_scale is None
