@@ -21,15 +21,16 @@ def predict(model, data, id_column, out, as_json):
     none of the categories of the fit counts as the fit counted such text, and the command says how.
     """
     from dpsparse.cli import output
-    from dpsparse.io.formats import open_table
     from dpsparse.model.json_file import load_model
     from dpsparse.model.remarks import unseen_categories
+    from dpsparse.model.tables import ModelTable
 
     with output.writing(out, model, data) as stream:
-        released, table = load_model(model), open_table(data)
+        released = load_model(model)
+        table = ModelTable(released, data)
         if id_column is not None:
-            table.require([id_column])
-        predictions = released.predict_table(table).tolist()
+            table.require(id_column)
+        predictions = table.predictions().tolist()
         ids = None if id_column is None else table.texts(id_column)
         lines = _csv(id_column, ids, predictions)
         if stream is not None:

@@ -93,6 +93,10 @@ class RawData:
             return "none"
         return "all" if len(given) == 2 * len(known) else "some"
 
+    def part(self, modulus, residues):
+        """Some of the records, by position; see `BlockTable.part`."""
+        return replace(self, table=self.table.part(modulus, residues))
+
     def given_features(self):
         """The 0/1 features of public categories."""
         features = [each for name in self.with_categories for each in self.bounds.of(name).features(name)]

@@ -106,7 +106,8 @@ def fit_raw(estimator, data, progress=None):
     for name in ("feature_names_in_", "n_features_in_"):
         vars(estimator).pop(name, None)
     estimator.n_features_in_ = len(table.features)
-    set_results(estimator, result, features, np.float64, meter, target=data.target, baselines=baselines)
+    names = {"target": data.target, "target_kind": str(table.encoding.target_kind), "baselines": baselines}
+    set_results(estimator, result, features, np.float64, meter, **names)
 
 
 class PreparedTable:

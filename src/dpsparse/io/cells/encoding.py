@@ -41,7 +41,11 @@ def encode(raw, features, buckets_of=None):
     array([[31.,  1.,  0.],
            [nan,  0.,  1.]])
     """
-    numeric = {each.column: Kind(each.kind or Kind.number) for each in features if each.kind != Kind.text}
+    numeric = {
+        each.column: Kind(each.kind or raw.declared.get(each.column, Kind.number))
+        for each in features
+        if each.kind != Kind.text and each.category is None
+    }
     numbers = raw.numbers(list(numeric), list(numeric.values()))
     if [(each.column, each.missing, each.fill) for each in features] == [(column, False, None) for column in numeric]:
         return numbers
@@ -49,7 +53,7 @@ def encode(raw, features, buckets_of=None):
     encoded = np.empty((raw.n_records, len(features)), order="F")
     column, buckets = None, None
     for k, feature in enumerate(features):
-        if feature.kind != Kind.text:
+        if feature.column in numeric:
             values = numbers[:, place[feature.column]]
             encoded[:, k] = np.isnan(values) if feature.missing else filled(values, feature)
             continue
