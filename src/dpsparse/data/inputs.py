@@ -44,7 +44,7 @@ class RawInput:
         # Opened as a table first, for its messages about files that are none.
         open_table(data)
         self._data = read_table(data, target, bounds=bounds)
-        self.notes = [] if bounds is not None else [_no_bounds(data, target)]
+        self.notes = [] if bounds is not None else [_no_bounds(data, target, _ALL)]
         self.parameters = {}
 
     def read(self):
@@ -56,11 +56,14 @@ class RawInput:
         return released
 
 
-def _no_bounds(data, target):
+_ALL = "what the columns are, their centres and scales"
+
+
+def _no_bounds(data, target, learned):
     return (
-        "no --bounds: a fit learns what the columns are, their centres and scales within its guarantee; if some are "
-        f"publicly known, give them for more accurate effects: dpsparse bounds init {shlex.quote(str(data))} "
-        f"--target {shlex.quote(target)} --out bounds.toml"
+        f"no --bounds: a fit learns {learned} within its guarantee; if some are publicly known, give them for more "
+        f"accurate effects: dpsparse bounds init {shlex.quote(str(data))} --target {shlex.quote(target)} "
+        "--out bounds.toml"
     )
 
 
@@ -91,7 +94,7 @@ class TableInput(_NumericInput):
     def __init__(self, data, target, bounds):
         self.table = open_table(data)
         self.provenance = provenance_of(self.table, Bounds() if bounds is None else read_bounds(bounds), target)
-        self.notes = [] if bounds is not None else [_no_bounds(data, target)]
+        self.notes = [] if bounds is not None else [_no_bounds(data, target, "the columns' centres and scales")]
         features = self.provenance.features
         self.units = [feature.center for feature in features], [feature.scale for feature in features]
         # Refused here, so that `convert` writes no store that a fit would refuse.

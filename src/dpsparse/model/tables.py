@@ -42,8 +42,9 @@ class ModelTable:
         """Raise FileError unless there is such a column."""
         names = self._table.names if self.raw is None else self.raw.names
         if column not in names:
+            where = self._data if is_path(self._data) else "X"
             needed = listed(self._model.columns_needed)
-            raise FileError(f"there is no column {quoted(column)}; the model needs {needed}")
+            raise FileError(f"{where} has no column {quoted(column)}; the model needs {needed}")
 
     @property
     def n_records(self) -> int:
