@@ -49,13 +49,22 @@ def _rows(X, form, y=None):
     n_features, dtype = form
     _refuse_masked(X)
     try:
-        X = X.to_numpy(dtype=dtype) if hasattr(X, "to_numpy") else np.asarray(X, dtype=dtype)
+        X = as_array(X, dtype)
     except (TypeError, ValueError):
         raise ValueError(NOT_AS_DECLARED) from None
     y = np.zeros(len(X)) if y is None else y
     if X.shape != (len(y), n_features):
         raise ValueError(NOT_AS_DECLARED)
     return DenseRows(X, y)
+
+
+def as_array(X, dtype):
+    """A partition, an array or a data frame, as an array of floats; NA as NaN."""
+    if not hasattr(X, "to_numpy"):
+        return np.asarray(X, dtype=dtype)
+    if all(isinstance(each, np.dtype) for each in X.dtypes):
+        return X.to_numpy(dtype=dtype)
+    return X.to_numpy(dtype=dtype, na_value=np.nan)
 
 
 class Pairs(NamedTuple):
