@@ -164,7 +164,7 @@ def _arrow_cells(column):
         column = column.cast(column.type.value_type)
     kind = _arrow_kind(column.type)
     if _is_text(column.type):
-        return TextCells(["" if text is None else text for text in column.to_pylist()])
+        return TextCells.of(["" if text is None else text for text in column.to_pylist()])
     if kind is None:
         return EmptyCells(len(column))
     if kind != Kind.date_ymd:
