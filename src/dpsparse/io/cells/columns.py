@@ -91,6 +91,13 @@ class EmptyCells(NumberCells):
         super().__init__(np.full(n_records, np.nan), Kind.number)
 
 
+def codes_of(cells, categories):
+    """The place of each cell's text in a list of categories; -1 for any other text, and in blank records."""
+    codes, texts = cells.texts()
+    places = {category.strip(): place for place, category in enumerate(categories)}
+    return np.array([*(places.get(text, -1) for text in texts), -1], dtype=np.int64)[codes]
+
+
 def object_cells(objects):
     """Cells of Python's objects, each read by its own type; those of unknown types are missing.
 

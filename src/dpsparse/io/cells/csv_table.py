@@ -44,10 +44,12 @@ class CsvTable(BlockTable):
         self.path, self.names, self.declared = self._lines.path, self._lines.names, {}
 
     @property
-    def _blocks(self):
+    def blocks(self):
+        """Blocks of whole lines."""
         return self._lines.blocks
 
-    def _cells(self, block, columns):
+    def cells(self, block, columns):
+        """The cells of some columns in a block."""
         distinct = list(dict.fromkeys(columns))
         cells = self._compiled_cells(block, distinct) if config.current.compiled else None
         if cells is None:
