@@ -37,6 +37,7 @@ def as_dict(model: LinearModel) -> dict[str, Any]:
         "prediction_range": model.prediction_range and dict(zip(("low", "high"), model.prediction_range, strict=True)),
         "cut": model.cut,
         "lumped": model.lumped,
+        "baselines": dict(model.baselines),
         "effects": [asdict(effect) for effect in model.effects],
         "features": [_without_defaults(feature) for feature in model.features],
         "privacy": model.privacy.to_dict(),
@@ -132,7 +133,12 @@ def _response_facts(fields: Fields) -> dict[str, Any]:
         "prediction_range": _range(fields.table("prediction_range", None)),
         "cut": fields.number("cut", None, least=0),
         "lumped": fields.flag("lumped"),
+        "baselines": _texts(fields.table("baselines", None)),
     }
+
+
+def _texts(fields: Fields | None) -> dict[str, str]:
+    return {} if fields is None else {name: fields.text(name) for name in fields}
 
 
 def _range(fields: Fields | None) -> tuple[float, float] | None:
