@@ -65,7 +65,7 @@ def test_what_is_written_again_is_the_same_model(name, tmp_path):
     for effect in before["effects"]:
         effect |= {"trusted": effect.pop("centred"), "center": None, "scale": None}
     of_version_2 = {"explains": True, "reason": None, "prediction_range": None, "cut": None, "lumped": False}
-    assert after == before | of_version_2 | {"context": None}
+    assert after == before | of_version_2 | {"context": None, "baselines": {}}
 
 
 def test_reports_tell_the_effects(name, capsys):

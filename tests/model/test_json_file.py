@@ -143,7 +143,7 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
     save_model(model, path)
     content = json.loads(path.read_text())
     optional = {"noise_floor", "estimate", "standard_error", "category", "part", "pure_epsilon", "mu"}
-    optional |= {"center", "scale", "reason", "prediction_range", "cut", "context", "budget"}
+    optional |= {"center", "scale", "reason", "prediction_range", "cut", "context", "budget", "baselines"}
     tried = 0
 
     def is_refused():

@@ -12,7 +12,7 @@ FAMILY_WISE_LEVEL = 0.05
 
 
 @np.errstate(all="ignore")
-def set_results(estimator, result, features, dtype, meter, target="y"):
+def set_results(estimator, result, features, dtype, meter, target="y", baselines=None):
     """Set the fitted attributes of an estimator.
 
     Parameters
@@ -29,6 +29,8 @@ def set_results(estimator, result, features, dtype, meter, target="y"):
         Gives the record.
     target : str
         The name of the response.
+    baselines : dict of str to str or None
+        The categories of text columns to which effects are relative, where their names are known.
     """
     size, d = len(features), estimator.n_features_in_
     # Bonferroni over all features.
@@ -83,6 +85,7 @@ def set_results(estimator, result, features, dtype, meter, target="y"):
             reason=result.reason,
             cut=float(result.cut) if np.isfinite(result.cut) else None,
             lumped=bool(result.lumped),
+            baselines=baselines or {},
         )
     )
 

@@ -12,9 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
 from dpsparse.algorithms.pursuit.schedule import schedule_for
 from dpsparse.data.as_table import as_table
+from dpsparse.data.raw_data import RawData
 from dpsparse.data.units import public_units, units_known
 from dpsparse.data.validation import cap_sparsity, check_count, check_number
 from dpsparse.estimators._private import PrivateLinearRegressor
+from dpsparse.estimators._raw_fit import fit_raw
 from dpsparse.estimators._results import set_results
 from dpsparse.estimators._types import LedgerLocation, PerFeature, Progress
 from dpsparse.model.numeric_columns import NumericColumns
@@ -164,16 +166,17 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         self.ledger = ledger
         self.dataset = dataset
 
-    def fit(self, X: Any, y: Any, *, progress: Progress = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, progress: Progress = None) -> Self:
         """Fit privately. The whole guarantee is spent; each release is charged before it is made.
 
         Parameters
         ----------
         X : array-like, sparse matrix or other table of shape (n_samples, n_features)
             Finite features: also a memory map, a Zarr array or `OnDisk`, which are read block by block, and a torch
-            CUDA tensor, a CuPy array or `Streamed`, which are read by a GPU; and a dask array or data frame.
-        y : array-like of shape (n_samples,)
-            Finite responses; where X is dask's also a dask array or series.
+            CUDA tensor, a CuPy array or `Streamed`, which are read by a GPU; and a dask array or data frame. Or what
+            `read_table` gives: a file or data frame with text, dates and gaps.
+        y : array-like of shape (n_samples,) or None
+            Finite responses; where X is dask's also a dask array or series. None where X is from `read_table`.
         progress : callable or None, default=None
             Called with the steps done, a fraction, and their number. A fit that it interrupts leaves no result, and
             what was charged stays charged.
@@ -183,6 +186,11 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         self
             The fitted estimator.
         """
+        if isinstance(X, RawData):
+            if y is not None:
+                raise ValueError("y must be left out: the table from read_table names its response")
+            fit_raw(self, X, progress)
+            return self
         self._check_parameters()
         table = as_table(X)
         n, d = self._public_shape(table, y)
@@ -195,7 +203,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             units = public_units(self.feature_center, self.feature_scale, columns)
             cap_sparsity(getattr(self, self._sparsity_parameter), max(d, sparsity), self._sparsity_parameter)
             self._warn_if_weak(meter)
-            _warn_if_hopeless(n, d, sparsity, meter.guarantee, units.known() == "all")
+            self._warn_if_hopeless(n, d, meter, units.known() == "all")
             pursuit = Pursuit(
                 table.rows(y, check_before_release=self._check_before_release),
                 meter,
@@ -215,6 +223,12 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
     @property
     def _sparsity_parameter(self):
         return "max_sparsity" if self.sparsity == "auto" else "sparsity"
+
+    def _warn_if_hopeless(self, n, d, meter, known):
+        """Warn, from public numbers, where a fit would learn next to nothing."""
+        warning = _forecast_warning(n, d, self._picks(d), meter.guarantee, known)
+        if warning is not None:
+            warnings.warn(warning, UserWarning, stacklevel=3)
 
     @property
     def _allow_missing(self):
@@ -273,8 +287,8 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             check_number("response_scale", self.response_scale, above=0, remedy="use None to release it privately")
 
 
-def _warn_if_hopeless(n, d, sparsity, guarantee, known):
-    """From public numbers: would even large effects be missed, and would public units help?"""
+def _forecast_warning(n, d, sparsity, guarantee, known):
+    """From public numbers: would even large effects be missed, and would public units help? None for no warning."""
     forecast = plan(
         n,
         d,
@@ -295,15 +309,13 @@ def _warn_if_hopeless(n, d, sparsity, guarantee, known):
     elif effect > WEAK and with_units <= WEAK:
         advice = ""
     else:
-        return
+        return None
     if not known and with_units <= HOPELESS:
         advice += (
             f". With public units it would be those above {with_units:.2g}: if your features are standardised, pass "
             "feature_center=0, feature_scale=1 (in a bounds file [default] with center = 0, scale = 1)"
         )
-    warnings.warn(
+    return (
         f"With n={n} and epsilon={guarantee.epsilon:g}{'' if known else ', and features in unknown units,'} only "
-        f"effects above {effect:.2g} times the noise can be detected{advice}",
-        UserWarning,
-        stacklevel=3,
+        f"effects above {effect:.2g} times the noise can be detected{advice}"
     )

@@ -165,15 +165,15 @@ def _encoded(matrix, codes, features, target):
     encoded = np.empty((len(X), len(features)), order="F")
     for place, feature in enumerate(features):
         if feature.category is None:
-            encoded[:, place] = _filled(next(numeric), feature)
+            encoded[:, place] = filled(next(numeric), feature)
         else:
             code = categories[feature.column].index(feature.category)
             encoded[:, place] = codes[feature.column] == code
     return encoded, y
 
 
-def _filled(values, feature):
-    """Numbers with the public number of their feature in the place of gaps; infinite ones are gaps."""
+def filled(values, feature):
+    """Numbers with the public number of their feature, if any, in the place of gaps; infinite ones are gaps."""
     return values if feature.fill is None else np.where(np.isfinite(values), values, feature.fill)
 
 
@@ -206,7 +206,7 @@ def frame_features(frame, features):
     columns = []
     for feature in features:
         if feature.name in names:
-            columns.append(_filled(_frame_numbers(frame, feature.name), feature))
+            columns.append(filled(_frame_numbers(frame, feature.name), feature))
         elif feature.column in names:
             columns.append([float(cell == feature.category) for cell in _frame_texts(frame, feature.column)])
         else:

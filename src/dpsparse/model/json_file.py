@@ -39,6 +39,7 @@ def as_dict(model: LinearModel) -> dict[str, Any]:
         "cut": model.cut,
         "lumped": model.lumped,
         "context": model.context and model.context.to_dict(),
+        "baselines": dict(model.baselines),
         "effects": [asdict(effect) for effect in model.effects],
         "features": [_without_defaults(feature) for feature in model.features],
         "privacy": model.privacy.to_dict(),
@@ -136,7 +137,12 @@ def _response_facts(fields: Fields) -> dict[str, Any]:
         "prediction_range": _range(fields.table("prediction_range", None)),
         "cut": fields.number("cut", None, least=0),
         "lumped": fields.flag("lumped"),
+        "baselines": _texts(fields.table("baselines", None)),
     }
+
+
+def _texts(fields: Fields | None) -> dict[str, str]:
+    return {} if fields is None else {name: fields.text(name) for name in fields}
 
 
 def _range(fields: Fields | None) -> tuple[float, float] | None:

@@ -4,7 +4,7 @@ Every private estimator makes one in `fit`, as `released_`. It holds releases an
 """
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,8 @@ from dpsparse.data.as_table import as_table
 from dpsparse.data.predictions import linear_predictions
 from dpsparse.data.validation import require_finite
 from dpsparse.html import Html, tag
+from dpsparse.io.cells.encoding import encode
+from dpsparse.io.cells.raw_table import as_raw_table
 from dpsparse.io.features import Feature, read_features
 from dpsparse.model.context import FitContext
 from dpsparse.model.effect import Effect, Verdict, effects_table, unit_rows, units_table
@@ -63,6 +65,8 @@ class LinearModel:
         method does not say.
     lumped : bool
         Whether the response has a lump, many equal values: its scale was learned from the others then.
+    baselines : mapping of str to str
+        Of columns of text the category to which effects are relative, where its name is known.
     context : FitContext or None
         When the fit was made and what it left of its budget; None where that is not known. Models are equal whatever it
         is.
@@ -81,6 +85,7 @@ class LinearModel:
     reason: str = ""
     cut: float | None = None
     lumped: bool = False
+    baselines: Mapping[str, str] = field(default_factory=dict)
     context: FitContext | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
@@ -189,6 +194,8 @@ class LinearModel:
         >>> bool((model.predict(new) == model.predict(people)).all())
         True
         """
+        if self.reads_cells:
+            return self.predict_cells(as_raw_table(X))
         names = frame_names(X)
         if names is None or not hasattr(self, "feature_names_in_") or names == self.feature_names_in_.tolist():
             return as_table(X).predict(self)
@@ -198,6 +205,26 @@ class LinearModel:
     def columns_needed(self) -> list[str]:
         """The columns that `predict` needs of a data frame or a file: those of the selected features."""
         return list(dict.fromkeys(self.features[place].column for place in self._places))
+
+    @cached_property
+    def reads_cells(self) -> bool:
+        """Whether the model was fitted on a raw table: it reads cells then, not numbers."""
+        return not isinstance(self.features, NumericColumns) and any(each.kind for each in self.features)
+
+    def predict_cells(self, raw: Any) -> NDArray[np.float64]:
+        """Predict the responses of a raw table's records; of the columns only those with an effect are read.
+
+        A number that is missing, or unreadable, is at its centre. Text that the model does not know counts as "another"
+        where its column has such a feature, and as the baseline otherwise.
+        """
+        used = [self.features[place] for place in self._places]
+        X = encode(raw, used)
+        with np.errstate(all="ignore"):
+            centers = self.all_centers[self._places]
+            X = np.where(np.isfinite(X), X, centers)
+        coef = self.coef[self._places]
+        predictions: NDArray[np.float64] = linear_predictions(X, coef, self.intercept, self.prediction_range)
+        return predictions
 
     def predict_table(self, table: Any) -> NDArray[np.float64]:
         """Predict the responses of a table's records; of the columns only those with an effect are needed and read."""
@@ -219,7 +246,9 @@ class LinearModel:
             replace(effect, feature=features[place].name)
             for place, effect in zip(self._places, self.effects, strict=True)
         )
-        return replace(self, features=tuple(features), target=target, effects=effects)
+        baselines = {feature.column: feature.baseline for feature in features if feature.baseline is not None}
+        named = {"features": tuple(features), "target": target, "effects": effects}
+        return replace(self, baselines={**self.baselines, **baselines}, **named)
 
     def in_raw_units(self) -> "LinearModel":
         """The same model for a step of 1 of the columns themselves, where it was fitted on (x - center) / scale.
@@ -260,14 +289,19 @@ class LinearModel:
         gaps = self.coef[self.n_features_in_ :]
         return gaps if len(gaps) else None
 
-    @cached_property
+    @property
     def centers_(self) -> NDArray[np.float64]:
+        """Where each feature is put that is missing."""
+        return self.all_centers[: self.n_features_in_]
+
+    @cached_property
+    def all_centers(self) -> NDArray[np.float64]:
         """Where each feature is put that is missing: its learned or public centre; 0 for those without an effect."""
         centers = np.zeros(len(self.features))
         for place, effect in zip(self._places, self.effects, strict=True):
             public = self.features[place].center
             centers[place] = effect.center if effect.center is not None else public or 0.0
-        return centers[: self.n_features_in_]
+        return centers
 
     @property
     def intercept_(self) -> float:

@@ -29,8 +29,9 @@ class Releases:
 
     def responses(self, slot, count):
         """The number of records with a response, of which all shares and means are from here on."""
-        share, _ = self.fraction(slot, count)
-        self._n = max(1.0, min(1.0, share) * self._n_rows)
+        share, noise = self.fraction(slot, count)
+        # Most tables lack no response: a number within noise of all records counts as all.
+        self._n = max(1.0, share * self._n_rows) if share < 1 - 2 * noise else self._n_rows
         return self._n
 
     @property

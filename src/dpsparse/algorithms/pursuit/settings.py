@@ -45,7 +45,7 @@ class Settings:
     most_splits : int or None
         How many features may need a split, where that is not d: those of a raw table that are not 0/1.
     naming, naming_failure : float
-        The share of rho and the failure probability of each release of a selected feature's name; 0 for none.
+        The share of rho and the failure probability of the release of the selected features' names; 0 for none.
     """
 
     n: int

@@ -129,6 +129,49 @@ class BlockTable:
             pass
         return buckets
 
+    def equals(self, column, text):
+        """Whether each record's text is a given one.
+
+        Parameters
+        ----------
+        column : str
+            The column.
+        text : str
+            A public text.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_records,)
+            False where the cell is empty, and in blank records.
+        """
+        column, equal = self._known([column]), np.empty(self.n_records, dtype=bool)
+
+        def fill(block):
+            codes, texts = self._texts(block, column[0])
+            equal[self._rows(block)] = np.array([*(each == text.strip() for each in texts), False])[codes]
+
+        for _ in parallel_map(fill, self._blocks):
+            pass
+        return equal
+
+    def texts(self, column):
+        """The cells of one column as text, to be handed on as they are: "" in blank records.
+
+        Parameters
+        ----------
+        column : str
+            The column.
+
+        Returns
+        -------
+        list of str
+            One for each record, stripped.
+        """
+        column, cells = self._known([column]), []
+        for codes, texts in parallel_map(lambda block: self._kept(block, column)[0].texts(), self._blocks):
+            cells += [texts[code] if code >= 0 else "" for code in codes.tolist()]
+        return cells
+
     def distinct_counts(self, columns):
         """How many different texts each column holds; empty cells do not count.
 
