@@ -252,7 +252,9 @@ class LinearModel:
             replace(effect, feature=features[place].name)
             for place, effect in zip(self._places, self.effects, strict=True)
         )
-        return replace(self, features=tuple(features), target=target, effects=effects)
+        baselines = {feature.column: feature.baseline for feature in features if feature.baseline is not None}
+        named = {"features": tuple(features), "target": target, "effects": effects}
+        return replace(self, baselines={**self.baselines, **baselines}, **named)
 
     def in_raw_units(self) -> "LinearModel":
         """The same model for a step of 1 of the columns themselves, where it was fitted on (x - center) / scale.

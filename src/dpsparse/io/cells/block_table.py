@@ -175,6 +175,24 @@ class BlockTable:
             pass
         return codes
 
+    def texts(self, column):
+        """The cells of one column as text, to be handed on as they are: "" in blank records.
+
+        Parameters
+        ----------
+        column : str
+            The column.
+
+        Returns
+        -------
+        list of str
+            One for each record, stripped.
+        """
+        column, cells = self._known([column]), []
+        for codes, texts in parallel_map(lambda block: self._kept(block, column)[0].texts(), self._blocks):
+            cells += [texts[code] if code >= 0 else "" for code in codes.tolist()]
+        return cells
+
     def distinct_counts(self, columns):
         """How many different texts each column holds; empty cells do not count.
 
