@@ -164,5 +164,5 @@ class PreparedTable:
         if plan.naming:
             labels = release_labels(meter, plan.naming[0], self._data.table, features, result.support)
             features, baselines = labels.features, labels.baselines
-        public = {column: known.categories[0] for column, known in self._data.with_categories.items()}
+        public = {column: categories[0] for column, categories in self._data.with_categories.items()}
         return features, baselines | public

@@ -241,6 +241,13 @@ class LinearModel:
         """Whether the model was fitted on a raw table: it reads cells then, not numbers."""
         return not isinstance(self.features, NumericColumns) and any(each.kind for each in self.features)
 
+    @cached_property
+    def n_columns(self) -> int:
+        """The number of columns that the features are made of."""
+        if isinstance(self.features, NumericColumns):
+            return self.features.n_columns
+        return len({feature.column for feature in self.features})
+
     @property
     def columns_needed(self) -> list[str]:
         """The columns that `predict` needs of a data frame or a file: those of the selected features."""
@@ -296,7 +303,7 @@ class LinearModel:
         return gaps if len(gaps) else None
 
     @property
-    def centers_(self) -> NDArray[np.float64]:
+    def center_(self) -> NDArray[np.float64]:
         """Where each feature is put that is missing."""
         return self.all_centers[: self.n_features_in_]
 

@@ -130,26 +130,6 @@ class BlockTable:
             pass
         return buckets
 
-    def texts(self, column):
-        """The cells of a column as text, stripped; "" where a cell is empty, and in blank records.
-
-        Parameters
-        ----------
-        column : str
-            The column.
-
-        Returns
-        -------
-        list of str
-            To be handed on as they are, such as identifiers.
-        """
-        cells = []
-        for block in self.blocks:
-            codes, texts = self._texts(block, self._known([column])[0])
-            texts = [*texts, ""]
-            cells += [texts[code] for code in codes.tolist()]
-        return cells
-
     def category_codes(self, column, categories):
         """The place of each record's text in a list of public categories.
 
