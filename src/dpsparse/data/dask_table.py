@@ -10,7 +10,7 @@ from dask.array import Array
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 
-from dpsparse.data.predictions import linear_predictions, prediction_range
+from dpsparse.data.predictions import elementwise_predictions, prediction_range
 from dpsparse.data.validation import (
     is_dask,
     refuse_masked,
@@ -87,7 +87,7 @@ def _predict(X, read_as, coef, intercept, within):
     """Predictions for a chunk; it runs on a worker."""
     X = np.asarray(X, dtype=read_as)
     require_finite(X)
-    return linear_predictions(X, coef, intercept, within)
+    return elementwise_predictions(X, coef, intercept, within)
 
 
 def _checked_sample(estimator, X, *, reset):

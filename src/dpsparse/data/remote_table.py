@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dpsparse.data.predictions import linear_predictions, prediction_range
+from dpsparse.data.predictions import elementwise_predictions, prediction_range
 from dpsparse.data.validation import require_finite, table_shape, validate_proxy
 
 
@@ -56,7 +56,7 @@ class RemoteTable:
         values = self._features.on_host(support)
         require_finite(values)
         coef = estimator.coef_[support].astype(np.float64)
-        return linear_predictions(values, coef, estimator.intercept_, prediction_range(estimator))
+        return elementwise_predictions(values, coef, estimator.intercept_, prediction_range(estimator))
 
 
 def _check_names(estimator, names, reset):

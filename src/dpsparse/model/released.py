@@ -16,7 +16,7 @@ from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
 
 from dpsparse.algorithms.evaluation import Scores
 from dpsparse.data.as_table import as_table
-from dpsparse.data.predictions import linear_predictions
+from dpsparse.data.predictions import elementwise_predictions
 from dpsparse.data.validation import require_finite
 from dpsparse.html import Html, tag
 from dpsparse.io.features import Feature, read_features
@@ -224,7 +224,7 @@ class LinearModel:
         if not len(X):
             raise FileError(f"{table.path}: it holds no records")
         require_finite(X)
-        return linear_predictions(X, self.coef[used], self.intercept, self.prediction_range), y
+        return elementwise_predictions(X, self.coef[used], self.intercept, self.prediction_range), y
 
     def on_columns(self, features: Sequence[Feature], target: str) -> "LinearModel":
         """The same model with the features and the target of the file that its table was read from."""
