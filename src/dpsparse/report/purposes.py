@@ -1,6 +1,10 @@
 """What each kind of release is for, in a report."""
 
 PURPOSE = {
+    "kinds": "which columns are numbers, dates, true or false, or text",
+    "distinct values": "how many different texts a column has, so that identifiers are left out",
+    "categories": "which texts of a column are common, by their hashes",
+    "responses": "how many records have a response",
     "response size": "how far two responses typically differ",
     "response centre": "where responses lie",
     "response scale": "how far they spread",
@@ -28,5 +32,6 @@ PURPOSE = {
     "offset width": "how far residuals reach",
     "offset": "the mean of the residuals, which the intercept is moved by",
     "response range": "how far responses reach, for the limits of predictions",
+    "names": "the names of the selected categories and of their baselines",
     "step": "which features to keep and their coefficients, each step from other records",
 }
