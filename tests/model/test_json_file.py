@@ -117,6 +117,9 @@ MADE_UP = replace(
     cut=3.25,
     lumped=True,
     context=FitContext("2026-01-31", Budget("budget.db", "trial-7", 3.0, 1e-6, 1.5, 2.25, 2)),
+    constant=-7.5,
+    response_scale=0.125,
+    spread_explained=0.25,
 )
 
 
@@ -143,7 +146,8 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
     save_model(model, path)
     content = json.loads(path.read_text())
     optional = {"noise_floor", "estimate", "standard_error", "category", "part", "pure_epsilon", "mu"}
-    optional |= {"center", "scale", "reason", "prediction_range", "cut", "context", "budget", "baselines"}
+    optional |= {"center", "scale", "reason", "prediction_range", "cut", "context", "budget"}
+    optional |= {"constant", "response_scale", "spread_explained", "scores", "target_kind", "baselines"}
     tried = 0
 
     def is_refused():
@@ -174,6 +178,7 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
     [
         (lambda content: content.update(version=4), "another version"),
         (lambda content: content.update(format="x"), "not a model file"),
+        (lambda content: content.update(spread_explained=1.25), "'spread_explained' must be a share"),
         (lambda content: content.update(added=1), "unknown entry 'added'"),
         (lambda content: (content["features"].clear(), content["effects"].clear()), "features and effects"),
         (lambda content: content["features"].append(content["features"][0]), "name of its own"),

@@ -18,6 +18,7 @@ from rich.table import Table
 
 from dpsparse.io.atomic import atomic_file
 from dpsparse.model.effect import EFFECT_HEADINGS, UNIT_HEADINGS, effect_rows, unit_rows
+from dpsparse.model.evaluation import HEADINGS, in_words, score_rows
 from dpsparse.model.json_file import as_dict
 from dpsparse.model.remarks import remarks
 
@@ -75,9 +76,17 @@ def print_effects(model):
     print_table(EFFECT_HEADINGS, effect_rows(model.effects, model.intercept))
     for heading, text in remarks(model):
         say(heading, text)
+    if model.scores is not None:
+        print_scores(model.scores, model.constant_prediction, model.target)
     if units := unit_rows(model.effects):
         say("Units learned", "centres and scales that the fit released within its guarantee")
         print_table(UNIT_HEADINGS, units)
+
+
+def print_scores(scores, constant, target):
+    """Print how well a model predicts records held out."""
+    say("Held out", in_words(scores, target))
+    print_table(HEADINGS, score_rows(scores, constant))
 
 
 def print_store(folder, manifest, notes):

@@ -21,18 +21,17 @@ def predict(model, data, id_column, out, as_json):
     none of the categories of the fit counts as the fit counted such text, and the command says how.
     """
     from dpsparse.cli import output
-    from dpsparse.io.cells.raw_table import as_raw_table
-    from dpsparse.io.formats import open_table
     from dpsparse.model.json_file import load_model
     from dpsparse.model.remarks import unseen_categories
-    from dpsparse.schema import existing_path
+    from dpsparse.model.tables import ModelTable
 
     with output.writing(out, model, data) as stream:
         released = load_model(model)
-        table = as_raw_table(existing_path(data)) if released.reads_cells else open_table(data)
+        table = ModelTable(released, data)
+        if id_column is not None:
+            table.require(id_column)
+        predictions = table.predictions().tolist()
         ids = None if id_column is None else table.texts(id_column)
-        predict = released.predict_cells if released.reads_cells else released.predict_table
-        predictions = predict(table).tolist()
         lines = _csv(id_column, ids, predictions)
         if stream is not None:
             stream.write(lines.encode())

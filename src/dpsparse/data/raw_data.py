@@ -54,15 +54,14 @@ class RawData:
             known = self.bounds.of(name)
             if known.center is not None or known.scale is not None:
                 declared.setdefault(name, Kind.number)
-        declared |= {name: Kind(kind) for name, kind in self.bounds.kinds(self.columns).items()}
-        declared |= {name: Kind(kind) for name, kind in self.kinds.items()}
-        return {name: declared[name] for name in (*self.columns, self.target) if name in declared}
+        declared |= self.bounds.kinds(self.columns) | self.kinds
+        return {name: Kind(declared[name]) for name in (*self.columns, self.target) if name in declared}
 
     @cached_property
     def with_categories(self):
-        """The columns whose categories are public, with what is known of them."""
-        known = {name: self.bounds.of(name) for name in self.columns}
-        return {name: bounds for name, bounds in known.items() if bounds.categories is not None}
+        """The columns whose categories are public, with these."""
+        known = {name: self.bounds.of(name).categories for name in self.columns}
+        return {name: categories for name, categories in known.items() if categories is not None}
 
     @cached_property
     def learned_columns(self):
@@ -79,8 +78,8 @@ class RawData:
         """Of these, those that may be numbers."""
         return [name for name in self.learned_columns if self.declared.get(name) != Kind.text]
 
-    def public_units(self, feature):
-        """Public centre, scale and number for gaps of a feature, by name; none where it is 0/1."""
+    def public_facts(self, feature):
+        """What is publicly known of a feature, by the names of its fields; nothing where it is 0/1."""
         if feature.kind == Kind.text:
             return {}
         known = self.bounds.of(feature.column)
@@ -88,16 +87,19 @@ class RawData:
 
     def units_known(self):
         """Of which columns of features centre and scale are public: "all", "none" or "some"."""
-        known = [self.bounds.of(name) for name in self.maybe_numbers]
-        given = [unit for bounds in known for unit in (bounds.center, bounds.scale) if unit is not None]
-        if not given:
+        known = [self.bounds.of(name) for name in self.learned_columns]
+        given = [unit for each in known for unit in (each.center, each.scale) if unit is not None]
+        if not given and not self.with_categories:
             return "none"
-        # Nothing is known of a 0/1 feature of text.
-        return "all" if len(given) == 2 * len(known) and len(known) == len(self.columns) else "some"
+        return "all" if len(given) == 2 * len(known) else "some"
+
+    def part(self, modulus, residues):
+        """Some of the records, by position; see `BlockTable.part`."""
+        return replace(self, table=self.table.part(modulus, residues))
 
     def given_features(self):
         """The 0/1 features of public categories."""
-        features = [each for name, known in self.with_categories.items() for each in known.features(name)]
+        features = [each for name in self.with_categories for each in self.bounds.of(name).features(name)]
         return [replace(each, kind=Kind.text.value) for each in features]
 
 

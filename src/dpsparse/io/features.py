@@ -173,7 +173,7 @@ def _encoded(matrix, codes, features, target):
 
 
 def filled(values, feature):
-    """Numbers with the public number of their feature, if any, in the place of gaps; infinite ones are gaps."""
+    """Numbers with the public number of their feature in the place of gaps; infinite ones are gaps."""
     return values if feature.fill is None else np.where(np.isfinite(values), values, feature.fill)
 
 

@@ -29,6 +29,8 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
         yield "Nothing explained", nothing_explained(model)
     elif not model.effects:
         yield "Nothing found", "no effect is significant"
+    if model.spread_explained:
+        yield "Explained", explained(model)
     if Verdict.NOT_SIGNIFICANT in verdicts:
         count = f"{len(model.features):,}"
         yield NOT_SIGNIFICANT, f"among {count} features without effect one this large is common"
@@ -50,6 +52,14 @@ def nothing_explained(model: "LinearModel") -> str:
     """That the features explain nothing, why the releases say so, and what is predicted."""
     reason = f" ({model.reason.rstrip('.')})" if model.reason else ""
     return f"by the releases the features explain nothing{reason}; {constant(model)}"
+
+
+def explained(model: "LinearModel") -> str:
+    """How much of the response's spread the features explain."""
+    return (
+        f"about {model.spread_explained:.0%} of the spread of {model.target}: the median distance of a response from "
+        "its prediction is that much smaller than from a constant"
+    )
 
 
 def lump(model: "LinearModel") -> str:

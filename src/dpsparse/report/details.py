@@ -123,7 +123,9 @@ def releases(record):
     if any(release.part is not None for release in record.releases):
         yield "Releases on different parts of the records do not add up: a record lies in one part and pays once."
     groups = record.grouped()
-    rows = [[name, len(made), *record.price(made), PURPOSE.get(name, "")] for name, made in groups.items()]
+    rows = [
+        [name, len(made), *record.price(made), PURPOSE.get(name.split(": ")[-1], "")] for name, made in groups.items()
+    ]
     yield table("By kind", ["release", "times", "share", "rho", "what it answers"], rows, numbers=(1, 2, 3))
     rows = [
         [

@@ -51,5 +51,7 @@ def fit_page(model):
 
 def _sparsity(model):
     """The features asked for; with "auto" fewer have been kept."""
-    picks = len(model.privacy.grouped().get("pick", ()))
+    groups = model.privacy.grouped()
+    # With records held out the names of the fit's releases begin with its own.
+    picks = len(groups.get("pick", groups.get("fit: pick", ())))
     return max(len(model.effects), picks - SPARE_PICKS, 1)

@@ -42,6 +42,8 @@ def rerun(model, sparsity):
             options["delta"] = asked.delta
         if asked.records_per_person > 1:
             options["records-per-person"] = asked.records_per_person
+        if model.scores is not None:
+            options["holdout"] = round(model.scores.n_records / model.privacy.n_records, 3)
         public = any(feature.center is not None or feature.scale is not None for feature in model.features)
         options |= {"bounds": "bounds.toml"} if public else {}
         options |= {"out": "model.json", "report": "report.html"}

@@ -4,6 +4,7 @@ from dpsparse.html import number, tag
 from dpsparse.io.features import Feature
 from dpsparse.model import remarks
 from dpsparse.model.effect import Verdict
+from dpsparse.model.evaluation import in_words, scores_table
 from dpsparse.schema import quoted
 
 
@@ -148,10 +149,17 @@ def _baseline(feature, baselines):
 def _predictions(model):
     if not model.response_scale_known or not model.explains:
         yield tag("p", as_sentence(remarks.nothing_explained(model)), class_="bad")
-    else:
+    elif model.spread_explained:
+        yield f"The features explain {remarks.explained(model)}."
+    elif model.effects:
+        yield "The features explain something: predictions from them came nearer to the responses than a constant."
+    if model.scores is not None:
+        yield in_words(model.scores, model.target)
+        yield scores_table(model.scores, model.constant_prediction)
+    elif model.effects and model.explains:
         yield (
-            "The features explain something: predictions from them came nearer to the responses than a constant. How "
-            "near predictions for new people are, dpsparse evaluate tells, on records that were held out."
+            "How near predictions for new people are, only records that were held out can tell: dpsparse evaluate and "
+            "fit --holdout measure it, within a guarantee."
         )
     if model.explains and model.prediction_range is not None:
         yield f"Predictions are {remarks.prediction_range(model)}."

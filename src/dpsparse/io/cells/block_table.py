@@ -31,7 +31,7 @@ class BlockTable:
         """The number of records, which is public; blank records count."""
         blocks = self._blocks
         n = blocks[-1].first + blocks[-1].n_records if blocks else 0
-        return n if self._selection is None else self._selection.count(n)
+        return int(n if self._selection is None else self._selection.count(n))
 
     def part(self, modulus, residues):
         """The records whose position, divided by a number, leaves one of some residues.
