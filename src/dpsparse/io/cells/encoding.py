@@ -58,7 +58,7 @@ def encode(raw, features, buckets_of=None):
             encoded[:, k] = np.isnan(values) if feature.missing else filled(values, feature)
             continue
         if feature.category is not None:
-            encoded[:, k] = raw.equals(feature.column, feature.category)
+            encoded[:, k] = raw.category_codes(feature.column, [feature.category]) == 0
             continue
         if feature.column != column:
             column, buckets = feature.column, (buckets_of or raw.buckets)(feature.column)
