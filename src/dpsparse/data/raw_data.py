@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from dpsparse.io.bounds import Bounds, read_bounds
+from dpsparse.io.bounds import Bounds
+from dpsparse.io.bounds_file import read_bounds
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.cells.raw_table import as_raw_table
-from dpsparse.io.features import one_hot
 from dpsparse.schema import FileError, listed, quoted
 
 
@@ -44,25 +44,24 @@ class RawData:
     @cached_property
     def columns(self):
         """The columns of features, in order."""
-        return [name for name in self.table.names if name != self.target and name not in self.bounds.drop]
+        return [name for name in self.table.names if name != self.target and not self.bounds.is_dropped(name)]
 
     @cached_property
     def declared(self):
         """How cells are read, of the columns of which that is publicly known."""
         declared = dict(self.table.declared)
         for name in self.columns:
-            known = self.bounds.columns.get(name, self.bounds.default)
-            if isinstance(known, list):
-                declared[name] = Kind.text
-            elif known != (None, None):
+            known = self.bounds.of(name)
+            if known.center is not None or known.scale is not None:
                 declared.setdefault(name, Kind.number)
-        declared |= {name: Kind(kind) for name, kind in self.kinds.items()}
-        return {name: declared[name] for name in (*self.columns, self.target) if name in declared}
+        declared |= self.bounds.kinds(self.columns) | self.kinds
+        return {name: Kind(declared[name]) for name in (*self.columns, self.target) if name in declared}
 
     @cached_property
     def with_categories(self):
         """The columns whose categories are public, with these."""
-        return {name: known for name, known in self.bounds.columns.items() if isinstance(known, list)}
+        known = {name: self.bounds.of(name).categories for name in self.columns}
+        return {name: categories for name, categories in known.items() if categories is not None}
 
     @cached_property
     def learned_columns(self):
@@ -79,25 +78,28 @@ class RawData:
         """Of these, those that may be numbers."""
         return [name for name in self.learned_columns if self.declared.get(name) != Kind.text]
 
-    def public_units(self, feature):
-        """Public centre and scale of a feature, by name; none where it is 0/1."""
+    def public_facts(self, feature):
+        """What is publicly known of a feature, by the names of its fields; nothing where it is 0/1."""
         if feature.kind == Kind.text:
             return {}
-        center, scale = self.bounds.columns.get(feature.column, self.bounds.default)
-        return {"center": center, "scale": scale}
+        known = self.bounds.of(feature.column)
+        return {"center": known.center, "scale": known.scale, "fill": known.fill}
 
     def units_known(self):
         """Of which columns of features centre and scale are public: "all", "none" or "some"."""
-        known = [self.bounds.columns.get(name, self.bounds.default) for name in self.maybe_numbers]
-        given = [unit for pair in known for unit in pair if unit is not None]
-        if not given:
+        known = [self.bounds.of(name) for name in self.learned_columns]
+        given = [unit for each in known for unit in (each.center, each.scale) if unit is not None]
+        if not given and not self.with_categories:
             return "none"
-        # Nothing is known of a 0/1 feature of text.
-        return "all" if len(given) == 2 * len(known) and len(known) == len(self.columns) else "some"
+        return "all" if len(given) == 2 * len(known) else "some"
+
+    def part(self, modulus, residues):
+        """Some of the records, by position; see `BlockTable.part`."""
+        return replace(self, table=self.table.part(modulus, residues))
 
     def given_features(self):
         """The 0/1 features of public categories."""
-        features = [each for name, known in self.with_categories.items() for each in one_hot(name, known)]
+        features = [each for name in self.with_categories for each in self.bounds.of(name).features(name)]
         return [replace(each, kind=Kind.text.value) for each in features]
 
 

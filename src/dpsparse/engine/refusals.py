@@ -7,7 +7,10 @@ reads tables, against this file.
 """
 
 # The one text for the data's curator: it names no row, column or count.
-NOT_FINITE = "Input contains NaN or infinity; the data must be finite: drop such records or fill in public constants"
+NOT_FINITE = (
+    "Input contains NaN or infinity; the data must be finite: drop such records, fill in public constants, or have "
+    'PrivateSparseRegressor count them as missing by missing="center"'
+)
 NOT_NUMBERS = "every entry, as float()'s argument must be a string or a real number; encode other objects first"
 NOT_NUMERIC = "Input could not be converted to numbers; encode text and categories as numbers first"
 # The beginning of scikit-learn's own, by which it refuses bytes and strings.

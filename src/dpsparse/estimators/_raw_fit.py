@@ -106,7 +106,8 @@ def fit_raw(estimator, data, progress=None):
     for name in ("feature_names_in_", "n_features_in_"):
         vars(estimator).pop(name, None)
     estimator.n_features_in_ = len(table.features)
-    set_results(estimator, result, features, np.float64, meter, target=data.target, baselines=baselines)
+    names = {"target": data.target, "target_kind": str(table.encoding.target_kind), "baselines": baselines}
+    set_results(estimator, result, features, np.float64, meter, **names)
 
 
 class PreparedTable:
@@ -129,7 +130,7 @@ class PreparedTable:
             data.table, data.target, meter, slots, kinds=data.declared, columns=data.learned_columns
         )
         self.encoding = preparation.run()
-        learned = [replace(each, **data.public_units(each)) for each in self.encoding.features]
+        learned = [replace(each, **data.public_facts(each)) for each in self.encoding.features]
         given = data.given_features()
         missing = [missing_feature(column) for column in data.with_categories]
         self.features = (*learned, *given, *missing)
@@ -143,9 +144,8 @@ class PreparedTable:
 
     @property
     def units(self):
-        """Public units of the features that are numbers. What is 0/1 needs none."""
-        known = [(each.center, each.scale) for each in self.features[: self._n_numbers]]
-        known += [(None, None)] * (len(self.features) - self._n_numbers)
+        """Public units of the features."""
+        known = [(each.center, each.scale) for each in self.features]
         return PublicUnits(*np.array(known, dtype=np.float64).reshape(-1, 2).T)
 
     def rows(self):
@@ -156,7 +156,7 @@ class PreparedTable:
     def all_features(self):
         """All features that may be selected: those of the table, and whether a number is missing."""
         numbers = self.features[: self._n_numbers]
-        return (*self.features, *(replace(each, center=None, scale=None, missing=True) for each in numbers))
+        return (*self.features, *(replace(each, center=None, scale=None, fill=None, missing=True) for each in numbers))
 
     def named(self, meter, plan, result):
         """All features, with the names of the selected texts, and the baselines of the text columns by column."""

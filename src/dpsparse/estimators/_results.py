@@ -12,7 +12,7 @@ FAMILY_WISE_LEVEL = 0.05
 
 
 @np.errstate(all="ignore")
-def set_results(estimator, result, features, dtype, meter, target="y", baselines=None):
+def set_results(estimator, result, features, dtype, meter, **described):
     """Set the fitted attributes of an estimator.
 
     Parameters
@@ -27,10 +27,8 @@ def set_results(estimator, result, features, dtype, meter, target="y", baselines
         Of the coefficients.
     meter : Meter
         Gives the record.
-    target : str
-        The name of the response.
-    baselines : dict of str to str or None
-        The categories of text columns to which effects are relative, where their names are known.
+    **described
+        Further fields of `LinearModel`: of the response, and of categories.
     """
     size, d = len(features), estimator.n_features_in_
     # Bonferroni over all features.
@@ -47,6 +45,7 @@ def set_results(estimator, result, features, dtype, meter, target="y", baselines
     estimator.clear_ = _spread(size, chosen, clear[kept], False)[:d]
     if size > d:
         estimator.missing_coef_ = missing_coef
+        estimator.center_ = _spread(size, chosen, center, 0.0)[:d]
     trusted = errors[result.trusted]
     estimator.noise_floor_ = float(height * np.median(trusted)) if len(trusted) else np.nan
     at_zero = result.intercept - (result.shrunk_effects[kept] / scale * center).sum()
@@ -73,7 +72,6 @@ def set_results(estimator, result, features, dtype, meter, target="y", baselines
     estimator._publish(
         LinearModel(
             estimator=type(estimator).__name__,
-            target=target,
             features=features,
             effects=tuple(effects),
             intercept=estimator.intercept_,
@@ -85,7 +83,10 @@ def set_results(estimator, result, features, dtype, meter, target="y", baselines
             reason=result.reason,
             cut=float(result.cut) if np.isfinite(result.cut) else None,
             lumped=bool(result.lumped),
-            baselines=baselines or {},
+            constant=result.constant,
+            response_scale=result.response_scale,
+            spread_explained=result.spread_explained,
+            **{"target": "y"} | described,
         )
     )
 

@@ -181,7 +181,7 @@ def schedule_for(guarantee, n, d, sparsity, **public):
     at_zcdp = Schedule(settings)
     factor = largest_factor([slot.mechanism for slot in at_zcdp.slots()], guarantee.mu_per_record)
     stretched = Schedule(settings, factor)
-    if stretched.commitment.composed.tv_slack_fits(guarantee):
+    if factor > 1 and stretched.commitment.composed.tv_slack_fits(guarantee):
         return stretched
     # Where a release may fail, zCDP is converted at a delta that is a little smaller.
     return Schedule(settings, 0.999) if settings.naming else at_zcdp

@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 from scipy import stats
 
+from dpsparse.algorithms.evaluation import EvaluationReleases
 from dpsparse.algorithms.pursuit import grids
 from dpsparse.algorithms.pursuit.quantiles import Tally
 from dpsparse.algorithms.pursuit.releases import Releases
@@ -23,7 +24,9 @@ from dpsparse.audit.harness.tape import run
 from dpsparse.audit.oracles.likelihood import gaussian_loss, peeling_loss, pick_loss, transcript_loss
 from dpsparse.data.as_table import as_table
 from dpsparse.engine import queries, vector_sums
+from dpsparse.engine.errors import Errors
 from dpsparse.privacy import sensitivity
+from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.accounting.release import GaussianMechanism, RepeatedPicks, Slot
 from dpsparse.privacy.guarantee import Guarantee
@@ -132,6 +135,17 @@ def _spread(version, meter):
     return gaussian_loss(levels, *sides, scale)
 
 
+def _scores(version, meter):
+    """The squares of an evaluation, as a record without any error becomes one beyond all bounds."""
+    sides = [
+        Errors.of(np.array([first, 1.0, -3.0]), np.array([second, 0.5, -2.0]), 0.0).square_sums(1.0, 1.0)
+        for first, second in ((0.0, 0.0), (9.0, 6.0))
+    ]
+    commitment = Commitment((Slot("squares", GaussianMechanism(GUARANTEE.rho_per_record)),))
+    noisy, scale = EvaluationReleases(meter, commitment).sums("squares", sides[version])
+    return gaussian_loss(noisy, *(side / vector_sums.VECTOR_LEVELS for side in sides), scale)
+
+
 def _peeling(version, meter):
     """Two entries that change places."""
     sides = np.array([SENSITIVITY, 0, 0]), np.array([0, SENSITIVITY, 0])
@@ -148,6 +162,7 @@ MECHANISMS = {
     "located point with a prior": _located,
     "splits of three features": _splits,
     "mean over pairs": _spread,
+    "squares of an evaluation": _scores,
     "Laplace peeling": _peeling,
 }
 
@@ -185,10 +200,17 @@ def worst_pair():
     return Pair("against the grain", (companions, companions), np.array([1e6, *row]), np.array([-1e6, *row]))
 
 
+def exact_or_far():
+    """A record that the audit's public model and its constant predict exactly, or that is far from both."""
+    exact, far = np.array([0.25, 0.0, 0.0, 0.0, 0.0]), np.array([1e6, 40.0, 0.0, 0.0, 0.0])
+    return Pair("exact or far", worst_pair().companions, exact, far)
+
+
 # The loops are faster and get more trials.
 FITS = {
     "PrivateSparseRegressor, public response, no intercept": 1,
     "PrivateSparseRegressor, units unknown": 1,
+    "evaluate": 1,
     "DPIHTH": 2,
     "DPIHTL": 2,
     "DPSLR": 2,
@@ -202,7 +224,7 @@ def check_fits(trials=600):
 
 def fit_game(name, trials):
     """Play an estimator against itself on neighbouring tables."""
-    pair = worst_pair()
+    pair = exact_or_far() if name == "evaluate" else worst_pair()
     tables = [pair.table(0, version) for version in (0, 1)]
     model = ESTIMATORS[name](adjacency="replace-one").set_params(epsilon=FIT_EPSILON, delta=GUARANTEE.delta)
     scores = [np.empty(trials), np.empty(trials)]

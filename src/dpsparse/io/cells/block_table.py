@@ -32,7 +32,7 @@ class BlockTable:
         """The number of records, which is public; blank records count."""
         blocks = self.blocks
         n = blocks[-1].first + blocks[-1].n_records if blocks else 0
-        return n if self._selection is None else self._selection.count(n)
+        return int(n if self._selection is None else self._selection.count(n))
 
     def part(self, modulus, residues):
         """The records whose position, divided by a number, leaves one of some residues.
@@ -154,6 +154,24 @@ class BlockTable:
         for _ in parallel_map(fill, self.blocks):
             pass
         return codes
+
+    def texts(self, column):
+        """The cells of one column as text, to be handed on as they are: "" in blank records.
+
+        Parameters
+        ----------
+        column : str
+            The column.
+
+        Returns
+        -------
+        list of str
+            One for each record, stripped.
+        """
+        column, cells = self._known([column]), []
+        for codes, texts in parallel_map(lambda block: self._kept(block, column)[0].texts(), self._blocks):
+            cells += [texts[code] if code >= 0 else "" for code in codes.tolist()]
+        return cells
 
     def distinct_counts(self, columns):
         """How many different texts each column holds; empty cells do not count.

@@ -6,6 +6,7 @@ Fits and predictions share this one function: a list of features says all that i
 import numpy as np
 
 from dpsparse.io.cells.grammar import Kind
+from dpsparse.io.features import filled
 
 
 def encode(raw, features, buckets_of=None):
@@ -24,8 +25,9 @@ def encode(raw, features, buckets_of=None):
     Returns
     -------
     ndarray of float64, shape (n_records, len(features)), in Fortran order
-        NaN where a number is missing or does not fit its kind. A text that is missing, or in no bucket of its column's
-        features, is 0 in all of them but "missing" and "another".
+        NaN where a number is missing or does not fit its kind, unless its feature has a public number to fill gaps
+        with. A text that is missing, or in no bucket of its column's features, is 0 in all of them but "missing" and
+        "another".
 
     Examples
     --------
@@ -40,17 +42,21 @@ def encode(raw, features, buckets_of=None):
     array([[31.,  1.,  0.],
            [nan,  0.,  1.]])
     """
-    numeric = {each.column: Kind(each.kind) for each in features if each.kind != Kind.text}
+    numeric = {
+        each.column: Kind(each.kind or raw.declared.get(each.column, Kind.number))
+        for each in features
+        if each.kind != Kind.text and each.category is None
+    }
     numbers = raw.numbers(list(numeric), list(numeric.values()))
-    if [(each.column, each.missing) for each in features] == [(column, False) for column in numeric]:
+    if [(each.column, each.missing, each.fill) for each in features] == [(column, False, None) for column in numeric]:
         return numbers
     place = {column: k for k, column in enumerate(numeric)}
     encoded = np.empty((raw.n_records, len(features)), order="F")
     column, buckets = None, None
     for k, feature in enumerate(features):
-        if feature.kind != Kind.text:
+        if feature.column in numeric:
             values = numbers[:, place[feature.column]]
-            encoded[:, k] = np.isnan(values) if feature.missing else values
+            encoded[:, k] = np.isnan(values) if feature.missing else filled(values, feature)
             continue
         if feature.category is not None:
             encoded[:, k] = raw.category_codes(feature.column, [feature.category]) == 0
