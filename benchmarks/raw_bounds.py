@@ -1,7 +1,8 @@
 """A carefully filled bounds file for a raw file, and the features that it describes as a matrix.
 
 The numbers are the training records' own, which no private fit may have: they stand for somebody who knows the
-population. Categories are those of at least 1 % of the records, the most common first, which is the baseline.
+population. Categories are those of at least 1 % of the records, the most common first, which is the baseline. The
+response is left to the fit: on the development files fits are no better, and on some worse, if its units are given.
 """
 
 import json
@@ -22,13 +23,10 @@ class Careful:
         Columns to leave out.
     columns : dict
         For each other column its (centre, scale), or the list of its categories.
-    response : tuple of (float, float)
-        Median of the response and median distance from it.
     """
 
     drop: list
     columns: dict
-    response: tuple
 
     def toml(self):
         """The bounds file.
@@ -36,7 +34,7 @@ class Careful:
         Examples
         --------
         >>> from raw_bounds import Careful
-        >>> print(Careful(["id"], {"age": (50.0, 15.0), "sex": ["f", "m"]}, (9.0, 2.0)).toml())
+        >>> print(Careful(["id"], {"age": (50.0, 15.0), "sex": ["f", "m"]}).toml())
         drop = ["id"]
         <BLANKLINE>
         [columns."age"]
@@ -46,22 +44,17 @@ class Careful:
         [columns."sex"]
         categories = ["f", "m"]
         <BLANKLINE>
-        [response]
-        center = 9.0
-        scale = 2.0
-        <BLANKLINE>
         """
         sections = [f"drop = {_quoted(self.drop)}\n"]
         for name, known in self.columns.items():
             about = f"categories = {_quoted(known)}\n" if isinstance(known, list) else _spread(known)
             sections.append(f"[columns.{_quoted(name)}]\n{about}")
-        sections.append(f"[response]\n{_spread(self.response)}")
         return "\n".join(sections)
 
     @property
     def typed(self):
         """How many numbers and texts that is."""
-        return len(self.drop) + 2 + sum(map(len, self.columns.values()))
+        return len(self.drop) + sum(map(len, self.columns.values()))
 
 
 def _quoted(value):
@@ -107,9 +100,7 @@ def careful(frame, dataset, codes=()):
             columns[name] = known
         else:
             drop.append(name)
-    response = frame[dataset.target].dropna()
-    center = response.median()
-    return Careful(drop, columns, (_typed_number(center), _typed_number((response - center).abs().median())))
+    return Careful(drop, columns)
 
 
 def matrix(frame, known, gaps):

@@ -117,8 +117,6 @@ class Split:
             sparsity=min(sparsity, X.shape[1]),
             feature_center=X.mean(axis=0),
             feature_scale=X.std(axis=0),
-            response_center=self.known.response[0],
-            response_scale=self.known.response[1],
             random_state=seed,
         ).fit(X, y)
         return self.score(intercept + X_test @ coef), self.score(private.predict(X_test))
