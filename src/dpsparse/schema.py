@@ -152,6 +152,14 @@ class Fields:
 
         return self._checked(key, good, "a list of different texts", default)
 
+    def counts(self, key, default=_REQUIRED):
+        """A list of whole numbers of at least 0."""
+
+        def good(value):
+            return isinstance(value, list) and all(_is_integer(each) and 0 <= each < 2**53 for each in value)
+
+        return self._checked(key, good, "a list of whole numbers", default)
+
     def table(self, key, default=_REQUIRED):
         """A table within."""
         value = self.take(key, default)

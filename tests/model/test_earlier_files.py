@@ -61,7 +61,7 @@ def test_what_is_written_again_is_the_same_model(name, tmp_path):
     save_model(model, tmp_path / "again.json")
     assert load_model(tmp_path / "again.json") == model
     before, after = (json.loads(path.read_text()) for path in (FILES / f"{name}.json", tmp_path / "again.json"))
-    assert (before.pop("version"), after.pop("version")) == (1, 2)
+    assert (before.pop("version"), after.pop("version")) == (1, 3)
     for effect in before["effects"]:
         effect |= {"trusted": effect.pop("centred"), "center": None, "scale": None}
     of_version_2 = {"explains": True, "reason": None, "prediction_range": None, "cut": None, "lumped": False}

@@ -156,7 +156,7 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda content: content.update(version=3), "another version"),
+        (lambda content: content.update(version=4), "another version"),
         (lambda content: content.update(format="x"), "not a model file"),
         (lambda content: content.update(added=1), "unknown entry 'added'"),
         (lambda content: (content["features"].clear(), content["effects"].clear()), "features and effects"),

@@ -1,4 +1,4 @@
-"""Features: columns of a table in public units, and public categories as 0/1."""
+"""Features: the numbers that a fit reads of a table's cells, which are columns in their units and properties as 0/1."""
 
 import math
 from dataclasses import dataclass
@@ -8,27 +8,58 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Feature:
-    """A column of numbers, or whether a column of text holds one public category.
+    """A number made of one cell of a record: a column's value, or 0/1 for a property of the cell.
 
     Parameters
     ----------
     column : str
         The column it is read from.
     center, scale : float or None
-        Public numbers: where it is centred, how far it spreads; None where that is not known.
+        Public or released numbers: where it is centred, how far it spreads; None where that is not known.
     category : str or None
-        The category that counts as 1; None for a column of numbers.
+        The public category that counts as 1; None otherwise.
+    kind : str or None
+        How the column's cells are read: the value of a `Kind`; None where the table's own types say it.
+    buckets : tuple of int or None
+        The public hash buckets of text that count as 1; None where the feature is not text of a bucket.
+    other : bool
+        Whether all buckets but `buckets` count as 1 instead.
+    missing : bool
+        Whether the feature is 1 where the cell is missing, and 0 elsewhere.
+    label : str or None
+        The text in the buckets, where it was released.
     """
 
     column: str
     center: float | None = None
     scale: float | None = None
     category: str | None = None
+    kind: str | None = None
+    buckets: tuple[int, ...] | None = None
+    other: bool = False
+    missing: bool = False
+    label: str | None = None
 
     @property
     def name(self):
-        """The column, or ``column=category``."""
-        return self.column if self.category is None else f"{self.column}={self.category}"
+        """The column, and what of its cells counts as 1 where the feature is no number.
+
+        Examples
+        --------
+        >>> from dpsparse.io.features import Feature
+        >>> Feature("age").name, Feature("age", missing=True).name, Feature("region", category="north").name
+        ('age', 'age is missing', 'region=north')
+        >>> Feature("region", buckets=(17,)).name, Feature("region", buckets=(17,), other=True).name
+        ('region in bucket 17', 'region is another')
+        """
+        if self.missing:
+            return f"{self.column} is missing"
+        if self.other:
+            return f"{self.column} is another"
+        text = self.category if self.label is None else self.label
+        if text is not None:
+            return f"{self.column}={text}"
+        return self.column if self.buckets is None else f"{self.column} in bucket {', '.join(map(str, self.buckets))}"
 
 
 def one_hot(column, categories):
@@ -116,11 +147,17 @@ def read_feature(fields):
     fields : Fields
         The table of the file.
     """
+    buckets = fields.counts("buckets", None)
     feature = Feature(
         column=fields.text("column"),
         center=fields.number("center", None),
         scale=fields.number("scale", None, above=0),
         category=fields.text("category", None),
+        kind=fields.text("kind", None),
+        buckets=None if buckets is None else tuple(buckets),
+        other=fields.flag("other", False),
+        missing=fields.flag("missing", False),
+        label=fields.text("label", None),
     )
     fields.finish()
     return feature

@@ -9,16 +9,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpsparse import __version__
 from dpsparse.io.atomic import atomic_file
-from dpsparse.io.features import read_feature
+from dpsparse.io.features import Feature, read_feature
 from dpsparse.model.effect import Effect
 from dpsparse.model.privacy_json import read_record
 from dpsparse.model.released import LinearModel
 from dpsparse.schema import Fields, FileError, read_json
 
-FORMAT, VERSION = "dpsparse-model", 2
+FORMAT, VERSION = "dpsparse-model", 3
 # Version 1 knew of no learned units: it had "centred" in the place of "trusted", and nothing of what the releases say
-# about predictions and the response.
-READABLE = (1, 2)
+# about predictions and the response. Version 2 knew of columns of numbers and public categories only.
+READABLE = (1, 2, 3)
 
 
 def as_dict(model: LinearModel) -> dict[str, Any]:
@@ -37,10 +37,17 @@ def as_dict(model: LinearModel) -> dict[str, Any]:
         "prediction_range": model.prediction_range and dict(zip(("low", "high"), model.prediction_range, strict=True)),
         "cut": model.cut,
         "lumped": model.lumped,
+        "baselines": dict(model.baselines),
         "effects": [asdict(effect) for effect in model.effects],
-        "features": [asdict(feature) for feature in model.features],
+        "features": [_without_defaults(feature) for feature in model.features],
         "privacy": model.privacy.to_dict(),
     }
+
+
+def _without_defaults(feature: Feature) -> dict[str, Any]:
+    """The fields of a feature; those that few features have are left out where a feature has them not."""
+    usual = ("column", "center", "scale", "category")
+    return {name: value for name, value in asdict(feature).items() if name in usual or value not in (None, False)}
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -126,7 +133,12 @@ def _response_facts(fields: Fields) -> dict[str, Any]:
         "prediction_range": _range(fields.table("prediction_range", None)),
         "cut": fields.number("cut", None, least=0),
         "lumped": fields.flag("lumped"),
+        "baselines": _texts(fields.table("baselines", None)),
     }
+
+
+def _texts(fields: Fields | None) -> dict[str, str]:
+    return {} if fields is None else {name: fields.text(name) for name in fields}
 
 
 def _range(fields: Fields | None) -> tuple[float, float] | None:

@@ -4,8 +4,8 @@ Every private estimator makes one in `fit`, as `released_`. It holds releases an
 """
 
 import textwrap
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +18,8 @@ from dpsparse.data.as_table import as_table
 from dpsparse.data.predictions import linear_predictions
 from dpsparse.data.validation import require_finite
 from dpsparse.html import Html, tag
+from dpsparse.io.cells.encoding import encode
+from dpsparse.io.cells.raw_table import as_raw_table
 from dpsparse.io.features import Feature, read_features
 from dpsparse.model.effect import Effect, Verdict, effects_table, unit_rows, units_table
 from dpsparse.model.numeric_columns import NumericColumns
@@ -61,6 +63,8 @@ class LinearModel:
         method does not say.
     lumped : bool
         Whether the response has a lump, many equal values: its scale was learned from the others then.
+    baselines : mapping of str to str
+        Of columns of text the category to which effects are relative, where its name is known.
     """
 
     estimator: str
@@ -76,6 +80,7 @@ class LinearModel:
     reason: str = ""
     cut: float | None = None
     lumped: bool = False
+    baselines: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         guarantee = (
@@ -168,7 +173,27 @@ class LinearModel:
         ndarray of shape (n_samples,)
             Predictions, clipped to `prediction_range`.
         """
-        return as_table(X).predict(self)
+        return self.predict_cells(as_raw_table(X)) if self.reads_cells else as_table(X).predict(self)
+
+    @cached_property
+    def reads_cells(self) -> bool:
+        """Whether the model was fitted on a raw table: it reads cells then, not numbers."""
+        return not isinstance(self.features, NumericColumns) and any(each.kind for each in self.features)
+
+    def predict_cells(self, raw: Any) -> NDArray[np.float64]:
+        """Predict the responses of a raw table's records; of the columns only those with an effect are read.
+
+        A number that is missing, or unreadable, is at its centre. Text that the model does not know counts as "another"
+        where its column has such a feature, and as the baseline otherwise.
+        """
+        used = [self.features[place] for place in self._places]
+        X = encode(raw, used)
+        with np.errstate(all="ignore"):
+            centers = self.all_centers[self._places]
+            X = np.where(np.isfinite(X), X, centers)
+        coef = self.coef[self._places]
+        predictions: NDArray[np.float64] = linear_predictions(X, coef, self.intercept, self.prediction_range)
+        return predictions
 
     def predict_table(self, table: Any) -> NDArray[np.float64]:
         """Predict the responses of a table's records; of the columns only those with an effect are read."""
@@ -205,22 +230,45 @@ class LinearModel:
 
     # scikit-learn's names, by which it checks the input of `predict`.
 
-    @property
+    @cached_property
     def n_features_in_(self) -> int:
-        """The number of features."""
-        return len(self.features)
+        """The number of features without those at the end that say whether another is missing."""
+        if isinstance(self.features, NumericColumns):
+            return self.features.n_columns
+        return len(self.features) - sum(feature.missing for feature in self.features)
 
     @property
     def feature_names_in_(self) -> NDArray[np.object_]:
         """The names of the features, where they have any."""
-        if self.feature_names == [str(place) for place in range(len(self.features))]:
+        names = self.feature_names[: self.n_features_in_]
+        if names == [str(place) for place in range(len(names))]:
             raise AttributeError("the features of this model have no names")
-        return np.array(self.feature_names, dtype=object)
+        return np.array(names, dtype=object)
 
     @property
     def coef_(self) -> NDArray[np.float64]:
-        """The same as `coef`."""
-        return self.coef
+        """The coefficients of the features themselves."""
+        return self.coef[: self.n_features_in_]
+
+    @property
+    def missing_coef_(self) -> NDArray[np.float64] | None:
+        """The coefficients of a feature being missing; None where the model knows of no missing ones."""
+        gaps = self.coef[self.n_features_in_ :]
+        return gaps if len(gaps) else None
+
+    @property
+    def centers_(self) -> NDArray[np.float64]:
+        """Where each feature is put that is missing."""
+        return self.all_centers[: self.n_features_in_]
+
+    @cached_property
+    def all_centers(self) -> NDArray[np.float64]:
+        """Where each feature is put that is missing: its learned or public centre; 0 for those without an effect."""
+        centers = np.zeros(len(self.features))
+        for place, effect in zip(self._places, self.effects, strict=True):
+            public = self.features[place].center
+            centers[place] = effect.center if effect.center is not None else public or 0.0
+        return centers
 
     @property
     def intercept_(self) -> float:

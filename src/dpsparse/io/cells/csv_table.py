@@ -1,0 +1,53 @@
+"""CSV files as raw tables."""
+
+from dpsparse.io.cells.block_table import BlockTable
+from dpsparse.io.cells.columns import TextCells
+from dpsparse.io.cells.lines import Lines
+
+
+class CsvTable(BlockTable):
+    r"""A CSV file. Nothing is declared: kinds are learned, or given by the user.
+
+    Parameters
+    ----------
+    path : str or path
+        The file. Its first line names the columns.
+    separator : str or None
+        Between cells; None to take it from the first line.
+    encoding : {"utf-8", "latin-1"}
+        Of the text.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from dpsparse.io.cells.grammar import Kind
+    >>> from dpsparse.io.cells.raw_table import CsvTable
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "people.csv"
+    ...     _ = path.write_text("age;fee\n31;1,5\n47\nn/a;2\n")
+    ...     table = CsvTable(path)
+    ...     print(table.n_records)
+    ...     print(table.numbers(["age", "fee"], [Kind.number, Kind.number_comma]))
+    3
+    [[31.   1.5]
+     [ nan  nan]
+     [ nan  2. ]]
+    """
+
+    def __init__(self, path, *, separator=None, encoding="utf-8"):
+        self._lines = Lines(path, separator=separator, encoding=encoding)
+        self._lines.check_names()
+        self.path, self.names, self.declared = self._lines.path, self._lines.names, {}
+
+    @property
+    def _blocks(self):
+        return self._lines.blocks
+
+    def _cells(self, block, columns):
+        records, encoding = self._lines.records(block), self._lines.encoding
+        places = [self._places[column] for column in columns]
+        return [
+            TextCells([None if record is None else record[place].decode(encoding) for record in records])
+            for place in places
+        ]
