@@ -8,6 +8,7 @@ from dpsparse.audit.checks.accounts import check_accounts
 from dpsparse.audit.checks.floating import check_floating
 from dpsparse.audit.checks.games import check_fits, check_mechanisms, check_secure
 from dpsparse.audit.checks.ledger import check_ledger
+from dpsparse.audit.checks.raw_tables import check_raw_tables
 from dpsparse.audit.checks.replay import check_loops, check_pursuits, check_tuning
 from dpsparse.audit.checks.sources import check_sources
 from dpsparse.audit.checks.terms import check_terms
@@ -21,6 +22,7 @@ CHECKS = {
     "terms": check_terms,
     "sources": check_sources,
     "floating point": check_floating,
+    "replay of raw tables": check_raw_tables,
     "replay of loops": check_loops,
     "replay of pursuits": check_pursuits,
     "replay of tuning": check_tuning,

@@ -3,7 +3,8 @@
 from dpsparse.audit.bugs.accounting import ACCOUNTS, LEDGER
 from dpsparse.audit.bugs.fits import FITS, TERMS
 from dpsparse.audit.bugs.mechanisms import NOISE, SENSITIVITIES
+from dpsparse.audit.bugs.raw_tables import RAW_TABLES
 from dpsparse.audit.bugs.tuning import TUNING
 from dpsparse.audit.bugs.units import UNITS
 
-MUTATIONS = (*NOISE, *SENSITIVITIES, *ACCOUNTS, *LEDGER, *TERMS, *FITS, *UNITS, *TUNING)
+MUTATIONS = (*NOISE, *SENSITIVITIES, *ACCOUNTS, *LEDGER, *TERMS, *FITS, *UNITS, *TUNING, *RAW_TABLES)

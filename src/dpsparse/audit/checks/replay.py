@@ -21,13 +21,13 @@ from dpsparse.audit.finding import Finding
 from dpsparse.audit.harness.neighbors import CLIP, STORAGES, blanked, on_the_plane, pairs
 from dpsparse.audit.harness.patching import replaced
 from dpsparse.audit.harness.sized import at_size
-from dpsparse.audit.harness.tape import null_record, run, same
+from dpsparse.audit.harness.tape import NameCounts, null_record, run, same
 from dpsparse.audit.harness.tuned import TunedPursuit
 from dpsparse.audit.oracles.prices import wrong_price
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.engine import queries
 from dpsparse.estimators import sparse_regressor
-from dpsparse.privacy.accounting.release import GaussianMechanism
+from dpsparse.privacy.accounting.release import GaussianMechanism, PartitionSelection
 from dpsparse.privacy.guarantee import ADJACENCIES
 
 # At this guarantee the Gaussian account covers every pursuit below, which therefore commits to its releases.
@@ -185,21 +185,29 @@ def replay_pair(model, pair, storage, adjacency, script=None):
             return violation, {}
     if _moves(base, others[0]) != _moves(moved_companions, others[1]):
         return "another record's term moves", {}
-    return _changes(base, others[0])
+    return changes(base, others[0])
 
 
 def _malformed(base):
     """The first fault of one run by itself, or None."""
-    for release, draws in base.tape.releases():
-        if release is None:
-            return "a draw before any charge"
-        violation = wrong_price(release, draws)
-        if violation:
-            return f"{release.name}: {violation}"
+    violation = unpaid(base.tape, base.fitted["privacy_"].guarantee)
+    if violation:
+        return violation
     record, support = base.fitted["privacy_"], base.fitted["support_"]
     if record.epsilon > record.guarantee.epsilon:
         return "the record exceeds the guarantee"
     return "a feature is selected twice" if len(set(support.tolist())) < len(support) else None
+
+
+def unpaid(tape, guarantee):
+    """The first draw of a tape that its charge does not pay for, or None."""
+    for release, draws in tape.releases():
+        if release is None:
+            return "a draw before any charge"
+        violation = wrong_price(release, draws, guarantee.records_per_person)
+        if violation:
+            return f"{release.name}: {violation}"
+    return None
 
 
 def _different(base, other):
@@ -223,17 +231,28 @@ def _moves(first, second):
 
 def _difference(first, second):
     """The second less the first, exactly: in int64 where both are within +-2^62."""
+    if isinstance(first.item() if first.ndim == 0 else None, NameCounts):
+        return np.array(first.item().moves(second.item()), dtype=object)
     if all(a.dtype == np.int64 and np.abs(a.astype(np.float64)).max(initial=0.0) < 2.0**62 for a in (first, second)):
         return second - first
     return second.astype(object) - first.astype(object)
 
 
-def _changes(first, second):
+def statistic_moves(first, second, without=()):
+    """The change of every statistic between two runs, in exact integers, but those of some releases."""
+    return [
+        [_difference(a.statistic, b.statistic).tolist() for a, b in zip(draws, others, strict=True)]
+        for (release, draws), (_, others) in zip(first.tape.releases(), second.tape.releases(), strict=True)
+        if release.name not in without
+    ]
+
+
+def changes(first, second):
     """The first statistic that moves too far, or None; and every change as a share of its bound."""
     shares, parts = {}, set()
     for (release, draws), (_, others) in zip(first.tape.releases(), second.tape.releases(), strict=True):
-        changes = [_difference(a.statistic, b.statistic) for a, b in zip(draws, others, strict=True)]
-        change = _size(release, changes)
+        moved = [_difference(a.statistic, b.statistic) for a, b in zip(draws, others, strict=True)]
+        change = _size(release, moved)
         if change > release.sensitivity * (1 + ROUNDING):
             return f"{release.name} moves by {change:.10g}, declared {release.sensitivity:.10g}", {}
         if change and release.part is not None:
@@ -245,7 +264,7 @@ def _changes(first, second):
 
 def _size(release, changes):
     """The norm in which a release declares its sensitivity."""
-    if not isinstance(release.mechanism, GaussianMechanism):
+    if not isinstance(release.mechanism, GaussianMechanism | PartitionSelection):
         return max((abs(change).max() for change in changes if change.size), default=0)
     squares = [sum(int(c) ** 2 for c in change) for change in changes]
     # A Gram matrix is drawn as its upper triangle, then its diagonal: an entry off the diagonal counts twice.
