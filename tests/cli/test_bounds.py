@@ -13,7 +13,7 @@ def test_bounds_init_asks_for_hands_and_reads_no_value(folder, capsys, people, f
     main(["bounds", "init", "people.csv", "--target", "cost", "--out", "empty.toml"])
     assert "BY HAND" in capsys.readouterr().out
     assert "not filled in yet" in failed(
-        "fit", "people.csv", "--target", "cost", "--epsilon", 1, "--bounds", "empty.toml"
+        "fit", "people.csv", "--target", "cost", "--epsilon", 1, "--bounds", "empty.toml", "--out", "model.json"
     )
     main(["bounds", "init", "people.csv", "--target", "cost"])
     printed = capsys.readouterr().out

@@ -103,7 +103,7 @@ def test_json_tells_shape_and_place(folder, capsys):
     assert told == shape | {"target": "cost", "notes": [], "out": "store"}
     main(["check", "store", "--json"])
     assert json.loads(capsys.readouterr().out)["intact"]
-    main(["fit", "store", "--epsilon", "3", "--json"])
+    main(["fit", "store", "--epsilon", "3", "--json", "--out", "model.json"])
     assert json.loads(capsys.readouterr().out)["target"] == "cost"
     np.save("people.npy", PEOPLE[["age", "cost"]].to_numpy())
     main(["convert", "people.npy", "other", "--target", "1", "--json"])
@@ -164,13 +164,13 @@ def test_ctrl_c_says_in_one_line_how_to_go_on(folder, capsys, monkeypatch):
     assert "the conversion was interrupted" in failed(capsys, "check", "store")
     assert not_intact(capsys, "store") == []
     main(["convert", "people.csv", "store", *OPTIONS])
-    main(["fit", "store", "--epsilon", "3", "--sparsity", "1"])
+    main(["fit", "store", "--epsilon", "3", "--sparsity", "1", "--out", "model.json"])
 
 
 def test_a_store_knows_its_target_and_bounds(folder, capsys, monkeypatch):
     main(["convert", "people.csv", "store", *OPTIONS])
     capsys.readouterr()
-    main(["fit", "store", "--epsilon", "3", "--target", "cost", "--json"])
+    main(["fit", "store", "--epsilon", "3", "--target", "cost", "--json", "--out", "model.json"])
     capsys.readouterr()
     monkeypatch.setattr(Meter, "charge", lambda *_: pytest.fail("it was charged"))
     assert "the target of this store is 'cost'" in failed(capsys, "fit", "store", "--epsilon", 1, "--target", "age")
@@ -199,7 +199,7 @@ def test_a_cell_that_is_no_number_is_refused_by_the_fit_with_the_constant_text(f
         assert "Use it with" not in out
         main(["check", "store", "--json"])
         assert json.loads(capsys.readouterr().out)["refused"] == [column]
-        told.add(failed(capsys, "fit", "store", "--epsilon", 1))
+        told.add(failed(capsys, "fit", "store", "--epsilon", 1, "--out", "model.json"))
         os.rename("store", f"old-{column}")
     assert len(told) == 1
     assert "text where a number is due" in told.pop()

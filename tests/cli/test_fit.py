@@ -32,7 +32,7 @@ def test_from_a_file_to_predictions(folder, capsys, data, people, fit):
     assert found["smoker"].coef == pytest.approx(9_000, rel=0.1)
     assert found["smoker"].clear
     main(["predict", "model.json", data, "--out", "predictions.csv"])
-    assert capsys.readouterr().out == "predictions.csv: 3,000 predictions\n"
+    assert capsys.readouterr().out.startswith("predictions.csv: 3,000 predictions\n")
     predictions = pd.read_csv("predictions.csv").prediction
     encoded = pd.get_dummies(people, columns=["region"], prefix_sep="=")[model.feature_names].astype(float)
     np.testing.assert_allclose(predictions, model.predict(encoded), rtol=1e-12)
@@ -57,6 +57,31 @@ def test_an_out_that_cannot_be_written_is_refused_before_anything_is_spent(folde
     arguments = ["fit", "people.csv", "--target", "cost", "--epsilon", 1, "--bounds", "bounds.toml", "--out", out]
     assert "cannot write" in failed(*arguments)
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize("more", [(), ("--json",), ("--report", "report.html")])
+def test_a_fit_that_would_not_be_saved_spends_nothing(folder, capsys, monkeypatch, more):
+    monkeypatch.setattr(Meter, "charge", lambda *_: pytest.fail("it was charged"))
+    with pytest.raises(SystemExit) as stopped:
+        main(["fit", "people.csv", "--target", "cost", "--epsilon", "1", "--bounds", "bounds.toml", *more])
+    assert stopped.value.code == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "--out is missing, so nothing was fitted and nothing spent" in told.err
+    assert not (folder / "report.html").exists()
+
+
+def test_json_has_intervals_and_verdicts(folder, capsys, fit):
+    fit("people.csv", "--out", "model.json", "--json")
+    told = json.loads(capsys.readouterr().out)["effects"]
+    by_name = {effect.feature: effect for effect in load_model("model.json").effects}
+    for effect in told:
+        released = by_name[effect["feature"]]
+        assert effect["verdict"] == released.verdict.value
+        if released.interval is None:
+            assert effect["interval"] is None
+        else:
+            assert (effect["interval"]["low"], effect["interval"]["high"]) == released.interval
 
 
 def test_ctrl_c_leaves_no_partial_file(folder, monkeypatch, people, fit):
@@ -110,7 +135,8 @@ def test_no_answer_tells_of_one_record_beyond_the_constant_sentence(folder, caps
         neighbour = people.astype({column: object})
         neighbour.loc[7, column] = odd
         neighbour.to_csv("people.csv", index=False)
-        told.add(failed(*["fit", "people.csv", "--target", "cost", "--epsilon", "1", "--bounds", "bounds.toml"]))
+        options = ["--target", "cost", "--epsilon", "1", "--bounds", "bounds.toml", "--out", "model.json"]
+        told.add(failed("fit", "people.csv", *options))
     assert len(told) == 1
     assert "text where a number is due" in told.pop()
     neighbour = people.copy()
@@ -146,11 +172,11 @@ def units_of(told):
 def test_bounds_may_leave_out_columns_and_numbers(folder, capsys):
     (folder / "some.toml").write_text('drop = ["id", "region"]\n[columns.age]\ncenter = 50\n')
     options = ["--target", "cost", "--epsilon", "3", "--sparsity", "2", "--bounds", "some.toml"]
-    main(["fit", "people.csv", *options, "--json"])
+    main(["fit", "people.csv", *options, "--json", "--out", "one.json"])
     told = json.loads(capsys.readouterr().out)
     assert units_of(told) == {"age": (50.0, None), "smoker": (None, None)}
     assert told["notes"] == []
-    main(["fit", "people.csv", *options])
+    main(["fit", "people.csv", *options, "--out", "two.json"])
     printed = capsys.readouterr().out
     assert "Units learned: centres and scales that the fit released within its guarantee" in printed
     assert printed.count("smoker") == 2

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpsparse.io.bounds import Bounds, read_bounds
+from dpsparse.io.bounds import Bounds, ColumnBounds
+from dpsparse.io.bounds_file import read_bounds
 from dpsparse.io.convert import convert, in_public_units
 from dpsparse.io.formats import open_on_disk, open_table
 from dpsparse.io.provenance import provenance_of
@@ -43,7 +44,7 @@ categories = ["north", "south"]
 [response]
 scale = 0.7
 """
-OTHERS = {"age": (50.0, 14.0), "region": ["south", "north"]}
+OTHERS = {"age": ColumnBounds(50.0, 14.0), "region": ColumnBounds(categories=("south", "north"))}
 UNITS = np.column_stack(
     [(PEOPLE.age - 50.0) / 15.0, ((PEOPLE.region == "south") - 0.5) / 0.5, (PEOPLE.income - 20000.0) / 7e3]
 )
@@ -121,7 +122,7 @@ def test_a_store_holds_public_units_rounded_once(tmp_path, bounds, kind, dtype):
 def test_an_array_becomes_a_store(tmp_path, dtype, order):
     array = (10 * RNG.normal(size=(257, 4))).astype(dtype)
     np.save(tmp_path / "a.npy", np.asarray(array, order=order))
-    bounds = Bounds(columns={"3": (0.5, 3.0)})
+    bounds = Bounds(columns={"3": ColumnBounds(0.5, 3.0)})
     converted(tmp_path / "a.npy", tmp_path / "store", bounds, target="1")
     store = open_on_disk(tmp_path / "store")
     units = np.column_stack([array[:, 0], array[:, 2], (array[:, 3].astype(float) - 0.5) / 3.0]).astype(np.float32)

@@ -9,7 +9,7 @@ from dpsparse.audit.checks.floating import check_floating
 from dpsparse.audit.checks.games import check_fits, check_mechanisms, check_secure
 from dpsparse.audit.checks.ledger import check_ledger
 from dpsparse.audit.checks.raw_tables import check_raw_tables
-from dpsparse.audit.checks.replay import check_loops, check_pursuits, check_tuning
+from dpsparse.audit.checks.replay import check_evaluations, check_loops, check_pursuits, check_tuning
 from dpsparse.audit.checks.sources import check_sources
 from dpsparse.audit.checks.terms import check_terms
 from dpsparse.audit.harness.patching import StaleEdit
@@ -26,6 +26,7 @@ CHECKS = {
     "replay of loops": check_loops,
     "replay of pursuits": check_pursuits,
     "replay of tuning": check_tuning,
+    "replay of evaluations": check_evaluations,
     "mechanism games": check_mechanisms,
     "secure games": check_secure,
     "fit games": check_fits,

@@ -17,6 +17,7 @@ from dpsparse.cli.check import check
 from dpsparse.cli.compare import compare
 from dpsparse.cli.convert import convert
 from dpsparse.cli.demo import demo
+from dpsparse.cli.evaluate import evaluate
 from dpsparse.cli.fit import fit
 from dpsparse.cli.inspect import inspect
 from dpsparse.cli.messages import without_passwords
@@ -35,7 +36,11 @@ def cli(context, verbose):
     context.obj = {"verbose": verbose}
 
 
-for command in (fit, bounds, convert, check, predict, inspect, report, plan, compare, budget, audit, demo, reproduce):
+COMMANDS = (
+    *(fit, evaluate, bounds, convert, check, predict, inspect, report),
+    *(plan, compare, budget, audit, demo, reproduce),
+)
+for command in COMMANDS:
     cli.add_command(command)
 
 

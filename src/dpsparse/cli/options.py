@@ -14,6 +14,8 @@ DELTA = click.option("--delta", type=float, help="The guarantee's failure probab
 RECORDS_PER_PERSON = click.option(
     "--records-per-person", type=int, default=1, show_default=True, help="The most rows one person has."
 )
+LEDGER = click.option("--ledger", help="Where the budget is kept: a file or a database URL; see `dpsparse budget`.")
+DATASET = click.option("--dataset", help="The name under which it was granted there.")
 N_RECORDS = click.option("--n", type=int, required=True, help="Records.")
 N_FEATURES = click.option("--d", type=int, required=True, help="Features.")
 DATA = click.argument("data", type=PATH)

@@ -18,6 +18,8 @@ from rich.table import Table
 
 from dpsparse.io.atomic import atomic_file
 from dpsparse.model.effect import EFFECT_HEADINGS, UNIT_HEADINGS, effect_rows, unit_rows
+from dpsparse.model.evaluation import HEADINGS, in_words, score_rows
+from dpsparse.model.json_file import as_dict
 from dpsparse.model.remarks import remarks
 
 # Column names are not markup, and an emoji's name in one stays as it is.
@@ -50,15 +52,41 @@ def print_table(headings, rows):
     Console(**_PLAIN).print(table)
 
 
+def model_facts(model):
+    """A model for JSON: the content of its file, and of each effect the 90 % interval, if any, and the verdict."""
+    facts = as_dict(model)
+    for effect, shown in zip(model.effects, facts["effects"], strict=True):
+        shown["interval"] = effect.interval and dict(zip(("low", "high"), effect.interval, strict=True))
+        shown["verdict"] = effect.verdict.value
+    return facts
+
+
+def print_budget(model, ledger):
+    """Print what a fit left of the budget in its ledger."""
+    if ledger is None:
+        return
+    budget = model.context and model.context.budget
+    unread = f"charged; the ledger could not be read again: see dpsparse budget show {ledger}"
+    say("Budget", unread if budget is None else budget.sentence())
+
+
 def print_effects(model):
     """Print the effects of a released model, and what they mean where it is not plain."""
     say("Effects", f"on {model.target}, for a step of 1 of each feature")
     print_table(EFFECT_HEADINGS, effect_rows(model.effects, model.intercept))
     for heading, text in remarks(model):
         say(heading, text)
+    if model.scores is not None:
+        print_scores(model.scores, model.constant_prediction, model.target)
     if units := unit_rows(model.effects):
         say("Units learned", "centres and scales that the fit released within its guarantee")
         print_table(UNIT_HEADINGS, units)
+
+
+def print_scores(scores, constant, target):
+    """Print how well a model predicts records held out."""
+    say("Held out", in_words(scores, target))
+    print_table(HEADINGS, score_rows(scores, constant))
 
 
 def print_store(folder, manifest, notes):

@@ -179,7 +179,7 @@ class PaperMethod(PrivateLinearRegressor):
         self.n_iter_ = n_iter
         names = self._names_of(self.support_)
         effects = [Effect(name, float(self.coef_[j])) for j, name in zip(self.support_, names, strict=True)]
-        self._publish(self._linear_model(effects, meter.record()))
+        self._publish(self._linear_model(effects, meter.record(), constant=self.intercept_))
         return self
 
     def _check_parameters(self):

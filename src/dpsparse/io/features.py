@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpsparse.schema import quoted
+
 
 @dataclass(frozen=True)
 class Feature:
@@ -28,6 +30,10 @@ class Feature:
         Whether the feature is 1 where the cell is missing, and 0 elsewhere.
     label : str or None
         The text in the buckets, where it was released.
+    baseline : str or None
+        Of a public category: the one to which effects are relative, which has no feature.
+    fill : float or None
+        A public number in the place of a gap; None to leave gaps as they are.
     """
 
     column: str
@@ -39,6 +45,8 @@ class Feature:
     other: bool = False
     missing: bool = False
     label: str | None = None
+    baseline: str | None = None
+    fill: float | None = None
 
     @property
     def name(self):
@@ -62,11 +70,20 @@ class Feature:
         return self.column if self.buckets is None else f"{self.column} in bucket {', '.join(map(str, self.buckets))}"
 
 
-def one_hot(column, categories):
-    """A 0/1 feature for each public category but the first, centred and scaled as if all were equally common.
+def one_hot(column, categories, shares=None):
+    """A 0/1 feature for each public category but the first, centred and scaled by its share.
 
     The first is the baseline, to which effects are relative: with a feature for every category the effects would be
     known only up to a constant. Text that is none of the categories counts as the baseline.
+
+    Parameters
+    ----------
+    column : str
+        The column.
+    categories : sequence of str
+        The public categories.
+    shares : sequence of float or None
+        Their public shares, between 0 and 1; as if all were equally common where they are not known.
 
     Examples
     --------
@@ -74,8 +91,24 @@ def one_hot(column, categories):
     >>> [feature.name for feature in one_hot("region", ["north", "south", "west"])]
     ['region=south', 'region=west']
     """
-    share = 1 / len(categories)
-    return [Feature(column, share, math.sqrt(share * (1 - share)), category) for category in categories[1:]]
+    shares = [1 / len(categories)] * len(categories) if shares is None else shares
+    baseline, *others = categories
+    return [
+        Feature(column, *binary_units(share), category, baseline=baseline)
+        for category, share in zip(others, shares[1:], strict=True)
+    ]
+
+
+def binary_units(share):
+    """Centre and scale of a 0/1 feature with this share of 1.
+
+    Examples
+    --------
+    >>> from dpsparse.io.features import binary_units
+    >>> binary_units(0.2)
+    (0.2, 0.4)
+    """
+    return share, math.sqrt(share * (1 - share))
 
 
 def read_features(table, features, target=None):
@@ -125,18 +158,83 @@ def _with_target(numbers, target):
 
 def _encoded(matrix, codes, features, target):
     X, y = (matrix, None) if target is None else (matrix[:, :-1], matrix[:, -1])
-    if not codes:
+    if not codes and all(feature.fill is None for feature in features):
         return X, y
     _, categories = _columns(features)
     numeric = iter(X.T)
     encoded = np.empty((len(X), len(features)), order="F")
     for place, feature in enumerate(features):
         if feature.category is None:
-            encoded[:, place] = next(numeric)
+            encoded[:, place] = filled(next(numeric), feature)
         else:
             code = categories[feature.column].index(feature.category)
             encoded[:, place] = codes[feature.column] == code
     return encoded, y
+
+
+def filled(values, feature):
+    """Numbers with the public number of their feature in the place of gaps; infinite ones are gaps."""
+    return values if feature.fill is None else np.where(np.isfinite(values), values, feature.fill)
+
+
+def frame_features(frame, features):
+    """The features of a data frame's rows.
+
+    Parameters
+    ----------
+    frame : pandas or polars DataFrame, or pyarrow Table
+        Columns of numbers, and of text for categories. A column that is named like a feature is taken for it, as 0/1
+        columns of categories are.
+    features : sequence of Feature
+        What to take.
+
+    Returns
+    -------
+    ndarray of shape (n_records, len(features))
+        In the columns' own units; NaN where a number is missing, 0 where text is none of the categories.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from dpsparse.io.features import Feature, frame_features
+    >>> people = pd.DataFrame({"region": ["south", "moon"], "age": [30, 40]})
+    >>> frame_features(people, [Feature("age"), Feature("region", category="south")])
+    array([[30.,  1.],
+           [40.,  0.]])
+    """
+    names = set(getattr(frame, "column_names", frame.columns))
+    columns = []
+    for feature in features:
+        if feature.name in names:
+            columns.append(filled(_frame_numbers(frame, feature.name), feature))
+        elif feature.column in names:
+            columns.append([float(cell == feature.category) for cell in _frame_texts(frame, feature.column)])
+        else:
+            raise ValueError(f"X has no column {quoted(feature.column)}, which the model or the bounds need")
+    return np.column_stack(columns) if columns else np.empty((len(frame), 0))
+
+
+def _frame_numbers(frame, name):
+    column = frame[name]
+    try:
+        with np.errstate(all="ignore"):
+            if hasattr(column, "iloc"):
+                return column.to_numpy(dtype=np.float64, na_value=np.nan)
+            return np.asarray(column.to_numpy(), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"column {quoted(name)} of X holds something else than numbers; encode it first") from None
+
+
+def _frame_texts(frame, name):
+    """Cells as text; "" for missing ones, which is no category."""
+    column = frame[name]
+    cells = column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
+    return ["" if _is_missing(cell) else str(cell) for cell in cells]
+
+
+def _is_missing(cell):
+    # pandas's NA does not say whether it differs from itself, as NaN does.
+    return cell is None or type(cell).__name__ == "NAType" or cell != cell
 
 
 def read_feature(fields):
@@ -158,6 +256,8 @@ def read_feature(fields):
         other=fields.flag("other", False),
         missing=fields.flag("missing", False),
         label=fields.text("label", None),
+        baseline=fields.text("baseline", None),
+        fill=fields.number("fill", None),
     )
     fields.finish()
     return feature

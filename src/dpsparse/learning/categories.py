@@ -5,8 +5,6 @@ of records in each of the public hash buckets are released with noise, and a buc
 candidate. Names are released for selected candidates only, at the end of a fit (`names`).
 """
 
-import math
-
 import numpy as np
 
 from dpsparse.io.cells.grammar import N_BUCKETS, Kind
@@ -75,9 +73,8 @@ def release_buckets(meter, slot, buckets):
 def category_features(column, counts, noise, n_records):
     """The 0/1 features of a text column, from the noisy numbers of records in its buckets.
 
-    The largest bucket is the baseline, which has no feature. A 0/1 feature of a bucket has the share p of its records
-    as its centre, and sqrt(p (1 - p)) as its scale. "Another" is any text in none of these buckets, the baseline's
-    included, and a missing text is a category of its own; their units are not known.
+    The largest bucket is the baseline, which has no feature. "Another" is any text in none of these buckets, the
+    baseline's included, and a missing text is a category of its own.
 
     Parameters
     ----------
@@ -107,11 +104,7 @@ def category_features(column, counts, noise, n_records):
     least = max(SURELY * noise, LEAST_SHARE * n_records)
     order = np.argsort(-counts, kind="stable")[:MOST_CATEGORIES]
     listed = [int(bucket) for bucket in order if counts[bucket] > least]
-    features = []
-    for bucket in listed[1:]:
-        share = float(np.clip(counts[bucket] / n_records, 1 / n_records, 0.5))
-        scale = math.sqrt(share * (1 - share))
-        features.append(Feature(column, share, scale, kind=Kind.text.value, buckets=(bucket,)))
+    features = [Feature(column, kind=Kind.text.value, buckets=(bucket,)) for bucket in listed[1:]]
     if listed:
         features.append(Feature(column, kind=Kind.text.value, buckets=tuple(listed), other=True))
     return [*features, missing_feature(column)]

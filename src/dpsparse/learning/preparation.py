@@ -1,6 +1,6 @@
 """From a raw table to features: the releases that decide how its cells are read, in order of time.
 
-"kinds", "distinct values", "categories" and "responses" are slots of a fit's commitment at fixed prices. Which columns
+"kinds", "distinct values" and "categories" are slots of a fit's commitment at fixed prices. Which columns
 take part in one is decided by public numbers and the releases before it, and so is the scale of its noise; a slot that
 no column needs is skipped, and stays paid.
 """
@@ -8,15 +8,11 @@ no column needs is skipped, and stays paid.
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from dpsparse.io.cells.encoding import encode
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.features import Feature
 from dpsparse.learning.categories import category_features, missing_feature, release_buckets, release_categorical
-from dpsparse.learning.counts import release_counts
 from dpsparse.learning.kinds import release_kinds
-from dpsparse.privacy import sensitivity
 
 
 @dataclass(frozen=True)
@@ -26,23 +22,20 @@ class Encoding:
     Parameters
     ----------
     features : tuple of Feature
-        In the order of their columns.
+        Numbers first, then 0/1, each in the order of their columns.
     target : str
         The column of responses.
     target_kind : Kind
         How it is read.
-    n_responses : float
-        The released number of records with a response, at most the number of records.
     """
 
     features: tuple[Feature, ...]
     target: str
     target_kind: Kind
-    n_responses: float
 
-    def encode(self, raw):
+    def encode(self, raw, buckets_of=None):
         """The features and the responses of a table with the same columns; NaN for gaps."""
-        return encode(raw, self.features), self.responses(raw)
+        return encode(raw, self.features, buckets_of), self.responses(raw)
 
     def responses(self, raw):
         """The responses; NaN where they are missing or unreadable."""
@@ -108,14 +101,7 @@ class Preparation:
         if self._is_needed("kinds", self._voting):
             slot = self._slots["kinds"]
             kinds |= release_kinds(self._meter, slot, self._raw, self._voting, numeric={self._target})
-        features = self._features(kinds)
-        self.y = self._raw.numbers([self._target], [kinds[self._target]])[:, 0]
-        return Encoding(features, self._target, kinds[self._target], self._release_responses())
-
-    @cached_property
-    def X(self):
-        """The features of this table's records, of which `run` has read the text already."""
-        return encode(self._raw, self._encoded, self._buckets_of)
+        return Encoding(self._features(kinds), self._target, kinds[self._target])
 
     def _features(self, kinds):
         texts, n = [column for column in self._columns if kinds[column] == Kind.text], self._raw.n_records
@@ -124,20 +110,17 @@ class Preparation:
             categorical = release_categorical(self._meter, self._slots["distinct values"], self._raw, texts)
         made = {}
         if self._is_needed("categories", categorical):
-            buckets = [self._buckets_of(column) for column in categorical]
+            buckets = [self.buckets_of(column) for column in categorical]
             counts = release_buckets(self._meter, self._slots["categories"], buckets)
             for column, noisy in zip(categorical, counts.values, strict=True):
                 made[column] = category_features(column, noisy, counts.noise, n)
-        features = []
-        for column in self._columns:
-            if kinds[column] != Kind.text:
-                features.append(Feature(column, kind=kinds[column].value))
-            else:
-                features.extend(made.get(column) or [missing_feature(column)])
-        self._encoded = tuple(features)
-        return self._encoded
+        features = [Feature(each, kind=kinds[each].value) for each in self._columns if kinds[each] != Kind.text]
+        for column in texts:
+            features.extend(made.get(column) or [missing_feature(column)])
+        return tuple(features)
 
-    def _buckets_of(self, column):
+    def buckets_of(self, column):
+        """The buckets of a text column, read once."""
         if column not in self._buckets:
             self._buckets[column] = self._raw.buckets(column)
         return self._buckets[column]
@@ -149,15 +132,6 @@ class Preparation:
         if not columns and name in self._slots:
             self._meter.skip(name)
         return bool(columns)
-
-    def _release_responses(self):
-        n = self._raw.n_records
-        change = sensitivity.count(self._meter.guarantee.adjacency)
-        present = np.array([np.count_nonzero(np.isfinite(self.y))])
-        count = release_counts(self._meter, self._slots["responses"], present, change)
-        # Most tables lack no response: a number within noise of all records counts as all.
-        noisy = float(count.values[0])
-        return float(n) if noisy > n - 2 * count.noise else max(1.0, noisy)
 
 
 def public_kinds(raw, target, kinds, columns):

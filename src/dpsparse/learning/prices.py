@@ -13,7 +13,7 @@ from dpsparse.privacy.accounting.release import GaussianMechanism, PartitionSele
 from dpsparse.privacy.mechanisms.partition import RECORD_STEPS
 
 # The most numbers that a release draws for one column.
-_NUMBERS = {"kinds": len(VOTES), "distinct values": 1, "categories": N_BUCKETS, "responses": 1}
+_NUMBERS = {"kinds": len(VOTES), "distinct values": 1, "categories": N_BUCKETS}
 SLOTS = tuple(_NUMBERS)
 # Of the columns that may be text, so many are taken for text: prices are fixed before the vote.
 _TEXT_SHARE = 1 / 3
@@ -38,7 +38,7 @@ def preparation_shares(n, rho, n_undeclared, n_maybe_text, sparsity):
     Returns
     -------
     dict of str to float
-        "kinds", "distinct values", "categories", "responses", "names"; 0 where there is nothing to release.
+        "kinds", "distinct values", "categories", "names"; 0 where there is nothing to release.
 
     Examples
     --------
@@ -59,8 +59,6 @@ def preparation_shares(n, rho, n_undeclared, n_maybe_text, sparsity):
         "distinct values": share(200 * texts, 0.001, 0.01) if n_maybe_text else 0.0,
         # Buckets of 2 % of the records are candidates.
         "categories": share(3e4 * texts, 0.005, 0.05) if n_maybe_text else 0.0,
-        # A hundredth of the records.
-        "responses": share(5_000, 0.001, 0.005),
         # Names of 3 % of the records, if two selected columns are text.
         "names": share(4e4 * min(sparsity, 3), 0.004, 0.03) if n_maybe_text else 0.0,
     }

@@ -4,8 +4,8 @@ Every private estimator makes one in `fit`, as `released_`. It holds releases an
 """
 
 import textwrap
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,16 +14,18 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
 
+from dpsparse.algorithms.evaluation import Scores
 from dpsparse.data.as_table import as_table
-from dpsparse.data.predictions import linear_predictions
-from dpsparse.data.validation import require_finite
 from dpsparse.html import Html, tag
-from dpsparse.io.features import Feature, read_features
+from dpsparse.io.features import Feature
+from dpsparse.model.context import FitContext
 from dpsparse.model.effect import Effect, Verdict, effects_table, unit_rows, units_table
+from dpsparse.model.evaluation import HEADINGS, in_words, score_rows, scores_table, text_rows
+from dpsparse.model.frames import frame_names, predict_frame
 from dpsparse.model.numeric_columns import NumericColumns
 from dpsparse.model.remarks import NOT_SIGNIFICANT, NOT_TRUSTED, remarks
+from dpsparse.model.tables import ModelTable
 from dpsparse.privacy.accounting.record import PrivacyRecord
-from dpsparse.schema import FileError
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,6 +63,22 @@ class LinearModel:
         method does not say.
     lumped : bool
         Whether the response has a lump, many equal values: its scale was learned from the others then.
+    target_kind : str or None
+        How the cells of the response are read, as `Feature.kind` says.
+    baselines : mapping of str to str
+        Of columns of text the category to which effects are relative, where its name is known.
+    context : FitContext or None
+        When the fit was made and what it left of its budget; None where that is not known. Models are equal whatever it
+        is.
+    constant : float or None
+        The prediction without any feature, from the same releases; None in files of earlier versions.
+    response_scale : float or None
+        The median distance of the responses from their centre, public or released; None where the method needs none.
+    spread_explained : float or None
+        The share of the response's spread that the features explain: 1 less the residuals' scale over the response's,
+        both released. It is 0 where nothing is explained, and None where the releases do not tell.
+    scores : Scores or None
+        How well it predicts records that were held out from its fit; None where none were.
     """
 
     estimator: str
@@ -76,6 +94,13 @@ class LinearModel:
     reason: str = ""
     cut: float | None = None
     lumped: bool = False
+    target_kind: str | None = None
+    baselines: Mapping[str, str] = field(default_factory=dict)
+    context: FitContext | None = field(default=None, compare=False)
+    constant: float | None = None
+    response_scale: float | None = None
+    spread_explained: float | None = None
+    scores: Scores | None = None
 
     def __repr__(self) -> str:
         guarantee = (
@@ -103,6 +128,22 @@ class LinearModel:
             return [self.features.place_of(effect.feature) for effect in self.effects]
         places = {name: place for place, name in enumerate(self.feature_names)}
         return [places[effect.feature] for effect in self.effects]
+
+    @property
+    def constant_prediction(self) -> float:
+        """The prediction without any feature, `constant`.
+
+        Files of earlier versions do not have it: the middle of their range is the released centre of the response, and
+        before that there is the prediction at the public centres of the features.
+        """
+        if self.constant is not None:
+            return self.constant
+        if self.prediction_range is not None:
+            low, high = self.prediction_range
+            return low / 2 + high / 2
+        centers = [self.features[place].center or 0.0 for place in self._places]
+        shift = sum(effect.coef * center for effect, center in zip(self.effects, centers, strict=True))
+        return self.intercept + shift
 
     def conf_int(self, level: float = 0.9) -> NDArray[np.float64]:
         """Confidence intervals of the effects, centred at the unshrunk estimates.
@@ -139,6 +180,9 @@ class LinearModel:
         marks = {NOT_SIGNIFICANT: "* ", NOT_TRUSTED: "** "}
         for heading, text in remarks(self):
             lines.append(textwrap.fill(f"{marks.get(heading, '')}{heading}: {text}.", 100))
+        if self.scores is not None:
+            lines += ["", *text_rows([HEADINGS, *score_rows(self.scores, self.constant_prediction)])]
+            lines.append(textwrap.fill(in_words(self.scores, self.target), 100))
         if units := unit_rows(self.effects):
             lines += ["", "Units learned, released within the guarantee:"]
             lines.append(f"{'feature':<24} {'centre':>12} {'scale':>12}")
@@ -150,6 +194,8 @@ class LinearModel:
         heading = tag("p", tag("strong", self.estimator))
         effects = effects_table(self.effects, self.intercept)
         notes = [tag("p", [tag("strong", f"{title}: "), f"{text}."]) for title, text in remarks(self)]
+        if self.scores is not None:
+            notes += [scores_table(self.scores, self.constant_prediction), in_words(self.scores, self.target)]
         units = units_table(self.effects)
         return tag("div", [heading, effects, *notes, *([] if units is None else [units]), self.privacy.as_html()])
 
@@ -160,29 +206,45 @@ class LinearModel:
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The features in the order of `feature_names`, categories as 0/1. Names that X has must be these.
+        X : data frame, array-like or sparse matrix
+            A data frame of pandas, polars, pyarrow or dask needs the columns of the selected features only, in any
+            order, and may have others. A column of text with public categories may be there as text or as 0/1 columns
+            such as ``region=south``; text that is no category counts as the baseline, which is the first category of
+            the bounds. Anything without names has all features in the order of `feature_names`, categories as 0/1.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            Predictions, clipped to `prediction_range`.
-        """
-        return as_table(X).predict(self)
+            Predictions, clipped to `prediction_range`; a dask array, not computed yet, where X is dask's.
 
-    def predict_table(self, table: Any) -> NDArray[np.float64]:
-        """Predict the responses of a table's records; of the columns only those with an effect are read."""
-        table.require(feature.column for feature in self.features)
-        selected = {self.features[place].column for place in self._places or [0]}
-        used = [place for place, feature in enumerate(self.features) if feature.column in selected]
-        X, _ = read_features(table, [self.features[place] for place in used])
-        if not len(X):
-            raise FileError(f"{table.path}: it holds no records")
-        require_finite(X)
-        predictions: NDArray[np.float64] = linear_predictions(X, self.coef[used], self.intercept, self.prediction_range)
-        if not np.isfinite(predictions).all():
-            raise FileError(f"{table.path}: predictions overflow; its columns are not in the units of the model")
-        return predictions
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from dpsparse import PrivateSparseRegressor
+        >>> from dpsparse.datasets import make_heavy_tailed
+        >>> X, y, _ = make_heavy_tailed(5000, 3, 1, random_state=0)
+        >>> people = pd.DataFrame(X, columns=["age", "size", "steps"])
+        >>> model = PrivateSparseRegressor(sparsity=1, feature_center=0, feature_scale=1).fit(people, y).released_
+        >>> new = people[model.columns_needed].assign(note="not read")
+        >>> bool((model.predict(new) == model.predict(people)).all())
+        True
+        """
+        if self.reads_cells:
+            return ModelTable(self, X).predictions()
+        names = frame_names(X)
+        if names is None or not hasattr(self, "feature_names_in_") or names == self.feature_names_in_.tolist():
+            return as_table(X).predict(self)
+        return predict_frame(self, X, names)
+
+    @cached_property
+    def reads_cells(self) -> bool:
+        """Whether the model was fitted on a raw table: it reads cells then, not numbers."""
+        return not isinstance(self.features, NumericColumns) and any(each.kind for each in self.features)
+
+    @property
+    def columns_needed(self) -> list[str]:
+        """The columns that `predict` needs of a data frame or a file: those of the selected features."""
+        return list(dict.fromkeys(self.features[place].column for place in self._places))
 
     def on_columns(self, features: Sequence[Feature], target: str) -> "LinearModel":
         """The same model with the features and the target of the file that its table was read from."""
@@ -205,22 +267,45 @@ class LinearModel:
 
     # scikit-learn's names, by which it checks the input of `predict`.
 
-    @property
+    @cached_property
     def n_features_in_(self) -> int:
-        """The number of features."""
-        return len(self.features)
+        """The number of features without those at the end that say whether another is missing."""
+        if isinstance(self.features, NumericColumns):
+            return self.features.n_columns
+        return len(self.features) - sum(feature.missing for feature in self.features)
 
     @property
     def feature_names_in_(self) -> NDArray[np.object_]:
         """The names of the features, where they have any."""
-        if self.feature_names == [str(place) for place in range(len(self.features))]:
+        names = self.feature_names[: self.n_features_in_]
+        if names == [str(place) for place in range(len(names))]:
             raise AttributeError("the features of this model have no names")
-        return np.array(self.feature_names, dtype=object)
+        return np.array(names, dtype=object)
 
     @property
     def coef_(self) -> NDArray[np.float64]:
-        """The same as `coef`."""
-        return self.coef
+        """The coefficients of the features themselves."""
+        return self.coef[: self.n_features_in_]
+
+    @property
+    def missing_coef_(self) -> NDArray[np.float64] | None:
+        """The coefficients of a feature being missing; None where the model knows of no missing ones."""
+        gaps = self.coef[self.n_features_in_ :]
+        return gaps if len(gaps) else None
+
+    @property
+    def centers_(self) -> NDArray[np.float64]:
+        """Where each feature is put that is missing."""
+        return self.all_centers[: self.n_features_in_]
+
+    @cached_property
+    def all_centers(self) -> NDArray[np.float64]:
+        """Where each feature is put that is missing: its learned or public centre; 0 for those without an effect."""
+        centers = np.zeros(len(self.features))
+        for place, effect in zip(self._places, self.effects, strict=True):
+            public = self.features[place].center
+            centers[place] = effect.center if effect.center is not None else public or 0.0
+        return centers
 
     @property
     def intercept_(self) -> float:

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dpsparse.html import number
+from dpsparse.io.features import Feature
 from dpsparse.model.effect import Verdict
+from dpsparse.schema import listed, quoted
 
 if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
@@ -27,6 +29,8 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
         yield "Nothing explained", nothing_explained(model)
     elif not model.effects:
         yield "Nothing found", "no effect is significant"
+    if model.spread_explained:
+        yield "Explained", explained(model)
     if Verdict.NOT_SIGNIFICANT in verdicts:
         count = f"{len(model.features):,}"
         yield NOT_SIGNIFICANT, f"among {count} features without effect one this large is common"
@@ -50,6 +54,14 @@ def nothing_explained(model: "LinearModel") -> str:
     return f"by the releases the features explain nothing{reason}; {constant(model)}"
 
 
+def explained(model: "LinearModel") -> str:
+    """How much of the response's spread the features explain."""
+    return (
+        f"about {model.spread_explained:.0%} of the spread of {model.target}: the median distance of a response from "
+        "its prediction is that much smaller than from a constant"
+    )
+
+
 def lump(model: "LinearModel") -> str:
     """The meaning of effects on a response of which many values are equal."""
     cut = "" if model.cut is None else f" of {number(model.cut)}"
@@ -65,6 +77,30 @@ def prediction_range(model: "LinearModel") -> str:
     assert model.prediction_range is not None
     low, high = map(number, model.prediction_range)
     return f"clipped to [{low}, {high}], a released range of {model.target}"
+
+
+def unseen_categories(model: "LinearModel") -> list[str]:
+    """How `predict` counts text that the fit did not know, for each selected column of text.
+
+    Parameters
+    ----------
+    model : LinearModel
+        The model.
+    """
+    needed: dict[str, list[Feature]] = {column: [] for column in model.columns_needed}
+    for feature in model.features:
+        if feature.column in needed and (feature.category is not None or feature.buckets is not None):
+            needed[feature.column].append(feature)
+    sentences = []
+    for column, text in needed.items():
+        if any(feature.other for feature in text):
+            other = Feature(column, other=True).name
+            sentences.append(f"{column}: text that was rare or unknown in the fit counts as {quoted(other)}")
+        elif text:
+            known = listed([feature.category or feature.name for feature in text])
+            baseline = f" {quoted(text[0].baseline)}" if text[0].baseline else ""
+            sentences.append(f"{column}: any text but {known}, or none, counts as the baseline{baseline}")
+    return sentences
 
 
 def constant(model: "LinearModel") -> str:

@@ -8,11 +8,13 @@ size n, equal except for one record, which is z in D and w in D' ("replace-one")
 each proof below bounds that difference and nothing else.
 
 The engine enforces the bounds: `quantize.rounded` and `quantize.weight_levels` that of `clipped_sum`, and
-`vector_sums.integer_vectors` those of `bounded_norm_sum` and `gram`; `regrets.regret_sums` that of `regret`; a `count`
-adds up comparisons. A record of a raw table is a line of text or a row of cells: its cells' classes and hash buckets
-are functions of the cell alone (`io.cells`), and a malformed line is a null record. Compiled loops
-(`cpu.numba_kernels`) and GPU kernels (`cuda.levels`, `cuda.terms`) do the same, to the same bits. Bounds are in
-levels, the integer steps of `integer_vectors`: 2^20 or, for a Gram matrix, 2^11.
+`vector_sums.integer_vectors` those of `bounded_norm_sum` and `gram`; `regrets.regret_sums` that of `regret`;
+`errors.levels` those of `nonnegative_sums` and, for the sums of an evaluation, of `bounded_norm_sum`: k entries of at
+most H levels have a norm of at most H sqrt k. A `count` adds up comparisons. A record of a raw table is a line of text
+or a row of cells: its cells' classes and hash buckets are functions of the cell alone (`io.cells`), and a malformed
+line is a null record. Compiled loops (`cpu.numba_kernels`) and GPU kernels (`cuda.levels`, `cuda.terms`) do the same,
+to the same bits. Bounds are in levels, the integer steps of `integer_vectors` and `errors.levels`: 2^20 or, for a Gram
+matrix, 2^11.
 
 Pairs. Some sums are over differences of pairs of records: record i less record i + n // 2, by position, for i below
 n // 2 (`Rows.differences`). Positions do not depend on values, so a record lies in at most one pair; the last record of
@@ -98,6 +100,23 @@ def regret(levels: int, adjacency: Adjacency) -> int:
     return levels
 
 
+def nonnegative_sums(levels: int, size: int, adjacency: Adjacency) -> float:
+    """l2 sensitivity of `size` sums, one integer in [0, L] for each record and sum: L sqrt(size).
+
+    Proof. A record's entry of each sum lies in [0, L], so two of them differ by at most L, and two vectors of `size`
+    such entries by at most L sqrt(size), reached between a record with all entries 0 and one with all entries L. A null
+    record has all entries 0, so the bound is the same, and is reached, in both relations.
+
+    Examples
+    --------
+    >>> from dpsparse.privacy.sensitivity import nonnegative_sums
+    >>> nonnegative_sums(10, 4, "replace-one"), nonnegative_sums(10, 4, "zero-out-one")
+    (20.0, 20.0)
+    """
+    _replaced(adjacency)
+    return levels * math.sqrt(size)
+
+
 def quantile_utility(adjacency: Adjacency) -> int:
     """Sensitivity of u(g) = -|c(g) - target| for every g, with c a count and the target a public integer.
 
@@ -132,10 +151,11 @@ def located_utility(adjacency: Adjacency) -> int:
 
 
 def split_utility(adjacency: Adjacency) -> int:
-    """Sensitivity of u(t) = min(B(t), n - B(t)), with B(t) the number of values at or below t and n public.
+    """Sensitivity of u(t) = min(B(t), A(t)), with B(t) and A(t) the numbers of values at or below t and above it.
 
-    Proof. B moves by at most 1 (`count`), n - B by as much, and the minimum is 1-Lipschitz. One record moves the
-    utilities of all features: each feature's pick is a release of its own (`selection.exponential_picks`).
+    Proof. Both are counts of records (one whose value is missing is in neither), so each moves by at most 1 (`count`),
+    and the minimum is 1-Lipschitz. One record moves the utilities of all features: each feature's pick is a release of
+    its own (`selection.exponential_picks`).
     """
     return count(adjacency)
 

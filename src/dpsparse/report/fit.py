@@ -12,6 +12,7 @@ from dpsparse.algorithms.pursuit.settings import SPARE_PICKS
 from dpsparse.html import Page, number, table, tag
 from dpsparse.model import remarks
 from dpsparse.model.effect import Verdict, effects_table, interval_text, units_table
+from dpsparse.model.evaluation import in_words, scores_table
 from dpsparse.privacy.guarantee import default_delta
 from dpsparse.report.charts import Row, forest
 from dpsparse.report.forecast import forecast
@@ -70,7 +71,9 @@ def fit_page(model):
 
 def _sparsity(model):
     """The features asked for; with "auto" fewer have been kept."""
-    picks = len(model.privacy.grouped().get("pick", ()))
+    groups = model.privacy.grouped()
+    # With records held out the names of the fit's releases begin with its own.
+    picks = len(groups.get("pick", groups.get("fit: pick", ())))
     return max(len(model.effects), picks - SPARE_PICKS, 1)
 
 
@@ -96,6 +99,11 @@ def _effects(model):
     if not model.explains:
         yield tag("p", _as_sentence(remarks.nothing_explained(model)), class_="bad")
     elif model.effects:
+        if model.spread_explained:
+            yield f"The features explain {remarks.explained(model)}."
+        if model.scores is not None:
+            yield in_words(model.scores, model.target)
+            yield scores_table(model.scores, model.constant_prediction)
         yield from _forest(model)
 
 
@@ -227,7 +235,9 @@ def _budget(record):
     if any(release.part is not None for release in record.releases):
         yield "Releases on different parts of the records do not add up: a record lies in one part and pays once."
     groups = record.grouped()
-    rows = [[name, len(made), *record.price(made), PURPOSE.get(name, "")] for name, made in groups.items()]
+    rows = [
+        [name, len(made), *record.price(made), PURPOSE.get(name.split(": ")[-1], "")] for name, made in groups.items()
+    ]
     yield table("By kind", ["release", "times", "share", "rho", "what it answers"], rows, numbers=(1, 2, 3))
     rows = [
         [
@@ -258,6 +268,8 @@ def _rerun(model, sparsity):
             options["delta"] = asked.delta
         if asked.records_per_person > 1:
             options["records-per-person"] = asked.records_per_person
+        if model.scores is not None:
+            options["holdout"] = round(model.scores.n_records / model.privacy.n_records, 3)
         public = any(feature.center is not None or feature.scale is not None for feature in model.features)
         options |= {"bounds": "bounds.toml"} if public else {}
         options |= {"out": "model.json", "report": "report.html"}

@@ -28,5 +28,12 @@ PURPOSE = {
     "offset width": "how far residuals reach",
     "offset": "the mean of the residuals, which the intercept is moved by",
     "response range": "how far responses reach, for the limits of predictions",
+    "error size": "beyond which few errors on the records held out lie",
+    "improvement size": "beyond which few improvements on a constant lie",
+    "responses": "how many of these records have a response",
+    "errors": "the mean errors of the model and of a constant",
+    "improvement": "how much nearer the model is than a constant",
+    "squares": "how much errors and improvements vary, for the intervals",
+    "shares cut": "how many errors and improvements were cut",
     "step": "which features to keep and their coefficients, each step from other records",
 }

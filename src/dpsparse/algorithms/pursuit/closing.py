@@ -27,6 +27,9 @@ OFFSET_SPREAD = 0.3
 # .11, and a noisy share must exceed that by three standard deviations. Beyond the last share nothing is off the lump.
 LUMP_WIDTH, NO_LUMP, LUMP, ALL_EQUAL = 0.2, 0.11, 0.35, 0.95
 NO_GAIN = "predictions from them were no nearer to the responses than a constant"
+# The share of the response's spread that is explained is stated where the noise of a share of records is below this:
+# its standard error is then below about 0.07.
+LARGEST_FRACTION_NOISE = 0.05
 # Nats by which the right size and centre of the response must lead those far from all responses.
 SAFE_NATS = 8.0
 
@@ -65,6 +68,12 @@ class PursuitResult:
         Whether a standard error can be relied on.
     intercept : float
         The prediction where all features are at their centres.
+    constant : float
+        The prediction without any feature: the mean prediction, as far as releases tell.
+    response_scale : float
+        The median distance of the responses from their centre: public, or released.
+    spread_explained : float or None
+        1 less the residuals' scale over the response's; None where the releases do not tell.
     range : tuple of float
         Predictions beyond this are cut.
     explains : bool
@@ -90,6 +99,9 @@ class PursuitResult:
     learned: np.ndarray
     trusted: np.ndarray
     intercept: float
+    constant: float
+    response_scale: float
+    spread_explained: float | None
     range: tuple
     explains: bool
     scale_known: bool
@@ -201,6 +213,22 @@ class Closing:
             )
         return ""
 
+    def _mean_of_effects(self):
+        """By how much the mean prediction lies above the prediction at the centres, from released second moments."""
+        state = self._pursuit.state
+        columns = state.kept_features()
+        return self._effects[columns] @ (state.gram[0, columns] / state.gram[0, 0])
+
+    def _spread_explained(self):
+        """1 less the residuals' scale over the response's, or None.
+
+        The two are not comparable where one is given, or where a lump was left out of the other.
+        """
+        state = self._pursuit.state
+        if state.settings.scale_known or self.lumped or state.fraction_noise > LARGEST_FRACTION_NOISE:
+            return None
+        return max(0.0, 1 - float(state.residual_scale / state.response_scale))
+
     def result(self):
         """Everything released, as the estimator needs it."""
         pursuit, state = self._pursuit, self._pursuit.state
@@ -224,6 +252,9 @@ class Closing:
             learned=np.array([unit.learned for unit in units], dtype=bool),
             trusted=self._trusted & self._explains,
             intercept=float(pursuit.center + constant) if state.constants else 0.0,
+            constant=float(pursuit.center + constant + self._mean_of_effects()) if state.constants else 0.0,
+            response_scale=float(state.response_scale),
+            spread_explained=None if problem else self._spread_explained(),
             range=(pursuit.center - self._reach, pursuit.center + self._reach),
             explains=bool(self._explains),
             scale_known=not problem,

@@ -94,3 +94,5 @@ RESIDUAL_SCALES = Grid.of(np.geomspace(*SCALE_RANGE, 47))
 INTERCEPTS = Grid.of(np.linspace(-4, 4, 401))
 WIDTHS = Grid.of(2 * 2.0 ** (np.arange(26) / 2), -0.7 * np.arange(26))
 REACHES = Grid.of(2 * 2.0 ** (np.arange(48) / 4), -0.35 * np.arange(48))
+# How much nearer predictions are than a constant, in response scales.
+IMPROVEMENTS = Grid.of(2.0 ** (np.arange(-24, 33) / 4), -0.2 * np.abs(np.arange(-24, 33)))

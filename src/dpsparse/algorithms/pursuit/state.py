@@ -53,6 +53,8 @@ class PursuitState:
         Second moments of the columns.
     response_scale, residual_scale : float
         Median sizes of the response and of the residuals.
+    fraction_noise : float
+        The noise of the last fraction of small residuals.
     """
 
     def __init__(self, settings):
@@ -62,6 +64,7 @@ class PursuitState:
         self.kept = np.arange(self.constants)
         self.gram, self.gram_noise = np.eye(self.constants + settings.n_picks), 0.0
         self.jacobian = self.variance = None
+        self.fraction_noise = np.inf
 
     def set_response_scale(self, scale):
         """Take in the scale of the response."""
@@ -124,6 +127,7 @@ class PursuitState:
 
         A noisy fraction is pulled toward what the residual scale so far lets one expect; it then gives that scale.
         """
+        self.fraction_noise = fraction_noise
         expected = 2 * ndtr(NORMAL_MEDIAN * tau / self.residual_scale) - 1
         fraction = expected + (fraction - expected) / (1 + (fraction_noise / FRACTION_SPREAD) ** 2)
         fraction = float(np.clip(fraction, 0.1, 0.95))

@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 from scipy import stats
 
+from dpsparse.algorithms.evaluation import EvaluationReleases
 from dpsparse.algorithms.pursuit import grids
 from dpsparse.algorithms.pursuit.quantiles import Tally
 from dpsparse.algorithms.pursuit.releases import Releases
@@ -23,8 +24,10 @@ from dpsparse.audit.harness.tape import run
 from dpsparse.audit.oracles.likelihood import gaussian_loss, names_loss, peeling_loss, pick_loss, transcript_loss
 from dpsparse.data.as_table import as_table
 from dpsparse.engine import queries, vector_sums
+from dpsparse.engine.errors import Errors
 from dpsparse.learning.counts import release_counts
 from dpsparse.privacy import sensitivity
+from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.accounting.release import GaussianMechanism, RepeatedPicks, Slot
 from dpsparse.privacy.guarantee import Guarantee
@@ -134,6 +137,15 @@ def _spread(version, meter):
     return gaussian_loss(levels, *sides, scale)
 
 
+def _scores(version, meter):
+    """The squares of an evaluation, as a record without any error becomes one beyond all bounds."""
+    predictions = np.array([0.0, 0.5, -2.0])
+    sides = [Errors.of(np.array([first, 1.0, -3.0]), predictions, 0.0).square_sums(1.0, 1.0) for first in (0.0, 9.0)]
+    slot = Slot("squares", GaussianMechanism(GUARANTEE.rho_per_record))
+    noisy, scale = EvaluationReleases(meter, Commitment((slot,))).sums("squares", sides[version])
+    return gaussian_loss(noisy, *(side / vector_sums.VECTOR_LEVELS for side in sides), scale)
+
+
 def _peeling(version, meter):
     """Two entries that change places."""
     sides = np.array([SENSITIVITY, 0, 0]), np.array([0, SENSITIVITY, 0])
@@ -172,6 +184,7 @@ MECHANISMS = {
     "located point with a prior": _located,
     "splits of three features": _splits,
     "mean over pairs": _spread,
+    "squares of an evaluation": _scores,
     "Laplace peeling": _peeling,
     "votes of three columns": _votes,
     "names of values": _names,
@@ -215,6 +228,7 @@ def worst_pair():
 FITS = {
     "PrivateSparseRegressor, public response, no intercept": 1,
     "PrivateSparseRegressor, units unknown": 1,
+    "evaluate": 2,
     "DPIHTH": 2,
     "DPIHTL": 2,
     "DPSLR": 2,

@@ -18,6 +18,7 @@ import numpy as np
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, PrivateSparseRegressor
 from dpsparse.audit.finding import Finding
+from dpsparse.audit.harness.evaluated import EvaluatedInAnyUnit, EvaluatedModel, HeldOutPursuit
 from dpsparse.audit.harness.neighbors import CLIP, STORAGES, blanked, on_the_plane, pairs
 from dpsparse.audit.harness.patching import replaced
 from dpsparse.audit.harness.sized import at_size
@@ -77,6 +78,12 @@ TUNED = {
     "tune": lambda **o: TunedPursuit(sparsity=1, fit_intercept=False, **(STANDARDIZED | WEAK), **o),
     "tune, units unknown": lambda **o: TunedPursuit(sparsity=1, fit_intercept=False, **WEAK, **o),
 }
+EVALUATIONS = {
+    "evaluate": lambda **o: EvaluatedModel(**OPTIONS, **o),
+    "evaluate, scale unknown": lambda **o: EvaluatedInAnyUnit(**WEAK, **o),
+    # Without an intercept for the same reason.
+    "fit_and_evaluate": lambda **o: HeldOutPursuit(sparsity=1, fit_intercept=False, **(STANDARDIZED | WEAK), **o),
+}
 LOOPS = {
     "DPIHTH": lambda **o: DPIHTH(**LOOP, **o),
     "DPIHTH, largest step": lambda **o: DPIHTH(step=1e100, tau=1e100, radius=1.0, **LOOP, **o),
@@ -84,7 +91,7 @@ LOOPS = {
     # A small radius, since a residual reaches its bound only where predictions are small beside the response.
     "DPSLR": lambda **o: DPSLR(radius=0.01, **LOOP, **o),
 }
-ESTIMATORS = PURSUITS | LOOPS | TUNED
+ESTIMATORS = PURSUITS | LOOPS | TUNED | EVALUATIONS
 
 
 def check_pursuits():
@@ -100,6 +107,11 @@ def check_loops():
 def check_tuning():
     """Replay the choice among candidates in the same way."""
     return (check_estimator(name, adjacency) for adjacency in ADJACENCIES for name in TUNED)
+
+
+def check_evaluations():
+    """Replay evaluations in the same way."""
+    return (check_estimator(name, adjacency) for adjacency in ADJACENCIES for name in EVALUATIONS)
 
 
 def check_estimator(name, adjacency):

@@ -14,7 +14,7 @@ import sklearn
 
 from dpsparse.audit.harness.neighbors import STORAGES
 from dpsparse.audit.harness.patching import replaced
-from dpsparse.engine import regrets, vector_sums
+from dpsparse.engine import errors, regrets, vector_sums
 from dpsparse.engine.cpu import dense, rows, sparse
 from dpsparse.estimators._private import PrivateEstimator
 from dpsparse.privacy.accounting.meter import Meter
@@ -166,6 +166,8 @@ _SUMS = (
     (sparse.QuantizedSparse, ["weighted_sums"]),
     (vector_sums, ["vector_sums", "gram_sums", "counts_at_most"]),
     (regrets, ["regret_sums"]),
+    (errors.Errors, ["count", "size_counts", "improvement_counts"]),
+    (errors.Errors, ["error_sums", "improvement_sums", "square_sums", "cut_counts"]),
 )
 
 

@@ -127,11 +127,16 @@ def count_cells(line, row_step, column_step, n, thresholds, counts):
     """See `numba_kernels.count_cells`."""
     for j, count in enumerate(counts):
         cells = _table(line[j * column_step :], row_step, n, 1)[:, 0]
-        count += np.bincount(np.searchsorted(thresholds, cells), minlength=len(count))
+        count += np.bincount(_places(thresholds, cells), minlength=len(count))
 
 
 def count_stored(data, indices, starts, stops, thresholds, counts):
     """See `numba_kernels.count_stored`."""
     for places, _ in _stored(starts, stops, np.zeros(len(starts))):
-        below = np.searchsorted(thresholds, data[places])
+        below = _places(thresholds, data[places])
         np.add.at(counts, (indices[places], below), 1)
+
+
+def _places(thresholds, cells):
+    """How many thresholds are below each cell; all of them for a gap."""
+    return np.where(np.isfinite(cells), np.searchsorted(thresholds, cells), len(thresholds))

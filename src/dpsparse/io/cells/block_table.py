@@ -31,7 +31,7 @@ class BlockTable:
         """The number of records, which is public; blank records count."""
         blocks = self._blocks
         n = blocks[-1].first + blocks[-1].n_records if blocks else 0
-        return n if self._selection is None else self._selection.count(n)
+        return int(n if self._selection is None else self._selection.count(n))
 
     def part(self, modulus, residues):
         """The records whose position, divided by a number, leaves one of some residues.
@@ -128,6 +128,51 @@ class BlockTable:
         for _ in parallel_map(fill, self._blocks):
             pass
         return buckets
+
+    def texts(self, column):
+        """The cells of a column as text, stripped; "" where a cell is empty, and in blank records.
+
+        Parameters
+        ----------
+        column : str
+            The column.
+
+        Returns
+        -------
+        list of str
+            To be handed on as they are, such as identifiers.
+        """
+        cells = []
+        for block in self._blocks:
+            codes, texts = self._texts(block, self._known([column])[0])
+            texts = [*texts, ""]
+            cells += [texts[code] for code in codes.tolist()]
+        return cells
+
+    def equals(self, column, text):
+        """Whether each record's text is a given one.
+
+        Parameters
+        ----------
+        column : str
+            The column.
+        text : str
+            A public text.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_records,)
+            False where the cell is empty, and in blank records.
+        """
+        column, equal = self._known([column]), np.empty(self.n_records, dtype=bool)
+
+        def fill(block):
+            codes, texts = self._texts(block, column[0])
+            equal[self._rows(block)] = np.array([*(each == text.strip() for each in texts), False])[codes]
+
+        for _ in parallel_map(fill, self._blocks):
+            pass
+        return equal
 
     def distinct_counts(self, columns):
         """How many different texts each column holds; empty cells do not count.

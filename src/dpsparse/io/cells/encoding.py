@@ -6,6 +6,7 @@ Fits and predictions share this one function: a list of features says all that i
 import numpy as np
 
 from dpsparse.io.cells.grammar import Kind
+from dpsparse.io.features import filled
 
 
 def encode(raw, features, buckets_of=None):
@@ -16,7 +17,8 @@ def encode(raw, features, buckets_of=None):
     raw : RawTable
         The table; it needs the columns of the features alone.
     features : sequence of Feature
-        What to read, each with its kind: a column's numbers, or 0/1 for buckets of its text or for its gaps.
+        What to read, each with its kind: a column's numbers, or 0/1 for a public category, for buckets of its text or
+        for its gaps.
     buckets_of : callable or None
         The buckets of a column, where they are at hand; None to read them.
 
@@ -39,17 +41,24 @@ def encode(raw, features, buckets_of=None):
     array([[31.,  1.,  0.],
            [nan,  0.,  1.]])
     """
-    numeric = {each.column: Kind(each.kind) for each in features if each.kind != Kind.text}
+    numeric = {
+        each.column: Kind(each.kind or raw.declared.get(each.column, Kind.number))
+        for each in features
+        if each.kind != Kind.text and each.category is None
+    }
     numbers = raw.numbers(list(numeric), list(numeric.values()))
-    if [(each.column, each.missing) for each in features] == [(column, False) for column in numeric]:
+    if [(each.column, each.missing, each.fill) for each in features] == [(column, False, None) for column in numeric]:
         return numbers
     place = {column: k for k, column in enumerate(numeric)}
     encoded = np.empty((raw.n_records, len(features)), order="F")
     column, buckets = None, None
     for k, feature in enumerate(features):
-        if feature.kind != Kind.text:
+        if feature.column in numeric:
             values = numbers[:, place[feature.column]]
-            encoded[:, k] = np.isnan(values) if feature.missing else values
+            encoded[:, k] = np.isnan(values) if feature.missing else filled(values, feature)
+            continue
+        if feature.category is not None:
+            encoded[:, k] = raw.equals(feature.column, feature.category)
             continue
         if feature.column != column:
             column, buckets = feature.column, (buckets_of or raw.buckets)(feature.column)

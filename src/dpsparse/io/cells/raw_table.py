@@ -3,6 +3,7 @@
 import os
 from typing import Protocol
 
+from dpsparse.io.cells.block_table import BlockTable
 from dpsparse.io.cells.csv_table import CsvTable
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.cells.typed_tables import FrameTable, ParquetTable
@@ -44,7 +45,7 @@ def as_raw_table(data, *, separator=None, encoding="utf-8"):
 
     Parameters
     ----------
-    data : str, path, DataFrame or pyarrow.Table
+    data : str, path, DataFrame, pyarrow.Table or raw table
         A .csv file, a .parquet file, a folder of .parquet files, or a frame of pandas or polars.
     separator : str or None
         Of a CSV file; None to take it from the first line.
@@ -56,6 +57,8 @@ def as_raw_table(data, *, separator=None, encoding="utf-8"):
     RawTable
         The table; of a file only names are read.
     """
+    if isinstance(data, BlockTable):
+        return data
     if not isinstance(data, (str, os.PathLike)):
         return FrameTable(data)
     if str(data).lower().endswith(".csv"):

@@ -21,6 +21,12 @@ class ArrowReader(TableReader):
     def _read(self, numbers, categories):
         return self._values(self._arrow(numbers, categories), numbers, categories)
 
+    def _texts(self, name):
+        from pyarrow import string
+
+        cells = self._arrow([], {name: []})[name]
+        return ["" if cell is None else cell for cell in cells.cast(string()).to_pylist()]
+
     def _blocks(self, numbers, categories, start):
         from pyarrow import Table
 

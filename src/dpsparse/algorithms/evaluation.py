@@ -1,0 +1,272 @@
+"""How well predictions do on records held out: which sums to release, and what follows from them.
+
+The releases, in order of time:
+
+1. *Error size*. A cut c, beyond which about one record in twenty has an error, of the model or of the constant.
+2. *Improvement size*. A bound b, beyond which about one improvement in twenty lies; an improvement is the constant's
+   error less the model's, and so at most the distance between the two predictions.
+3. *Responses*. The number m of records with a response.
+4. *Errors*. The sums of min(error, c) - c / 2, of the model and of the constant.
+5. *Improvement*. The sum of the improvements, clipped at +-b.
+6. *Squares*. The sums of the squares of all three, for the sampling errors.
+7. *Shares cut*. How many errors exceed c, and how many improvements +-b.
+
+The first two are picks by the exponential mechanism on public grids, the others have Gaussian noise. Sensitivities are
+proved in `privacy.sensitivity`, the sums are those of `engine.errors`. Prices depend on public numbers alone.
+
+Estimates and intervals. Given c and b, what is estimated is E min(error, c) and E clip(improvement, -b, b) over the
+people from whom the records are a sample. A mean is its noisy sum over the noisy m. Its variance is that of the noise
+of the sum, that of the noise of m, to first order, and the sampling variance, from the noisy squares. Since c / 2 is
+taken off, the noise of m hardly matters.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dpsparse.algorithms.pursuit import grids
+from dpsparse.algorithms.pursuit.quantiles import Tally
+from dpsparse.engine.errors import HALF_LEVELS, Errors
+from dpsparse.engine.vector_sums import VECTOR_LEVELS
+from dpsparse.privacy import sensitivity
+from dpsparse.privacy.accounting.commitment import Commitment
+from dpsparse.privacy.accounting.compose import largest_factor
+from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, Slot
+from dpsparse.privacy.guarantee import Guarantee
+from dpsparse.privacy.mechanisms.gaussian import gaussian_scale, release_vector
+from dpsparse.privacy.mechanisms.quantile import release_point
+
+# One record in this many lies beyond the cut and beyond the bound.
+OUTSIDE = 20
+# Shares of the budget.
+SHARES = {
+    "error size": 0.12,
+    "improvement size": 0.10,
+    "responses": 0.03,
+    "errors": 0.30,
+    "improvement": 0.25,
+    "squares": 0.14,
+    "shares cut": 0.06,
+}
+PICKS = {"error size", "improvement size"}
+# Of a 90 % interval, in standard errors.
+REACH = 1.6448536269514722
+# The variance of an error or improvement in units of its bound where squares are too noisy to tell, and how far it may
+# be from that: both are about those of errors and improvements cut at one in twenty.
+TYPICAL_VARIANCE, VARIANCE_SPREAD = 0.09, 0.05
+# Below this many standard deviations of its noise the number of responses is not known: no mean is.
+LEAST_RESPONSES = 4.0
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean on records held out, with its error.
+
+    Parameters
+    ----------
+    value : float
+        The estimate.
+    standard_error : float
+        From sampling and from privacy noise.
+    low, high : float
+        The 90 % interval.
+    cut : float
+        The noisy share of the records whose term was cut.
+    """
+
+    value: float
+    standard_error: float
+    low: float
+    high: float
+    cut: float
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What an evaluation releases.
+
+    Parameters
+    ----------
+    n_records : int
+        The public number of records.
+    n_responses : float
+        The noisy number of records with a response.
+    cut : float
+        Errors count up to this.
+    bound : float
+        Improvements count up to this, either way.
+    model, constant : Estimate
+        The means of min(|error|, cut) of the model and of the constant.
+    improvement : Estimate
+        The mean of |error of the constant| - |error of the model|, clipped at +-bound.
+    """
+
+    n_records: int
+    n_responses: float
+    cut: float
+    bound: float
+    model: Estimate
+    constant: Estimate
+    improvement: Estimate
+
+
+@dataclass(frozen=True)
+class EvaluationPlan:
+    """The releases of an evaluation and their prices, from public numbers.
+
+    Parameters
+    ----------
+    guarantee : Guarantee
+        What may be spent.
+
+    Examples
+    --------
+    >>> from dpsparse.algorithms.evaluation import EvaluationPlan
+    >>> from dpsparse.privacy.guarantee import Guarantee
+    >>> guarantee = Guarantee(0.5, 1e-5)
+    >>> EvaluationPlan(guarantee).commitment.is_within(guarantee)
+    True
+    """
+
+    guarantee: Guarantee
+
+    @cached_property
+    def commitment(self):
+        """The releases as a commitment."""
+        at_zcdp = self._slots(1.0)
+        factor = largest_factor([slot.mechanism for slot in at_zcdp], self.guarantee.mu_per_record)
+        stretched = Commitment(self._slots(factor))
+        return stretched if stretched.composed.tv_slack_fits(self.guarantee) else Commitment(at_zcdp)
+
+    def _slots(self, factor):
+        whole = factor * self.guarantee.rho_per_record * (1 - 1e-9) / math.fsum(SHARES.values())
+        return tuple(self._slot(name, share * whole) for name, share in SHARES.items())
+
+    def _slot(self, name, rho):
+        if name in PICKS:
+            return Slot(name, ExponentialMechanism(rho))
+        size, change = sums_of(name, self.guarantee.adjacency)
+        return Slot(name, GaussianMechanism.drawn(scale=gaussian_scale(change, rho), size=size, rho=rho))
+
+
+def sums_of(name, adjacency):
+    """How many sums a Gaussian release has, and their l2 sensitivity, in levels."""
+    return {
+        "responses": (1, VECTOR_LEVELS * sensitivity.count(adjacency)),
+        "errors": (2, sensitivity.bounded_norm_sum(math.sqrt(2) * HALF_LEVELS, adjacency)),
+        "improvement": (1, sensitivity.bounded_norm_sum(VECTOR_LEVELS, adjacency)),
+        "squares": (3, sensitivity.nonnegative_sums(VECTOR_LEVELS, 3, adjacency)),
+        "shares cut": (3, VECTOR_LEVELS * sensitivity.nonnegative_sums(1, 3, adjacency)),
+    }[name]
+
+
+class EvaluationReleases:
+    """The mechanisms of an evaluation on one meter: each release fills the next slot of its plan.
+
+    Parameters
+    ----------
+    meter : Meter
+        The budget and the noise.
+    commitment : Commitment
+        The plan, with the price of each release.
+    """
+
+    def __init__(self, meter, commitment):
+        self._meter, self._prices = meter, {slot.name: slot.rho for slot in commitment.slots}
+        self._adjacency = meter.guarantee.adjacency
+
+    def quantile(self, name, count, grid):
+        """A point of a grid with about one value in twenty above it; the first one may have fewer."""
+        utility = Tally.of(count, grid.points).balanced(OUTSIDE, open_below=True)
+        return release_point(
+            self._meter,
+            utility,
+            grid.points,
+            sensitivity=sensitivity.balanced_utility(OUTSIDE, self._adjacency),
+            rho=self._prices[name],
+            name=name,
+            log_prior=grid.log_prior,
+        )
+
+    def sums(self, name, levels):
+        """Noisy sums, and the standard deviation of their noise, in units of 2^20 levels."""
+        _, change = sums_of(name, self._adjacency)
+        noisy = release_vector(self._meter, levels, sensitivity=change, rho=self._prices[name], name=name)
+        return noisy.values / VECTOR_LEVELS, float(noisy.scale[0]) / VECTOR_LEVELS
+
+
+def release_scores(meter, commitment, responses, predictions, constant, response_scale=None):
+    """Release how well predictions do.
+
+    Parameters
+    ----------
+    meter : Meter
+        The budget and the noise; it has committed to the releases.
+    commitment : Commitment
+        The plan of the releases.
+    responses, predictions : ndarray of shape (n_records,)
+        NaN for a record without a response.
+    constant : float
+        The prediction that is compared with: public, or released before.
+    response_scale : float or None
+        About how far responses spread: public, or released before; None where that is not known.
+
+    Returns
+    -------
+    Scores
+        Releases, and what follows from them.
+    """
+    releases, errors = EvaluationReleases(meter, commitment), Errors.of(responses, predictions, constant)
+    sizes, improvements = (
+        (grids.RESPONSE_SIZES, grids.RESPONSE_SIZES)
+        if response_scale is None
+        else (grids.REACHES.times(response_scale), grids.IMPROVEMENTS.times(response_scale))
+    )
+    cut = releases.quantile("error size", errors.size_counts, sizes)
+    bound = releases.quantile("improvement size", errors.improvement_counts, improvements)
+    # Counts are released in steps of 2^-20 records, so that the noise is as fine as that of the other sums.
+    (answered,), answered_noise = releases.sums("responses", VECTOR_LEVELS * errors.count())
+    (model, base), error_noise = releases.sums("errors", errors.error_sums(cut))
+    (improved,), improvement_noise = releases.sums("improvement", errors.improvement_sums(bound))
+    squares, square_noise = releases.sums("squares", errors.square_sums(cut, bound))
+    beyond, _ = releases.sums("shares cut", VECTOR_LEVELS * errors.cut_counts(cut, bound))
+    answered = float(np.clip(answered, 1.0, len(responses)))
+    shares = np.clip(beyond / answered, 0.0, 1.0)
+    mean = _Means(answered, answered_noise, square_noise)
+    return Scores(
+        n_records=len(responses),
+        n_responses=answered,
+        cut=cut,
+        bound=bound,
+        model=mean.estimate(cut, model, error_noise, squares[0], shares[0], shift=0.5, least=0.0),
+        constant=mean.estimate(cut, base, error_noise, squares[1], shares[1], shift=0.5, least=0.0),
+        improvement=mean.estimate(bound, improved, improvement_noise, squares[2], shares[2], shift=0.0, least=-1.0),
+    )
+
+
+@dataclass(frozen=True)
+class _Means:
+    """Means from noisy sums: the noisy number of responses, its noise, and that of the sums of squares."""
+
+    answered: float
+    answered_noise: float
+    square_noise: float
+
+    def estimate(self, unit, total, noise, square, cut, *, shift, least):
+        """The mean of terms from `least` to 1, in some unit, of which `shift` was taken off before they were summed."""
+        m, off = self.answered, total / self.answered
+        mean = float(np.clip(off + shift, least, 1.0))
+        by_noise = (noise**2 + (mean - shift) ** 2 * self.answered_noise**2) / m**2
+        # The square of a noisy mean is too large by the noise's variance.
+        variance = square / m - mean**2 + by_noise
+        spread = (self.square_noise**2 + (2 * mean * noise) ** 2) / m**2
+        variance = TYPICAL_VARIANCE + (variance - TYPICAL_VARIANCE) / (1 + spread / VARIANCE_SPREAD**2)
+        # No terms between two limits vary more.
+        variance = float(np.clip(variance, 0.0, (mean - least) * (1 - mean)))
+        error = math.sqrt(by_noise + variance / m)
+        low, high = max(least, mean - REACH * error), min(1.0, mean + REACH * error)
+        if m < LEAST_RESPONSES * self.answered_noise:
+            low, high = least, 1.0
+        return Estimate(unit * mean, unit * error, unit * low, unit * high, float(cut))

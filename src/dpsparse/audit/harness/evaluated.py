@@ -1,0 +1,56 @@
+"""`evaluate` and `fit_and_evaluate` as estimators, so that the attacks on a fit also run on them."""
+
+import numpy as np
+
+from dpsparse import PrivateSparseRegressor, evaluate, fit_and_evaluate
+from dpsparse.io.features import Feature
+from dpsparse.model.effect import Effect
+from dpsparse.model.released import LinearModel
+from dpsparse.privacy.accounting.record import PrivacyRecord
+from dpsparse.privacy.guarantee import Guarantee
+
+
+def public_model(n_features, **facts):
+    """A model that nobody's data made: two effects, a constant and a range."""
+    return LinearModel(
+        estimator="public",
+        target="y",
+        features=tuple(Feature(str(place)) for place in range(n_features)),
+        effects=(Effect("0", 1.0), Effect("2", -0.5)),
+        intercept=0.25,
+        noise_floor=None,
+        response_scale_known=True,
+        privacy=PrivacyRecord(Guarantee(1.0, 0.01), 100, (), "no noise (tests only)", False),
+        constant=0.25,
+        **facts,
+    )
+
+
+class EvaluatedModel(PrivateSparseRegressor):
+    """Evaluates a public model, and keeps everything that `evaluate` publishes."""
+
+    facts: dict = {"response_scale": 1.0, "prediction_range": (-40.0, 40.0)}  # noqa: RUF012
+
+    def fit(self, X, y):
+        """Evaluate."""
+        guarantee = {name: getattr(self, name) for name in ("epsilon", "delta", "adjacency", "records_per_person")}
+        self.evaluation_ = evaluate(public_model(X.shape[1], **self.facts), X, y, **guarantee)
+        self.privacy_, self.support_ = self.evaluation_.privacy, np.array([0, 2])
+        return self
+
+
+class EvaluatedInAnyUnit(EvaluatedModel):
+    """Evaluates a model that knows neither the response's scale nor a range."""
+
+    facts: dict = {}  # noqa: RUF012
+
+
+class HeldOutPursuit(PrivateSparseRegressor):
+    """Fits and evaluates, and keeps everything that `fit_and_evaluate` publishes."""
+
+    def fit(self, X, y):
+        """Fit on some rows, evaluate on the others, and take over both results."""
+        estimator, self.evaluation_ = fit_and_evaluate(PrivateSparseRegressor(**self.get_params()), X, y)
+        fitted = {name: value for name, value in vars(estimator).items() if name not in self.get_params()}
+        vars(self).update(fitted)
+        return self

@@ -1,0 +1,63 @@
+"""`dpsparse evaluate`."""
+
+import json
+
+import click
+
+from dpsparse.cli import options
+
+
+@click.command(short_help="Say how well a model predicts records held out.")
+@options.MODEL
+@options.DATA
+@options.epsilon(required=True)
+@options.DELTA
+@options.RECORDS_PER_PERSON
+@options.LEDGER
+@options.DATASET
+@options.out("Where the evaluation goes, as JSON.")
+@options.AS_JSON
+def evaluate(model, data, epsilon, delta, records_per_person, ledger, dataset, out, as_json):
+    """Say how well MODEL predicts the records of DATA, which it was not fitted on.
+
+    DATA is a table with the columns that the model was fitted on, the target included. Three means are released, each
+    with a 90 % interval: the error of the model, that of the constant that it would predict without any feature, and
+    how much the model improves on it. A record whose response is missing counts as blank.
+
+    The whole of epsilon is spent, on the people in DATA; --ledger keeps count.
+    """
+    from dpsparse.cli import output
+    from dpsparse.cli.spending import collected, explained
+    from dpsparse.evaluation import evaluate_records
+    from dpsparse.model.json_file import load_model
+    from dpsparse.model.tables import ModelTable
+
+    if ledger is not None:
+        from dpsparse.privacy.ledger.ledger import PrivacyLedger
+
+        ledger = PrivacyLedger(ledger)
+    released, notes = load_model(model), []
+    table = ModelTable(released, data)
+    # Opened before anything is spent.
+    with output.writing(out, model, data, replace=False) as stream:
+        with collected(notes), explained(data, ledger):
+            evaluation = evaluate_records(
+                released,
+                table.n_records,
+                lambda: (table.responses(), table.predictions()),
+                epsilon=epsilon,
+                delta=delta,
+                ledger=ledger,
+                dataset=dataset,
+                records_per_person=records_per_person,
+            )
+        # Shown first: should the disk fill up now, what was paid for is not lost.
+        if as_json:
+            output.print_json({**evaluation.to_dict(), "notes": notes, "out": out})
+        else:
+            output.say("Data", f"{data}: {table.n_records:,} records")
+            output.print_notes(notes)
+            output.say("Guarantee", evaluation.privacy.statement())
+            output.print_scores(evaluation.scores, evaluation.constant_prediction, evaluation.target)
+        if stream is not None:
+            stream.write(json.dumps(evaluation.to_dict(), indent=1, allow_nan=False).encode() + b"\n")

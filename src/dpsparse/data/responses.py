@@ -1,0 +1,60 @@
+"""Responses that may be missing."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsparse.data.validation import is_dask, is_on_card, refuse_masked
+from dpsparse.engine.refusals import NOT_COMPUTED, NOT_NUMERIC
+
+
+def responses_of(y: Any, n_records: int) -> NDArray[np.float64]:
+    """Responses as float64, NaN where one is missing; messages come from public facts or are constant.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_records,)
+        A list, an array, a series; None, NaN and nulls are missing.
+    n_records : int
+        The public number of records.
+
+    Examples
+    --------
+    >>> from dpsparse.data.responses import responses_of
+    >>> responses_of([1, None, 2.5], 3)
+    array([1. , nan, 2.5])
+    """
+    if y is None:
+        raise ValueError("y is None; pass the responses of the records")
+    refuse_masked(y)
+    values = np.asarray(_on_host(y)) if not isinstance(y, np.ndarray) else y
+    if values.dtype.kind not in "biufO":
+        raise ValueError(NOT_NUMERIC)
+    try:
+        with np.errstate(all="ignore"):
+            values = values.astype(np.float64)
+    except (ValueError, TypeError, OverflowError):
+        raise ValueError(NOT_NUMERIC) from None
+    if values.shape not in ((n_records,), (n_records, 1)):
+        raise ValueError(f"y has shape {values.shape}; it must have one response for each of the {n_records} rows of X")
+    return values.reshape(n_records)
+
+
+def _on_host(y):
+    if is_dask(y):
+        try:
+            y = y.compute()
+        except Exception:
+            raise ValueError(NOT_COMPUTED) from None
+    if is_on_card(y):
+        return y.get() if hasattr(y, "get") else y.detach().cpu().numpy()
+    if hasattr(y, "to_numpy"):
+        try:
+            # pandas: its own missing value is no float.
+            return y.to_numpy(dtype=np.float64, na_value=np.nan)
+        except TypeError:
+            return y.to_numpy()
+        except ValueError:
+            raise ValueError(NOT_NUMERIC) from None
+    return y if isinstance(y, list | tuple) else np.asarray(y)

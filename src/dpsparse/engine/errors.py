@@ -1,0 +1,100 @@
+"""Sums over records of a model's absolute errors, of a constant's, and of the difference, as exact integers.
+
+A record's terms are computed from its response and its prediction alone, elementwise. Each is clipped to an interval,
+scaled to integer levels, rounded, and clipped again in integers. A record without a response, NaN, adds 0 everywhere.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpsparse.engine.vector_sums import VECTOR_LEVELS, counts_at_most
+
+# Errors are summed less half of their bound, so that the sums hardly depend on the number of responses.
+HALF_LEVELS = VECTOR_LEVELS // 2
+
+
+@dataclass(frozen=True)
+class Errors:
+    """The errors of some records, one number for each; NaN where there is no response.
+
+    Parameters
+    ----------
+    model, constant : ndarray
+        Absolute errors of the predictions and of a constant.
+    """
+
+    model: np.ndarray
+    constant: np.ndarray
+
+    @classmethod
+    @np.errstate(all="ignore")
+    def of(cls, responses, predictions, constant):
+        """The errors of predictions. A response that is not finite is none."""
+        responses = np.where(np.isfinite(responses), responses, np.nan)
+        return cls(np.abs(responses - predictions), np.abs(responses - constant))
+
+    @property
+    @np.errstate(all="ignore")
+    def improvement(self):
+        """How much nearer to the response the prediction is than the constant."""
+        return self.constant - self.model
+
+    @property
+    def _answered(self):
+        """Whether all numbers of a record are numbers: otherwise the record counts as without a response."""
+        return ~np.isnan(self.improvement)
+
+    def count(self):
+        """The number of records with a response."""
+        return np.array([np.count_nonzero(self._answered)], dtype=np.int64)
+
+    def size_counts(self, thresholds):
+        """For each of some rising thresholds how many records have both errors at or below it."""
+        return counts_at_most(np.where(self._answered, np.maximum(self.model, self.constant), np.nan), thresholds)
+
+    def improvement_counts(self, thresholds):
+        """For each of some rising thresholds how many improvements have a size at or below it."""
+        return counts_at_most(np.abs(self.improvement), thresholds)
+
+    def error_sums(self, cut):
+        """Sums of min(error, cut) - cut / 2 of the model and of the constant; `cut` has 2^20 levels."""
+        return self._sums([levels(each, cut) - HALF_LEVELS for each in (self.model, self.constant)])
+
+    def improvement_sums(self, bound):
+        """The sum of the improvements, clipped at +-bound, which has 2^20 levels."""
+        return self._sums([levels(self.improvement, bound)])
+
+    def square_sums(self, cut, bound):
+        """Sums of the squares of what the other sums add up, each in [0, 1] of `cut` or `bound`, in 2^20 levels.
+
+        The errors are taken whole, without the cut / 2.
+        """
+        terms = [(self.model, cut), (self.constant, cut), (self.improvement, bound)]
+        with np.errstate(all="ignore"):
+            squares = [(np.clip(each / most, -1.0, 1.0)) ** 2 for each, most in terms]
+        return self._sums([levels(square, 1.0) for square in squares])
+
+    def cut_counts(self, cut, bound):
+        """How many errors of the model and of the constant exceed `cut`, and how many improvements +-bound."""
+        with np.errstate(all="ignore"):
+            beyond = [self.model > cut, self.constant > cut, np.abs(self.improvement) > bound]
+        return self._sums(beyond)
+
+    def _sums(self, terms):
+        return np.array([np.where(self._answered, term, 0).sum(dtype=np.int64) for term in terms], dtype=np.int64)
+
+
+def levels(values, bound):
+    """Values as integers: `bound` has 2^20 levels, larger values are clipped at +-2^20, and NaN is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse.engine.errors import levels
+    >>> levels(np.array([-9.0, 0.5, np.nan, np.inf]), 1.0).tolist()
+    [-1048576, 524288, 0, 1048576]
+    """
+    with np.errstate(all="ignore"):
+        scaled = np.rint(np.clip(np.asarray(values, dtype=np.float64) / bound, -1.0, 1.0) * VECTOR_LEVELS)
+    return np.nan_to_num(scaled, nan=0.0).astype(np.int64)

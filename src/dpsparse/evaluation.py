@@ -1,0 +1,345 @@
+"""`evaluate`: how well a released model predicts records held out, privately; `fit_and_evaluate` holds some out itself.
+
+Theorem 1. `evaluate` keeps the guarantee that it is given, for its result.
+
+Proof. The model is a release, or public: nothing here changes it. A record's prediction is computed from the record and
+the model alone. The rest is `algorithms.evaluation`: seven releases of sums over records, each of a sensitivity proved
+in `privacy.sensitivity`, at prices that public numbers fix. The commitment to all of them is made before a value is
+read, and is refused if the guarantee does not cover it; the meter charges each before it is drawn. QED.
+
+Theorem 2. `fit_and_evaluate` keeps the guarantee that its estimator states, for the model and the evaluation together.
+
+Proof. Which rows are held out follows from their positions, which are public. Part 0, the other rows, is read by the
+fit alone; part 1 by the evaluation alone, given the fitted model. A record lies in one part and pays for the releases
+of that part only (`compose`). The commitment to the releases of both is made before a row is read. QED.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from dpsparse.algorithms.evaluation import EvaluationPlan, release_scores
+from dpsparse.data.as_table import MemoryTable, as_table, in_memory
+from dpsparse.data.raw_data import RawData
+from dpsparse.data.responses import responses_of
+from dpsparse.data.units import public_units
+from dpsparse.engine.quantize import Quantizer
+from dpsparse.estimators._private import MIN_ROWS, PrivateEstimator
+from dpsparse.estimators._raw_fit import raw_schedule
+from dpsparse.estimators._types import LedgerLocation, Progress
+from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
+from dpsparse.model.evaluation import Evaluation
+from dpsparse.model.released import LinearModel
+from dpsparse.model.tables import ModelTable
+from dpsparse.privacy.accounting.commitment import Commitment, in_part
+from dpsparse.privacy.accounting.meter import MeterShare
+from dpsparse.privacy.guarantee import Adjacency
+
+TRAINING, HELD_OUT = 0, 1
+FIT_NAME, HELD_OUT_NAME = "fit", "held out"
+# The pattern of rows held out repeats after at most this many.
+_LONGEST_PATTERN = 1000
+
+
+class FittedAndEvaluated(NamedTuple):
+    """The result of `fit_and_evaluate`; one guarantee covers both.
+
+    Parameters
+    ----------
+    estimator : PrivateSparseRegressor
+        The fitted estimator.
+    evaluation : Evaluation
+        How well it predicts the records held out.
+    """
+
+    estimator: PrivateSparseRegressor
+    evaluation: Evaluation
+
+
+class _Evaluator(PrivateEstimator):
+    """The guarantee, the ledger and the noise of an evaluation."""
+
+    def __init__(self, epsilon, delta, adjacency, records_per_person, random_state, ledger, dataset):
+        self.epsilon, self.delta, self.adjacency = epsilon, delta, adjacency
+        self.records_per_person, self.random_state = records_per_person, random_state
+        self.ledger, self.dataset = ledger, dataset
+
+
+def evaluate(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    epsilon: float,
+    delta: float | None = None,
+    ledger: LedgerLocation = None,
+    dataset: str | None = None,
+    records_per_person: int = 1,
+    adjacency: Adjacency = "replace-one",
+    random_state: Any = None,
+) -> Evaluation:
+    """Say privately how well a released model predicts records that were held out from its fit.
+
+    Three means are released, each with a 90 % interval: of min(|error|, c) for the model, the same for the constant
+    that it would predict without any feature, and of how much nearer the model is than the constant, each record's
+    clipped at +-b. The cut c and the bound b are releases too; they leave out about one record in twenty.
+
+    Parameters
+    ----------
+    model : estimator or LinearModel
+        A fitted private estimator, or what `load_model` gives. It must not have been fitted on these records: errors
+        on records that a model has seen are too small.
+    X : array-like, sparse matrix or other table of shape (n_samples, n_features)
+        The features of the records, finite, as the model's `predict` takes them.
+    y : array-like of shape (n_samples,)
+        Their responses. A record whose response is missing (NaN, None) or not finite counts as blank.
+    epsilon : float
+        The guarantee to each person; smaller is more private.
+    delta : float or None, default=None
+        The guarantee's failure probability; None for n**-1.1.
+    ledger : path, URL or PrivacyLedger, default=None
+        Where the budget of `dataset` is kept. It is charged before anything is released.
+    dataset : str or None, default=None
+        The name under which that budget was granted.
+    records_per_person : int, default=1
+        The most rows one person may have in X.
+    adjacency : {"replace-one", "zero-out-one"}, default="replace-one"
+        Which tables the guarantee covers: one record changed to any other, or blanked. n is public in both.
+    random_state : int, RandomState or None, default=None
+        Leave None for a private evaluation. A seed makes it repeatable and not private.
+
+    Returns
+    -------
+    Evaluation
+        With `model`, `constant` and `improvement`, each of which has `value`, `low`, `high` and `cut`; `summary()`;
+        and `privacy`, the record of what was spent.
+
+    Examples
+    --------
+    >>> from dpsparse import PrivateSparseRegressor, evaluate
+    >>> from dpsparse.datasets import make_heavy_tailed
+    >>> X, y, _ = make_heavy_tailed(10_000, 20, 2, coef_scale=3.0, random_state=0)
+    >>> public = {"feature_center": 0, "feature_scale": 1}
+    >>> model = PrivateSparseRegressor(sparsity=2, epsilon=1.0, **public).fit(X[:8_000], y[:8_000])
+    >>> found = evaluate(model, X[8_000:], y[8_000:], epsilon=1.0)
+    >>> found.privacy.epsilon <= 1.0, found.improvement.low > 0
+    (True, True)
+    """
+    released = released_model(model)
+    if released.reads_cells:
+        cells = ModelTable(released, X)
+        n, predictions = cells.n_records, cells.predictions
+    else:
+        table = as_table(X)
+        (n, _), predictions = table.shape, lambda: _predictions(released, table)
+    return evaluate_records(
+        released,
+        n,
+        lambda: (responses_of(y, n), predictions()),
+        epsilon=epsilon,
+        delta=delta,
+        ledger=ledger,
+        dataset=dataset,
+        records_per_person=records_per_person,
+        adjacency=adjacency,
+        random_state=random_state,
+    )
+
+
+def evaluate_records(
+    model: LinearModel,
+    n_records: int,
+    read: Callable[[], tuple[NDArray[np.float64], NDArray[np.float64]]],
+    *,
+    epsilon: float,
+    delta: float | None = None,
+    ledger: LedgerLocation = None,
+    dataset: str | None = None,
+    records_per_person: int = 1,
+    adjacency: Adjacency = "replace-one",
+    random_state: Any = None,
+) -> Evaluation:
+    """`evaluate` for records wherever they are.
+
+    Parameters
+    ----------
+    model : LinearModel
+        The model.
+    n_records : int
+        The public number of records.
+    read : callable
+        Gives responses, NaN where there is none, and predictions. It is called once the cost is reserved, and a failure
+        is refunded.
+    epsilon, delta, ledger, dataset, records_per_person, adjacency, random_state
+        As in `evaluate`.
+    """
+    spender = _Evaluator(epsilon, delta, adjacency, records_per_person, random_state, ledger, dataset)
+    spender._check_guarantee()
+    if n_records < MIN_ROWS:
+        raise ValueError(f"X has {n_records} rows; evaluate needs at least {MIN_ROWS}")
+    meter = spender._open_meter(n_records)
+    plan = cache(lambda guarantee: EvaluationPlan(guarantee).commitment)
+    with spender._reserved(meter, plan, estimator="evaluate"):
+        responses, predictions = read()
+        spender._warn_if_weak(meter)
+    scores = _scores(meter, plan(meter.guarantee), model, responses, predictions)
+    return Evaluation(model.target, model.constant_prediction, scores, meter.record())
+
+
+def fit_and_evaluate(
+    estimator: PrivateSparseRegressor, X: Any, y: Any = None, *, holdout: float = 0.2, progress: Progress = None
+) -> FittedAndEvaluated:
+    """Fit on some of the records and evaluate on the others, all for one guarantee.
+
+    Rows are held out by position: with ``holdout=0.2`` every fifth one. Shuffle the rows if their order means
+    something. Whatever the fit learns, it learns from the other rows alone. A record lies in one part, so both have the
+    whole of epsilon: the evaluation costs a fifth of the records, and no privacy.
+
+    Parameters
+    ----------
+    estimator : PrivateSparseRegressor
+        Unfitted; it states the guarantee of the whole, and is cloned. A ledger is charged once for the whole.
+    X : array-like or sparse matrix of shape (n_samples, n_features), or what `read_table` gives
+        Finite features, or a raw table.
+    y : array-like of shape (n_samples,) or None
+        Finite responses; None for a raw table.
+    holdout : float, default=0.2
+        The share of the rows to hold out.
+    progress : callable or None, default=None
+        As in `PrivateSparseRegressor.fit`.
+
+    Returns
+    -------
+    FittedAndEvaluated
+        `estimator`, fitted on the rows not held out, whose `privacy_` is the record of the whole; and `evaluation`.
+
+    Examples
+    --------
+    >>> from dpsparse import PrivateSparseRegressor, fit_and_evaluate
+    >>> from dpsparse.datasets import make_heavy_tailed
+    >>> X, y, _ = make_heavy_tailed(10_000, 20, 2, coef_scale=3.0, random_state=0)
+    >>> public = {"feature_center": 0, "feature_scale": 1}
+    >>> model, evaluation = fit_and_evaluate(PrivateSparseRegressor(sparsity=2, epsilon=1.0, **public), X, y)
+    >>> model.privacy_ == evaluation.privacy, evaluation.scores.n_records, evaluation.improvement.low > 0
+    (True, 2000, True)
+    """
+    if not isinstance(estimator, PrivateSparseRegressor):
+        raise ValueError("fit_and_evaluate needs a PrivateSparseRegressor; use evaluate for other models")
+    model = clone(estimator)
+    model._check_parameters()
+    if isinstance(X, RawData):
+        return _fit_and_evaluate_raw(model, X, holdout, progress)
+    table = in_memory(X, "fit_and_evaluate")
+    n, d = model._public_shape(table, y)
+    held_out = held_out_rows(n, holdout)
+    training = np.flatnonzero(~held_out)
+    meter = model._open_meter(n)
+    planned = cache(lambda guarantee: _plan(guarantee, model, len(training), d))
+    with model._reserved(meter, planned, estimator="fit_and_evaluate"):
+        response = model._validated(table, y, (n, d))
+        public_units(model.feature_center, model.feature_scale, range(d) if table.names is None else table.names)
+        rows = table.rows(response)
+        if model._must_check_finite():
+            rows.require_finite()
+    # A data frame keeps its names.
+    _fit_part(meter, len(training), model, table.take(training), response[training], progress)
+    predictions = _predictions(model.released_, MemoryTable(table.take(np.flatnonzero(held_out))))
+    return _evaluate_part(meter, model, response[held_out], predictions)
+
+
+def _fit_and_evaluate_raw(model, data, holdout, progress):
+    """`fit_and_evaluate` on a raw table: what its columns are is learned from the training part too."""
+    modulus = Fraction(holdout).limit_denominator(_LONGEST_PATTERN).denominator
+    n = data.table.n_records
+    held_out_rows(n, holdout)
+    pattern = held_out_rows(MIN_ROWS * modulus, holdout)[:modulus]
+    training, held_out = data.part(modulus, np.flatnonzero(~pattern)), data.part(modulus, np.flatnonzero(pattern))
+    meter = model._open_meter(n)
+    evaluation = cache(lambda guarantee: EvaluationPlan(guarantee).commitment)
+    planned = cache(
+        lambda guarantee: _in_parts(raw_schedule(model, training, guarantee).commitment, evaluation(guarantee))
+    )
+    with model._reserved(meter, planned, estimator="fit_and_evaluate"):
+        model._warn_if_weak(meter)
+    _fit_part(meter, training.table.n_records, model, training, None, progress)
+    table = ModelTable(model.released_, held_out.table)
+    return _evaluate_part(meter, model, table.responses(), table.predictions())
+
+
+def _fit_part(meter, n_records, model, X, y, progress):
+    model._shared_meter = MeterShare(meter, meter.guarantee, n_records, part=TRAINING, name=FIT_NAME)
+    try:
+        model.fit(X, y, progress=progress)
+    finally:
+        del model._shared_meter
+
+
+def _evaluate_part(meter, model, responses, predictions):
+    share = MeterShare(meter, meter.guarantee, len(responses), part=HELD_OUT, name=HELD_OUT_NAME)
+    commitment = EvaluationPlan(meter.guarantee).commitment
+    scores = _scores(share, commitment, model.released_, responses, predictions)
+    model._publish(replace(model.released_, privacy=meter.record(), scores=scores))
+    released = model.released_
+    return FittedAndEvaluated(
+        model, Evaluation(released.target, released.constant_prediction, scores, released.privacy)
+    )
+
+
+def held_out_rows(n_records: int, holdout: float) -> NDArray[np.bool_]:
+    """Which rows are held out, by position: evenly spread, every fifth one for a share of 0.2.
+
+    Examples
+    --------
+    >>> from dpsparse.evaluation import held_out_rows
+    >>> held_out_rows(10, 0.2).nonzero()[0]
+    array([4, 9])
+    """
+    if not isinstance(holdout, int | float) or not 0 < holdout < 1:
+        raise ValueError(f"holdout={holdout!r} must lie strictly between 0 and 1; 0.2 is common")
+    share = Fraction(holdout).limit_denominator(_LONGEST_PATTERN)
+    rows = np.arange(n_records)
+    held_out: NDArray[np.bool_] = (rows + 1) * share.numerator // share.denominator > (
+        rows * share.numerator // share.denominator
+    )
+    if min(held_out.sum(), (~held_out).sum()) < MIN_ROWS:
+        raise ValueError(f"X has {n_records} rows; holdout={holdout!r} must leave at least {MIN_ROWS} in each part")
+    return held_out
+
+
+def released_model(model: Any) -> LinearModel:
+    """The released model of a fitted private estimator, or a released model itself."""
+    if not isinstance(model, LinearModel):
+        check_is_fitted(model, "released_", msg="only a fitted private estimator or a loaded model can be evaluated")
+        model = model.released_
+    return model
+
+
+def _plan(guarantee, model, n_training, d):
+    """The releases of the fit and of the evaluation: both have the whole guarantee, each on its own part."""
+    return _in_parts(model._schedule(guarantee, n_training, d).commitment, EvaluationPlan(guarantee).commitment)
+
+
+def _in_parts(fit, evaluation):
+    return Commitment((*in_part(fit, TRAINING, FIT_NAME), *in_part(evaluation, HELD_OUT, HELD_OUT_NAME)))
+
+
+def _scores(meter, commitment, model, responses, predictions):
+    return release_scores(meter, commitment, responses, predictions, model.constant_prediction, model.response_scale)
+
+
+@np.errstate(all="ignore")
+def _predictions(model, table):
+    """The model's predictions; in memory one feature after another, so that each depends on its record alone."""
+    if not isinstance(table, MemoryTable):
+        return np.asarray(table.predict(model), dtype=np.float64)
+    table.validate(model, reset=False, check_finite=PrivateEstimator._must_check_finite())
+    rows, coef = table.rows(np.zeros(table.shape[0])), model.coef
+    predictions = model.intercept - rows.residuals(coef, np.flatnonzero(coef), Quantizer(np.inf))
+    return predictions if model.prediction_range is None else np.clip(predictions, *model.prediction_range)
