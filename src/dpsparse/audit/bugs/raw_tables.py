@@ -1,8 +1,10 @@
 """Bugs to plant where a raw table is read and learned of: lines, cells, kinds, categories, responses and names."""
 
+from dpsparse.algorithms.pursuit import pursuit
 from dpsparse.audit.bugs.mutation import Mutation
+from dpsparse.estimators import _raw_fit
 from dpsparse.io.cells import block_table, lines
-from dpsparse.learning import categories, kinds, names, preparation
+from dpsparse.learning import categories, kinds, names
 from dpsparse.privacy import sensitivity
 from dpsparse.privacy.mechanisms import partition
 
@@ -102,11 +104,6 @@ _LEARNING = (
         RAW,
         {categories.release_buckets: [("sensitivity.histograms(len(buckets),", "sensitivity.histograms(0.5,")]},
     ),
-    Mutation(
-        "the exact number of responses",
-        RAW,
-        {preparation.Preparation._release_responses: [("float(count.values[0])", "float(present[0])")]},
-    ),
 )
 
 _NAMES = (
@@ -175,4 +172,57 @@ _NAMES = (
     ),
 )
 
-RAW_TABLES = (*_READING, *_LEARNING, *_NAMES)
+_FITS = (
+    Mutation(
+        "the exact number of responses",
+        RAW,
+        {
+            pursuit.Pursuit.release_responses: [
+                (
+                    "self.state.n_records = self.releases.responses(slot, int(count(np.array([np.inf]))[0]))",
+                    "self.releases.responses(slot, int(count(np.array([np.inf]))[0]))\n"
+                    "    self.state.n_records = int(count(np.array([np.inf]))[0])",
+                )
+            ]
+        },
+    ),
+    Mutation(
+        "gaps filled with the mean of a column",
+        RAW,
+        {
+            _raw_fit.PreparedTable.rows: [
+                (
+                    "    return DenseRows(",
+                    "    X = np.where(np.isnan(X), np.nanmean(X, axis=0), X)\n    return DenseRows(",
+                )
+            ]
+        },
+    ),
+    Mutation(
+        "records without a response dropped",
+        RAW,
+        {
+            _raw_fit.PreparedTable.rows: [
+                (
+                    "return DenseRows(X, self.encoding.responses(self._data.table))",
+                    "y = self.encoding.responses(self._data.table)\n"
+                    "    return DenseRows(X[~np.isnan(y)], y[~np.isnan(y)])",
+                )
+            ]
+        },
+    ),
+    Mutation(
+        "a blank record with the response 0",
+        RAW,
+        {
+            _raw_fit.PreparedTable.rows: [
+                (
+                    "self.encoding.responses(self._data.table)",
+                    "np.nan_to_num(self.encoding.responses(self._data.table))",
+                )
+            ]
+        },
+    ),
+)
+
+RAW_TABLES = (*_READING, *_LEARNING, *_NAMES, *_FITS)

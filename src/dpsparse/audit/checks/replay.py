@@ -17,6 +17,7 @@ from functools import lru_cache
 import numpy as np
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, PrivateSparseRegressor
+from dpsparse.algorithms.pursuit.schedule import schedule_for
 from dpsparse.audit.finding import Finding
 from dpsparse.audit.harness.evaluated import EvaluatedInAnyUnit, EvaluatedModel, HeldOutPursuit
 from dpsparse.audit.harness.neighbors import CLIP, STORAGES, blanked, on_the_plane, pairs
@@ -27,7 +28,7 @@ from dpsparse.audit.harness.tuned import TunedPursuit
 from dpsparse.audit.oracles.prices import wrong_price
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.engine import queries
-from dpsparse.estimators import sparse_regressor
+from dpsparse.estimators import _raw_fit, sparse_regressor
 from dpsparse.privacy.accounting.release import GaussianMechanism, PartitionSelection
 from dpsparse.privacy.guarantee import ADJACENCIES
 
@@ -145,7 +146,11 @@ def replay_all(name, adjacency):
 
 def cached_schedules():
     """Plan a fit once for the length of a block: the plan is a public function of public numbers, and slow."""
-    return replaced(sparse_regressor, schedule_for=lru_cache(sparse_regressor.schedule_for))
+    plan = lru_cache(schedule_for)
+    stack = contextlib.ExitStack()
+    for module in (sparse_regressor, _raw_fit):
+        stack.enter_context(replaced(module, schedule_for=plan))
+    return stack
 
 
 def _finding(name, adjacency, evidence, good):
@@ -181,16 +186,24 @@ def replay_pair(model, pair, storage, adjacency, script=None):
     """Four runs with the same outputs: the first violation or None, and the changes as shares of their bounds."""
     if adjacency == "zero-out-one":
         pair = blanked(pair)
-    base = run(model, pair.table(0, 0), storage, script)
+
+    def run_on(companions, version, script):
+        with null_record(pair.position) if version and pair.second is None else contextlib.nullcontext():
+            return run(model, pair.table(companions, version), storage, script)
+
+    return replay_runs(run_on, script)
+
+
+def replay_runs(run_on, script=None):
+    """The same for a function that runs a fit: on two sets of companions and two versions, with a script of outputs."""
+    base = run_on(0, 0, script)
     if base.error:
         return f"raises {base.error}", {}
     violation = _malformed(base)
     if violation:
         return violation, {}
     script = base.tape.script
-    moved_companions = run(model, pair.table(1, 0), storage, script)
-    with null_record(pair.position) if pair.second is None else contextlib.nullcontext():
-        others = [run(model, pair.table(c, 1), storage, script) for c in (0, 1)]
+    moved_companions, *others = (run_on(*place, script) for place in ((1, 0), (0, 1), (1, 1)))
     for other in (moved_companions, *others):
         violation = _different(base, other)
         if violation:
@@ -280,4 +293,4 @@ def _size(release, changes):
         return max((abs(change).max() for change in changes if change.size), default=0)
     squares = [sum(int(c) ** 2 for c in change) for change in changes]
     # A Gram matrix is drawn as its upper triangle, then its diagonal: an entry off the diagonal counts twice.
-    return math.sqrt(2 * squares[0] + squares[1] if len(squares) == 2 else squares[0])
+    return math.sqrt(2 * squares[0] + squares[1] if len(squares) == 2 else sum(squares))

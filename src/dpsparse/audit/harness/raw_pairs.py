@@ -7,10 +7,12 @@ own terms must not depend on.
 import itertools
 from dataclasses import dataclass, replace
 
+from dpsparse.audit.harness.neighbors import partner
 from dpsparse.io.cells.grammar import bucket
 
 HEADER = b"amount,member,joined,mixed,grade,region,note,y"
 N_LINES, POSITION = 41, 17
+PARTNER = partner(POSITION, range(N_LINES))
 TARGET = "y"
 
 
@@ -36,6 +38,8 @@ class RawPair:
     def write(self, path, companions, version):
         """Write a table: 0 or 1 for the companions, 0 or 1 for the version of the line."""
         lines = list(self.companions[companions])
+        # The record with which that of the line is paired is the same among all companions.
+        lines[PARTNER] = self.companions[0][PARTNER]
         lines[POSITION] = (self.first, self.second)[version]
         path.write_bytes(b"\n".join([HEADER, *lines, b""]))
 
@@ -50,6 +54,12 @@ def raw_pairs():
     plain = _companions(0), _companions(1)
     usual = b"12,no,03/04/2021,5,A,north,some words,1.5"
     listed = [
+        (
+            "responses and numbers from end to end",
+            b"1000000000,yes,03/04/2021,5,A,north,some words,1000000000",
+            b"-1000000000,no,04/12/1921,-5,A,north,some words,-1000000000",
+        ),
+        ("a gap for a number", b"1000000000,no,03/04/2021,5,A,north,w,1e6", b",no,,,,,,-1e6"),
         ("every class changes", usual, b"north,7,x,2021-01-31,5,7,8,2021-01-31"),
         ("a value of its own", usual, b"12,no,03/04/2021,5,A,Ada alone,some words,1.5"),
         (

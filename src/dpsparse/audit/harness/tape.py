@@ -183,12 +183,17 @@ class Run:
 
 def run(model, table, storage="C order", script=None, source=None):
     """Fit `model` on a table (response first) under a tape, whatever values the table holds."""
+    return recorded(model, lambda: (STORAGES[storage](table[:, 1:]), table[:, 0].copy()), script, source)
+
+
+def recorded(model, read, script=None, source=None):
+    """Fit `model` under a tape on what `read` gives, the arguments of its `fit`."""
     tape = Tape(script, source)
     error = None
     with warnings.catch_warnings(record=True) as caught, tape.running(), sklearn.config_context(assume_finite=True):
         warnings.simplefilter("always")
         try:
-            model.fit(STORAGES[storage](table[:, 1:]), table[:, 0].copy())
+            model.fit(*read())
         except Exception as raised:
             error = f"{type(raised).__name__}: {raised}"
     parameters = model.get_params()
