@@ -232,12 +232,13 @@ def release_scores(meter, commitment, responses, predictions, constant, response
     (improved,), improvement_noise = releases.sums("improvement", errors.improvement_sums(bound))
     squares, square_noise = releases.sums("squares", errors.square_sums(cut, bound))
     beyond, _ = releases.sums("shares cut", VECTOR_LEVELS * errors.cut_counts(cut, bound))
-    answered = float(np.clip(answered, 1.0, len(responses)))
+    # Not clipped at the number of records: means over a number that is too small half of the time would be too large.
+    answered = max(1.0, float(answered))
     shares = np.clip(beyond / answered, 0.0, 1.0)
     mean = _Means(answered, answered_noise, square_noise)
     return Scores(
         n_records=len(responses),
-        n_responses=answered,
+        n_responses=min(answered, float(len(responses))),
         cut=cut,
         bound=bound,
         model=mean.estimate(cut, model, error_noise, squares[0], shares[0], shift=0.5, least=0.0),

@@ -9,6 +9,10 @@ from dpsparse.data.validation import is_dask, is_on_card, refuse_masked
 from dpsparse.engine.refusals import NOT_COMPUTED, NOT_NUMERIC
 
 
+class _NotComputed(Exception):
+    """A task of dask's failed; its own error may quote a value."""
+
+
 def responses_of(y: Any, n_records: int) -> NDArray[np.float64]:
     """Responses as float64, NaN where one is missing; messages come from public facts or are constant.
 
@@ -28,12 +32,14 @@ def responses_of(y: Any, n_records: int) -> NDArray[np.float64]:
     if y is None:
         raise ValueError("y is None; pass the responses of the records")
     refuse_masked(y)
-    values = np.asarray(_on_host(y)) if not isinstance(y, np.ndarray) else y
-    if values.dtype.kind not in "biufO":
-        raise ValueError(NOT_NUMERIC)
     try:
         with np.errstate(all="ignore"):
+            values = np.asarray(_on_host(y))
+            if values.dtype.kind not in "biufO" or getattr(getattr(y, "dtype", None), "kind", "") in ("M", "m"):
+                raise ValueError
             values = values.astype(np.float64)
+    except _NotComputed:
+        raise ValueError(NOT_COMPUTED) from None
     except (ValueError, TypeError, OverflowError):
         raise ValueError(NOT_NUMERIC) from None
     if values.shape not in ((n_records,), (n_records, 1)):
@@ -44,17 +50,15 @@ def responses_of(y: Any, n_records: int) -> NDArray[np.float64]:
 def _on_host(y):
     if is_dask(y):
         try:
-            y = y.compute()
+            return y.compute()
         except Exception:
-            raise ValueError(NOT_COMPUTED) from None
+            raise _NotComputed from None
     if is_on_card(y):
         return y.get() if hasattr(y, "get") else y.detach().cpu().numpy()
-    if hasattr(y, "to_numpy"):
-        try:
-            # pandas: its own missing value is no float.
-            return y.to_numpy(dtype=np.float64, na_value=np.nan)
-        except TypeError:
-            return y.to_numpy()
-        except ValueError:
-            raise ValueError(NOT_NUMERIC) from None
-    return y if isinstance(y, list | tuple) else np.asarray(y)
+    if not hasattr(y, "to_numpy"):
+        return y
+    try:
+        # pandas: its own missing value is no float.
+        return y.to_numpy(dtype=np.float64, na_value=np.nan)
+    except TypeError:
+        return y.to_numpy()

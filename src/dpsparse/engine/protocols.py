@@ -112,7 +112,15 @@ class Table(Protocol):
     def names(self) -> Sequence[str] | None:
         """Names of the features, or None; known once the table is validated."""
 
-    def validate(self, estimator: Any, y: Any = None, *, reset: bool = True, min_samples: int = 1) -> Any:
+    def validate(
+        self,
+        estimator: Any,
+        y: Any = None,
+        *,
+        reset: bool = True,
+        min_samples: int = 1,
+        allow_missing: bool = False,
+    ) -> Any:
         """Check the features and the responses, as scikit-learn does, and return the responses in float64.
 
         Messages come from public facts alone. The engine checks whether features are finite.
@@ -127,6 +135,9 @@ class Table(Protocol):
             True in `fit`.
         min_samples : int
             The fewest rows allowed.
+        allow_missing : bool
+            Whether cells and responses may be missing: NaN, infinite, NA, None or null. Missing responses come back as
+            NaN; a session on the rows must not `check_finite`.
         """
 
     def rows(self, y: Any, *, check_before_release: bool = True) -> Rows:

@@ -90,11 +90,12 @@ class Quantizer:
         return in_units(values, *self.center_and_scale(columns))
 
     def clipped(self, values, columns=slice(None)):
-        """Values in public units, clipped."""
+        """Values in public units, clipped; 0 for a gap."""
         center, scale = self.center_and_scale(columns)
         as_they_are = center.ndim == scale.ndim == 0 and center == 0 and scale == 1
         units = as_float64(values) if as_they_are else self.units(values, columns)
-        return units.clip(-self.clip_bound, self.clip_bound)
+        xp = module_of(values)
+        return xp.where(xp.isfinite(values), units.clip(-self.clip_bound, self.clip_bound), 0.0)
 
     def center_and_scale(self, columns=slice(None)):
         """The numbers that `units` subtracts and divides by."""

@@ -39,6 +39,9 @@ def as_dtype(coef, dtype):
 class PrivateEstimator(BaseEstimator):
     """Base of everything that is fitted privately. Parameters of the guarantee are checked before any data are read."""
 
+    # Whether X and y may have gaps.
+    _allow_missing = False
+
     # Set by `tune` for the length of a fit: several fits are then accounted for as one.
     _shared_meter = None
 
@@ -75,7 +78,7 @@ class PrivateEstimator(BaseEstimator):
 
     def _validated(self, table, y, shape):
         """The responses, once the table is validated."""
-        y = table.validate(self, y, min_samples=MIN_ROWS)
+        y = table.validate(self, y, min_samples=MIN_ROWS, allow_missing=self._allow_missing)
         if table.shape != shape:
             raise ValueError(OTHER_SHAPE)
         return y

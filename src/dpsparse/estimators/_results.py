@@ -45,6 +45,7 @@ def set_results(estimator, result, features, dtype, meter, **described):
     estimator.clear_ = _spread(size, chosen, clear[kept], False)[:d]
     if size > d:
         estimator.missing_coef_ = missing_coef
+        estimator.center_ = _spread(size, chosen, center, 0.0)[:d]
     trusted = errors[result.trusted]
     estimator.noise_floor_ = float(height * np.median(trusted)) if len(trusted) else np.nan
     at_zero = result.intercept - (result.shrunk_effects[kept] / scale * center).sum()

@@ -87,6 +87,8 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
     missing_coef_ : ndarray of shape (n_features,)
         With ``missing="center"``: released effects of a feature being missing, against its being at its centre;
         `released_` has their errors and intervals.
+    center_ : ndarray of shape (n_features,)
+        With ``missing="center"``: where `predict` puts a selected feature that is missing.
     noise_floor_ : float
         The smallest significant effect of a feature of typical standard error, in units of the response per scaled
         feature; NaN where no error can be trusted.

@@ -68,9 +68,8 @@ def convert(table, provenance, folder, dtype="float32", progress=None):
 
 
 def count_chunks(table, provenance, dtype):
-    """The number of chunks of a store, or None where it is not known before the table is read."""
-    n = table.n_records()
-    return None if n is None else -(-n // _chunk_rows(provenance, dtype))
+    """The number of chunks of a store."""
+    return -(-table.n_records() // _chunk_rows(provenance, dtype))
 
 
 def _chunk_rows(provenance, dtype):

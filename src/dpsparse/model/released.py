@@ -241,6 +241,13 @@ class LinearModel:
         """Whether the model was fitted on a raw table: it reads cells then, not numbers."""
         return not isinstance(self.features, NumericColumns) and any(each.kind for each in self.features)
 
+    @cached_property
+    def n_columns(self) -> int:
+        """The number of columns that the features are made of."""
+        if isinstance(self.features, NumericColumns):
+            return self.features.n_columns
+        return len({feature.column for feature in self.features})
+
     @property
     def columns_needed(self) -> list[str]:
         """The columns that `predict` needs of a data frame or a file: those of the selected features."""
@@ -252,7 +259,9 @@ class LinearModel:
             replace(effect, feature=features[place].name)
             for place, effect in zip(self._places, self.effects, strict=True)
         )
-        return replace(self, features=tuple(features), target=target, effects=effects)
+        baselines = {feature.column: feature.baseline for feature in features if feature.baseline is not None}
+        named = {"features": tuple(features), "target": target, "effects": effects}
+        return replace(self, baselines={**self.baselines, **baselines}, **named)
 
     def in_raw_units(self) -> "LinearModel":
         """The same model for a step of 1 of the columns themselves, where it was fitted on (x - center) / scale.
@@ -294,7 +303,7 @@ class LinearModel:
         return gaps if len(gaps) else None
 
     @property
-    def centers_(self) -> NDArray[np.float64]:
+    def center_(self) -> NDArray[np.float64]:
         """Where each feature is put that is missing."""
         return self.all_centers[: self.n_features_in_]
 

@@ -98,7 +98,7 @@ def unseen_categories(model: "LinearModel") -> list[str]:
             sentences.append(f"{column}: text that was rare or unknown in the fit counts as {quoted(other)}")
         elif text:
             known = listed([feature.category or feature.name for feature in text])
-            baseline = f" {quoted(text[0].baseline)}" if text[0].baseline else ""
+            baseline = f" {quoted(model.baselines[column])}" if column in model.baselines else ""
             sentences.append(f"{column}: any text but {known}, or none, counts as the baseline{baseline}")
     return sentences
 

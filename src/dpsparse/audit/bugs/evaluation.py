@@ -47,7 +47,7 @@ EVALUATION = (
     Mutation(
         "the number of responses without noise",
         EVALUATED,
-        {releases.release_scores: [("np.clip(answered, 1.0, len(responses))", "errors.count()[0]")]},
+        {releases.release_scores: [("max(1.0, float(answered))", "float(errors.count()[0])")]},
     ),
     Mutation(
         "sampling errors from the records themselves",

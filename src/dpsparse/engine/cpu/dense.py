@@ -259,13 +259,14 @@ def feature_sums(X, quantizer, weights):
 
 
 def subtract_features(residuals, X, columns, effects, quantizer):
-    """Subtract some columns of an array times their effects; the quantizer, which clips, is that of these columns."""
+    """Subtract some columns of an array times their effects; the quantizer, which clips, is that of these columns.
+
+    Column d + j of d columns holds the indicators of column j.
+    """
     check_same_length(residuals, X)
     public = [np.broadcast_to(each, len(columns)) for each in (*quantizer.center_and_scale(), effects)]
-    columns = np.asarray(columns, dtype=np.int64)
-    dispatch.run(
-        "subtract_columns", *dispatch.strided_view(X), columns, *public, float(quantizer.clip_bound), residuals
-    )
+    columns, bound = np.asarray(columns, dtype=np.int64), float(quantizer.clip_bound)
+    dispatch.run("subtract_columns", *dispatch.strided_view(X), X.shape[1], columns, *public, bound, residuals)
 
 
 def as_weights(weights, table):

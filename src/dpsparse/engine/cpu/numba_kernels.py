@@ -271,17 +271,24 @@ def add_columns(line, step, weights, center, rate, sums):
 
 
 @_kernel
-def subtract_columns(line, row_step, column_step, columns, center, scale, effects, bound, residuals):
-    """Subtract from each residual some cells of its row, in public units and clipped, times their effects, in order."""
+def subtract_columns(line, row_step, column_step, d, columns, center, scale, effects, bound, residuals):
+    """Subtract from each residual some cells of its row, in public units and clipped, times their effects, in order.
+
+    A gap is at 0. Column d + j is 1 where the cell of column j is missing, and 0 elsewhere.
+    """
+    most = np.finfo(line.dtype).max
     for start in range(0, len(residuals), ROWS_TAKEN):
         stop = min(len(residuals), start + ROWS_TAKEN)
         for k in range(len(columns)):
-            at, c, s, effect = columns[k] * column_step, center[k], scale[k], effects[k]
+            of_gaps, at = columns[k] >= d, columns[k] % d * column_step
+            c, s, effect = center[k], scale[k], effects[k]
             for i in range(start, stop):
-                value = (np.float64(line[np.uintp(i * row_step + at)]) - c) / s
+                cell = line[np.uintp(i * row_step + at)]
+                missing = not abs(cell) <= most
+                value = ((np.float64(missing) if of_gaps else np.float64(cell)) - c) / s
                 value = -bound if value < -bound else value
                 value = bound if value > bound else value
-                residuals[i] -= value * effect
+                residuals[i] -= (0.0 if missing and not of_gaps else value) * effect
 
 
 @_kernel

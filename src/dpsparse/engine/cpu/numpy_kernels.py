@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from dpsparse.engine.gaps import indicators
 from dpsparse.engine.quantize import rounded
 
 # Cells worked on at a time, so that they stay in the cache.
@@ -72,12 +73,13 @@ def add_columns(line, step, weights, center, rate, sums):
         sums[columns] += (levels @ weights.astype(np.float64)).astype(np.int64)
 
 
-def subtract_columns(line, row_step, column_step, columns, center, scale, effects, bound, residuals):
+def subtract_columns(line, row_step, column_step, d, columns, center, scale, effects, bound, residuals):
     """See `numba_kernels.subtract_columns`."""
     for k, column in enumerate(columns):
-        cells = _table(line[column * column_step :], row_step, len(residuals), 1)[:, 0]
-        values = (cells.astype(np.float64) - center[k]) / scale[k]
-        residuals -= values.clip(-bound, bound) * effects[k]
+        cells = _table(line[column % d * column_step :], row_step, len(residuals), 1)[:, 0]
+        cells = indicators(cells) if column >= d else cells
+        values = ((cells.astype(np.float64) - center[k]) / scale[k]).clip(-bound, bound)
+        residuals -= np.where(np.isfinite(cells), values, 0.0) * effects[k]
 
 
 def round_stored(data, indices, center, rate, at_zero, out):

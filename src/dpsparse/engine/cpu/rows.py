@@ -114,12 +114,12 @@ class LocalRows:
 
         Parameters
         ----------
-        coef : ndarray of shape (n_features,)
-            Zero outside the support.
+        coef : ndarray of shape (n_features,) or (2 n_features,)
+            Zero outside the support. The second half, if any, is of the indicators of gaps.
         support : sequence of int
-            The features to read.
+            The features to read; see `column`.
         quantizer : Quantizer
-            Gives the units of the features, and clips them; it does not round them.
+            Gives the units of the features, in which a gap is at 0, and clips them; it does not round them.
         """
         columns = (quantizer.clipped(self.column(j), j) for j in support)
         with np.errstate(all="ignore"):

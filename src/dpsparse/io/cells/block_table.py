@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from dpsparse.engine.threads import parallel_map
+from dpsparse.io.cells.columns import codes_of
 from dpsparse.io.cells.grammar import CellClass, Kind
 from dpsparse.io.cells.grammar import bucket as bucket_of
 from dpsparse.io.cells.selection import Selection
@@ -17,9 +18,9 @@ from dpsparse.schema import FileError, quoted
 
 
 class BlockTable:
-    """A raw table in blocks of records. Subclasses give `names`, `declared`, `_blocks` and `_cells`.
+    """A raw table in blocks of records. Subclasses give `names`, `declared`, `blocks` and `cells`.
 
-    `_blocks` is a list of blocks with `first`, the number of records before it, and `n_records`; `_cells(block,
+    `blocks` is a list of blocks with `first`, the number of records before it, and `n_records`; `cells(block,
     columns)` gives the cells of some columns in a block.
     """
 
@@ -29,7 +30,7 @@ class BlockTable:
     @property
     def n_records(self):
         """The number of records, which is public; blank records count."""
-        blocks = self._blocks
+        blocks = self.blocks
         n = blocks[-1].first + blocks[-1].n_records if blocks else 0
         return int(n if self._selection is None else self._selection.count(n))
 
@@ -73,7 +74,7 @@ class BlockTable:
             return np.array([np.bincount(classes + 1, minlength=len(CellClass) + 1)[1:] for classes in cells])
 
         total = np.zeros((len(columns), len(CellClass)), dtype=np.int64)
-        for counts in parallel_map(count, self._blocks if columns else []):
+        for counts in parallel_map(count, self.blocks if columns else []):
             total += counts
         return total
 
@@ -102,7 +103,7 @@ class BlockTable:
             for place, (cells, kind) in enumerate(zip(self._kept(block, columns), kinds, strict=True)):
                 values[rows, place] = cells.numbers(kind)
 
-        for _ in parallel_map(fill, self._blocks):
+        for _ in parallel_map(fill, self.blocks):
             pass
         return values
 
@@ -119,18 +120,43 @@ class BlockTable:
         ndarray of int16, shape (n_records,)
             From 0 to N_BUCKETS - 1; -1 where the cell is empty, and in blank records.
         """
-        column, buckets = self._known([column]), np.empty(self.n_records, dtype=np.int16)
+        (column,), buckets = self._known([column]), np.empty(self.n_records, dtype=np.int16)
 
         def fill(block):
-            codes, texts = self._texts(block, column[0])
+            codes, texts = self._texts(block, column)
             buckets[self._rows(block)] = np.array([*map(bucket_of, texts), -1], dtype=np.int16)[codes]
 
-        for _ in parallel_map(fill, self._blocks):
+        for _ in parallel_map(fill, self.blocks):
             pass
         return buckets
 
+    def category_codes(self, column, categories):
+        """The place of each record's text in a list of public categories.
+
+        Parameters
+        ----------
+        column : str
+            The column.
+        categories : list of str
+            The categories. They may be words that count as empty elsewhere, such as "none".
+
+        Returns
+        -------
+        ndarray of int64, shape (n_records,)
+            -1 for any other text, and in blank records.
+        """
+        (column,), codes = self._known([column]), np.empty(self.n_records, dtype=np.int64)
+
+        def fill(block):
+            (cells,) = self._kept(block, [column])
+            codes[self._rows(block)] = codes_of(cells, categories)
+
+        for _ in parallel_map(fill, self.blocks):
+            pass
+        return codes
+
     def texts(self, column):
-        """The cells of a column as text, stripped; "" where a cell is empty, and in blank records.
+        """The cells of one column as text, to be handed on as they are: "" in blank records.
 
         Parameters
         ----------
@@ -140,39 +166,12 @@ class BlockTable:
         Returns
         -------
         list of str
-            To be handed on as they are, such as identifiers.
+            One for each record, stripped.
         """
-        cells = []
-        for block in self._blocks:
-            codes, texts = self._texts(block, self._known([column])[0])
-            texts = [*texts, ""]
-            cells += [texts[code] for code in codes.tolist()]
+        column, cells = self._known([column]), []
+        for codes, texts in parallel_map(lambda block: self._kept(block, column)[0].texts(), self._blocks):
+            cells += [texts[code] if code >= 0 else "" for code in codes.tolist()]
         return cells
-
-    def equals(self, column, text):
-        """Whether each record's text is a given one.
-
-        Parameters
-        ----------
-        column : str
-            The column.
-        text : str
-            A public text.
-
-        Returns
-        -------
-        ndarray of bool, shape (n_records,)
-            False where the cell is empty, and in blank records.
-        """
-        column, equal = self._known([column]), np.empty(self.n_records, dtype=bool)
-
-        def fill(block):
-            codes, texts = self._texts(block, column[0])
-            equal[self._rows(block)] = np.array([*(each == text.strip() for each in texts), False])[codes]
-
-        for _ in parallel_map(fill, self._blocks):
-            pass
-        return equal
 
     def distinct_counts(self, columns):
         """How many different texts each column holds; empty cells do not count.
@@ -190,7 +189,7 @@ class BlockTable:
         counts = []
         for column in self._known(columns):
             known = set()
-            for codes, texts in parallel_map(lambda block, name=column: self._texts(block, name), self._blocks):
+            for codes, texts in parallel_map(lambda block, name=column: self._texts(block, name), self.blocks):
                 known.update(texts[code] for code in np.unique(codes[codes >= 0]))
             counts.append(len(known))
         return np.array(counts, dtype=np.int64)
@@ -210,8 +209,8 @@ class BlockTable:
         dict of str to int
             The texts, stripped, and their counts.
         """
-        column, total = self._known([column])[0], {}
-        for codes, texts in parallel_map(lambda block: self._texts(block, column), self._blocks):
+        (column,), total = self._known([column]), {}
+        for codes, texts in parallel_map(lambda block: self._texts(block, column), self.blocks):
             counts = np.bincount(codes[codes >= 0], minlength=len(texts))
             for text, count in zip(texts, counts.tolist(), strict=True):
                 if count and bucket_of(text) == bucket:
@@ -237,7 +236,7 @@ class BlockTable:
 
     def _kept(self, block, columns):
         """The cells of some columns in the selected records of a block."""
-        cells = self._cells(block, columns)
+        cells = self.cells(block, columns)
         if self._selection is None:
             return cells
         mask = self._selection.mask(block.first, block.n_records)

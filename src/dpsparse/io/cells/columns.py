@@ -17,29 +17,33 @@ BLANK = -1
 
 
 class TextCells:
-    """Cells of text; None in a blank record."""
+    """Cells of text, each of them a place in a list; -1 in a blank record."""
 
-    def __init__(self, texts):
-        self._texts = texts
+    def __init__(self, codes, texts):
+        self._codes, self._texts = codes, texts
+
+    @classmethod
+    def of(cls, texts):
+        """Cells from their texts, None in blank records."""
+        places = {}
+        codes = [-1 if text is None else places.setdefault(text.strip(), len(places)) for text in texts]
+        return cls(np.array(codes, dtype=np.int64), list(places))
 
     def take(self, mask):
         """Some of the records."""
-        return TextCells([text for text, kept in zip(self._texts, mask, strict=True) if kept])
+        return TextCells(self._codes[mask], self._texts)
 
     def classes(self):
         """The class of each cell."""
-        classes = [BLANK if text is None else classify(text) for text in self._texts]
-        return np.array(classes, dtype=np.int8)
+        return np.array([*map(classify, self._texts), BLANK], dtype=np.int8)[self._codes]
 
     def numbers(self, kind):
         """The value of each cell."""
-        return np.array([math.nan if text is None else value(text, kind) for text in self._texts], dtype=np.float64)
+        return np.array([*(value(text, kind) for text in self._texts), math.nan])[self._codes]
 
     def texts(self):
         """Places in a list of texts, and the list."""
-        places = {}
-        codes = [-1 if text is None else places.setdefault(text.strip(), len(places)) for text in self._texts]
-        return np.array(codes, dtype=np.int64), list(places)
+        return self._codes, self._texts
 
 
 class NumberCells:
@@ -87,6 +91,13 @@ class EmptyCells(NumberCells):
         super().__init__(np.full(n_records, np.nan), Kind.number)
 
 
+def codes_of(cells, categories):
+    """The place of each cell's text in a list of categories; -1 for any other text, and in blank records."""
+    codes, texts = cells.texts()
+    places = {category.strip(): place for place, category in enumerate(categories)}
+    return np.array([*(places.get(text, -1) for text in texts), -1], dtype=np.int64)[codes]
+
+
 def object_cells(objects):
     """Cells of Python's objects, each read by its own type; those of unknown types are missing.
 
@@ -95,7 +106,7 @@ def object_cells(objects):
     objects : list
         Texts, numbers, booleans, dates, or None and the like for missing cells.
     """
-    return TextCells([_object_text(cell) for cell in objects])
+    return TextCells.of([_object_text(cell) for cell in objects])
 
 
 def _object_text(cell):

@@ -1,5 +1,8 @@
 """CSV files as raw tables."""
 
+from functools import cache
+
+from dpsparse.engine import config
 from dpsparse.io.cells.block_table import BlockTable
 from dpsparse.io.cells.columns import TextCells
 from dpsparse.io.cells.lines import Lines
@@ -41,13 +44,35 @@ class CsvTable(BlockTable):
         self.path, self.names, self.declared = self._lines.path, self._lines.names, {}
 
     @property
-    def _blocks(self):
+    def blocks(self):
+        """Blocks of whole lines."""
         return self._lines.blocks
 
-    def _cells(self, block, columns):
-        records, encoding = self._lines.records(block), self._lines.encoding
-        places = [self._places[column] for column in columns]
-        return [
-            TextCells([None if record is None else record[place].decode(encoding) for record in records])
-            for place in places
-        ]
+    def cells(self, block, columns):
+        """The cells of some columns in a block."""
+        distinct = list(dict.fromkeys(columns))
+        cells = self._compiled_cells(block, distinct) if config.current.compiled else None
+        if cells is None:
+            records, encoding = self._lines.records(block), self._lines.encoding
+            places = [self._places[column] for column in distinct]
+            cells = [
+                TextCells.of(None if record is None else record[place].decode(encoding) for record in records)
+                for place in places
+            ]
+        known = dict(zip(distinct, cells, strict=True))
+        return [known[column] for column in columns]
+
+    def _compiled_cells(self, block, columns):
+        """Cells that kernels read; None where there is no numba, or one that does not fit this machine."""
+        if _byte_cells() is None:
+            return None
+        return _byte_cells()(self._lines, block, [self._places[column] for column in columns])
+
+
+@cache
+def _byte_cells():
+    try:
+        from dpsparse.io.cells.byte_cells import byte_cells
+    except Exception:
+        return None
+    return byte_cells

@@ -25,8 +25,9 @@ def encode(raw, features, buckets_of=None):
     Returns
     -------
     ndarray of float64, shape (n_records, len(features)), in Fortran order
-        NaN where a number is missing or does not fit its kind. A text that is missing, or in no bucket of its column's
-        features, is 0 in all of them but "missing" and "another".
+        NaN where a number is missing or does not fit its kind, unless its feature has a public number to fill gaps
+        with. A text that is missing, or in no bucket of its column's features, is 0 in all of them but "missing" and
+        "another".
 
     Examples
     --------
@@ -58,7 +59,7 @@ def encode(raw, features, buckets_of=None):
             encoded[:, k] = np.isnan(values) if feature.missing else filled(values, feature)
             continue
         if feature.category is not None:
-            encoded[:, k] = raw.equals(feature.column, feature.category)
+            encoded[:, k] = raw.category_codes(feature.column, [feature.category]) == 0
             continue
         if feature.column != column:
             column, buckets = feature.column, (buckets_of or raw.buckets)(feature.column)

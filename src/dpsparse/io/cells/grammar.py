@@ -29,6 +29,8 @@ from enum import IntEnum, StrEnum
 from functools import lru_cache
 
 N_BUCKETS = 1024
+# Texts of at most this length are parsed once: dates and the like repeat themselves.
+_SHORT = 32
 MICROSECONDS_A_DAY = 86_400_000_000
 
 
@@ -146,6 +148,15 @@ def bucket(text):
 def _parse(text):
     """The class of a cell and its values by kind."""
     text = text.strip()
+    return _remembered(text) if len(text) <= _SHORT else _parse_stripped(text)
+
+
+@lru_cache(1 << 16)
+def _remembered(text):
+    return _parse_stripped(text)
+
+
+def _parse_stripped(text):
     word = text.lower()
     if word in EMPTY_WORDS or word.lstrip("+-") in ("nan", "inf", "infinity"):
         return CellClass.EMPTY, {}
@@ -182,9 +193,8 @@ def _parse_number(match):
         cell_class = CellClass.COMMA
     else:
         cell_class = CellClass.EITHER if comma else CellClass.GROUPED
-    if any(map(math.isinf, values.values())):
-        return CellClass.EMPTY, {}
-    return cell_class, values
+    finite = {kind: number for kind, number in values.items() if math.isfinite(number)}
+    return (cell_class if finite else CellClass.EMPTY), finite
 
 
 def _parse_date(match):

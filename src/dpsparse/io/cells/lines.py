@@ -15,7 +15,14 @@ from functools import cached_property
 import numpy as np
 
 from dpsparse.engine import config
-from dpsparse.engine.refusals import NO_NAME, NOT_A_NAME, SAME_NAME
+from dpsparse.engine.refusals import (
+    HEADER_NOT_TEXT,
+    HEADER_QUOTES,
+    HEADER_TOO_LONG,
+    NO_NAME,
+    NOT_A_NAME,
+    SAME_NAME,
+)
 from dpsparse.engine.threads import parallel_map
 from dpsparse.schema import FileError, checked_path, is_name
 
@@ -85,7 +92,7 @@ class Lines:
         stop = len(self.bytes) if end < 0 else end
         self._records_start = len(self.bytes) if end < 0 else end + 1
         if stop - start > LONGEST_LINE:
-            raise FileError(f"{self.path}: line 1 is longer than {LONGEST_LINE >> 20} MiB; it must name the columns")
+            raise FileError(HEADER_TOO_LONG.format(path=self.path))
         header = bytes(self.bytes[start:stop]).removesuffix(b"\r")
         self.separator = separator or _most_common_separator(header)
         self.names = self._names(header)
@@ -94,12 +101,10 @@ class Lines:
         try:
             header.decode(self.encoding)
         except UnicodeDecodeError:
-            raise FileError(
-                f"{self.path}: line 1 is not valid {self.encoding}; save the file as UTF-8, or say encoding='latin-1'"
-            ) from None
+            raise FileError(HEADER_NOT_TEXT.format(path=self.path, encoding=self.encoding)) from None
         cells = split(header, self.separator.encode())
         if cells is None:
-            raise FileError(f"{self.path}: line 1 has a quote that is left open, or text after a closing quote")
+            raise FileError(HEADER_QUOTES.format(path=self.path))
         names = [cell.decode(self.encoding) for cell in cells]
         # Names are printed: a first record must not pass for them.
         if not all(map(may_be_a_name, names)):

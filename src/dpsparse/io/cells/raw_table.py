@@ -30,6 +30,9 @@ class RawTable(Protocol):
     def buckets(self, column):
         """The bucket of each record's text."""
 
+    def category_codes(self, column, categories):
+        """The place of each record's text in a list of public categories."""
+
     def distinct_counts(self, columns):
         """How many different texts each column holds."""
 

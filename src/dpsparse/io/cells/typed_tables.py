@@ -43,7 +43,8 @@ class ParquetTable(BlockTable):
                 self.declared[name] = kinds.pop()
 
     @cached_property
-    def _blocks(self):
+    def blocks(self):
+        """Row groups."""
         blocks, first = [], 0
         for path, metadata in zip(self._reader.files, self._reader._metadata, strict=True):
             for group in range(metadata.num_row_groups):
@@ -51,7 +52,8 @@ class ParquetTable(BlockTable):
                 first += blocks[-1].n_records
         return blocks
 
-    def _cells(self, block, columns):
+    def cells(self, block, columns):
+        """The cells of some columns in a block."""
         from pyarrow import parquet
 
         path, metadata, group = block.group
@@ -97,11 +99,13 @@ class FrameTable(BlockTable):
                 self.declared[name] = kind
 
     @cached_property
-    def _blocks(self):
+    def blocks(self):
+        """Some rows at a time."""
         rows = slices(len(self._frame), _FRAME_ROWS)
         return [_Rows(block.start, block.stop - block.start) for block in rows]
 
-    def _cells(self, block, columns):
+    def cells(self, block, columns):
+        """The cells of some columns in a block."""
         return [self._column(block, self._places[column]) for column in columns]
 
     def _column(self, block, place):
@@ -164,7 +168,7 @@ def _arrow_cells(column):
         column = column.cast(column.type.value_type)
     kind = _arrow_kind(column.type)
     if _is_text(column.type):
-        return TextCells(["" if text is None else text for text in column.to_pylist()])
+        return TextCells.of(["" if text is None else text for text in column.to_pylist()])
     if kind is None:
         return EmptyCells(len(column))
     if kind != Kind.date_ymd:

@@ -88,7 +88,7 @@ class TableReader:
             return self._text_columns()
 
     def n_records(self):
-        """The number of records, or None where it is not known before all are read."""
+        """The number of records."""
         with self._readable():
             return self._n_records()
 
