@@ -10,7 +10,6 @@ sets of companions. Then
 - of disjoint parts of the rows, only one moves; no feature is selected twice.
 """
 
-import contextlib
 import math
 from functools import lru_cache
 
@@ -23,7 +22,7 @@ from dpsparse.audit.harness.evaluated import EvaluatedInAnyUnit, EvaluatedModel,
 from dpsparse.audit.harness.neighbors import CLIP, STORAGES, blanked, on_the_plane, pairs
 from dpsparse.audit.harness.patching import replaced
 from dpsparse.audit.harness.sized import at_size
-from dpsparse.audit.harness.tape import NameCounts, null_record, run, same
+from dpsparse.audit.harness.tape import NameCounts, run, same
 from dpsparse.audit.harness.tuned import TunedPursuit
 from dpsparse.audit.oracles.prices import wrong_price
 from dpsparse.data.units import STANDARDIZED
@@ -74,16 +73,14 @@ PURSUITS = {
         sparsity=2, response_scale=1.0, **(STANDARDIZED | WEAK), **o
     ),
 }
-# Without an intercept, since `null_record` knows rows by their place in the whole table.
 TUNED = {
-    "tune": lambda **o: TunedPursuit(sparsity=1, fit_intercept=False, **(STANDARDIZED | WEAK), **o),
-    "tune, units unknown": lambda **o: TunedPursuit(sparsity=1, fit_intercept=False, **WEAK, **o),
+    "tune": lambda **o: TunedPursuit(sparsity=1, **(STANDARDIZED | WEAK), **o),
+    "tune, units unknown": lambda **o: TunedPursuit(sparsity=1, **WEAK, **o),
 }
 EVALUATIONS = {
     "evaluate": lambda **o: EvaluatedModel(**OPTIONS, **o),
     "evaluate, scale unknown": lambda **o: EvaluatedInAnyUnit(**WEAK, **o),
-    # Without an intercept for the same reason.
-    "fit_and_evaluate": lambda **o: HeldOutPursuit(sparsity=1, fit_intercept=False, **(STANDARDIZED | WEAK), **o),
+    "fit_and_evaluate": lambda **o: HeldOutPursuit(sparsity=1, **(STANDARDIZED | WEAK), **o),
 }
 LOOPS = {
     "DPIHTH": lambda **o: DPIHTH(**LOOP, **o),
@@ -188,8 +185,7 @@ def replay_pair(model, pair, storage, adjacency, script=None):
         pair = blanked(pair)
 
     def run_on(companions, version, script):
-        with null_record(pair.position) if version and pair.second is None else contextlib.nullcontext():
-            return run(model, pair.table(companions, version), storage, script)
+        return run(model, pair.table(companions, version), storage, script)
 
     return replay_runs(run_on, script)
 
