@@ -82,7 +82,7 @@ def test_a_schema_tells_names_from_records(folder, people, capsys):
 def test_without_pyarrow_the_error_says_what_to_install(folder, people):
     code = (
         "import sys; sys.modules['pyarrow'] = None\n"
-        "from dpsparse.cli import main; main(['bounds', 'init', 'people.csv'])"
+        "from dpsparse.cli import main; main(['bounds', 'init', 'people.parquet'])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 1

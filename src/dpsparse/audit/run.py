@@ -10,6 +10,7 @@ from dpsparse.audit.checks.games import check_fits, check_mechanisms, check_secu
 from dpsparse.audit.checks.gaps import check_gaps
 from dpsparse.audit.checks.ledger import check_ledger
 from dpsparse.audit.checks.raw_tables import check_raw_tables
+from dpsparse.audit.checks.reading import check_reading
 from dpsparse.audit.checks.replay import check_evaluations, check_loops, check_pursuits, check_tuning
 from dpsparse.audit.checks.sources import check_sources
 from dpsparse.audit.checks.terms import check_terms
@@ -22,6 +23,7 @@ CHECKS = {
     "ledger": check_ledger,
     "terms": check_terms,
     "gaps": check_gaps,
+    "reading": check_reading,
     "sources": check_sources,
     "floating point": check_floating,
     "replay of raw tables": check_raw_tables,

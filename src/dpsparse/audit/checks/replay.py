@@ -10,6 +10,7 @@ sets of companions. Then
 - of disjoint parts of the rows, only one moves; no feature is selected twice.
 """
 
+import contextlib
 import math
 from functools import lru_cache
 

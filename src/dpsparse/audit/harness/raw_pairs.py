@@ -41,6 +41,8 @@ class RawPair:
         # The record with which that of the line is paired is the same among all companions.
         lines[PARTNER] = self.companions[0][PARTNER]
         lines[POSITION] = (self.first, self.second)[version]
+        # A file that is mapped must not change: the name is given to a new one.
+        path.unlink(missing_ok=True)
         path.write_bytes(b"\n".join([HEADER, *lines, b""]))
 
 

@@ -125,8 +125,10 @@ class Lines:
     @cached_property
     def blocks(self):
         """The records in blocks of whole lines, of about `csv_block_bytes` bytes each."""
-        size, start, end = config.current.csv_block_bytes, self._records_start, len(self.bytes)
-        cuts = sorted({start, end, *(self._line_start(place) for place in range(start + size, end, size))})
+        # Places in a block are numbers of 32 bits.
+        size, cuts = min(config.current.csv_block_bytes, 2**30), [self._records_start]
+        while cuts[-1] < len(self.bytes):
+            cuts.append(self._line_start(cuts[-1] + size))
         spans = list(itertools.pairwise(cuts))
         counts = list(parallel_map(self._count_lines, spans))
         firsts = np.cumsum([0, *counts]).tolist()
