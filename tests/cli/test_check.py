@@ -115,7 +115,7 @@ def test_separators_and_encodings(people, capsys):
 
 
 def test_a_good_file(people, capsys):
-    pd.DataFrame({"age": [30, 40, 50] * 10, "sex": ["f", "m"] * 15, "cost": np.arange(30) + 0.5}).to_csv(
+    pd.DataFrame({"age": [30, 40, 50] * 10, "sex": ["female", "male"] * 15, "cost": np.arange(30) + 0.5}).to_csv(
         "people.csv", index=False
     )
     assert "No fault was seen." in told(capsys, "--target", "cost")
