@@ -48,6 +48,8 @@ PUBLIC = (
     "step, clip_bound and the loss's bound",
     "the environment's",
     "there is no column",
+    "y has shape",
+    "y is None",
     "y must be a 1D dask array",
     "zeta=",
     "{} goes by name",
