@@ -65,7 +65,7 @@ def test_what_is_written_again_is_the_same_model(name, tmp_path):
     for effect in before["effects"]:
         effect |= {"trusted": effect.pop("centred"), "center": None, "scale": None}
     of_version_2 = {"explains": True, "reason": None, "prediction_range": None, "cut": None, "lumped": False}
-    of_version_3 = {"constant": None, "response_scale": None, "spread_explained": None}
+    of_version_3 = {"constant": None, "response_scale": None, "spread_explained": None, "scores": None}
     assert after == before | of_version_2 | of_version_3
 
 
