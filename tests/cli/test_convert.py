@@ -11,7 +11,7 @@ from pyarrow import csv, parquet
 
 from dpsparse import PrivateSparseRegressor, load_model
 from dpsparse.cli import main
-from dpsparse.data.inputs import open_input
+from dpsparse.data.inputs import TableInput, open_input
 from dpsparse.privacy.accounting.meter import Meter
 
 RNG = np.random.default_rng(0)
@@ -78,14 +78,9 @@ def test_the_model_of_a_store_is_that_of_the_file(folder, dtype):
     """With the same seed: picks, effects, errors and intercept in the units of the file."""
     main(["convert", "people.csv", "store", *OPTIONS, "--dtype", dtype])
     models = []
-    for given in (open_input("people.csv", "cost", "bounds.toml"), open_input("store")):
-        center, scale = given.units
-        fresh = PrivateSparseRegressor(
-            sparsity=3, epsilon=3.0, feature_center=center, feature_scale=scale, random_state=0
-        )
-        fresh.fit(*given.read())
-        model = fresh.released_.on_columns(given.provenance.features, given.provenance.target)
-        models.append(model.in_raw_units() if given.in_public_units else model)
+    for given in (TableInput("people.csv", "cost", "bounds.toml"), open_input("store")):
+        fresh = PrivateSparseRegressor(sparsity=3, epsilon=3.0, random_state=0, **given.parameters)
+        models.append(given.model(fresh.fit(*given.read()).released_))
     direct, stored = models
     assert stored.features == direct.features
     assert [effect.feature for effect in stored.effects] == [effect.feature for effect in direct.effects]

@@ -17,7 +17,7 @@ def test_from_a_file_to_predictions(folder, capsys, data, people, fit):
     told = capsys.readouterr().out
     for words in (
         "Guarantee: (3, ",
-        "3,000 records, 4 features",
+        "3,000 records, 3 columns",
         "smoker",
         "region=east",
         "90 % interval",
@@ -34,8 +34,7 @@ def test_from_a_file_to_predictions(folder, capsys, data, people, fit):
     main(["predict", "model.json", data, "--out", "predictions.csv"])
     assert capsys.readouterr().out.startswith("predictions.csv: 3,000 predictions\n")
     predictions = pd.read_csv("predictions.csv").prediction
-    encoded = pd.get_dummies(people, columns=["region"], prefix_sep="=")[model.feature_names].astype(float)
-    np.testing.assert_allclose(predictions, model.predict(encoded), rtol=1e-12)
+    np.testing.assert_array_equal(predictions, model.predict(people))
     assert np.median(np.abs(predictions - people.cost)) < 2_500
 
 
@@ -128,22 +127,14 @@ def test_mistakes_cost_nothing(folder, capsys, monkeypatch, change, message, fit
     assert message in capsys.readouterr().err
 
 
-def test_no_answer_tells_of_one_record_beyond_the_constant_sentence(folder, capsys, people, fit, failed):
-    """Neighbouring tables, one odd record: the same words come out, whichever column and category are asked about."""
-    told = set()
-    for column, odd in (("age", "ninety"), ("smoker", "NA"), ("cost", "refused")):
+def test_no_answer_tells_of_one_record_beyond_the_constant_sentence(folder, capsys, people, fit):
+    """Neighbouring tables, one odd record: a cell that cannot be read is missing, and no word comes of it."""
+    for column, odd in (("age", "ninety"), ("smoker", "perhaps"), ("cost", "refused"), ("region", "moon")):
         neighbour = people.astype({column: object})
         neighbour.loc[7, column] = odd
         neighbour.to_csv("people.csv", index=False)
-        options = ["--target", "cost", "--epsilon", "1", "--bounds", "bounds.toml", "--out", "model.json"]
-        told.add(failed("fit", "people.csv", *options))
-    assert len(told) == 1
-    assert "text where a number is due" in told.pop()
-    neighbour = people.copy()
-    neighbour.loc[7, "region"] = "moon"
-    neighbour.to_csv("people.csv", index=False)
-    fit()
-    assert "moon" not in capsys.readouterr().out
+        fit()
+        assert odd not in capsys.readouterr().out
 
 
 def test_what_was_paid_for_or_filled_in_is_not_overwritten(folder, capsys, people, fit, failed):
@@ -166,7 +157,8 @@ def test_names_are_not_markup(folder, capsys, people, fit):
 
 
 def units_of(told):
-    return {feature["column"]: (feature["center"], feature["scale"]) for feature in told["features"]}
+    values = [feature for feature in told["features"] if not feature.get("missing")]
+    return {feature["column"]: (feature["center"], feature["scale"]) for feature in values}
 
 
 def test_bounds_may_leave_out_columns_and_numbers(folder, capsys):
@@ -183,9 +175,7 @@ def test_bounds_may_leave_out_columns_and_numbers(folder, capsys):
 
 
 def test_public_bounds_are_printed_as_learned_where_they_were_checked(folder, capsys, fit):
-    # A check is a release; it is made where it is cheap.
-    fit(epsilon="1")
-    assert "Units learned" not in capsys.readouterr().out
+    # A check is a release.
     fit(epsilon="6")
     assert "Units learned" in capsys.readouterr().out
 

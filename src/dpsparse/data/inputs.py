@@ -72,12 +72,13 @@ class _NumericInput:
 
     @property
     def parameters(self):
-        """Public centres and scales."""
+        """Public centres and scales; files have gaps."""
         return {
             "feature_center": self.units[0],
             "feature_scale": self.units[1],
             "response_center": self.provenance.response_center,
             "response_scale": self.provenance.response_scale,
+            "missing": "center",
         }
 
     def model(self, released):
