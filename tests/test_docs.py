@@ -76,7 +76,7 @@ def is_mention(words):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """What the pages take to be there: records, and new people."""
+    """What the pages take to be there: records, new people, and a table to evaluate on."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     people = pd.DataFrame({"age": rng.normal(50, 15, 5_000), "smoker": 1 * (rng.random(5_000) < 0.2)})
@@ -84,6 +84,7 @@ def folder(tmp_path, monkeypatch):
     people["cost"] = 100 * people.age + 9_000 * people.smoker + 600 * people.visits + 2_000 * rng.standard_t(2, 5_000)
     people.to_csv("people.csv", index=False)
     people.drop(columns="cost").to_csv("new.csv", index=False)
+    people.tail(1_000).to_csv("test.csv", index=False)
     return tmp_path
 
 

@@ -7,6 +7,7 @@ from dpsparse.audit.bugs.all import MUTATIONS
 from dpsparse.audit.checks.accounts import check_accounts
 from dpsparse.audit.checks.floating import check_floating
 from dpsparse.audit.checks.games import check_fits, check_mechanisms, check_secure
+from dpsparse.audit.checks.gaps import check_gaps
 from dpsparse.audit.checks.ledger import check_ledger
 from dpsparse.audit.checks.reading import check_reading
 from dpsparse.audit.checks.replay import check_evaluations, check_loops, check_pursuits, check_tuning
@@ -20,6 +21,7 @@ CHECKS = {
     "accounts": check_accounts,
     "ledger": check_ledger,
     "terms": check_terms,
+    "gaps": check_gaps,
     "reading": check_reading,
     "sources": check_sources,
     "floating point": check_floating,

@@ -51,9 +51,23 @@ def linear_predictions(
         X, gaps = _without_gaps(X)
         # A gap counts as 0 in X, so its indicator has what the centre would add.
         of_gaps = coef * center + (0 if missing_coef is None else missing_coef)
-        intercept = intercept + safe_sparse_dot(gaps, of_gaps) if gaps is not None else intercept
-    predictions = safe_sparse_dot(X, coef) + intercept
+        intercept = intercept + _products(gaps, of_gaps) if gaps is not None else intercept
+    predictions = _products(X, coef) + intercept
     return predictions if within is None else np.clip(predictions, *within)
+
+
+def _products(X, coef):
+    """X @ coef, one feature after another: a prediction depends on its record alone.
+
+    Matrix products may add up a row in another order where it stands elsewhere. Those of sparse rows do not.
+    """
+    if sparse.issparse(X):
+        return safe_sparse_dot(X, coef)
+    coef = np.asarray(coef)
+    total = np.zeros(len(X), dtype=np.result_type(X, coef))
+    for place in np.flatnonzero(coef):
+        total = total + X[:, place] * coef[place]
+    return total
 
 
 def _without_gaps(X):

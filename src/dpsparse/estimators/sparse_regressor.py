@@ -228,7 +228,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
 
     def _warn_if_hopeless(self, n, d, meter, known):
         """Warn, from public numbers, where a fit would learn next to nothing."""
-        warning = _forecast_warning(n, d, self._picks(d), meter.guarantee, known)
+        warning = _forecast_warning(n, d, min(d, self._picks(d)), meter.guarantee, known)
         if warning is not None:
             warnings.warn(warning, UserWarning, stacklevel=3)
 

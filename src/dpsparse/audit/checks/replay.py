@@ -10,7 +10,6 @@ sets of companions. Then
 - of disjoint parts of the rows, only one moves; no feature is selected twice.
 """
 
-import contextlib
 import math
 from functools import lru_cache
 
@@ -22,7 +21,7 @@ from dpsparse.audit.harness.evaluated import EvaluatedInAnyUnit, EvaluatedModel,
 from dpsparse.audit.harness.neighbors import CLIP, STORAGES, blanked, on_the_plane, pairs
 from dpsparse.audit.harness.patching import replaced
 from dpsparse.audit.harness.sized import at_size
-from dpsparse.audit.harness.tape import null_record, run, same
+from dpsparse.audit.harness.tape import run, same
 from dpsparse.audit.harness.tuned import TunedPursuit
 from dpsparse.audit.oracles.prices import wrong_price
 from dpsparse.data.units import STANDARDIZED
@@ -73,10 +72,9 @@ PURSUITS = {
         sparsity=2, response_scale=1.0, **(STANDARDIZED | WEAK), **o
     ),
 }
-# Without an intercept, since `null_record` knows rows by their place in the whole table.
 TUNED = {
-    "tune": lambda **o: TunedPursuit(sparsity=1, fit_intercept=False, **(STANDARDIZED | WEAK), **o),
-    "tune, units unknown": lambda **o: TunedPursuit(sparsity=1, fit_intercept=False, **WEAK, **o),
+    "tune": lambda **o: TunedPursuit(sparsity=1, **(STANDARDIZED | WEAK), **o),
+    "tune, units unknown": lambda **o: TunedPursuit(sparsity=1, **WEAK, **o),
 }
 EVALUATIONS = {
     "evaluate": lambda **o: EvaluatedModel(**OPTIONS, **o),
@@ -189,8 +187,7 @@ def replay_pair(model, pair, storage, adjacency, script=None):
         return violation, {}
     script = base.tape.script
     moved_companions = run(model, pair.table(1, 0), storage, script)
-    with null_record(pair.position) if pair.second is None else contextlib.nullcontext():
-        others = [run(model, pair.table(c, 1), storage, script) for c in (0, 1)]
+    others = [run(model, pair.table(c, 1), storage, script) for c in (0, 1)]
     for other in (moved_companions, *others):
         violation = _different(base, other)
         if violation:

@@ -15,7 +15,7 @@ import sklearn
 from dpsparse.audit.harness.neighbors import STORAGES
 from dpsparse.audit.harness.patching import replaced
 from dpsparse.engine import errors, regrets, vector_sums
-from dpsparse.engine.cpu import dense, rows, sparse
+from dpsparse.engine.cpu import dense, sparse
 from dpsparse.estimators._private import PrivateEstimator
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.accounting.release import Release
@@ -171,20 +171,6 @@ def run(model, table, storage="C order", script=None, source=None):
     parameters = model.get_params()
     fitted = {name: value for name, value in vars(model).items() if name not in parameters}
     return Run(tape, error, [(w.category.__name__, str(w.message)) for w in caught], fitted)
-
-
-@contextlib.contextmanager
-def null_record(position):
-    """Make the record at `position`, of NaN throughout, null: without the constant 1 of an intercept."""
-    ones = rows.LocalSession._ones
-
-    def without(opened):
-        column = ones(opened)
-        column[position] = 0.0
-        return column
-
-    with replaced(rows.LocalSession, _ones=without):
-        yield
 
 
 def same(first, second):

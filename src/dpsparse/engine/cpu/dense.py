@@ -51,7 +51,8 @@ class DenseRows(LocalRows):
         """The features in int8, a byte a cell and quantizer, for several sums with the same quantizers."""
 
         def rounded(block, quantizer, out):
-            return round_features(self.X[block], quantizer, out)
+            write = round_indicators if quantizer.of_gaps else round_features
+            return write(self.X[block], quantizer, out)
 
         return quantized_in_blocks(rounded, self.X, quantizers, check_finite)
 
@@ -61,7 +62,8 @@ class DenseRows(LocalRows):
 
     def weighted_sums(self, quantizer, weights):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
-        return feature_sums(self.X, quantizer, weights)
+        cells = indicators(self.X) if quantizer.of_gaps else self.X
+        return feature_sums(cells, quantizer.of_values(), weights)
 
     def feature_counts(self, thresholds):
         """For each feature how many values are at or below each of some rising thresholds.
@@ -234,13 +236,6 @@ def cached_blocks(table):
 def feature_sums(X, quantizer, weights):
     """Sums over the rows of an array of weight level times feature level, as int64."""
     weights = as_weights(weights, X)
-    if quantizer.of_gaps:
-        sums = np.zeros(X.shape[1], dtype=np.int64)
-        for rows, columns in cached_blocks(X):
-            sums[columns] += feature_sums(
-                indicators(X[rows, columns]), quantizer.of(columns).of_values(), weights[rows]
-            )
-        return sums
     by_columns = dispatch.by_columns(X)
     public = quantizer.per_feature(X.dtype, X.shape[1]) if by_columns else quantizer.compact(X.dtype, X.shape[1])
 
@@ -293,10 +288,6 @@ def sums_of_blocks(add, table):
 def round_features(X, quantizer, out):
     """Write the levels of an array, in the memory order of `out`; returns whether a cell is not finite."""
     n, d = X.shape
-    if quantizer.of_gaps:
-        return max(
-            (_round_indicators(X[block], quantizer.of(block[1]), out[block]) for block in cached_blocks(X)), default=0
-        )
     if dispatch.by_columns(out):
         public = quantizer.per_feature(X.dtype, d)
         return dispatch.run("round_columns", *dispatch.flat_view(X.T), n, *public, *dispatch.flat_view(out.T))
@@ -304,7 +295,11 @@ def round_features(X, quantizer, out):
     return dispatch.run("round_rows", *dispatch.flat_view(X), n, d, *public, *dispatch.flat_view(out))
 
 
-def _round_indicators(X, quantizer, out):
-    cells = indicators(X)
-    round_features(cells, quantizer.of_values(), out)
-    return int(cells.any())
+def round_indicators(X, quantizer, out):
+    """Write the levels of the indicators of an array's gaps; returns whether there is a gap."""
+    found = 0
+    for block in cached_blocks(X):
+        cells = indicators(X[block])
+        round_features(cells, quantizer.of(block[1]).of_values(), out[block])
+        found |= int(cells.any())
+    return found

@@ -25,9 +25,8 @@ def encode(raw, features, buckets_of=None):
     Returns
     -------
     ndarray of float64, shape (n_records, len(features)), in Fortran order
-        NaN where a number is missing or does not fit its kind, unless its feature has a public number to fill gaps
-        with. A text that is missing, or in no bucket of its column's features, is 0 in all of them but "missing" and
-        "another".
+        NaN where a number is missing or does not fit its kind. A text that is missing, or in no bucket of its column's
+        features, is 0 in all of them but "missing" and "another".
 
     Examples
     --------
