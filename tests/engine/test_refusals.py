@@ -54,6 +54,7 @@ PUBLIC = (
     "features on a GPU need torch",
     "ledger and dataset go together",
     "ledger with random_state",
+    "faults takes one kind",
     "numbers takes one kind",
     "random_state=",
     "residues must be numbers",
