@@ -16,7 +16,7 @@ from sqlalchemy import NullPool, create_engine, make_url
 
 import dpsparse
 from dpsparse.cli import cli, main
-from dpsparse.io.bounds import read_bounds
+from dpsparse.io.bounds_file import read_bounds
 from dpsparse.privacy import sensitivity
 from dpsparse.privacy.mechanisms import gaussian, quantile, selection
 

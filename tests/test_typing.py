@@ -37,6 +37,7 @@ from dpsparse import (
     Streamed,
     load_model,
     plan,
+    read_bounds,
     save_model,
     scale_from_bounds,
     theory_parameters,
@@ -45,6 +46,7 @@ from dpsparse import (
 
 X, y = np.ones((50, 2)), np.ones(50)
 center, scale = scale_from_bounds([20.0, 0.0], [80.0, 1.0])
+bounds = read_bounds("bounds.toml")
 forecast = plan(n=50, d=2, sparsity=1, epsilon=1.0, noise_scale=2.0)
 needed: int = forecast.n_for_effect(0.5)
 

@@ -27,6 +27,8 @@ _LAZY = {
     "fit_and_evaluate": "evaluation",
     "load_model": "model.json_file",
     "plan": "planning",
+    "read_bounds": "io.bounds_file",
+    "read_table": "data.raw_data",
     "save_model": "model.json_file",
     "scale_from_bounds": "io.bounds",
     "theory_parameters": "algorithms.iht.theory",

@@ -2,6 +2,7 @@
 
 from dpsparse.algorithms.iht.theory import theory_parameters as theory_parameters
 from dpsparse.data.on_disk import OnDisk as OnDisk
+from dpsparse.data.raw_data import read_table as read_table
 from dpsparse.data.streamed import Streamed as Streamed
 from dpsparse.estimators.ada_huber import AdaHuber as AdaHuber
 from dpsparse.estimators.ada_huber import AdaHuberCV as AdaHuberCV
@@ -13,6 +14,7 @@ from dpsparse.estimators.tuning import tune as tune
 from dpsparse.evaluation import evaluate as evaluate
 from dpsparse.evaluation import fit_and_evaluate as fit_and_evaluate
 from dpsparse.io.bounds import scale_from_bounds as scale_from_bounds
+from dpsparse.io.bounds_file import read_bounds as read_bounds
 from dpsparse.model.evaluation import Evaluation as Evaluation
 from dpsparse.model.json_file import load_model as load_model
 from dpsparse.model.json_file import save_model as save_model

@@ -27,14 +27,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpsparse.algorithms.evaluation import EvaluationPlan, release_scores
 from dpsparse.data.as_table import MemoryTable, as_table, in_memory
+from dpsparse.data.raw_data import RawData
 from dpsparse.data.responses import responses_of
 from dpsparse.data.units import public_units
 from dpsparse.engine.quantize import Quantizer
 from dpsparse.estimators._private import MIN_ROWS, PrivateEstimator
+from dpsparse.estimators._raw_fit import raw_schedule
 from dpsparse.estimators._types import LedgerLocation, Progress
 from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
 from dpsparse.model.evaluation import Evaluation
 from dpsparse.model.released import LinearModel
+from dpsparse.model.tables import ModelTable
 from dpsparse.privacy.accounting.commitment import Commitment, in_part
 from dpsparse.privacy.accounting.meter import MeterShare
 from dpsparse.privacy.guarantee import Adjacency
@@ -129,12 +132,17 @@ def evaluate(
     >>> found.privacy.epsilon <= 1.0, found.improvement.low > 0
     (True, True)
     """
-    released, table = released_model(model), as_table(X)
-    n, _ = table.shape
+    released = released_model(model)
+    if released.reads_cells:
+        cells = ModelTable(released, X)
+        n, predictions = cells.n_records, cells.predictions
+    else:
+        table = as_table(X)
+        (n, _), predictions = table.shape, lambda: _predictions(released, table)
     return evaluate_records(
         released,
         n,
-        lambda: (responses_of(y, n), _predictions(released, table)),
+        lambda: (responses_of(y, n), predictions()),
         epsilon=epsilon,
         delta=delta,
         ledger=ledger,
@@ -186,7 +194,7 @@ def evaluate_records(
 
 
 def fit_and_evaluate(
-    estimator: PrivateSparseRegressor, X: Any, y: Any, *, holdout: float = 0.2, progress: Progress = None
+    estimator: PrivateSparseRegressor, X: Any, y: Any = None, *, holdout: float = 0.2, progress: Progress = None
 ) -> FittedAndEvaluated:
     """Fit on some of the records and evaluate on the others, all for one guarantee.
 
@@ -198,10 +206,10 @@ def fit_and_evaluate(
     ----------
     estimator : PrivateSparseRegressor
         Unfitted; it states the guarantee of the whole, and is cloned. A ledger is charged once for the whole.
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-        Finite features.
-    y : array-like of shape (n_samples,)
-        Finite responses.
+    X : array-like or sparse matrix of shape (n_samples, n_features), or what `read_table` gives
+        Finite features, or a raw table.
+    y : array-like of shape (n_samples,) or None
+        Finite responses; None for a raw table.
     holdout : float, default=0.2
         The share of the rows to hold out.
     progress : callable or None, default=None
@@ -226,6 +234,8 @@ def fit_and_evaluate(
         raise ValueError("fit_and_evaluate needs a PrivateSparseRegressor; use evaluate for other models")
     model = clone(estimator)
     model._check_parameters()
+    if isinstance(X, RawData):
+        return _fit_and_evaluate_raw(model, X, holdout, progress)
     table = in_memory(X, "fit_and_evaluate")
     n, d = model._public_shape(table, y)
     held_out = held_out_rows(n, holdout)
@@ -238,17 +248,43 @@ def fit_and_evaluate(
         rows = table.rows(response)
         if model._must_check_finite():
             rows.require_finite()
-    share = MeterShare(meter, meter.guarantee, len(training), part=TRAINING, name=FIT_NAME)
-    model._shared_meter = share
+    # A data frame keeps its names.
+    _fit_part(meter, len(training), model, table.take(training), response[training], progress)
+    predictions = _predictions(model.released_, MemoryTable(table.take(np.flatnonzero(held_out))))
+    return _evaluate_part(meter, model, response[held_out], predictions)
+
+
+def _fit_and_evaluate_raw(model, data, holdout, progress):
+    """`fit_and_evaluate` on a raw table: what its columns are is learned from the training part too."""
+    modulus = Fraction(holdout).limit_denominator(_LONGEST_PATTERN).denominator
+    n = data.table.n_records
+    held_out_rows(n, holdout)
+    pattern = held_out_rows(MIN_ROWS * modulus, holdout)[:modulus]
+    training, held_out = data.part(modulus, np.flatnonzero(~pattern)), data.part(modulus, np.flatnonzero(pattern))
+    meter = model._open_meter(n)
+    evaluation = cache(lambda guarantee: EvaluationPlan(guarantee).commitment)
+    planned = cache(
+        lambda guarantee: _in_parts(raw_schedule(model, training, guarantee).commitment, evaluation(guarantee))
+    )
+    with model._reserved(meter, planned, estimator="fit_and_evaluate"):
+        model._warn_if_weak(meter)
+    _fit_part(meter, training.table.n_records, model, training, None, progress)
+    table = ModelTable(model.released_, held_out.table)
+    return _evaluate_part(meter, model, table.responses(), table.predictions())
+
+
+def _fit_part(meter, n_records, model, X, y, progress):
+    model._shared_meter = MeterShare(meter, meter.guarantee, n_records, part=TRAINING, name=FIT_NAME)
     try:
-        # A data frame keeps its names.
-        model.fit(table.take(training), response[training], progress=progress)
+        model.fit(X, y, progress=progress)
     finally:
         del model._shared_meter
-    share = MeterShare(meter, meter.guarantee, int(held_out.sum()), part=HELD_OUT, name=HELD_OUT_NAME)
-    predictions = _predictions(model.released_, MemoryTable(table.take(np.flatnonzero(held_out))))
+
+
+def _evaluate_part(meter, model, responses, predictions):
+    share = MeterShare(meter, meter.guarantee, len(responses), part=HELD_OUT, name=HELD_OUT_NAME)
     commitment = EvaluationPlan(meter.guarantee).commitment
-    scores = _scores(share, commitment, model.released_, response[held_out], predictions)
+    scores = _scores(share, commitment, model.released_, responses, predictions)
     model._publish(replace(model.released_, privacy=meter.record(), scores=scores))
     released = model.released_
     return FittedAndEvaluated(
@@ -287,8 +323,10 @@ def released_model(model: Any) -> LinearModel:
 
 def _plan(guarantee, model, n_training, d):
     """The releases of the fit and of the evaluation: both have the whole guarantee, each on its own part."""
-    fit = model._schedule(guarantee, n_training, d).commitment
-    evaluation = EvaluationPlan(guarantee).commitment
+    return _in_parts(model._schedule(guarantee, n_training, d).commitment, EvaluationPlan(guarantee).commitment)
+
+
+def _in_parts(fit, evaluation):
     return Commitment((*in_part(fit, TRAINING, FIT_NAME), *in_part(evaluation, HELD_OUT, HELD_OUT_NAME)))
 
 

@@ -17,7 +17,11 @@ body { margin: 0 auto; max-width: 72rem; padding: 1rem 1.2rem 4rem; background: 
   font: 16px/1.55 system-ui, sans-serif; overflow-wrap: break-word; }
 h1 { line-height: 1.2; } h2 { margin-top: 2.5rem; border-bottom: 1px solid var(--line); padding-bottom: .2rem; }
 a { color: var(--link); } nav a { margin-right: 1rem; white-space: nowrap; }
-a:focus-visible, [tabindex]:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
+a:focus-visible, summary:focus-visible, [tabindex]:focus-visible {
+  outline: 3px solid var(--link); outline-offset: 2px; }
+h3 { margin: 1.6rem 0 .3rem; font-size: 1.08rem; } h3 + p { margin-top: .3rem; }
+details { border-bottom: 1px solid var(--line); } details[open] { padding-bottom: 1rem; }
+summary { padding: .7rem 0; cursor: pointer; } summary h3 { display: inline; margin: 0; }
 .scroll { overflow-x: auto; margin: 1rem 0; }
 table { border-collapse: collapse; font-size: .92rem; }
 caption { text-align: left; padding: .3rem 0; font-weight: 600; }
@@ -25,8 +29,8 @@ th, td { border-bottom: 1px solid var(--line); padding: .3rem .7rem .3rem 0; tex
 thead th { border-bottom: 2px solid var(--soft); } tbody tr:nth-child(even) { background: var(--band); }
 .number { text-align: right; font-variant-numeric: tabular-nums; } td.number { white-space: nowrap; }
 p, ul, figcaption { max-width: 46rem; }
-@media screen and (max-width: 40rem) { table { width: max-content; font-size: .86rem; }
-  th, td { max-width: 15rem; padding-right: .5rem; } tbody th { max-width: 12rem; } }
+@media screen and (max-width: 40rem) { table { font-size: .82rem; } th, td { padding-right: .4rem; }
+  td.number { white-space: normal; } tbody th { min-width: 5rem; } td.text { min-width: 9rem; } }
 figure { margin: 1.5rem 0; } figcaption, .note { color: var(--soft); font-size: .92rem; }
 tbody th { font-weight: 600; }
 .guarantee { border-left: 4px solid var(--link); padding-left: .8rem; font-size: 1.06rem; }
@@ -45,8 +49,13 @@ img { max-width: 100%; height: auto; background: #fff; border-radius: 4px; }
 .good { color: var(--good); font-weight: 600; } .bad { color: var(--bad); font-weight: 600; }
 .open { color: var(--open); font-weight: 600; } code, pre { font-size: .9em; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; }
-@media print { nav { display: none; } body { max-width: none; } figure, tr { break-inside: avoid; } }
+@media print { nav { display: none; } details::details-content { content-visibility: visible; height: auto; }
+  summary { list-style: none; } body { max-width: none; } figure, tr { break-inside: avoid; } }
 """
+
+
+# Letters of a cell that needs a line of its own width on a phone.
+_LONG = 24
 
 
 class Html(str):
@@ -82,6 +91,8 @@ def table(
 
     def cell(place: int, content: object, scope: str | None) -> Html:
         attributes = {"class_": "number"} if place in numbers else {}
+        if not attributes and not scope and len(str(content)) > _LONG:
+            attributes = {"class_": "text"}
         return tag("th", content, scope=scope, **attributes) if scope else tag("td", content, **attributes)
 
     head = tag("thead", tag("tr", [cell(place, heading, "col") for place, heading in enumerate(headings)]))
@@ -118,6 +129,22 @@ def figure(png: bytes, description: str, caption: object) -> Html:
     return tag("figure", [image, tag("figcaption", caption)])
 
 
+def folded(title: str, *content: object) -> Html:
+    """Content that opens with a click; plain strings become paragraphs.
+
+    Examples
+    --------
+    >>> from dpsparse.html import folded
+    >>> folded("More", "a < b")
+    '<details><summary><h3>More</h3></summary><p>a &lt; b</p></details>'
+    """
+    return tag("details", [tag("summary", tag("h3", title)), *_paragraphs(content)])
+
+
+def _paragraphs(content: Iterable[object]) -> list[Html]:
+    return [piece if isinstance(piece, Html) else tag("p", piece) for piece in content]
+
+
 class Page:
     """One self-contained page that grows section by section: no script, nothing fetched, light and dark, printable.
 
@@ -138,8 +165,7 @@ class Page:
     def section(self, heading: str, *content: object) -> None:
         """Add a section; plain strings become paragraphs."""
         anchor = "".join(c if c.isalnum() else "-" for c in heading.lower())
-        inside = [piece if isinstance(piece, Html) else tag("p", piece) for piece in content]
-        self._sections.append((anchor, heading, inside))
+        self._sections.append((anchor, heading, _paragraphs(content)))
 
     def html(self) -> str:
         """The whole page as text."""

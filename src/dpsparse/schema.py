@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import tomllib
 from pathlib import Path
 
@@ -59,8 +60,21 @@ def _read(path, language, parse):
         return Fields(parse(path.read_text(encoding="utf-8")), str(path))
     except FileError:
         raise
-    except (ValueError, RecursionError):
-        raise FileError(f"{path} is not valid {language}") from None
+    except (ValueError, RecursionError) as error:
+        raise FileError(f"{path} is not valid {language}{_place(error)}") from None
+
+
+def _place(error):
+    """Where a parser failed, in words of our own: its text may quote the file."""
+    if isinstance(error, UnicodeDecodeError):
+        return f": line {error.object.count(bytes([10]), 0, error.start) + 1} is not UTF-8"
+    if "(at end of document)" in str(error):
+        return ": it ends too early"
+    # Before Python 3.14 its TOML parser names the line in its text alone.
+    number = getattr(error, "lineno", None) or next(
+        iter(re.findall(r"\(at line (\d+), column \d+\)$", str(error))), None
+    )
+    return "" if number is None else f": see line {number}"
 
 
 def _refuse(_):
@@ -151,6 +165,14 @@ class Fields:
             return isinstance(value, list) and all(map(is_name, value)) and len(set(value)) == len(value)
 
         return self._checked(key, good, "a list of different texts", default)
+
+    def counts(self, key, default=_REQUIRED):
+        """A list of whole numbers of at least 0."""
+
+        def good(value):
+            return isinstance(value, list) and all(_is_integer(each) and 0 <= each < 2**53 for each in value)
+
+        return self._checked(key, good, "a list of whole numbers", default)
 
     def table(self, key, default=_REQUIRED):
         """A table within."""

@@ -13,7 +13,7 @@ def test_bounds_init_asks_for_hands_and_reads_no_value(folder, capsys, people, f
     main(["bounds", "init", "people.csv", "--target", "cost", "--out", "empty.toml"])
     assert "BY HAND" in capsys.readouterr().out
     assert "not filled in yet" in failed(
-        "fit", "people.csv", "--target", "cost", "--epsilon", 1, "--bounds", "empty.toml"
+        "fit", "people.csv", "--target", "cost", "--epsilon", 1, "--bounds", "empty.toml", "--out", "model.json"
     )
     main(["bounds", "init", "people.csv", "--target", "cost"])
     printed = capsys.readouterr().out
@@ -82,7 +82,7 @@ def test_a_schema_tells_names_from_records(folder, people, capsys):
 def test_without_pyarrow_the_error_says_what_to_install(folder, people):
     code = (
         "import sys; sys.modules['pyarrow'] = None\n"
-        "from dpsparse.cli import main; main(['bounds', 'init', 'people.csv'])"
+        "from dpsparse.cli import main; main(['bounds', 'init', 'people.parquet'])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dpsparse import DPIHTH, LedgerError, PrivateSparseRegressor
+from dpsparse import DPIHTH, LedgerError, PrivateSparseRegressor, load_model
 from dpsparse.cli import main
 from dpsparse.datasets import make_heavy_tailed
 
@@ -44,8 +44,10 @@ def edit(path, statement):
 
 def test_show_has_a_table_a_bar_and_a_head(ledger, capsys):
     text = told(capsys, "show", ledger)
-    for word in ("trial-[7]", "granted", "spent", "left", "basic", "replace-one", "█", "░"):
+    for word in ("trial-[7]", "granted", "spent", "share left", "basic", "replace-one", "█", "░"):
         assert word in text
+    assert "Left: the largest epsilon of one more fit" in text
+    assert "'Spent' and 'left' do not add up to the grant" in text
     found = json.loads(told(capsys, "show", ledger, "trial-[7]", "--json"))
     assert found["head"] in text
     (balance,) = found["datasets"]
@@ -56,7 +58,7 @@ def test_show_has_a_table_a_bar_and_a_head(ledger, capsys):
 
 def test_history_lists_every_event(ledger, capsys):
     text = told(capsys, "history", ledger)
-    for word in ("grant", "reserve", "charge", "DPIHTH"):
+    for word in ("grant", "reserve", "charge", "DPIHTH", "'charge' makes it final and costs nothing more"):
         assert word in text
     events = json.loads(told(capsys, "history", ledger, "trial-[7]", "--json"))
     assert [event["kind"] for event in events] == ["grant", "reserve", "charge"]
@@ -139,7 +141,15 @@ def test_the_command_fit_spends_from_the_ledger(ledger, tmp_path, capsys):
     command = ["fit", str(table), "--target", "y", "--sparsity", "1", "--ledger", ledger, "--dataset", "trial-[7]"]
     main([*command, "--epsilon", "0.5", "--delta", "1e-6", "--out", str(model)])
     assert model.exists()
-    capsys.readouterr()
+    printed = capsys.readouterr().out
+    (balance,) = json.loads(told(capsys, "show", ledger, "--json"))["datasets"]
+    # Two fits at the grant's own delta, in the basic account.
+    assert balance["epsilon_left"] == 0
+    assert "trial-[7] in b.db: 2 fits together have spent epsilon" in printed
+    assert "granted (delta 1e-06); nothing is left at that delta" in printed
+    kept = load_model(model).context.budget
+    assert (kept.ledger, kept.dataset, kept.epsilon, kept.fits) == ("b.db", "trial-[7]", 2.0, 2)
+    assert kept.epsilon_left == 0
     kinds = [event["kind"] for event in json.loads(told(capsys, "history", ledger, "--json"))]
     assert kinds == ["grant", "reserve", "charge", "reserve", "charge"]
     model.unlink()
@@ -166,7 +176,7 @@ def test_ctrl_c_in_a_fit_names_the_ledger_without_its_password(tmp_path, capsys,
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(PrivateSparseRegressor, "fit", interrupted)
-    options = ["--target", "y", "--epsilon", "1", "--ledger", url, "--dataset", "trial-7"]
+    options = ["--target", "y", "--epsilon", "1", "--ledger", url, "--dataset", "trial-7", "--out", "model.json"]
     with pytest.raises(SystemExit) as stopped:
         main([*verbose, "fit", table_of(tmp_path), *options])
     assert stopped.value.code == 130
@@ -199,8 +209,8 @@ def test_ctrl_c_in_a_fit_names_the_ledger_without_its_password(tmp_path, capsys,
         ["budget", "history", URL.replace("127.0.0.1:1", "host:port")],
         ["budget", "show", "postgresql://host/db?user=me&password=hunter%20two"],
         ["fit", URL, "--target", "y", "--epsilon", "1"],
-        ["fit", "t.csv", "--target", "y", "--epsilon", "1", "--ledger", URL, "--dataset", "a"],
-        ["fit", "t.csv", "--target", "y", "--epsilon", "1", "--ledger", "b.db", "--dataset", URL],
+        ["fit", "t.csv", "--target", "y", "--epsilon", "1", "--out", "m", "--ledger", URL, "--dataset", "a"],
+        ["fit", "t.csv", "--target", "y", "--epsilon", "1", "--out", "m", "--ledger", "b.db", "--dataset", URL],
         ["fit", "t.csv", "--target", "y", "--epsilon", "1", "--out", URL],
         ["inspect", f"{URL}?sslpassword=two"],
     ],

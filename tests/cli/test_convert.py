@@ -11,7 +11,7 @@ from pyarrow import csv, parquet
 
 from dpsparse import PrivateSparseRegressor, load_model
 from dpsparse.cli import main
-from dpsparse.data.inputs import open_input
+from dpsparse.data.inputs import TableInput, open_input
 from dpsparse.privacy.accounting.meter import Meter
 
 RNG = np.random.default_rng(0)
@@ -78,14 +78,9 @@ def test_the_model_of_a_store_is_that_of_the_file(folder, dtype):
     """With the same seed: picks, effects, errors and intercept in the units of the file."""
     main(["convert", "people.csv", "store", *OPTIONS, "--dtype", dtype])
     models = []
-    for given in (open_input("people.csv", "cost", "bounds.toml"), open_input("store")):
-        center, scale = given.units
-        fresh = PrivateSparseRegressor(
-            sparsity=3, epsilon=3.0, feature_center=center, feature_scale=scale, random_state=0
-        )
-        fresh.fit(*given.read())
-        model = fresh.released_.on_columns(given.provenance.features, given.provenance.target)
-        models.append(model.in_raw_units() if given.in_public_units else model)
+    for given in (TableInput("people.csv", "cost", "bounds.toml"), open_input("store")):
+        fresh = PrivateSparseRegressor(sparsity=3, epsilon=3.0, random_state=0, **given.parameters)
+        models.append(given.model(fresh.fit(*given.read()).released_))
     direct, stored = models
     assert stored.features == direct.features
     assert [effect.feature for effect in stored.effects] == [effect.feature for effect in direct.effects]
@@ -103,7 +98,7 @@ def test_json_tells_shape_and_place(folder, capsys):
     assert told == shape | {"target": "cost", "notes": [], "out": "store"}
     main(["check", "store", "--json"])
     assert json.loads(capsys.readouterr().out)["intact"]
-    main(["fit", "store", "--epsilon", "3", "--json"])
+    main(["fit", "store", "--epsilon", "3", "--json", "--out", "model.json"])
     assert json.loads(capsys.readouterr().out)["target"] == "cost"
     np.save("people.npy", PEOPLE[["age", "cost"]].to_numpy())
     main(["convert", "people.npy", "other", "--target", "1", "--json"])
@@ -164,13 +159,13 @@ def test_ctrl_c_says_in_one_line_how_to_go_on(folder, capsys, monkeypatch):
     assert "the conversion was interrupted" in failed(capsys, "check", "store")
     assert not_intact(capsys, "store") == []
     main(["convert", "people.csv", "store", *OPTIONS])
-    main(["fit", "store", "--epsilon", "3", "--sparsity", "1"])
+    main(["fit", "store", "--epsilon", "3", "--sparsity", "1", "--out", "model.json"])
 
 
 def test_a_store_knows_its_target_and_bounds(folder, capsys, monkeypatch):
     main(["convert", "people.csv", "store", *OPTIONS])
     capsys.readouterr()
-    main(["fit", "store", "--epsilon", "3", "--target", "cost", "--json"])
+    main(["fit", "store", "--epsilon", "3", "--target", "cost", "--json", "--out", "model.json"])
     capsys.readouterr()
     monkeypatch.setattr(Meter, "charge", lambda *_: pytest.fail("it was charged"))
     assert "the target of this store is 'cost'" in failed(capsys, "fit", "store", "--epsilon", 1, "--target", "age")
@@ -199,21 +194,26 @@ def test_a_cell_that_is_no_number_is_refused_by_the_fit_with_the_constant_text(f
         assert "Use it with" not in out
         main(["check", "store", "--json"])
         assert json.loads(capsys.readouterr().out)["refused"] == [column]
-        told.add(failed(capsys, "fit", "store", "--epsilon", 1))
+        told.add(failed(capsys, "fit", "store", "--epsilon", 1, "--out", "model.json"))
         os.rename("store", f"old-{column}")
     assert len(told) == 1
     assert "text where a number is due" in told.pop()
 
 
 PEAK = """
-import sys, tracemalloc
+import sys, tempfile, tracemalloc
 import pyarrow
 from dpsparse.cli import main
 from dpsparse.data import inputs
 from dpsparse.engine import config
+from dpsparse.io.formats import open_table
 
 config.current = config.Config(store_chunk_bytes=2**20, csv_block_bytes=2**16, table_block_cells=2**16)
 pyarrow.set_cpu_count(2)
+# Kernels are compiled or loaded once, whatever the table.
+with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+    print("a,b\\n1,2", file=file, flush=True)
+    open_table(file.name).read(["a"], {})
 tracemalloc.start()
 main(["convert", sys.argv[1], sys.argv[2], "--target", sys.argv[3], "--json"])
 print(tracemalloc.get_traced_memory()[1] + pyarrow.default_memory_pool().max_memory(), file=sys.stderr)

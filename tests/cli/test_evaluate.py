@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from dpsparse import PrivacyLedger, load_model
@@ -28,8 +27,7 @@ def evaluated(capsys, *arguments):
 def test_estimates_are_near_the_plain_means(parts, people, capsys):
     shown = json.loads(evaluated(capsys, "model.json", "test.csv", "--epsilon", "8", "--json", "--delta", "0.001"))
     model, test = load_model("model.json"), people.iloc[2_400:]
-    X = pd.DataFrame({name: test.get(name, test.region == name.split("=")[-1]) for name in model.feature_names})
-    errors = np.abs(test.cost.to_numpy() - model.predict(X.astype(float)))
+    errors = np.abs(test.cost.to_numpy() - model.predict(test))
     of_constant = np.abs(test.cost.to_numpy() - model.constant)
     scores = shown["scores"]
     assert scores["model"]["value"] == pytest.approx(np.minimum(errors, scores["cut"]).mean(), rel=0.1)
@@ -69,7 +67,6 @@ def test_the_cost_is_in_the_ledger(parts, capsys, failed):
     [
         (lambda table: table.drop(columns="cost"), "has no column 'cost'"),
         (lambda table: table.drop(columns="age"), "has no column 'age'"),
-        (lambda table: table.assign(age=np.nan), "Input contains NaN or infinity"),
         (lambda table: table.iloc[:0], "holds no records"),
         (lambda table: table.iloc[:1], "at least 2"),
     ],
@@ -108,12 +105,12 @@ def test_fit_holds_records_out_for_one_guarantee(folder, fit, capsys):
 
 
 def test_a_holdout_that_leaves_nothing_is_refused(folder, failed):
-    options = ["--target", "cost", "--epsilon", "1", "--bounds", "bounds.toml"]
+    options = ["--target", "cost", "--epsilon", "1", "--bounds", "bounds.toml", "--out", "model.json"]
     assert "strictly between 0 and 1" in failed("fit", "people.csv", *options, "--holdout", "1")
 
 
 def test_a_store_cannot_be_divided(folder, capsys):
     main(["convert", "people.csv", "--target", "cost", "--bounds", "bounds.toml", "store"])
     with pytest.raises(SystemExit):
-        main(["fit", "store", "--epsilon", "1", "--holdout", "0.2"])
+        main(["fit", "store", "--epsilon", "1", "--holdout", "0.2", "--out", "model.json"])
     assert "hold records out before" in " ".join(capsys.readouterr().err.split())

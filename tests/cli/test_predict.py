@@ -1,18 +1,79 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpsparse import load_model
 from dpsparse.cli import main
 
 
-def test_predict_wants_the_columns_of_the_fit(folder, capsys, people, fit, failed):
+@pytest.fixture
+def model(folder, capsys, fit):
+    """A model whose effects are set: of being a smoker, and of the east."""
     fit("people.csv", "--out", "model.json")
+    content = json.loads((folder / "model.json").read_text())
+    effect = content["effects"][0] | {"estimate": None, "standard_error": None, "clear": False}
+    content["effects"] = [effect | {"feature": "smoker", "coef": 9.0}, effect | {"feature": "region=east", "coef": 4.0}]
+    content |= {"intercept": 1.0, "prediction_range": None}
+    (folder / "model.json").write_text(json.dumps(content))
     capsys.readouterr()
-    people.drop(columns=["id", "cost"]).to_csv("new.csv", index=False)
-    main(["predict", "model.json", "new.csv"])
-    assert len(capsys.readouterr().out.splitlines()) == len(people) + 1
-    people.drop(columns="age").to_csv("new.csv", index=False)
-    assert "no column 'age'" in failed("predict", "model.json", "new.csv")
-    # A place outside the public categories is predicted like the baseline.
-    people.assign(region="moon").to_csv("new.csv", index=False)
-    main(["predict", "model.json", "new.csv"])
-    moon = capsys.readouterr().out
-    people.assign(region="north").to_csv("new.csv", index=False)
-    main(["predict", "model.json", "new.csv"])
-    assert capsys.readouterr().out == moon
+    return load_model("model.json")
+
+
+def predicted(capsys, *more):
+    main(["predict", "model.json", "new.csv", *more])
+    return capsys.readouterr()
+
+
+def test_predict_wants_the_selected_columns_alone_in_any_order(model, capsys, failed):
+    new = pd.DataFrame({"other": ["x", ""], "region": ["east", "north"], "smoker": [0, 1]})
+    new.to_csv("new.csv", index=False)
+    assert predicted(capsys).out == "prediction\n5.0\n10.0\n"
+    new.drop(columns="smoker").to_csv("new.csv", index=False)
+    assert "no column 'smoker'" in failed("predict", "model.json", "new.csv")
+
+
+def test_an_id_is_handed_on_as_it_is(model, capsys, failed):
+    new = pd.DataFrame({"smoker": [0, 1, 1], "name": ["007", 'O"Neill, J', ""], "region": "north"})
+    new.to_csv("new.csv", index=False)
+    assert predicted(capsys, "--id", "name").out == 'name,prediction\n007,1.0\n"O""Neill, J",10.0\n,10.0\n'
+    told = json.loads(predicted(capsys, "--id", "name", "--json").out)
+    assert (told["ids"], told["predictions"]) == (["007", 'O"Neill, J', ""], [1.0, 10.0, 10.0])
+    assert "no column 'nam'" in failed("predict", "model.json", "new.csv", "--id", "nam", "--out", "out.csv")
+    new.to_parquet("new.parquet")
+    main(["predict", "model.json", "new.parquet", "--id", "smoker"])
+    assert capsys.readouterr().out == "smoker,prediction\n0,1.0\n1,10.0\n1,10.0\n"
+
+
+def test_numbered_columns_are_handed_on_too(folder, capsys):
+    options = ["--target", "2", "--epsilon", "1", "--sparsity", "1", "--out", "model.json"]
+    main(["fit", "people.npy", *options])
+    np.save("new.npy", np.array([[50.5, 0.0, 1e6], [60.0, 1.0, 7.25]]))
+    capsys.readouterr()
+    main(["predict", "model.json", "new.npy", "--id", "2"])
+    assert [line.split(",")[0] for line in capsys.readouterr().out.splitlines()] == ["2", "1000000", "7.25"]
+
+
+def test_it_says_how_unseen_categories_count_and_counts_them_so(model, capsys):
+    note = "region: any text but 'south', 'east', or none, counts as the baseline 'north'"
+    pd.DataFrame({"region": ["moon", None, "north"], "smoker": 0}).to_csv("new.csv", index=False)
+    told = predicted(capsys)
+    assert told.out == "prediction\n1.0\n1.0\n1.0\n"
+    assert told.err == f"Note: {note}\n"
+    assert json.loads(predicted(capsys, "--json").out)["notes"] == [note]
+    assert f"Note: {note}\n" in predicted(capsys, "--out", "predictions.csv").out
+
+
+def test_a_model_without_effects_needs_no_column(model, capsys, folder):
+    content = json.loads((folder / "model.json").read_text())
+    (folder / "model.json").write_text(json.dumps(content | {"effects": []}))
+    pd.DataFrame({"anything": ["x", "y"]}).to_csv("new.csv", index=False)
+    assert predicted(capsys).out == "prediction\n1.0\n1.0\n"
+
+
+def test_a_loaded_model_finds_the_columns_of_a_frame_by_name(model):
+    new = pd.DataFrame({"other": ["x", "y"], "region": ["east", "moon"], "smoker": [0, 1]})
+    assert model.columns_needed == ["smoker", "region"]
+    assert model.predict(new).tolist() == [5.0, 10.0]
+    assert "smoker" in model.summary()

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpsparse.io.bounds import Bounds, read_bounds
+from dpsparse.io.bounds import Bounds, ColumnBounds
+from dpsparse.io.bounds_file import read_bounds
 from dpsparse.io.convert import convert, in_public_units
 from dpsparse.io.formats import open_on_disk, open_table
 from dpsparse.io.provenance import provenance_of
@@ -43,7 +44,7 @@ categories = ["north", "south"]
 [response]
 scale = 0.7
 """
-OTHERS = {"age": (50.0, 14.0), "region": ["south", "north"]}
+OTHERS = {"age": ColumnBounds(50.0, 14.0), "region": ColumnBounds(categories=("south", "north"))}
 UNITS = np.column_stack(
     [(PEOPLE.age - 50.0) / 15.0, ((PEOPLE.region == "south") - 0.5) / 0.5, (PEOPLE.income - 20000.0) / 7e3]
 )
@@ -121,7 +122,7 @@ def test_a_store_holds_public_units_rounded_once(tmp_path, bounds, kind, dtype):
 def test_an_array_becomes_a_store(tmp_path, dtype, order):
     array = (10 * RNG.normal(size=(257, 4))).astype(dtype)
     np.save(tmp_path / "a.npy", np.asarray(array, order=order))
-    bounds = Bounds(columns={"3": (0.5, 3.0)})
+    bounds = Bounds(columns={"3": ColumnBounds(0.5, 3.0)})
     converted(tmp_path / "a.npy", tmp_path / "store", bounds, target="1")
     store = open_on_disk(tmp_path / "store")
     units = np.column_stack([array[:, 0], array[:, 2], (array[:, 3].astype(float) - 0.5) / 3.0]).astype(np.float32)
@@ -130,7 +131,6 @@ def test_an_array_becomes_a_store(tmp_path, dtype, order):
 
 
 def test_blocks_are_what_is_read_at_once_from_any_row(tmp_path):
-    """A bad cell far from the start turns the rest of a CSV file into text; the values are the same."""
     people = PEOPLE.astype({"age": object})
     people.loc[800, "age"] = "unknown"
     people.loc[10, "age"] = None
@@ -287,7 +287,7 @@ def test_a_flipped_bit_is_found_and_mended(tmp_path, bounds):
 
 
 def test_a_table_without_records_or_that_cannot_be_read_leaves_nothing(tmp_path):
-    for content, message in (("a,cost\n", "holds no records"), ("a,cost\n1,2\n3\n", "not a readable CSV")):
+    for content, message in (("a,cost\n", "holds no records"), ("a,a\n1,2\n", "same name")):
         (tmp_path / "a.csv").write_text(content)
         with pytest.raises(FileError, match=message):
             converted(tmp_path / "a.csv", tmp_path / "store", Bounds())

@@ -1,8 +1,11 @@
 import json
 from dataclasses import asdict, replace
 
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import sparse
 
@@ -11,6 +14,7 @@ from dpsparse.algorithms.evaluation import Estimate, Scores
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.io.features import Feature
+from dpsparse.model.context import Budget, FitContext
 from dpsparse.model.effect import Effect
 from dpsparse.schema import FileError
 
@@ -80,13 +84,23 @@ def test_what_has_no_guarantee_is_not_saved(path):
     assert not path.exists()
 
 
-def test_predictions_check_names_and_shapes(path):
+def test_predictions_find_the_selected_columns_by_name(path):
     save_model(MODEL, path)
     again = load_model(path)
-    with pytest.raises(ValueError, match="feature names"):
-        again.predict(NAMED.rename(columns={"a": "z"}))
-    with pytest.raises(ValueError, match="feature names"):
-        again.predict(NAMED[["a", "b"]])
+    needed = again.columns_needed
+    expected = again.predict(NAMED)
+    for frame in (NAMED[needed], NAMED[NAMED.columns[::-1]].assign(note="text"), pl.from_pandas(NAMED[needed])):
+        np.testing.assert_allclose(again.predict(frame), expected, rtol=1e-12)
+    np.testing.assert_allclose(again.predict(pa.Table.from_pandas(NAMED)), expected, rtol=1e-12)
+    lazy = again.predict(dd.from_pandas(NAMED[needed[::-1]], npartitions=2))
+    np.testing.assert_allclose(lazy.compute(), expected, rtol=1e-12)
+    with pytest.raises(
+        ValueError, match=f"X has no column '{needed[0]}', which the model needs; it needs '{needed[0]}'"
+    ):
+        again.predict(NAMED.rename(columns={needed[0]: "z"}))
+    nothing = replace(again, effects=())
+    for frame in (NAMED[["d"]].assign(d="text"), pl.DataFrame({"z": ["text"] * len(NAMED)})):
+        assert set(nothing.predict(frame)) == {again.intercept}
 
 
 MADE_UP = replace(
@@ -103,6 +117,7 @@ MADE_UP = replace(
     reason="the effects are not larger than their errors",
     cut=3.25,
     lumped=True,
+    context=FitContext("2026-01-31", Budget("budget.db", "trial-7", 3.0, 1e-6, 1.5, 2.25, 2)),
     constant=-7.5,
     response_scale=0.125,
     spread_explained=0.25,
@@ -123,6 +138,7 @@ def test_learned_units_and_facts_about_the_response_come_back(path):
     first = json.loads(path.read_text())
     again = load_model(path)
     assert again == MADE_UP
+    assert again.context == MADE_UP.context
     save_model(again, path)
     assert json.loads(path.read_text()) == first
 
@@ -146,8 +162,8 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
     save_model(model, path)
     content = json.loads(path.read_text())
     optional = {"noise_floor", "estimate", "standard_error", "category", "part", "pure_epsilon", "mu"}
-    optional |= {"center", "scale", "reason", "prediction_range", "cut", "constant", "response_scale"}
-    optional |= {"spread_explained", "scores"}
+    optional |= {"center", "scale", "reason", "prediction_range", "cut", "context", "budget"}
+    optional |= {"constant", "response_scale", "spread_explained", "scores", "target_kind", "baselines"}
     tried = 0
 
     def is_refused():
@@ -190,6 +206,7 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
         (lambda content: content["effects"][0].update(estimate=None, standard_error=1.0), "belong together"),
         (lambda content: content["effects"][0].update(center=1.0), "belong together"),
         (lambda content: content.update(prediction_range={"low": 1.0, "high": 0.0}), "must not be above"),
+        (lambda content: content["context"].update(date="today"), "'date' must be a day"),
         (lambda content: content["privacy"].update(epsilon=0.1), "does not follow"),
         (lambda content: content["privacy"].update(mu=None), "does not follow"),
         (lambda content: content["privacy"]["releases"].pop(), "does not follow"),

@@ -22,7 +22,9 @@ CROWDED = """[...document.querySelectorAll('svg.chart')].flatMap(svg => {
   }));
   return out;
 })"""
-FOCUS = "(e => e.id || e.getAttribute('href') || e.getAttribute('aria-label') || e.tagName)(document.activeElement)"
+NAME = "(e => e.id || e.getAttribute('href') || e.getAttribute('aria-label') || e.textContent)"
+FOCUS = f"{NAME}(document.activeElement)"
+OPEN_ALL = "document.querySelectorAll('details').forEach(details => details.open = true)"
 
 
 @pytest.fixture(scope="module")
@@ -54,14 +56,33 @@ def test_it_looks_right(browser, url, artifacts, device, scheme):
     browser.show_as(WIDTHS[device], scheme)
     assert faults(browser, url) == []
     assert browser.value("document.querySelector('h1').textContent") == "What explains cost"
+    picture = browser.screenshot()
+    (artifacts / f"report-{device}-{scheme}.png").write_bytes(picture)
+    assert picture.startswith(b"\x89PNG")
+    browser.value(OPEN_ALL)
+    assert browser.value(CROWDED) == []
+    assert browser.value("document.documentElement.scrollWidth") <= WIDTHS[device]
     sizes = browser.value(
         "[...document.querySelectorAll('svg.chart')].map(e => e.getBoundingClientRect()).map(r => [r.width, r.height])"
     )
     assert len(sizes) == 2
     assert all(width > 300 and height > 150 for width, height in sizes)
-    picture = browser.screenshot()
-    (artifacts / f"report-{device}-{scheme}.png").write_bytes(picture)
-    assert picture.startswith(b"\x89PNG")
+
+
+def test_the_effects_fit_on_a_phone(browser, url):
+    browser.show_as(390)
+    browser.open(url)
+    cut = "[...document.querySelectorAll('section#in-short *, section#effects th, section#effects td, nav *')]"
+    beyond = f"{cut}.filter(e => e.getBoundingClientRect().right > 390).map(e => e.textContent)"
+    assert browser.value(beyond) == []
+    # The summary comes first, and the details are folded away.
+    assert browser.value("[...document.querySelectorAll('h2')].map(e => e.textContent)") == [
+        "In short",
+        "Effects",
+        "Details",
+    ]
+    assert browser.value("[...document.querySelectorAll('details')].filter(e => e.open).length") == 0
+    assert browser.value("document.querySelectorAll('details').length") == 8
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -95,15 +116,24 @@ def test_the_keyboard_reaches_every_link_and_table(browser, url):
     browser.show_as(390)
     browser.open(url)
     links = browser.value("[...document.querySelectorAll('a')].map(a => a.getAttribute('href'))")
-    tables = browser.value("[...document.querySelectorAll('.scroll')].map(e => e.getAttribute('aria-label'))")
-    assert len(links) == 8
+    assert len(links) == 3
+    reachable = f"[...document.querySelectorAll('a, .scroll, summary')].filter(e => e.checkVisibility()).map({NAME})"
+    closed = browser.value(reachable)
+    assert len(closed) == 3 + 1 + 8
+    browser.value("document.querySelector('#details summary').focus()")
+    browser.press("Enter")
+    assert browser.value("document.querySelector('#details details').open")
+    browser.open(url)
+    browser.value(OPEN_ALL)
+    everything = browser.value(reachable)
+    assert set(closed) < set(everything)
     seen = []
-    for _ in range(len(links) + len(tables)):
+    for _ in everything:
         browser.press("Tab")
         seen.append(browser.value(FOCUS))
         outline = browser.value("getComputedStyle(document.activeElement).outlineWidth")
         assert outline == "3px"
-    assert seen == links + tables
+    assert seen == everything
     browser.open(url)
     for link in links:
         browser.value(f"document.querySelector('a[href=\"{link}\"]').focus()")
@@ -117,12 +147,13 @@ def test_the_keyboard_reaches_every_link_and_table(browser, url):
 def test_a_screen_reader_hears_names_tables_and_pictures(browser, url):
     browser.show_as(1280)
     browser.open(url)
+    browser.value(OPEN_ALL)
     nodes = browser.call("Accessibility.getFullAXTree")["nodes"]
     heard = [
         (node["role"]["value"], node.get("name", {}).get("value", "")) for node in nodes if not node.get("ignored")
     ]
     names = {role: [name for other, name in heard if other == role] for role, _ in heard}
-    assert names["heading"][:2] == ["What explains cost", "Guarantee"]
+    assert names["heading"][:2] == ["What explains cost", "In short"]
     assert names["navigation"] == ["Sections"]
     assert len(names["image"]) == 2
     assert "noise floor" in names["image"][0]
@@ -139,6 +170,9 @@ def test_it_prints(browser, url, artifacts):
     browser.show_as(700, media="print")
     assert faults(browser, url) == []
     assert browser.value("getComputedStyle(document.querySelector('nav')).display") == "none"
+    # Paper cannot be opened.
+    unfolded = "getComputedStyle(document.querySelector('details'), '::details-content').contentVisibility"
+    assert browser.value(unfolded) == "visible"
 
 
 def test_the_checks_can_fail(browser, tmp_path):

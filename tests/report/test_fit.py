@@ -10,6 +10,8 @@ from dpsparse import DPIHTH, PrivateSparseRegressor, load_model, plan, save_mode
 from dpsparse.algorithms.pursuit.schedule import schedule_for
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
+from dpsparse.io.features import Feature
+from dpsparse.model.context import Budget, FitContext
 from dpsparse.model.effect import Effect
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.report.fit import fit_page
@@ -39,10 +41,18 @@ def test_the_page_has_everything(model):
     for part in (
         "smoker 8900 [8671, 9329] significant",
         "bmi 500 - not reliable",
+        "In short The records 1,000 records. Of 5 columns that could explain cost the fit selected 4.",
+        "may pass it on",
+        "How well it predicts The features explain something",
+        "What an effect means The difference in cost between records that differ by 1 in a feature",
+        "Effects hold for typical records: a response far from its prediction (further than 3000)",
+        "They say what goes together, not what causes what.",
         "The standard errors of these cannot be trusted, so they have neither an interval nor a verdict: bmi",
         "smoker 0.4 3600 [3468, 3732]",
         "age 15 -1500 [-1599, -1401]",
-        "Learned units, released within the guarantee feature centre scale age 50.25 15",
+        "Units of the selected features feature centre scale where from smoker 0 0.4 given age 50.25 15 learned",
+        "Gaps: the fit refused missing values.",
+        "The model does not say when it was fitted",
         "Residuals are cut at 3000, in units of cost",
         "Predictions are clipped to [0, 60,000], a released range of cost.",
         "smoker: a step of 1 goes with 8900 more of cost (between 8671 and 9329 more, with 90 % confidence)",
@@ -120,6 +130,7 @@ def test_a_seeded_fit_guarantees_nothing():
         ({"lumped": True}, "Many values of cost are equal, so its scale was learned from the others."),
         ({"lumped": True}, "Residuals are cut at a distance of 3000 from the prediction"),
         ({"prediction_range": None}, "Predictions have no limits."),
+        ({"explains": False}, "How well it predicts By the releases the features explain nothing"),
         ({"cut": None}, "Predictions are clipped"),
         ({"effects": (Effect("age", 1e308, 1e308, 1e308, clear=True),)}, "too large or too small to draw"),
         ({"effects": (Effect("age", 1.0, clear=True),)}, "gives no errors"),
@@ -142,6 +153,7 @@ def test_a_model_that_explains_nothing_is_not_drawn(model):
     assert "The numbers of the picture" not in text
     assert "No effect is significant: by the releases the features explain nothing." in text
     assert "cannot be trusted" not in text
+    assert "What an effect means" not in text
 
 
 @pytest.mark.parametrize("n_records", [1, 2**53 - 1])
@@ -164,5 +176,66 @@ def test_without_public_units_the_command_needs_no_bounds(model):
 def test_all_units_public(model):
     given = replace(model, effects=tuple(replace(effect, center=None, scale=None) for effect in model.effects))
     text = words(fit_page(given))
-    assert "Learned units" not in text
-    assert "centres and scales of all selected features are public numbers" in text
+    assert "15 learned" not in text
+    assert "smoker 0 0.4 given age - - not needed" in text
+
+
+CATEGORIES = (
+    Feature("region", category="east", baseline="north", kind="text"),
+    Feature("sector", kind="text", buckets=(7,), label="private"),
+    Feature("sector", kind="text", buckets=(7,), other=True),
+    Feature("age", kind="number", fill=40.0),
+    Feature("age", kind="number", missing=True),
+    Feature("smoker", kind="boolean"),
+    Feature("joined", kind="date_ymd"),
+)
+
+
+@pytest.fixture
+def of_cells(model):
+    """A model of a raw table, with every kind of feature."""
+    effects = tuple(Effect(each.name, 2.0, 2.0, 0.1, clear=True) for each in CATEGORIES)
+    baselines = {"region": "north"}
+    return replace(model, features=CATEGORIES, effects=effects, baselines=baselines)
+
+
+def test_effects_say_what_a_step_is(of_cells):
+    text = words(fit_page(of_cells))
+    more = "goes with 2 more of cost (between 1.836 and 2.164 more, with 90 % confidence)."
+    for step in (
+        "region=east: compared with the baseline 'north', it",
+        "sector=private: compared with the baseline, it",
+        "age: a step of 1",
+        "age is missing: a missing cell, compared with a typical value,",
+        "smoker: true, compared with false,",
+        "joined: a day later",
+    ):
+        assert f"{step} {more}" in text
+    assert "A feature such as region=east is 1 for records in that category and 0 for others: its effect is the" in text
+    gaps = replace(of_cells, effects=tuple(each for each in of_cells.effects if each.feature == "age is missing"))
+    assert "A feature such as 'age is missing' is 1 where the cell is missing" in words(fit_page(gaps))
+
+
+def test_details_tell_baselines_and_gaps(of_cells):
+    text = words(fit_page(of_cells))
+    assert "region north the baseline sector not released another" in text
+    assert "Gaps: a missing number counted as a typical one" in text
+    assert "Filled gaps column public number age 40" in text
+
+
+def test_details_tell_the_date_and_what_is_left(model):
+    budget = Budget("budget.db", "trial-7", 3.0, 1e-6, 1.5, 2.25, 2)
+    assert "It was charged to no ledger" in words(fit_page(replace(model, context=FitContext("2026-01-31"))))
+    text = words(fit_page(replace(model, context=FitContext("2026-01-31", budget))))
+    assert "Fitted on 2026-01-31 (UTC)." in text
+    assert (
+        "trial-7 in budget.db: 2 fits together have spent epsilon 1.5 of 3 granted (delta 1e-06); one more fit" in text
+    )
+
+
+def test_what_cannot_be_trusted_has_no_interval_anywhere(model):
+    doubtful = replace(model.effects[0], trusted=False)
+    page = fit_page(replace(model, effects=(doubtful,)))
+    for end in ("8671", "9329", "3468", "3732"):
+        assert end not in page
+    assert "neither an interval nor a verdict: smoker" in words(page)

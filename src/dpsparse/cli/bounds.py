@@ -24,7 +24,7 @@ def init(data, target, out, as_json):
     cells; without --target it goes to --out, which you alone can read.
     """
     from dpsparse.cli import output
-    from dpsparse.io.bounds import template
+    from dpsparse.io.bounds_template import template
     from dpsparse.io.formats import open_table
     from dpsparse.schema import FileError
 

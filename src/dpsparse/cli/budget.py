@@ -1,6 +1,7 @@
 """`dpsparse budget`: grant a dataset its budget, show what is left, check that nobody changed the ledger."""
 
 import json
+import math
 import re
 from pathlib import Path
 
@@ -9,6 +10,13 @@ import click
 from dpsparse.cli import options
 
 _BAR = 30
+
+_MEANING = (
+    "Granted, spent and left are epsilons, each at the grant's delta. Spent: of all fits together. Left: the largest "
+    "epsilon of one more fit.\n"
+    "'Spent' and 'left' do not add up to the grant: composed fits cost less than the sum of their epsilons. Rely on "
+    "the share left for what is spent of the whole."
+)
 
 _ledger = click.argument("ledger")
 
@@ -70,6 +78,10 @@ def history(ledger, dataset, as_json):
         row = [str(event.number), details["at"], event.dataset, event.kind, *guarantee]
         table.add_row(*_plain(*row, (event.fit or "")[:8], details.get("estimator", "")))
     _print(table)
+    click.echo(
+        "A fit counts from its 'reserve' on. 'charge' makes it final and costs nothing more; 'refund' gives back a fit "
+        "that released nothing."
+    )
 
 
 @budget.command()
@@ -118,28 +130,33 @@ def _renew(witness, books):
 
 
 def _show(book, datasets, as_json):
-    balances = {name: book.filters[name] for name in datasets}
+    balances = {name: (book.filters[name], book.records_per_person[name]) for name in datasets}
     if as_json:
         click.echo(
-            json.dumps({"head": book.head, "datasets": [_as_dict(*item) for item in balances.items()]}, indent=2)
+            json.dumps(
+                {"head": book.head, "datasets": [_as_dict(name, *one) for name, one in balances.items()]}, indent=2
+            )
         )
         return
-    table = _table("dataset", "granted", "delta", "spent", "left", "", "fits", "account", "neighbours")
-    for name, balance in balances.items():
-        values = _as_dict(name, balance)
-        numbers = [f"{values[key]:.4g}" for key in ("epsilon", "delta", "epsilon_spent", "epsilon_left")]
-        left = round(_BAR * (1 - balance.share))
-        bar = "█" * left + "░" * (_BAR - left)
-        row = [name, *numbers, bar, str(values["fits"]), values["account"] or "", values["adjacency"]]
+    headings = ("granted", "at delta", "fits", "spent", "left for one fit", "share left", "", "account", "neighbours")
+    table = _table("dataset", *headings, "records a person")
+    for name, (balance, people) in balances.items():
+        values = _as_dict(name, balance, people)
+        granted, delta, spent, one = (
+            f"{values[key]:.4g}" for key in ("epsilon", "delta", "epsilon_spent", "epsilon_left")
+        )
+        left = 1 - balance.share
+        full = math.floor(_BAR * left)
+        bar = "█" * full + "░" * (_BAR - full)
+        row = [name, granted, delta, str(values["fits"]), spent, one, f"{math.floor(100 * left)} %", bar]
+        row += [values["account"] or "", values["adjacency"], str(values["records_per_person"])]
         table.add_row(*_plain(*row))
     _print(table)
-    click.echo(
-        "'Spent' and 'left' need not add up to the grant: composed fits cost less than the sum of their epsilons."
-    )
+    click.echo(_MEANING)
     click.echo(f"head {book.head}")
 
 
-def _as_dict(name, balance):
+def _as_dict(name, balance, records_per_person):
     from dpsparse.privacy.accounting.filter import round_down
 
     return {
@@ -147,6 +164,7 @@ def _as_dict(name, balance):
         "epsilon": balance.grant.epsilon,
         "delta": balance.grant.delta,
         "adjacency": balance.grant.adjacency,
+        "records_per_person": records_per_person,
         "account": balance.account,
         "fits": len(balance.costs),
         "share_spent": balance.share,

@@ -29,22 +29,22 @@ def evaluate(model, data, epsilon, delta, records_per_person, ledger, dataset, o
     from dpsparse.cli import output
     from dpsparse.cli.spending import collected, explained
     from dpsparse.evaluation import evaluate_records
-    from dpsparse.io.formats import open_table
     from dpsparse.model.json_file import load_model
+    from dpsparse.model.tables import ModelTable
 
     if ledger is not None:
         from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
         ledger = PrivacyLedger(ledger)
-    released, table, notes = load_model(model), open_table(data), []
+    released, notes = load_model(model), []
+    table = ModelTable(released, data)
     # Opened before anything is spent.
     with output.writing(out, model, data, replace=False) as stream:
         with collected(notes), explained(data, ledger):
-            predictions, responses = released.predict_records(table, released.target)
             evaluation = evaluate_records(
                 released,
-                len(responses),
-                lambda: (responses, predictions),
+                table.n_records,
+                lambda: (table.responses(), table.predictions()),
                 epsilon=epsilon,
                 delta=delta,
                 ledger=ledger,
@@ -55,7 +55,7 @@ def evaluate(model, data, epsilon, delta, records_per_person, ledger, dataset, o
         if as_json:
             output.print_json({**evaluation.to_dict(), "notes": notes, "out": out})
         else:
-            output.say("Data", f"{data}: {len(responses):,} records")
+            output.say("Data", f"{data}: {table.n_records:,} records")
             output.print_notes(notes)
             output.say("Guarantee", evaluation.privacy.statement())
             output.print_scores(evaluation.scores, evaluation.constant_prediction, evaluation.target)

@@ -1,8 +1,15 @@
 """`dpsparse fit`: a table in, a guarantee, a model and a report out."""
 
+import shlex
+
 import click
 
 from dpsparse.cli import options
+
+NO_OUT = (
+    "--out is missing, so nothing was fitted and nothing spent: a fit spends epsilon, and its model would be lost. "
+    "Give --out model.json; a --report alone keeps no model."
+)
 
 
 class _Sparsity(click.ParamType):
@@ -38,7 +45,7 @@ def fit(
     Centres and scales of columns that --bounds does not give are learned within the guarantee.
 
     The whole of epsilon is spent. Each further fit on the same people adds to it: --ledger keeps count, and refuses
-    what would exceed the budget granted.
+    what would exceed the budget granted. Without --out nothing is fitted: the result would be paid for and lost.
 
     --holdout 0.2 fits on four records of five and evaluates on the fifth, by position, for the same epsilon.
     """
@@ -47,7 +54,7 @@ def fit(
     from dpsparse.cli.spending import collected, explained
     from dpsparse.data.inputs import open_input
     from dpsparse.io.store.manifest import is_store
-    from dpsparse.model.json_file import as_dict, write_model
+    from dpsparse.model.json_file import write_model
     from dpsparse.report.fit import fit_page
     from dpsparse.schema import existing_path
 
@@ -60,12 +67,14 @@ def fit(
 
         ledger = PrivacyLedger(ledger)
     given = open_input(data, target, bounds)
+    if out is None:
+        raise click.UsageError(NO_OUT)
     notes = list(given.notes)
     inputs = [data] if bounds is None else [data, bounds]
     # Opened before anything is spent: a model that cannot be saved is not fitted, and none that was paid for is lost.
     with (
         output.writing(out, *inputs, replace=False) as stream,
-        output.writing(report, *inputs, *([] if out is None else [out])) as report_stream,
+        output.writing(report, *inputs, out) as report_stream,
     ):
         X, y = given.read()
         with collected(notes), explained(data, ledger), output.share_bar() as progress:
@@ -73,10 +82,7 @@ def fit(
                 sparsity=sparsity,
                 epsilon=epsilon,
                 delta=delta,
-                feature_center=given.units[0],
-                feature_scale=given.units[1],
-                response_center=given.provenance.response_center,
-                response_scale=given.provenance.response_scale,
+                **given.parameters,
                 records_per_person=records_per_person,
                 ledger=ledger,
                 dataset=dataset,
@@ -85,27 +91,20 @@ def fit(
                 estimator.fit(X, y, progress=progress)
             else:
                 estimator, _ = fit_and_evaluate(estimator, X, y, holdout=holdout, progress=progress)
-        model = estimator.released_.on_columns(given.provenance.features, given.provenance.target)
-        if given.in_public_units:
-            model = model.in_raw_units()
+        model = given.model(estimator.released_)
         # Shown first: should the disk fill up now, what was paid for is not lost.
         if as_json:
-            output.print_json({**as_dict(model), "notes": notes, "out": out, "report": report})
+            output.print_json({**output.model_facts(model), "notes": notes, "out": out, "report": report})
         else:
-            output.say("Data", f"{data}: {model.privacy.n_records:,} records, {len(model.features):,} features")
+            output.say("Data", f"{data}: {model.privacy.n_records:,} records, {model.n_columns:,} columns")
             output.print_notes(notes)
             output.say("Guarantee", model.privacy.statement())
             output.print_effects(model)
-        if stream is not None:
-            write_model(model, stream)
+            output.print_budget(model, ledger)
+        write_model(model, stream)
         if report_stream is not None:
             report_stream.write(fit_page(model).encode())
     if not as_json:
-        use = (
-            "not saved; give --out to keep it (another fit spends epsilon again)"
-            if out is None
-            else f"{out}; use it with: dpsparse predict {out} new.csv"
-        )
-        output.say("Model", use)
+        output.say("Model", f"{out}; use it with: dpsparse predict {shlex.quote(out)} new.csv")
         if report is not None:
             output.say("Report", report)

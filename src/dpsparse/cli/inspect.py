@@ -11,11 +11,11 @@ from dpsparse.cli import options
 def inspect(model, as_json):
     """Show the guarantee of MODEL, in plain words and in full, and its effects."""
     from dpsparse.cli import output
-    from dpsparse.model.json_file import as_dict, load_model
+    from dpsparse.model.json_file import load_model
 
     released = load_model(model)
     if as_json:
-        output.print_json(as_dict(released))
+        output.print_json(output.model_facts(released))
         return
     output.say("Model", f"{released.target} from {len(released.features):,} features, by {released.estimator}")
     output.say("In plain words", released.privacy.plain_words())

@@ -19,6 +19,7 @@ from rich.table import Table
 from dpsparse.io.atomic import atomic_file
 from dpsparse.model.effect import EFFECT_HEADINGS, UNIT_HEADINGS, effect_rows, unit_rows
 from dpsparse.model.evaluation import HEADINGS, in_words, score_rows
+from dpsparse.model.json_file import as_dict
 from dpsparse.model.remarks import remarks
 
 # Column names are not markup, and an emoji's name in one stays as it is.
@@ -49,6 +50,24 @@ def print_table(headings, rows):
     for row in rows:
         table.add_row(*map(escape, row))
     Console(**_PLAIN).print(table)
+
+
+def model_facts(model):
+    """A model for JSON: the content of its file, and of each effect the 90 % interval, if any, and the verdict."""
+    facts = as_dict(model)
+    for effect, shown in zip(model.effects, facts["effects"], strict=True):
+        shown["interval"] = effect.interval and dict(zip(("low", "high"), effect.interval, strict=True))
+        shown["verdict"] = effect.verdict.value
+    return facts
+
+
+def print_budget(model, ledger):
+    """Print what a fit left of the budget in its ledger."""
+    if ledger is None:
+        return
+    budget = model.context and model.context.budget
+    unread = f"charged; the ledger could not be read again: see dpsparse budget show {ledger}"
+    say("Budget", unread if budget is None else budget.sentence())
 
 
 def print_effects(model):

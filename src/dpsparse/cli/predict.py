@@ -1,5 +1,8 @@
 """`dpsparse predict`."""
 
+import csv
+import io
+
 import click
 
 from dpsparse.cli import options
@@ -8,23 +11,48 @@ from dpsparse.cli import options
 @click.command(short_help="Predict with a fitted model.")
 @options.MODEL
 @options.DATA
+@click.option("--id", "id_column", metavar="COLUMN", help="A column of DATA to hand on beside the predictions.")
 @options.out("Where the predictions go, as CSV; printed unless given.")
 @options.AS_JSON
-def predict(model, data, out, as_json):
-    """Predict the target for the records of DATA, a table as `dpsparse fit` reads it, with a MODEL."""
+def predict(model, data, id_column, out, as_json):
+    """Predict the target for the records of DATA, a table as `dpsparse fit` reads it, with a MODEL.
+
+    DATA needs the columns of the model's selected features, in any order; other columns are not read. Text that is
+    none of the categories of the fit counts as the fit counted such text, and the command says how.
+    """
     from dpsparse.cli import output
-    from dpsparse.io.formats import open_table
     from dpsparse.model.json_file import load_model
+    from dpsparse.model.remarks import unseen_categories
+    from dpsparse.model.tables import ModelTable
 
     with output.writing(out, model, data) as stream:
-        predictions = load_model(model).predict_table(open_table(data)).tolist()
-        lines = "\n".join(["prediction", *map(repr, predictions), ""])
+        released = load_model(model)
+        table = ModelTable(released, data)
+        if id_column is not None:
+            table.require(id_column)
+        predictions = table.predictions().tolist()
+        ids = None if id_column is None else table.texts(id_column)
+        lines = _csv(id_column, ids, predictions)
         if stream is not None:
             stream.write(lines.encode())
+    notes = unseen_categories(released)
     if as_json:
-        shown = {"predictions": predictions} if out is None else {}
-        output.print_json({"n_records": len(predictions), "out": out} | shown)
+        shown = {"predictions": predictions} | ({} if ids is None else {"ids": ids}) if out is None else {}
+        output.print_json({"n_records": len(predictions), "out": out, "notes": notes} | shown)
     elif out is None:
         click.echo(lines, nl=False)
+        for note in notes:
+            click.echo(f"Note: {note}", err=True)
     else:
         click.echo(f"{out}: {len(predictions):,} predictions")
+        output.print_notes(notes)
+
+
+def _csv(id_column, ids, predictions):
+    if ids is None:
+        return "\n".join(["prediction", *map(repr, predictions), ""])
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow([id_column, "prediction"])
+    rows.writerows(zip(ids, map(repr, predictions), strict=True))
+    return text.getvalue()

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 
 from dpsparse.data.on_disk import OnDisk
-from dpsparse.data.predictions import linear_predictions, prediction_range
+from dpsparse.data.predictions import gap_terms, linear_predictions, prediction_range
 from dpsparse.data.streamed import Streamed
 from dpsparse.data.validation import is_dask, is_on_card, is_zarr, table_shape, validate_table
 from dpsparse.engine.cpu.dense import DenseRows
@@ -79,9 +79,10 @@ class MemoryTable:
         """float32 or float64, once validated."""
         return self.X.dtype
 
-    def validate(self, estimator, y=None, *, reset=True, min_samples=1, check_finite=False):
+    def validate(self, estimator, y=None, *, reset=True, min_samples=1, allow_missing=False, check_finite=False):
         """Check and convert X and y; see `protocols.Table`. The engine checks X unless `check_finite`."""
         options = {"reset": reset, "min_samples": min_samples, "check_finite": check_finite}
+        options["allow_missing"] = allow_missing
         self.X, y = validate_table(estimator, self._given, y, **options)
         self.names = getattr(estimator, "feature_names_in_", None)
         return y
@@ -96,5 +97,6 @@ class MemoryTable:
 
     def predict(self, estimator):
         """Predictions as an array."""
-        self.validate(estimator, reset=False, check_finite=True)
-        return linear_predictions(self.X, estimator.coef_, estimator.intercept_, prediction_range(estimator))
+        gaps = gap_terms(estimator)
+        self.validate(estimator, reset=False, check_finite=True, allow_missing=bool(gaps))
+        return linear_predictions(self.X, estimator.coef_, estimator.intercept_, prediction_range(estimator), **gaps)

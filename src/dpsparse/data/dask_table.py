@@ -10,7 +10,7 @@ from dask.array import Array
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 
-from dpsparse.data.predictions import elementwise_predictions, prediction_range
+from dpsparse.data.predictions import gap_terms, linear_predictions, prediction_range
 from dpsparse.data.validation import (
     is_dask,
     refuse_masked,
@@ -19,6 +19,7 @@ from dpsparse.data.validation import (
     validate_proxy,
     validate_table,
 )
+from dpsparse.engine.dask.actors import as_array
 from dpsparse.engine.dask.rows import DaskRows, Partitions, all_finite, of_known_length
 from dpsparse.engine.refusals import NOT_FINITE, NOT_NUMERIC
 
@@ -44,7 +45,7 @@ class DaskTable:
         """float32 or float64."""
         return self._partitions.dtype
 
-    def validate(self, estimator, y=None, *, reset=True, min_samples=1):
+    def validate(self, estimator, y=None, *, reset=True, min_samples=1, allow_missing=False):
         """Check names, types and y; see `protocols.Table`. The responses come back divided as the features are."""
         on_workers = is_dask(y)
         if on_workers:
@@ -55,10 +56,13 @@ class DaskTable:
                 raise ValueError(NOT_NUMERIC)
             y = of_known_length(y)
         shown = np.broadcast_to(0.0, y.shape) if on_workers else y
-        checked = validate_proxy(estimator, self.shape, self.dtype, shown, reset=reset, min_samples=min_samples)
+        options = {"reset": reset, "min_samples": min_samples, "allow_missing": allow_missing}
+        checked = validate_proxy(estimator, self.shape, self.dtype, shown, **options)
         _checked_sample(estimator, self._given, reset=reset)
         self.names = getattr(estimator, "feature_names_in_", None)
         y = self._partitions.responses(y if on_workers else checked)
+        if on_workers and allow_missing:
+            return y.map_blocks(_known, dtype=np.float64).persist()
         if on_workers and not get_config()["assume_finite"] and not all_finite(y):
             raise ValueError(NOT_FINITE)
         return y
@@ -76,6 +80,7 @@ class DaskTable:
             "coef": estimator.coef_,
             "intercept": estimator.intercept_,
             "within": prediction_range(estimator),
+            "gaps": gap_terms(estimator),
         }
         meta = np.empty(0, dtype=np.result_type(dtype, estimator.coef_))
         if hasattr(X, "rechunk"):
@@ -83,11 +88,17 @@ class DaskTable:
         return X.map_partitions(_predict, meta=meta, **public)
 
 
-def _predict(X, read_as, coef, intercept, within):
+def _predict(X, read_as, coef, intercept, within, gaps):
     """Predictions for a chunk; it runs on a worker."""
-    X = np.asarray(X, dtype=read_as)
-    require_finite(X)
-    return elementwise_predictions(X, coef, intercept, within)
+    X = as_array(X, read_as)
+    if not gaps:
+        require_finite(X)
+    return linear_predictions(X, coef, intercept, within, **gaps)
+
+
+def _known(y):
+    """Responses with NaN for infinite ones."""
+    return np.where(np.isfinite(y), y, np.nan)
 
 
 def _checked_sample(estimator, X, *, reset):

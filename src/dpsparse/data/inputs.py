@@ -3,8 +3,10 @@
 import shlex
 
 from dpsparse.data.on_disk import OnDisk
+from dpsparse.data.raw_data import read_table
 from dpsparse.data.units import public_units
-from dpsparse.io.bounds import Bounds, read_bounds
+from dpsparse.io.bounds import Bounds
+from dpsparse.io.bounds_file import read_bounds
 from dpsparse.io.features import read_features
 from dpsparse.io.formats import open_table
 from dpsparse.io.provenance import provenance_of
@@ -26,15 +28,66 @@ def open_input(data, target=None, bounds=None):
 
     Returns
     -------
-    TableInput or StoreInput
-        With `read()`, which gives features and responses; `units`, the public centres and scales of what it reads,
-        None where they are not known; `in_public_units`, whether these were applied already; `provenance`; and `notes`
-        for whoever runs the fit.
+    RawInput, TableInput or StoreInput
+        With `read()`, which gives the X and y of a fit; `parameters`, those of an estimator that are publicly known;
+        `model`, which gives the released model in the columns' own units; and `notes` for whoever runs the fit.
     """
-    return StoreInput(data, target, bounds) if is_store(data) else TableInput(data, target, bounds)
+    if is_store(data):
+        return StoreInput(data, target, bounds)
+    return TableInput(data, target, bounds) if str(data).lower().endswith(".npy") else RawInput(data, target, bounds)
 
 
-class TableInput:
+class RawInput:
+    """A CSV or Parquet file as people have it. A fit learns what its columns are, within the guarantee."""
+
+    def __init__(self, data, target, bounds):
+        # Opened as a table first, for its messages about files that are none.
+        open_table(data)
+        self._data = read_table(data, target, bounds=bounds)
+        self.notes = [] if bounds is not None else [_no_bounds(data, target, _ALL)]
+        self.parameters = {}
+
+    def read(self):
+        """The table, with its responses in it."""
+        return self._data, None
+
+    def model(self, released):
+        """The released model as it is."""
+        return released
+
+
+_ALL = "what the columns are, their centres and scales"
+
+
+def _no_bounds(data, target, learned):
+    return (
+        f"no --bounds: a fit learns {learned} within its guarantee; if some are publicly known, give them for more "
+        f"accurate effects: dpsparse bounds init {shlex.quote(str(data))} --target {shlex.quote(target)} "
+        "--out bounds.toml"
+    )
+
+
+class _NumericInput:
+    """What tables of numbers and stores share."""
+
+    @property
+    def parameters(self):
+        """Public centres and scales; files have gaps."""
+        return {
+            "feature_center": self.units[0],
+            "feature_scale": self.units[1],
+            "response_center": self.provenance.response_center,
+            "response_scale": self.provenance.response_scale,
+            "missing": "center",
+        }
+
+    def model(self, released):
+        """The released model of the file's columns."""
+        model = released.on_columns(self.provenance.features, self.provenance.target)
+        return model.in_raw_units() if self.in_public_units else model
+
+
+class TableInput(_NumericInput):
     """A table and what is publicly known of its columns. Its features are in the columns' own units."""
 
     in_public_units = False
@@ -42,15 +95,7 @@ class TableInput:
     def __init__(self, data, target, bounds):
         self.table = open_table(data)
         self.provenance = provenance_of(self.table, Bounds() if bounds is None else read_bounds(bounds), target)
-        self.notes = (
-            []
-            if bounds is not None
-            else [
-                "no --bounds: a fit learns the columns' centres and scales within its guarantee; if some are publicly "
-                f"known, give them for more accurate effects: dpsparse bounds init {shlex.quote(str(data))} "
-                f"--target {shlex.quote(target)} --out bounds.toml"
-            ]
-        )
+        self.notes = [] if bounds is not None else [_no_bounds(data, target, "the columns' centres and scales")]
         features = self.provenance.features
         self.units = [feature.center for feature in features], [feature.scale for feature in features]
         # Refused here, so that `convert` writes no store that a fit would refuse.
@@ -61,7 +106,7 @@ class TableInput:
         return read_features(self.table, self.provenance.features, self.provenance.target)
 
 
-class StoreInput:
+class StoreInput(_NumericInput):
     """A store. Its features are in public units, so that the centres that are known are 0 and the scales 1."""
 
     in_public_units, notes = True, ()

@@ -3,23 +3,35 @@
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
 
 
 @np.errstate(all="ignore")
-def linear_predictions(X: Any, coef: Any, intercept: float, within: tuple[float, float] | None = None) -> Any:
+def linear_predictions(
+    X: Any,
+    coef: Any,
+    intercept: float,
+    within: tuple[float, float] | None = None,
+    center: Any = None,
+    missing_coef: Any = None,
+) -> Any:
     """X @ coef + intercept, clipped to a range.
 
     Parameters
     ----------
     X : ndarray or sparse matrix of shape (n_samples, n_features)
-        Finite features.
+        Features; finite, unless `center` is given.
     coef : ndarray of shape (n_features,)
         Released coefficients.
     intercept : float
         Released intercept.
     within : pair of float or None
         Lowest and highest prediction; None for no limits.
+    center : ndarray of shape (n_features,) or None
+        What a missing cell, one that is not finite, counts as.
+    missing_coef : ndarray of shape (n_features,) or None
+        Released coefficients of "this feature is missing", on top of that; None for 0.
 
     Returns
     -------
@@ -32,29 +44,51 @@ def linear_predictions(X: Any, coef: Any, intercept: float, within: tuple[float,
     >>> from dpsparse.data.predictions import linear_predictions
     >>> linear_predictions(np.array([[1.0], [9.0]]), np.array([2.0]), 1.0, within=(0.0, 10.0))
     array([ 3., 10.])
+    >>> linear_predictions(np.array([[1.0], [np.nan]]), np.array([2.0]), 1.0, center=np.array([4.0]))
+    array([3., 9.])
     """
-    predictions = safe_sparse_dot(X, coef) + intercept
+    if center is not None:
+        X, gaps = _without_gaps(X)
+        # A gap counts as 0 in X, so its indicator has what the centre would add.
+        of_gaps = coef * center + (0 if missing_coef is None else missing_coef)
+        intercept = intercept + _products(gaps, of_gaps) if gaps is not None else intercept
+    predictions = _products(X, coef) + intercept
     return predictions if within is None else np.clip(predictions, *within)
 
 
-@np.errstate(all="ignore")
-def elementwise_predictions(X: Any, coef: Any, intercept: float, within: tuple[float, float] | None = None) -> Any:
-    """`linear_predictions` of a dense X, one feature after another: each prediction depends on its record alone.
+def _products(X, coef):
+    """X @ coef, one feature after another: a prediction depends on its record alone.
 
-    Matrix products may add up a row in another order where it stands elsewhere.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dpsparse.data.predictions import elementwise_predictions
-    >>> elementwise_predictions(np.array([[1.0, 7.0], [9.0, 7.0]]), np.array([2.0, 0.0]), 1.0, within=(0.0, 10.0))
-    array([ 3., 10.])
+    Matrix products may add up a row in another order where it stands elsewhere. Those of sparse rows do not.
     """
+    if sparse.issparse(X):
+        return safe_sparse_dot(X, coef)
     coef = np.asarray(coef)
-    predictions = np.full(len(X), intercept, dtype=np.result_type(X, coef))
+    total = np.zeros(len(X), dtype=np.result_type(X, coef))
     for place in np.flatnonzero(coef):
-        predictions = predictions + X[:, place] * coef[place]
-    return predictions if within is None else np.clip(predictions, *within)
+        total = total + X[:, place] * coef[place]
+    return total
+
+
+def _without_gaps(X):
+    """X with gaps as 0, and their indicators; X itself, and None, where there are none."""
+    cells = X.data if sparse.issparse(X) else X
+    missing = ~np.isfinite(cells)
+    if not missing.any():
+        return X, None
+    known, gaps = np.where(missing, 0, cells), missing.astype(cells.dtype)
+    if not sparse.issparse(X):
+        return known, gaps
+    return [sparse.csr_matrix((each, X.indices, X.indptr), shape=X.shape) for each in (known, gaps)]
+
+
+def gap_terms(model: Any) -> dict[str, Any]:
+    """The arguments of `linear_predictions` by which a fitted model's gaps count; none where it refuses gaps.
+
+    A model that accepts gaps has `center_` and `missing_coef_`, a number of each for every feature.
+    """
+    missing_coef = getattr(model, "missing_coef_", None)
+    return {} if missing_coef is None else {"center": model.center_, "missing_coef": missing_coef}
 
 
 def prediction_range(model: Any) -> tuple[float, float] | None:

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dpsparse.data.predictions import elementwise_predictions, prediction_range
+from dpsparse.data.predictions import gap_terms, linear_predictions, prediction_range
 from dpsparse.data.validation import require_finite, table_shape, validate_proxy
 
 
@@ -38,25 +38,29 @@ class RemoteTable:
         """Names of the columns, or None."""
         return getattr(self._features, "names", None)
 
-    def validate(self, estimator, y=None, *, reset=True, min_samples=1):
+    def validate(self, estimator, y=None, *, reset=True, min_samples=1, allow_missing=False):
         """Check shape, names and y; see `protocols.Table`."""
         shape, dtype, names = self._features.shape, self.dtype, self.names
         with warnings.catch_warnings():
             if names is not None:
                 # The proxy has no names; the table's are checked next.
                 warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            y = validate_proxy(estimator, shape, dtype, y, reset=reset, min_samples=min_samples)
+            options = {"reset": reset, "min_samples": min_samples, "allow_missing": allow_missing}
+            y = validate_proxy(estimator, shape, dtype, y, **options)
         _check_names(estimator, names, reset)
         return y
 
     def predict(self, estimator):
-        """Predictions as an array; only the columns of nonzero coefficients are read."""
+        """Predictions as an array; only columns that they depend on are read."""
         self.validate(estimator, reset=False)
-        support = np.flatnonzero(estimator.coef_)
+        gaps = gap_terms(estimator)
+        support = np.flatnonzero((estimator.coef_ != 0) | (gaps["missing_coef"] != 0 if gaps else False))
         values = self._features.on_host(support)
-        require_finite(values)
+        if not gaps:
+            require_finite(values)
         coef = estimator.coef_[support].astype(np.float64)
-        return elementwise_predictions(values, coef, estimator.intercept_, prediction_range(estimator))
+        gaps = {name: numbers[support] for name, numbers in gaps.items()}
+        return linear_predictions(values, coef, estimator.intercept_, prediction_range(estimator), **gaps)
 
 
 def _check_names(estimator, names, reset):

@@ -1,6 +1,7 @@
 """Input checks whose messages come from public facts: shapes, dtypes, parameters, never from a value."""
 
 import numbers
+import sys
 import warnings
 from pathlib import Path
 
@@ -29,8 +30,10 @@ _PUBLIC_MESSAGES = (
 )
 
 
-def validate_table(estimator, X, y=None, *, reset, min_samples=1, check_finite=True):
+def validate_table(estimator, X, y=None, *, reset, min_samples=1, check_finite=True, allow_missing=False):
     """X as float ndarray or canonical CSR, y as float64, both finite; only data frames, integers and CSC are copied.
+
+    With `allow_missing` they need not be finite, and NA, None and null become NaN, as infinite responses do.
 
     Parameters
     ----------
@@ -44,6 +47,8 @@ def validate_table(estimator, X, y=None, *, reset, min_samples=1, check_finite=T
         The fewest rows allowed.
     check_finite : bool
         False to leave out the check of X's values.
+    allow_missing : bool
+        Whether cells and responses may be missing.
     """
     X, y = _check_shape(X), _on_host(y)
     options = {
@@ -60,6 +65,10 @@ def validate_table(estimator, X, y=None, *, reset, min_samples=1, check_finite=T
             raise ValueError(f"{name} requires y to be passed, but the target y is None")
         refuse_masked(y)
         _refuse_type(y)
+    missing = None
+    if allow_missing:
+        X = with_nan(X)
+        y, missing = _filled(y) if reset else (None, None)
     try:
         with np.errstate(all="ignore"):
             checked = validate_data(estimator, X, *((y,) if reset else ()), **options)
@@ -75,7 +84,7 @@ def validate_table(estimator, X, y=None, *, reset, min_samples=1, check_finite=T
         raise ValueError(NOT_FINITE) from None
     X, y = checked if reset else (checked, None)
     X = _canonical(X) if sparse.issparse(X) else X
-    if check_finite:
+    if check_finite and not allow_missing:
         require_finite(X.data if sparse.issparse(X) else X)
     if y is not None:
         if y.dtype.kind not in "biuf":
@@ -83,16 +92,53 @@ def validate_table(estimator, X, y=None, *, reset, min_samples=1, check_finite=T
         with np.errstate(all="ignore"):
             y = np.asarray(y, dtype=np.float64)
         require_finite(y)
+        if missing is not None and missing.any():
+            y = np.where(missing, np.nan, y)
     return X, y
 
 
-def validate_proxy(estimator, shape, dtype, y=None, *, reset, min_samples=1):
+def with_nan(values):
+    """Values with NaN in place of missing objects, pandas' NA among them, which float() refuses; the rest as it is.
+
+    scikit-learn converts NA and nulls in columns of numbers, and NumPy converts None.
+    """
+    pandas = sys.modules.get("pandas")
+    if pandas is None:
+        return values
+    if isinstance(values, list | tuple):
+        array = np.asarray(values)
+        return with_nan(array) if array.dtype.kind == "O" else values
+    if isinstance(values, np.ndarray) and values.dtype.kind == "O":
+        return np.where(pandas.isna(values), np.nan, values)
+    if isinstance(values, pandas.DataFrame) and any(dtype.kind == "O" for dtype in values.dtypes):
+        return values.where(values.notna(), np.nan)
+    return values
+
+
+def _filled(y):
+    """Responses with 0 in place of those that are missing, which scikit-learn would refuse, and where these are."""
+    try:
+        with np.errstate(all="ignore"):
+            y = with_nan(np.asarray(y))
+            y = y.astype(np.float64) if y.dtype.kind in "biufO" else y
+    except TypeError:
+        raise TypeError(NOT_NUMBERS) from None
+    except (ValueError, OverflowError):
+        raise ValueError(NOT_NUMERIC) from None
+    if y.dtype.kind != "f":
+        raise ValueError(NOT_NUMERIC)
+    missing = ~np.isfinite(y)
+    return np.where(missing, 0.0, y), missing.ravel()
+
+
+def validate_proxy(estimator, shape, dtype, y=None, *, reset, min_samples=1, allow_missing=False):
     """`validate_table` for features that stay where they are, and y.
 
     An array of their shape that takes no memory is their proxy, and passes the checks of any other X.
     """
     proxy = np.broadcast_to(np.zeros((), dtype=dtype), shape)
-    return validate_table(estimator, proxy, y, reset=reset, min_samples=min_samples, check_finite=False)[1]
+    options = {"reset": reset, "min_samples": min_samples, "check_finite": False, "allow_missing": allow_missing}
+    return validate_table(estimator, proxy, y, **options)[1]
 
 
 def is_on_card(values):

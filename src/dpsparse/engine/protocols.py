@@ -27,7 +27,10 @@ class Session(Protocol):
     n_features: int
 
     def add(self, feature: int, on_progress: OnProgress = None) -> None:
-        """Read one more feature as a column of its raw values; slow engines give `on_progress` the share done."""
+        """Read one more feature as a column of its raw values; slow engines give `on_progress` the share done.
+
+        Feature d + j of d features is whether feature j is missing. A column is NaN in blank records.
+        """
 
     def rescale(self, center: float, scale: float) -> None:
         """Make (z - center) / scale of the last column z, in float64."""
@@ -45,7 +48,11 @@ class Session(Protocol):
 
 
 class Rows(Protocol):
-    """Records with their responses, wherever the features are."""
+    """Records with their responses, wherever the features are.
+
+    A cell that is not finite is missing, and a record whose response is NaN is blank: see `engine.gaps`. `column(j)`
+    gives the raw values of feature j, and `column(d + j)` 1 where it is missing and 0 elsewhere.
+    """
 
     n_records: int
     n_features: int
@@ -57,7 +64,8 @@ class Rows(Protocol):
         """The differences of pairs of records: record i less record i + n // 2, for each i below n // 2.
 
         Positions count within these rows; the last record of an odd n is unused. The responses are subtracted in
-        float64, the features in their own dtype, elementwise and without a check that they are finite.
+        float64, the features in their own dtype, elementwise and without a check that they are finite. A pair with a
+        gap has a gap, and one with a blank record is blank. Feature d + j is the difference of both indicators.
         """
 
     def evaluate(self, query: Query, *public: Any) -> Any:
@@ -83,7 +91,7 @@ class Rows(Protocol):
         constant : bool
             Whether the columns start with the constant 1.
         check_finite : bool
-            False to accept features that are not finite.
+            False to accept features that are not finite: they are missing.
         on_progress : callable or None
             Is given the share that is done, by slow engines.
         """
@@ -104,7 +112,15 @@ class Table(Protocol):
     def names(self) -> Sequence[str] | None:
         """Names of the features, or None; known once the table is validated."""
 
-    def validate(self, estimator: Any, y: Any = None, *, reset: bool = True, min_samples: int = 1) -> Any:
+    def validate(
+        self,
+        estimator: Any,
+        y: Any = None,
+        *,
+        reset: bool = True,
+        min_samples: int = 1,
+        allow_missing: bool = False,
+    ) -> Any:
         """Check the features and the responses, as scikit-learn does, and return the responses in float64.
 
         Messages come from public facts alone. The engine checks whether features are finite.
@@ -119,6 +135,9 @@ class Table(Protocol):
             True in `fit`.
         min_samples : int
             The fewest rows allowed.
+        allow_missing : bool
+            Whether cells and responses may be missing: NaN, infinite, NA, None or null. Missing responses come back as
+            NaN; a session on the rows must not `check_finite`.
         """
 
     def rows(self, y: Any, *, check_before_release: bool = True) -> Rows:

@@ -1,17 +1,18 @@
 """Quantization: features and weights as integer levels, so that private sums are exact.
 
 A record's term is an integer, computed by itself in one fixed order of operations: centre, scale, clip, round, with
-NaN as 0 and a clip again in integers. Products of a feature level (at most 127) and a weight level (at most 2^16)
-over n records stay below 2^53, where float64 and int64 both add integers exactly in any order: blocking, threads
-and engines cannot change a bit of a sum.
+NaN as 0 and a clip again in integers. A missing cell (`gaps`) has level 0. Products of a feature level (at most 127)
+and a weight level (at most 2^16) over n records stay below 2^53, where float64 and int64 both add integers exactly in
+any order: blocking, threads and engines cannot change a bit of a sum.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dpsparse.engine.arrays import as_float64, like, module_of, quotient
+from dpsparse.engine.gaps import indicators
 
 FEATURE_LEVELS = 127
 WEIGHT_LEVELS = 2**16
@@ -35,6 +36,8 @@ class Quantizer:
         The clip, in units of `scale`.
     center, scale : float or ndarray of shape (n_features,)
         Public numbers; never computed from the data.
+    of_gaps : bool
+        Whether x is 1 where a feature is missing and 0 elsewhere, rather than the feature itself.
 
     Examples
     --------
@@ -47,6 +50,7 @@ class Quantizer:
     clip_bound: float
     center: float | np.ndarray = 0.0
     scale: float | np.ndarray = 1.0
+    of_gaps: bool = False
 
     @property
     def step(self):
@@ -55,11 +59,16 @@ class Quantizer:
 
     def of(self, columns):
         """The quantizer of some of the columns."""
-        return Quantizer(self.clip_bound, *self.center_and_scale(columns))
+        return Quantizer(self.clip_bound, *self.center_and_scale(columns), self.of_gaps)
+
+    def of_values(self):
+        """The same for values that have been made indicators already."""
+        return replace(self, of_gaps=False)
 
     def levels(self, values, columns=slice(None)):
         """Integer levels of an array, in its own float dtype. `columns` says which features its columns are."""
-        return rounded(values, *self.center_and_rate(values.dtype, columns))
+        cells = indicators(values) if self.of_gaps else values
+        return rounded(cells, *self.center_and_rate(values.dtype, columns))
 
     def center_and_rate(self, dtype, columns=slice(None)):
         """The numbers that `levels` subtracts and multiplies by, in the dtype of its arithmetic."""
@@ -81,11 +90,12 @@ class Quantizer:
         return in_units(values, *self.center_and_scale(columns))
 
     def clipped(self, values, columns=slice(None)):
-        """Values in public units, clipped."""
+        """Values in public units, clipped; 0 for a gap."""
         center, scale = self.center_and_scale(columns)
         as_they_are = center.ndim == scale.ndim == 0 and center == 0 and scale == 1
         units = as_float64(values) if as_they_are else self.units(values, columns)
-        return units.clip(-self.clip_bound, self.clip_bound)
+        xp = module_of(values)
+        return xp.where(xp.isfinite(values), units.clip(-self.clip_bound, self.clip_bound), 0.0)
 
     def center_and_scale(self, columns=slice(None)):
         """The numbers that `units` subtracts and divides by."""
@@ -100,14 +110,14 @@ def in_units(values, center, scale):
 
 
 def rounded(values, center, rate):
-    """Levels of values: (x - center) * rate, clipped at +-127 and rounded to the nearest, with NaN as 0."""
+    """Levels of values: (x - center) * rate, clipped at +-127 and rounded to the nearest; 0 for a gap."""
     # Overflow is clipped like any large value; a warning would reveal something of a record.
     with np.errstate(all="ignore"):
         levels = values - center
         levels *= rate
         np.clip(levels, -FEATURE_LEVELS, FEATURE_LEVELS, out=levels)
         np.rint(levels, out=levels)
-        levels[np.isnan(levels)] = 0
+        levels[np.isnan(levels) | ~np.isfinite(values)] = 0
     return levels
 
 

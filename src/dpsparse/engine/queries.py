@@ -26,7 +26,10 @@ def total(values):
 
 @dataclass(frozen=True)
 class Column:
-    """A selected feature in public units: as it is, and with NaN as 0 and huge values clipped."""
+    """A selected feature in units: with NaN for gaps, and with these at 0 and huge values clipped.
+
+    It is NaN in blank records too.
+    """
 
     units: np.ndarray
     sanitized: np.ndarray
@@ -59,9 +62,9 @@ class Records:
         return module_of(self.y).stack([self.columns[k].sanitized for k in positions])
 
     def residuals(self, center, effects):
-        """Responses minus predictions in float64."""
+        """Responses minus predictions in float64, with gaps at 0; NaN for blank records."""
         with np.errstate(all="ignore"):
-            return vector_sums.subtract_columns(self.y - center, (column.units for column in self.columns), effects)
+            return vector_sums.subtract_columns(self.y - center, (column.sanitized for column in self.columns), effects)
 
 
 def residual_counts(records, center, effects, thresholds, sizes=False):
@@ -73,10 +76,12 @@ def residual_counts(records, center, effects, thresholds, sizes=False):
 def pick_weights(records, center, effects, bound, level=0.0):
     """Levels of the residuals, clipped at `bound`, less that of `level`: one for each record, and no sum.
 
-    `level`, a public number or a release, is a mean of clipped residuals in units of `bound`.
+    `level`, a public number or a release, is a mean of clipped residuals in units of `bound`. A blank record has
+    weight 0.
     """
     most, shift = level_shift(level)
-    return weight_levels(records.residuals(center, effects), bound, most) - shift
+    residuals = records.residuals(center, effects)
+    return weight_levels(residuals, bound, most) - shift * as_float64(residuals == residuals)
 
 
 def pick_sums(records, center, effects, bound, level=0.0):
@@ -111,17 +116,25 @@ def slope_counts(records, effects, position, thresholds):
 
 
 def spread_sums(records, position, size, most):
-    """Sums of two numbers in [-1/2, 1/2]: whether a column is not 0, and its size in units of `size` up to `most`."""
+    """Sums of two numbers in [-1/2, 1/2]: whether a column is not 0, and its size in units of `size` up to `most`.
+
+    A gap counts as 0.
+    """
     with np.errstate(all="ignore"):
         sizes = quotient(quotient(abs(records.columns[position].units), size).clip(0, most), most)
-        return _bounded_sums([as_float64(sizes > 0) - 0.5, sizes - 0.5], math.sqrt(0.5))
+        sizes = _without_gaps(sizes)
+        return _bounded_sums(records, [as_float64(sizes > 0) - 0.5, sizes - 0.5], math.sqrt(0.5))
 
 
 def mean_sums(records, position, center, scale, most):
-    """Sums of a and a^2 - 1/2, of norm <= sqrt 1.25; a is a column's units, clipped at +-`most`, over `most`."""
+    """Sums of a and a^2 - 1/2, of norm <= sqrt 1.25; a is a column's units, clipped at +-`most`, over `most`.
+
+    It is 0 for a gap.
+    """
     with np.errstate(all="ignore"):
         units = quotient(quotient(records.columns[position].units - center, scale).clip(-most, most), most)
-        return _bounded_sums([units, units * units - 0.5], math.sqrt(1.25))
+        units = _without_gaps(units)
+        return _bounded_sums(records, [units, units * units - 0.5], math.sqrt(1.25))
 
 
 def gain_sums(records, center, effects, most, near):
@@ -133,20 +146,24 @@ def gain_sums(records, center, effects, most, near):
     with np.errstate(all="ignore"):
         before = abs(records.y - center).clip(0, most)
         after = abs(records.residuals(center, effects)).clip(0, most)
-        # A response that is NaN adds nothing to the second sum either.
-        is_near = as_float64(before <= near) - 0.5 + 0.0 * before
-        return _bounded_sums([quotient(before - after, most), is_near], math.sqrt(1.25))
+        is_near = as_float64(before <= near) - 0.5
+        return _bounded_sums(records, [quotient(before - after, most), is_near], math.sqrt(1.25))
 
 
-def _bounded_sums(entries, bound):
+def _without_gaps(values):
+    """Values with gaps at 0."""
+    return module_of(values).nan_to_num(values, nan=0.0)
+
+
+def _bounded_sums(records, entries, bound):
     """Sums of vectors with these entries, whose norm is at most `bound` by their clips.
 
-    A vector with an entry of NaN is 0, shifted entries included: so a null record adds nothing.
+    The vector of a blank record is 0, shifted entries included, and so is one with an entry of NaN.
     """
     xp = module_of(entries[0])
     vectors = xp.stack(entries)
-    is_number = as_float64(~xp.isnan(vectors).any(0))
-    return vector_sums.vector_sums(xp.nan_to_num(vectors, nan=0.0), is_number, bound)
+    counts = as_float64(~(xp.isnan(vectors).any(0) | xp.isnan(records.y)))
+    return vector_sums.vector_sums(_without_gaps(vectors), counts, bound)
 
 
 def _row_weights(columns, inner, outer):

@@ -1,12 +1,16 @@
 """What a refusal may say of the values of a table: every sentence that appears or not depending on them, in one place.
 
-A sentence quotes no value. Where it has a field in braces, that is the name of a file or of its format, and in
-`COLUMNS_REFUSED` names of columns. Whatever else this package raises while it reads a table comes from public facts.
-docs/privacy.md lists these names (L11), and a test holds the list, and the code that reads tables, against this file.
+A sentence quotes no value. Where it has a field in braces, that is the name of a file, of its format or its encoding, a
+place in the line of names, and in `COLUMNS_REFUSED` names of columns. Whatever else this package raises while it reads
+a table comes from public facts. docs/privacy.md lists these names (L11), and a test holds the list, and the code that
+reads tables, against this file.
 """
 
 # The one text for the data's curator: it names no row, column or count.
-NOT_FINITE = "Input contains NaN or infinity; the data must be finite: drop such records or fill in public constants"
+NOT_FINITE = (
+    "Input contains NaN or infinity; the data must be finite: drop such records, fill in public constants, or have "
+    'PrivateSparseRegressor count them as missing by missing="center"'
+)
 NOT_NUMBERS = "every entry, as float()'s argument must be a string or a real number; encode other objects first"
 NOT_NUMERIC = "Input could not be converted to numbers; encode text and categories as numbers first"
 # The beginning of scikit-learn's own, by which it refuses bytes and strings.
@@ -28,12 +32,15 @@ NOT_AS_DECLARED = (
 # The tasks that make a dask table are not ours, and their errors quote values.
 NOT_COMPUTED = "dask could not compute X or y: a task failed; compute them by themselves to see which and why"
 
-# Files. Bad UTF-8, rows of another length and broken pages are all the same sentence.
+# Files. Whatever is broken in a page of Parquet or the like is the same sentence.
 NOT_READABLE = "{path} is not a readable {kind} file"
 NOT_A_NAME = (
     "{path}: the first line must name the columns; it has a number, a date, an address or the like where a name should "
     "be: put a line of names before the records"
 )
+HEADER_TOO_LONG = "{path}: line 1 is longer than 1 MiB; it must name the columns"
+HEADER_NOT_TEXT = "{path}: line 1 is not valid {encoding}; save the file as UTF-8, or give its encoding"
+HEADER_QUOTES = "{path}: line 1 has a quote that is left open, or text after a closing quote"
 NO_NAME = "{path}: every column needs a printable name; an index without one is better left out"
 SAME_NAME = "{path}: two columns have the same name"
 NOT_FINITE_IN_FILE = (

@@ -6,6 +6,7 @@ derives from it as `PrivateLinearRegressor` does, and ends its `fit` with `_publ
 
 import warnings
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from dpsparse.data.as_table import as_table
 from dpsparse.data.validation import check_count
 from dpsparse.engine.refusals import OTHER_SHAPE
 from dpsparse.estimators._spending import reserved
+from dpsparse.model.context import fit_context
 from dpsparse.model.numeric_columns import NumericColumns
 from dpsparse.model.released import LinearModel
 from dpsparse.privacy.accounting.meter import Meter
@@ -36,6 +38,9 @@ def as_dtype(coef, dtype):
 
 class PrivateEstimator(BaseEstimator):
     """Base of everything that is fitted privately. Parameters of the guarantee are checked before any data are read."""
+
+    # Whether X and y may have gaps.
+    _allow_missing = False
 
     # Set by `tune` for the length of a fit: several fits are then accounted for as one.
     _shared_meter = None
@@ -73,7 +78,7 @@ class PrivateEstimator(BaseEstimator):
 
     def _validated(self, table, y, shape):
         """The responses, once the table is validated."""
-        y = table.validate(self, y, min_samples=MIN_ROWS)
+        y = table.validate(self, y, min_samples=MIN_ROWS, allow_missing=self._allow_missing)
         if table.shape != shape:
             raise ValueError(OTHER_SHAPE)
         return y
@@ -125,8 +130,10 @@ class PrivateEstimator(BaseEstimator):
         return hasattr(self, "released_")
 
     def _publish(self, model):
-        """Set what the fit publishes: a released model, which has `privacy` and `as_html`."""
-        self.released_ = model
+        """Set what the fit publishes: a released model, which has `privacy`, `context` and `as_html`."""
+        # Within `tune` the ledger is charged for the whole, and read when that is done.
+        charged = (self.ledger, self.dataset) if self._shared_meter is None else (None, None)
+        self.released_ = replace(model, context=fit_context(*charged))
         self.privacy_ = model.privacy
 
     def _open_meter(self, n_records):
@@ -234,7 +241,7 @@ class PrivateLinearRegressor(RegressorMixin, PrivateEstimator):
             where X is dask's.
         """
         check_is_fitted(self)
-        return as_table(X).predict(self)
+        return self.released_.predict(X) if self.released_.reads_cells else as_table(X).predict(self)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -7,17 +7,19 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 from sklearn.utils.validation import check_is_fitted
 
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
 from dpsparse.algorithms.pursuit.schedule import schedule_for
 from dpsparse.data.as_table import as_table
+from dpsparse.data.raw_data import RawData
 from dpsparse.data.units import public_units, units_known
 from dpsparse.data.validation import cap_sparsity, check_count, check_number
-from dpsparse.estimators._private import PrivateLinearRegressor, as_dtype
+from dpsparse.estimators._private import PrivateLinearRegressor
+from dpsparse.estimators._raw_fit import fit_raw
+from dpsparse.estimators._results import set_results
 from dpsparse.estimators._types import LedgerLocation, PerFeature, Progress
-from dpsparse.model.effect import Effect
+from dpsparse.model.numeric_columns import NumericColumns
 from dpsparse.planning import plan
 from dpsparse.privacy.guarantee import Adjacency
 
@@ -54,6 +56,10 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         Public centre (median) and scale (median distance from it) of the response; None to release them privately.
     fit_intercept : bool, default=True
         Whether to fit an intercept.
+    missing : {"refuse", "center"}, default="refuse"
+        What to do with NaN, infinite values and nulls. "refuse" raises an error. "center": a missing feature is at its
+        centre, whether a feature is missing is a feature of its own that may be selected, and a record without a
+        response adds nothing. No row is dropped and nothing is filled in from the data.
     max_sparsity : int, default=10
         The most features for ``sparsity="auto"``.
     adjacency : {"replace-one", "zero-out-one"}, default="replace-one"
@@ -78,6 +84,11 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         Which effects are significant at the 5 % family-wise level (Bonferroni over d features): the unshrunk effect
         is more than z(1 - 0.025/d) standard errors from zero. No effect is marked where its error cannot be trusted,
         where the response's scale could not be learned, or where the features explain nothing.
+    missing_coef_ : ndarray of shape (n_features,)
+        With ``missing="center"``: released effects of a feature being missing, against its being at its centre;
+        `released_` has their errors and intervals.
+    center_ : ndarray of shape (n_features,)
+        With ``missing="center"``: where `predict` puts a selected feature that is missing.
     noise_floor_ : float
         The smallest significant effect of a feature of typical standard error, in units of the response per scaled
         feature; NaN where no error can be trusted.
@@ -133,6 +144,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         response_center: float | None = None,
         response_scale: float | None = None,
         fit_intercept: bool = True,
+        missing: Literal["refuse", "center"] = "refuse",
         max_sparsity: int = 10,
         adjacency: Adjacency = "replace-one",
         records_per_person: int = 1,
@@ -148,6 +160,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         self.response_center = response_center
         self.response_scale = response_scale
         self.fit_intercept = fit_intercept
+        self.missing = missing
         self.max_sparsity = max_sparsity
         self.adjacency = adjacency
         self.records_per_person = records_per_person
@@ -155,16 +168,17 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         self.ledger = ledger
         self.dataset = dataset
 
-    def fit(self, X: Any, y: Any, *, progress: Progress = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, progress: Progress = None) -> Self:
         """Fit privately. The whole guarantee is spent; each release is charged before it is made.
 
         Parameters
         ----------
         X : array-like, sparse matrix or other table of shape (n_samples, n_features)
             Finite features: also a memory map, a Zarr array or `OnDisk`, which are read block by block, and a torch
-            CUDA tensor, a CuPy array or `Streamed`, which are read by a GPU; and a dask array or data frame.
-        y : array-like of shape (n_samples,)
-            Finite responses; where X is dask's also a dask array or series.
+            CUDA tensor, a CuPy array or `Streamed`, which are read by a GPU; and a dask array or data frame. Or what
+            `read_table` gives: a file or data frame with text, dates and gaps.
+        y : array-like of shape (n_samples,) or None
+            Finite responses; where X is dask's also a dask array or series. None where X is from `read_table`.
         progress : callable or None, default=None
             Called with the steps done, a fraction, and their number. A fit that it interrupts leaves no result, and
             what was charged stays charged.
@@ -174,6 +188,11 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         self
             The fitted estimator.
         """
+        if isinstance(X, RawData):
+            if y is not None:
+                raise ValueError("y must be left out: the table from read_table names its response")
+            fit_raw(self, X, progress)
+            return self
         self._check_parameters()
         table = as_table(X)
         n, d = self._public_shape(table, y)
@@ -184,9 +203,9 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             y = self._validated(table, y, (n, d))
             columns = range(d) if table.names is None else table.names
             units = public_units(self.feature_center, self.feature_scale, columns)
-            cap_sparsity(getattr(self, self._sparsity_parameter), d, self._sparsity_parameter)
+            cap_sparsity(getattr(self, self._sparsity_parameter), max(d, sparsity), self._sparsity_parameter)
             self._warn_if_weak(meter)
-            _warn_if_hopeless(n, d, sparsity, meter.guarantee, units.known() == "all")
+            self._warn_if_hopeless(n, d, meter, units.known() == "all")
             pursuit = Pursuit(
                 table.rows(y, check_before_release=self._check_before_release),
                 meter,
@@ -194,19 +213,31 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
                 units=units,
                 response_center=self.response_center,
                 response_scale=self.response_scale,
-                check_finite=self._must_check_finite(),
+                check_finite=self._must_check_finite() and not self._allow_missing,
                 progress=progress,
             )
         self._reset()
-        self._set_results(pursuit.run(), table.dtype, units, meter)
+        names = getattr(self, "feature_names_in_", None)
+        features = NumericColumns(d, names, np.array(units.center), np.array(units.scale), self._allow_missing)
+        set_results(self, pursuit.run(), features, table.dtype, meter)
         return self
 
     @property
     def _sparsity_parameter(self):
         return "max_sparsity" if self.sparsity == "auto" else "sparsity"
 
+    def _warn_if_hopeless(self, n, d, meter, known):
+        """Warn, from public numbers, where a fit would learn next to nothing."""
+        warning = _forecast_warning(n, d, min(d, self._picks(d)), meter.guarantee, known)
+        if warning is not None:
+            warnings.warn(warning, UserWarning, stacklevel=3)
+
+    @property
+    def _allow_missing(self):
+        return self.missing == "center"
+
     def _picks(self, d):
-        return int(min(getattr(self, self._sparsity_parameter), d))
+        return int(min(getattr(self, self._sparsity_parameter), 2 * d if self._allow_missing else d))
 
     def _schedule(self, guarantee, n, d):
         """The releases and prices of a fit on n records of d features under a guarantee."""
@@ -215,61 +246,9 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             "center_known": self.response_center is not None,
             "scale_known": self.response_scale is not None,
             "fit_intercept": bool(self.fit_intercept),
+            "missing": self._allow_missing,
         }
         return schedule_for(guarantee, n, d, self._picks(d), **known)
-
-    @np.errstate(all="ignore")
-    def _set_results(self, result, dtype, units, meter):
-        """Publish the releases in the caller's units."""
-        d = self.n_features_in_
-        # Bonferroni over all features, two-sided: 5 % family-wise.
-        height = stats.norm.isf(0.025 / d)
-        errors = np.where(result.trusted, result.standard_errors, np.nan)
-        clear = (np.abs(result.effects) > height * errors) & result.scale_known & result.explains
-        kept = np.flatnonzero(clear) if self.sparsity == "auto" else np.arange(len(clear))
-        chosen, center, scale = result.support[kept], result.center[kept], result.scale[kept]
-        shrunk = result.shrunk_effects[kept] / scale
-        estimates, errors_in_units = result.effects[kept] / scale, errors[kept] / scale
-        self.coef_, self.coef_se_, self.clear_ = np.zeros(d, dtype), np.full(d, np.nan), np.zeros(d, dtype=bool)
-        self.coef_[chosen] = as_dtype(shrunk, dtype)
-        self.coef_se_[chosen] = errors_in_units
-        self.clear_[chosen] = clear[kept]
-        trusted = errors[result.trusted]
-        self.noise_floor_ = float(height * np.median(trusted)) if len(trusted) else np.nan
-        self.support_ = chosen
-        self.intercept_ = float(result.intercept - (shrunk * center).sum()) if self.fit_intercept else 0.0
-        self.prediction_range_ = None if result.range is None else tuple(map(float, result.range))
-        self.explains_ = bool(result.explains)
-        self.equation_ = result.equation
-        names = self._names_of(chosen)
-        self.units_ = {name: (float(c), float(s)) for name, c, s in zip(names, center, scale, strict=True)}
-        known = np.isfinite(estimates) & np.isfinite(errors_in_units)
-        effects = [
-            Effect(
-                feature=name,
-                coef=float(self.coef_[chosen[k]]),
-                estimate=float(estimates[k]) if known[k] else None,
-                standard_error=float(errors_in_units[k]) if known[k] else None,
-                clear=bool(clear[place]),
-                trusted=bool(result.trusted[place]),
-                center=float(center[k]) if result.learned[place] else None,
-                scale=float(scale[k]) if result.learned[place] else None,
-            )
-            for k, (place, name) in enumerate(zip(kept, names, strict=True))
-        ]
-        facts = {
-            "noise_floor": self.noise_floor_ if np.isfinite(self.noise_floor_) else None,
-            "response_scale_known": bool(result.scale_known),
-            "prediction_range": self.prediction_range_,
-            "explains": self.explains_,
-            "reason": result.reason,
-            "cut": float(result.cut) if np.isfinite(result.cut) else None,
-            "lumped": bool(result.lumped),
-            "constant": result.constant,
-            "response_scale": result.response_scale,
-            "spread_explained": result.spread_explained,
-        }
-        self._publish(self._linear_model(effects, meter.record(), units.center, units.scale, **facts))
 
     def conf_int(self, level: float = 0.9) -> NDArray[np.float64]:
         """Confidence intervals of the effects, centred at the unshrunk estimates.
@@ -287,7 +266,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             Lower and upper ends; NaN outside the support, and where the error cannot be trusted.
         """
         check_is_fitted(self)
-        return self.released_.conf_int(level)
+        return self.released_.conf_int(level)[: self.n_features_in_]
 
     def summary(self) -> str:
         """The guarantee and the effects as text."""
@@ -302,14 +281,16 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             raise ValueError(f"sparsity={self.sparsity!r} must be a whole number of at least 1, or 'auto'")
         else:
             check_count("sparsity", self.sparsity, remedy="it is the number of features to select, or 'auto'")
+        if self.missing not in ("refuse", "center"):
+            raise ValueError(f"missing={self.missing!r} must be 'refuse' or 'center'")
         if self.response_center is not None:
             check_number("response_center", self.response_center, remedy="use None to release it privately")
         if self.response_scale is not None:
             check_number("response_scale", self.response_scale, above=0, remedy="use None to release it privately")
 
 
-def _warn_if_hopeless(n, d, sparsity, guarantee, known):
-    """From public numbers: would even large effects be missed, and would public units help?"""
+def _forecast_warning(n, d, sparsity, guarantee, known):
+    """From public numbers: would even large effects be missed, and would public units help? None for no warning."""
     forecast = plan(
         n,
         d,
@@ -330,15 +311,13 @@ def _warn_if_hopeless(n, d, sparsity, guarantee, known):
     elif effect > WEAK and with_units <= WEAK:
         advice = ""
     else:
-        return
+        return None
     if not known and with_units <= HOPELESS:
         advice += (
             f". With public units it would be those above {with_units:.2g}: if your features are standardised, pass "
             "feature_center=0, feature_scale=1 (in a bounds file [default] with center = 0, scale = 1)"
         )
-    warnings.warn(
+    return (
         f"With n={n} and epsilon={guarantee.epsilon:g}{'' if known else ', and features in unknown units,'} only "
-        f"effects above {effect:.2g} times the noise can be detected{advice}",
-        UserWarning,
-        stacklevel=3,
+        f"effects above {effect:.2g} times the noise can be detected{advice}"
     )

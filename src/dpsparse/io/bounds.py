@@ -1,173 +1,198 @@
-"""The bounds file: what is publicly known of each column, in TOML.
+"""Bounds: what is publicly known of the columns of a table. `bounds_file` reads them from a file."""
 
-    drop = ["id"]                          # columns to leave out
-
-    [columns.income]
-    low = 10_000                           # the range in which about 95 % of people lie
-    high = 90_000
-
-    [columns.age]
-    center = 50.0                          # or a centre and a scale, near the mean and the standard deviation;
-    scale = 15.0                           # or one of the two
-
-    [columns.region]
-    categories = ["north", "south"]        # text: the public categories, the baseline first
-
-    [response]
-    center = 1000.0                        # the median
-    scale = 300.0                          # the median distance from it
-
-    [default]                              # for every column of numbers without a section of its own
-    center = 0.0
-    scale = 1.0
-
-Everything is optional: a fit learns within its guarantee the centres and scales that are not given. The guarantee never
-depends on these numbers being right; it would if they were read off the data.
-"""
-
-import json
-import math
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from dpsparse.io.features import Feature, one_hot
-from dpsparse.schema import FileError, quoted, read_toml
+from dpsparse.io.features import Feature, frame_features, one_hot
+from dpsparse.schema import FileError, quoted
 
-UNFILLED = "?"
 
-_ADVICE = """\
-# Public bounds for {name}: fill in each "?" by hand, from what is known without looking at these records, or delete
-# the section of a column of which nothing is known: a fit learns what it needs within its guarantee.
-# Bounds read off the data (their minima, maxima, means) would leak what the guarantee protects.
-#
-# low, high: the range in which about 95 % of people lie; or give center and scale instead, near the mean and the
-# standard deviation. The guarantee holds even where they are wrong; accuracy suffers.
-#
-# A column of text: categories = ["a", "b"] instead, the public ones, the baseline first; any other text counts as the
-# baseline. True and False are text in a CSV file: categories = ["False", "True"].
-# Delete the section of the column you pass as --target.
+@dataclass(frozen=True)
+class ColumnBounds:
+    """What is publicly known of a column.
 
-# Columns to leave out, such as identifiers.
-drop = []
-"""
+    Parameters
+    ----------
+    center, scale : float or None
+        Near the mean and the standard deviation; None where they are not known.
+    categories : tuple of str or None
+        Of a column of text, the baseline first.
+    shares : tuple of float or None
+        The shares of the categories, in their order.
+    fill : float or None
+        The number in the place of a gap.
+    kind : str or None
+        How the cells are read, one of `bounds_file.KINDS`; None where that is not declared.
+    """
+
+    center: float | None = None
+    scale: float | None = None
+    categories: tuple[str, ...] | None = None
+    shares: tuple[float, ...] | None = None
+    fill: float | None = None
+    kind: str | None = None
+
+    def features(self, name: str) -> list[Feature]:
+        """The features of a column of this name."""
+        if self.categories is not None:
+            return one_hot(name, self.categories, self.shares)
+        return [Feature(name, self.center, self.scale, kind=self.kind, fill=self.fill)]
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What is publicly known of the columns.
+    """What is publicly known of the columns of a table; `read_bounds` makes it of a file.
 
     Parameters
     ----------
     where : str
         The file, for messages; empty where there is none.
-    default : tuple of (float or None, float or None)
-        Centre and scale of columns that are not named; None where they are not known.
-    columns : dict
-        For each column its (centre, scale), each of them a number or None, or the list of its categories.
+    default : ColumnBounds
+        Of columns that are not named.
+    columns : dict of str to ColumnBounds
+        By name, or by a pattern in which * stands for any text. A column's own name comes first, then the first pattern
+        that it fits.
     drop : tuple of str
-        Columns to leave out.
+        Names and patterns of columns to leave out.
     response_center, response_scale : float or None
         None to have them learned privately.
     """
 
     where: str = ""
-    default: tuple[float | None, float | None] = (None, None)
-    columns: dict = field(default_factory=dict)
+    default: ColumnBounds = ColumnBounds()
+    columns: dict[str, ColumnBounds] = field(default_factory=dict)
     drop: tuple[str, ...] = ()
     response_center: float | None = None
     response_scale: float | None = None
 
-    def features(self, names, target):
+    def of(self, name: str) -> ColumnBounds:
+        """What is known of the column of a name."""
+        if name in self.columns:
+            return self.columns[name]
+        return next((known for key, known in self.columns.items() if _fits(key, name)), self.default)
+
+    def is_dropped(self, name: str) -> bool:
+        """Whether the column of a name is left out."""
+        return name in self.drop or (name not in self.columns and any(_fits(key, name) for key in self.drop))
+
+    def features(self, names: Iterable[str], target: str | None = None) -> list[Feature]:
         """The features of a table with these column names, in their order.
+
+        Parameters
+        ----------
+        names : iterable of str
+            The columns.
+        target : str or None
+            The column of responses, which is no feature.
 
         Examples
         --------
-        >>> from dpsparse.io.bounds import Bounds
-        >>> bounds = Bounds(columns={"age": (50.0, 15.0), "sex": ["f", "m"]}, drop=("id",))
-        >>> [feature.name for feature in bounds.features(["id", "age", "sex", "cost"], target="cost")]
+        >>> from dpsparse.io.bounds import Bounds, ColumnBounds
+        >>> bounds = Bounds(columns={"a*": ColumnBounds(50.0, 15.0), "sex": ColumnBounds(categories=("f", "m"))})
+        >>> [feature.name for feature in bounds.features(["age", "sex", "cost"], target="cost")]
         ['age', 'sex=m']
         """
-        present, dropped = set(names), {target, *self.drop}
-        for name in (*self.columns, *self.drop):
-            if name not in present:
-                raise FileError(f"{self.where}: the data have no column {quoted(name)}")
+        names = list(names)
+        present, others = set(names), [name for name in names if name != target]
+        for key in (*self.columns, *self.drop):
+            if key not in present and not any(_fits(key, name) for name in others):
+                what = f"no column like {quoted(key)}" if "*" in key else f"no column {quoted(key)}"
+                raise FileError(f"{self.where}: the data have {what}")
         if target in self.columns or target in self.drop:
             raise FileError(
                 f"{self.where}: {quoted(target)} is the target; delete it there, or put its public centre and scale "
                 "under [response]"
             )
-        features = []
-        for name in names:
-            if name in dropped:
-                continue
-            known = self.columns.get(name, self.default)
-            features += one_hot(name, known) if isinstance(known, list) else [Feature(name, *known)]
+        kept = [name for name in others if not self.is_dropped(name)]
+        features = [feature for name in kept for feature in self.of(name).features(name)]
         if not features:
-            raise FileError(f"no column is left beside the target {quoted(target)}; the data need features")
+            beside = "" if target is None else f" beside the target {quoted(target)}"
+            raise FileError(f"no column is left{beside}; the data need features")
         if len({feature.name for feature in features}) < len(features):
             raise FileError(f"{self.where}: a column and a category have the same name")
         return features
 
+    def kinds(self, names: Iterable[str]) -> dict[str, str]:
+        """The declared kinds of these columns; the others are to be learned."""
+        declared = {name: "text" if self.of(name).categories else self.of(name).kind for name in names}
+        return {name: kind for name, kind in declared.items() if kind is not None}
 
-def read_bounds(path):
-    """The bounds in a TOML file.
+    def encode(self, frame: Any) -> Any:
+        """A data frame of numbers: dropped columns left out, public categories as 0/1, gaps filled where that is given.
 
-    Parameters
-    ----------
-    path : str or path
-        The file.
-    """
-    fields = read_toml(path)
-    default = fields.table("default", None)
-    columns = fields.table("columns", None)
-    response = fields.table("response", None)
-    bounds = Bounds(
-        where=str(path),
-        default=(None, None) if default is None else _spread(default),
-        columns={} if columns is None else {name: _column(columns.table(name)) for name in columns},
-        drop=tuple(fields.names("drop", [])),
-        response_center=None if response is None else response.number("center", None),
-        response_scale=None if response is None else response.number("scale", None, above=0),
-    )
-    fields.finish()
-    if response is not None:
-        response.finish()
-    return bounds
+        Parameters
+        ----------
+        frame : pandas or polars DataFrame, or pyarrow Table
+            The features, without the response.
 
+        Returns
+        -------
+        frame of the same type
+            In the columns' own units, for `PrivateSparseRegressor.fit`.
 
-def _column(fields):
-    if "categories" not in fields:
-        return _spread(fields)
-    categories = fields.names("categories")
-    fields.finish()
-    _refuse_unfilled(fields, categories)
-    if len(categories) < 2:
-        raise FileError(f"{fields.where}: 'categories' needs at least two; drop a column with one")
-    return categories
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from dpsparse.io.bounds import Bounds, ColumnBounds
+        >>> bounds = Bounds(columns={"sex": ColumnBounds(categories=("f", "m"))}, drop=("id",))
+        >>> bounds.encode(pd.DataFrame({"id": [7, 8], "age": [30, 40], "sex": ["m", "f"]}))
+            age  sex=m
+        0  30.0    1.0
+        1  40.0    0.0
+        """
+        names = list(getattr(frame, "column_names", frame.columns))
+        features = self.features(names)
+        columns = {
+            feature.name: values for feature, values in zip(features, frame_features(frame, features).T, strict=True)
+        }
+        if hasattr(type(frame), "from_pydict"):
+            return type(frame).from_pydict(columns)
+        index = {"index": frame.index} if hasattr(frame, "index") else {}
+        return type(frame)(columns, **index)
 
+    def units(self, names: Iterable[str]) -> tuple[dict[str, float], dict[str, float]]:
+        """Public centres and scales by name, for `feature_center` and `feature_scale`.
 
-def _spread(fields):
-    """Centre and scale, from themselves or from low and high; None for what is left out."""
-    first, second = ("low", "high") if "low" in fields or "high" in fields else ("center", "scale")
-    _refuse_unfilled(fields, [value for value in map(fields.peek, (first, second)) if isinstance(value, str)])
-    if first == "center":
-        center, scale = fields.number("center", None), fields.number("scale", None, above=0)
-    else:
-        low, high = fields.number("low"), fields.number("high")
-        if not 0 < (high - low) / 4 < math.inf:
-            raise FileError(f"{fields.where}: 'low' must be below 'high', and the two not too far apart")
-        center, scale = scale_from_bounds(low, high)
-    fields.finish()
-    return center, scale
+        Parameters
+        ----------
+        names : iterable of str
+            The columns of X: those of `encode`, or of a table of numbers.
 
+        Returns
+        -------
+        center, scale : dict of str to float
+            Of the columns of which something is known.
 
-def _refuse_unfilled(fields, texts):
-    if UNFILLED in texts:
-        raise FileError(
-            f'{fields.where} is not filled in yet: put what is publicly known in place of each "{UNFILLED}"'
+        Examples
+        --------
+        >>> from dpsparse.io.bounds import Bounds, ColumnBounds
+        >>> bounds = Bounds(columns={"gene_*": ColumnBounds(scale=2.0), "age": ColumnBounds(50.0, 15.0)})
+        >>> bounds.units(["gene_a", "gene_b", "age", "steps"])
+        ({'age': 50.0}, {'gene_a': 2.0, 'gene_b': 2.0, 'age': 15.0})
+        """
+        known = {name: self._unit(name) for name in names}
+        center, scale = (
+            {name: unit[which] for name, unit in known.items() if unit[which] is not None} for which in (0, 1)
         )
+        return center, scale
+
+    def _unit(self, name: str) -> tuple[float | None, float | None]:
+        """Centre and scale of a column, or of the 0/1 feature of a category."""
+        if name not in self.columns:
+            for place in (at for at, letter in enumerate(name) if letter == "="):
+                for feature in self.of(name[:place]).features(name[:place]):
+                    if feature.category is not None and feature.name == name:
+                        return feature.center, feature.scale
+        return self.of(name).center, self.of(name).scale
+
+
+def _fits(key: str, name: str) -> bool:
+    """Whether a name fits a pattern; brackets and question marks, which names have, stand for themselves."""
+    return "*" in key and re.fullmatch(".*".join(map(re.escape, key.split("*"))), name, re.DOTALL) is not None
 
 
 def scale_from_bounds(low: Any, high: Any) -> tuple[Any, Any]:
@@ -205,27 +230,3 @@ def scale_from_bounds(low: Any, high: Any) -> tuple[Any, Any]:
     if hasattr(index, "tolist"):
         return dict(zip(index, center.tolist(), strict=True)), dict(zip(index, scale.tolist(), strict=True))
     return (float(center), float(scale)) if center.ndim == 0 else (center, scale)
-
-
-def template(table, target=None):
-    """A bounds file to be filled in by hand, from the names and kinds of the columns alone.
-
-    Parameters
-    ----------
-    table : TableReader
-        The data's file.
-    target : str or None
-        The column of responses, which needs no bounds.
-    """
-    if target is not None:
-        table.require([target])
-    text_columns = set(table.text_columns())
-    sections = [_ADVICE.format(name=json.dumps(table.path.name))]
-    for name in table.names:
-        if name != target:
-            asked = (
-                f'categories = ["{UNFILLED}"]' if name in text_columns else f'low = "{UNFILLED}"\nhigh = "{UNFILLED}"'
-            )
-            # Names are printable, and for such texts JSON's quotes are TOML's.
-            sections.append(f"[columns.{json.dumps(name, ensure_ascii=False)}]\n{asked}\n")
-    return "\n".join(sections)

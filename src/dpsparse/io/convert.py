@@ -37,14 +37,14 @@ def convert(table, provenance, folder, dtype="float32", progress=None):
     >>> from pathlib import Path
     >>> import numpy as np
     >>> from dpsparse import OnDisk
-    >>> from dpsparse.io.bounds import Bounds
+    >>> from dpsparse.io.bounds import Bounds, ColumnBounds
     >>> from dpsparse.io.convert import convert
     >>> from dpsparse.io.formats import open_table
     >>> from dpsparse.io.provenance import provenance_of
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     np.save(Path(folder) / "ages.npy", [[30.0, 7.0], [62.0, 9.0]])
     ...     table = open_table(Path(folder) / "ages.npy")
-    ...     provenance = provenance_of(table, Bounds(columns={"0": (50.0, 8.0)}), target="1")
+    ...     provenance = provenance_of(table, Bounds(columns={"0": ColumnBounds(50.0, 8.0)}), target="1")
     ...     _ = convert(table, provenance, Path(folder) / "store")
     ...     store = OnDisk(Path(folder) / "store")
     ...     print(store["0"], store.response)
@@ -68,9 +68,8 @@ def convert(table, provenance, folder, dtype="float32", progress=None):
 
 
 def count_chunks(table, provenance, dtype):
-    """The number of chunks of a store, or None where it is not known before the table is read."""
-    n = table.n_records()
-    return None if n is None else -(-n // _chunk_rows(provenance, dtype))
+    """The number of chunks of a store."""
+    return -(-table.n_records() // _chunk_rows(provenance, dtype))
 
 
 def _chunk_rows(provenance, dtype):

@@ -9,7 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpsparse import __version__
 from dpsparse.io.atomic import atomic_file
-from dpsparse.io.features import read_feature
+from dpsparse.io.cells.grammar import Kind
+from dpsparse.io.features import Feature, read_feature
+from dpsparse.model.context import read_context
 from dpsparse.model.effect import Effect
 from dpsparse.model.evaluation import read_scores
 from dpsparse.model.privacy_json import read_record
@@ -18,7 +20,8 @@ from dpsparse.schema import Fields, FileError, read_json
 
 FORMAT, VERSION = "dpsparse-model", 3
 # Version 1 knew of no learned units: it had "centred" in the place of "trusted", and nothing of what the releases say
-# about predictions and the response. Version 2 knew of no constant, and not how much is explained.
+# about predictions and the response. Version 2 knew of columns of numbers and public
+# categories only, of no constant, and not how much is explained.
 READABLE = (1, 2, 3)
 
 
@@ -38,14 +41,24 @@ def as_dict(model: LinearModel) -> dict[str, Any]:
         "prediction_range": model.prediction_range and dict(zip(("low", "high"), model.prediction_range, strict=True)),
         "cut": model.cut,
         "lumped": model.lumped,
+        "target_kind": model.target_kind,
+        "baselines": dict(model.baselines),
+        "context": model.context and model.context.to_dict(),
         "constant": model.constant,
         "response_scale": model.response_scale,
         "spread_explained": model.spread_explained,
         "scores": model.scores and asdict(model.scores),
         "effects": [asdict(effect) for effect in model.effects],
-        "features": [asdict(feature) for feature in model.features],
+        "features": [_without_defaults(feature) for feature in model.features],
         "privacy": model.privacy.to_dict(),
     }
+
+
+def _without_defaults(feature: Feature) -> dict[str, Any]:
+    """The fields of a feature; those that few features have are left out where a feature has them not."""
+    usual = ("column", "center", "scale", "category")
+    fields = asdict(feature).items()
+    return {name: value for name, value in fields if name in usual or (value is not None and value is not False)}
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -117,6 +130,7 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
         noise_floor=fields.number("noise_floor", None, least=0),
         response_scale_known=fields.flag("response_scale_known"),
         privacy=read_record(fields.table("privacy")),
+        context=read_context(fields.table("context", None)),
         **({} if version == 1 else _response_facts(fields)),
         **({} if version < 3 else _how_good(fields)),
     )
@@ -132,7 +146,19 @@ def _response_facts(fields: Fields) -> dict[str, Any]:
         "prediction_range": _range(fields.table("prediction_range", None)),
         "cut": fields.number("cut", None, least=0),
         "lumped": fields.flag("lumped"),
+        "target_kind": _kind(fields.text("target_kind", None), fields.where),
+        "baselines": _texts(fields.table("baselines", None)),
     }
+
+
+def _kind(name: str | None, where: str) -> str | None:
+    if name is not None and name not in list(Kind):
+        raise FileError(f"{where}: 'kind' must be one of {', '.join(Kind)}")
+    return name
+
+
+def _texts(fields: Fields | None) -> dict[str, str]:
+    return {} if fields is None else {name: fields.text(name) for name in fields}
 
 
 def _how_good(fields: Fields) -> dict[str, Any]:

@@ -13,35 +13,52 @@ from dpsparse.io.features import Feature
 class NumericColumns(Sequence[Feature]):
     """Features that are columns of numbers, each made when it is asked for: a fit may have a million.
 
+    With `gaps` there are as many features again, which say whether a column is missing.
+
     Parameters
     ----------
-    n_features : int
-        How many there are.
+    n_columns : int
+        How many columns there are.
     names : array of str or None
         Their names; None where they have none, and are numbered.
     center, scale : float or array
         Public numbers, one for all or one for each; NaN where they are not known.
+    gaps : bool
+        Whether cells may be missing.
     """
 
-    n_features: int
+    n_columns: int
     names: Any
     center: Any
     scale: Any
+    gaps: bool = False
 
     def __len__(self) -> int:
-        return self.n_features
+        return 2 * self.n_columns if self.gaps else self.n_columns
 
     def __getitem__(self, place: Any) -> Any:
         if isinstance(place, slice):
-            return tuple(self[each] for each in range(*place.indices(self.n_features)))
-        place = range(self.n_features)[place]
+            return tuple(self[each] for each in range(*place.indices(len(self))))
+        gap, place = divmod(range(len(self))[place], self.n_columns)
+        name = str(place if self.names is None else self.names[place])
+        if gap:
+            return Feature(name, missing=True)
         units = (float(unit if np.ndim(unit) == 0 else unit[place]) for unit in (self.center, self.scale))
         center, scale = (None if np.isnan(unit) else unit for unit in units)
-        return Feature(str(place if self.names is None else self.names[place]), center, scale)
+        return Feature(name, center, scale)
 
     def place_of(self, name: str) -> int:
         """The place of the feature of a name; the others are not made for it."""
-        return int(name) if self.names is None else int(np.flatnonzero(self.names == name)[0])
+        found = self._column_of(name)
+        if found is None:
+            found = self.n_columns + self._column_of(name.removesuffix(Feature("", missing=True).name))
+        return found
+
+    def _column_of(self, name: str) -> int | None:
+        if self.names is None:
+            return int(name) if name.isdecimal() else None
+        places = np.flatnonzero(self.names == name)
+        return int(places[0]) if len(places) else None
 
     def __eq__(self, other: object) -> bool:
         return tuple(self) == tuple(other) if isinstance(other, Sequence) else NotImplemented

@@ -4,8 +4,8 @@ Every private estimator makes one in `fit`, as `released_`. It holds releases an
 """
 
 import textwrap
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,16 +16,16 @@ from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
 
 from dpsparse.algorithms.evaluation import Scores
 from dpsparse.data.as_table import as_table
-from dpsparse.data.predictions import elementwise_predictions
-from dpsparse.data.validation import require_finite
 from dpsparse.html import Html, tag
-from dpsparse.io.features import Feature, read_features
+from dpsparse.io.features import Feature
+from dpsparse.model.context import FitContext
 from dpsparse.model.effect import Effect, Verdict, effects_table, unit_rows, units_table
 from dpsparse.model.evaluation import HEADINGS, in_words, score_rows, scores_table, text_rows
+from dpsparse.model.frames import frame_names, predict_frame
 from dpsparse.model.numeric_columns import NumericColumns
 from dpsparse.model.remarks import NOT_SIGNIFICANT, NOT_TRUSTED, remarks
+from dpsparse.model.tables import ModelTable
 from dpsparse.privacy.accounting.record import PrivacyRecord
-from dpsparse.schema import FileError
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,6 +63,13 @@ class LinearModel:
         method does not say.
     lumped : bool
         Whether the response has a lump, many equal values: its scale was learned from the others then.
+    target_kind : str or None
+        How the cells of the response are read, as `Feature.kind` says.
+    baselines : mapping of str to str
+        Of columns of text the category to which effects are relative, where its name is known.
+    context : FitContext or None
+        When the fit was made and what it left of its budget; None where that is not known. Models are equal whatever it
+        is.
     constant : float or None
         The prediction without any feature, from the same releases; None in files of earlier versions.
     response_scale : float or None
@@ -87,6 +94,9 @@ class LinearModel:
     reason: str = ""
     cut: float | None = None
     lumped: bool = False
+    target_kind: str | None = None
+    baselines: Mapping[str, str] = field(default_factory=dict)
+    context: FitContext | None = field(default=None, compare=False)
     constant: float | None = None
     response_scale: float | None = None
     spread_explained: float | None = None
@@ -196,43 +206,65 @@ class LinearModel:
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The features in the order of `feature_names`, categories as 0/1. Names that X has must be these.
+        X : data frame, array-like or sparse matrix
+            A data frame of pandas, polars, pyarrow or dask needs the columns of the selected features only, in any
+            order, and may have others. A column of text with public categories may be there as text or as 0/1 columns
+            such as ``region=south``; text that is no category counts as the baseline, which is the first category of
+            the bounds. Anything without names has all features in the order of `feature_names`, categories as 0/1.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            Predictions, clipped to `prediction_range`.
+            Predictions, clipped to `prediction_range`; a dask array, not computed yet, where X is dask's.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from dpsparse import PrivateSparseRegressor
+        >>> from dpsparse.datasets import make_heavy_tailed
+        >>> X, y, _ = make_heavy_tailed(5000, 3, 1, random_state=0)
+        >>> people = pd.DataFrame(X, columns=["age", "size", "steps"])
+        >>> model = PrivateSparseRegressor(sparsity=1, feature_center=0, feature_scale=1).fit(people, y).released_
+        >>> new = people[model.columns_needed].assign(note="not read")
+        >>> bool((model.predict(new) == model.predict(people)).all())
+        True
         """
-        return as_table(X).predict(self)
+        if self.reads_cells:
+            return ModelTable(self, X).predictions()
+        names = frame_names(X)
+        if names is None or not hasattr(self, "feature_names_in_") or names == self.feature_names_in_.tolist():
+            return as_table(X).predict(self)
+        return predict_frame(self, X, names)
 
-    def predict_table(self, table: Any) -> NDArray[np.float64]:
-        """Predict the responses of a table's records; of the columns only those with an effect are read."""
-        predictions, _ = self.predict_records(table)
-        if not np.isfinite(predictions).all():
-            raise FileError(f"{table.path}: predictions overflow; its columns are not in the units of the model")
-        return predictions
+    @cached_property
+    def reads_cells(self) -> bool:
+        """Whether the model was fitted on a raw table: it reads cells then, not numbers."""
+        return not isinstance(self.features, NumericColumns) and any(each.kind for each in self.features)
 
-    def predict_records(
-        self, table: Any, target: str | None = None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        """Predictions of a table's records, and their responses where the column of these is named."""
-        table.require(feature.column for feature in self.features)
-        selected = {self.features[place].column for place in self._places or [0]}
-        used = [place for place, feature in enumerate(self.features) if feature.column in selected]
-        X, y = read_features(table, [self.features[place] for place in used], target)
-        if not len(X):
-            raise FileError(f"{table.path}: it holds no records")
-        require_finite(X)
-        return elementwise_predictions(X, self.coef[used], self.intercept, self.prediction_range), y
+    @cached_property
+    def n_columns(self) -> int:
+        """The number of columns that the features are made of."""
+        if isinstance(self.features, NumericColumns):
+            return self.features.n_columns
+        return len({feature.column for feature in self.features})
+
+    @property
+    def columns_needed(self) -> list[str]:
+        """The columns that `predict` needs of a data frame or a file: those of the selected features."""
+        return list(dict.fromkeys(self.features[place].column for place in self._places))
 
     def on_columns(self, features: Sequence[Feature], target: str) -> "LinearModel":
         """The same model with the features and the target of the file that its table was read from."""
+        if len(self.features) > len(features):
+            # Whether a column is missing is a feature too.
+            features = [*features, *(Feature(each.column, kind=each.kind, missing=True) for each in features)]
         effects = tuple(
             replace(effect, feature=features[place].name)
             for place, effect in zip(self._places, self.effects, strict=True)
         )
-        return replace(self, features=tuple(features), target=target, effects=effects)
+        baselines = {feature.column: feature.baseline for feature in features if feature.baseline is not None}
+        named = {"features": tuple(dict.fromkeys(features)), "target": target, "effects": effects}
+        return replace(self, baselines={**self.baselines, **baselines}, **named)
 
     def in_raw_units(self) -> "LinearModel":
         """The same model for a step of 1 of the columns themselves, where it was fitted on (x - center) / scale.
@@ -247,22 +279,45 @@ class LinearModel:
 
     # scikit-learn's names, by which it checks the input of `predict`.
 
-    @property
+    @cached_property
     def n_features_in_(self) -> int:
-        """The number of features."""
-        return len(self.features)
+        """The number of features without those at the end that say whether another is missing."""
+        if isinstance(self.features, NumericColumns):
+            return self.features.n_columns
+        return len(self.features) - sum(feature.missing for feature in self.features)
 
     @property
     def feature_names_in_(self) -> NDArray[np.object_]:
         """The names of the features, where they have any."""
-        if self.feature_names == [str(place) for place in range(len(self.features))]:
+        names = self.feature_names[: self.n_features_in_]
+        if names == [str(place) for place in range(len(names))]:
             raise AttributeError("the features of this model have no names")
-        return np.array(self.feature_names, dtype=object)
+        return np.array(names, dtype=object)
 
     @property
     def coef_(self) -> NDArray[np.float64]:
-        """The same as `coef`."""
-        return self.coef
+        """The coefficients of the features themselves."""
+        return self.coef[: self.n_features_in_]
+
+    @property
+    def missing_coef_(self) -> NDArray[np.float64] | None:
+        """The coefficients of a feature being missing; None where the model knows of no missing ones."""
+        gaps = self.coef[self.n_features_in_ :]
+        return gaps if len(gaps) else None
+
+    @property
+    def center_(self) -> NDArray[np.float64]:
+        """Where each feature is put that is missing."""
+        return self.all_centers[: self.n_features_in_]
+
+    @cached_property
+    def all_centers(self) -> NDArray[np.float64]:
+        """Where each feature is put that is missing: its learned or public centre; 0 for those without an effect."""
+        centers = np.zeros(len(self.features))
+        for place, effect in zip(self._places, self.effects, strict=True):
+            public = self.features[place].center
+            centers[place] = effect.center if effect.center is not None else public or 0.0
+        return centers
 
     @property
     def intercept_(self) -> float:

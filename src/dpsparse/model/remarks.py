@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dpsparse.html import number
+from dpsparse.io.features import Feature
 from dpsparse.model.effect import Verdict
+from dpsparse.schema import listed, quoted
 
 if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
@@ -75,6 +77,30 @@ def prediction_range(model: "LinearModel") -> str:
     assert model.prediction_range is not None
     low, high = map(number, model.prediction_range)
     return f"clipped to [{low}, {high}], a released range of {model.target}"
+
+
+def unseen_categories(model: "LinearModel") -> list[str]:
+    """How `predict` counts text that the fit did not know, for each selected column of text.
+
+    Parameters
+    ----------
+    model : LinearModel
+        The model.
+    """
+    needed: dict[str, list[Feature]] = {column: [] for column in model.columns_needed}
+    for feature in model.features:
+        if feature.column in needed and (feature.category is not None or feature.buckets is not None):
+            needed[feature.column].append(feature)
+    sentences = []
+    for column, text in needed.items():
+        if any(feature.other for feature in text):
+            other = Feature(column, other=True).name
+            sentences.append(f"{column}: text that was rare or unknown in the fit counts as {quoted(other)}")
+        elif text:
+            known = listed([feature.category or feature.name for feature in text])
+            baseline = f" {quoted(model.baselines[column])}" if column in model.baselines else ""
+            sentences.append(f"{column}: any text but {known}, or none, counts as the baseline{baseline}")
+    return sentences
 
 
 def constant(model: "LinearModel") -> str:

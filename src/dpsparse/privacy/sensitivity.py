@@ -10,9 +10,11 @@ each proof below bounds that difference and nothing else.
 The engine enforces the bounds: `quantize.rounded` and `quantize.weight_levels` that of `clipped_sum`, and
 `vector_sums.integer_vectors` those of `bounded_norm_sum` and `gram`; `regrets.regret_sums` that of `regret`;
 `errors.levels` those of `nonnegative_sums` and, for the sums of an evaluation, of `bounded_norm_sum`: k entries of at
-most H levels have a norm of at most H sqrt k. A `count` adds up comparisons. Compiled loops (`cpu.numba_kernels`) and
-GPU kernels (`cuda.levels`, `cuda.terms`) do the same, to the same bits. Bounds are in levels, the integer steps of
-`integer_vectors` and `errors.levels`: 2^20 or, for a Gram matrix, 2^11.
+most H levels have a norm of at most H sqrt k. A `count` adds up comparisons. A record of a raw table is a line of text
+or a row of cells: its cells' classes and hash buckets are functions of the cell alone (`io.cells`), and a malformed
+line is a null record. Compiled loops (`cpu.numba_kernels`) and GPU kernels (`cuda.levels`, `cuda.terms`) do the same,
+to the same bits. Bounds are in levels, the integer steps of `integer_vectors` and `errors.levels`: 2^20 or, for a Gram
+matrix, 2^11.
 
 Pairs. Some sums are over differences of pairs of records: record i less record i + n // 2, by position, for i below
 n // 2 (`Rows.differences`). Positions do not depend on values, so a record lies in at most one pair; the last record of
@@ -56,6 +58,36 @@ def count(adjacency: Adjacency) -> int:
     """
     _replaced(adjacency)
     return 1
+
+
+def histograms(columns: int, adjacency: Adjacency) -> float:
+    """l2 sensitivity of `columns` = C histograms in one vector, each of which counts a record at most once.
+
+    The histograms of the classes of C columns' cells (votes for their kinds), of the hash buckets of C columns' text,
+    and of the values themselves (`mechanisms.partition`).
+
+    Proof. In one histogram the term of a record is a unit vector e_j or 0. Replaced: |e_j - e_k|^2 <= 2, reached at
+    j != k. Zeroed: |e_j|^2 <= 1. Squares of C histograms add up to 2C, or C.
+
+    Examples
+    --------
+    >>> from dpsparse.privacy.sensitivity import histograms
+    >>> histograms(8, "replace-one"), histograms(9, "zero-out-one")
+    (4.0, 3.0)
+    """
+    return math.sqrt((2 if _replaced(adjacency) else 1) * columns)
+
+
+def distinct_counts(columns: int, adjacency: Adjacency) -> float:
+    """l2 sensitivity of the numbers of distinct values of `columns` = C columns, which are no sums over records.
+
+    Proof. Take away the record that differs: what is left is the same table on both sides, with k distinct values in a
+    column. A record adds one value to a column or none, so each side has k or k + 1: the two differ by at most 1, in
+    either relation. Squares of C columns add up to C. For m records of a person the same argument, record by record,
+    gives m in each column: group privacy covers it as it does for sums.
+    """
+    _replaced(adjacency)
+    return math.sqrt(columns)
 
 
 def regret(levels: int, adjacency: Adjacency) -> int:
@@ -119,10 +151,11 @@ def located_utility(adjacency: Adjacency) -> int:
 
 
 def split_utility(adjacency: Adjacency) -> int:
-    """Sensitivity of u(t) = min(B(t), n - B(t)), with B(t) the number of values at or below t and n public.
+    """Sensitivity of u(t) = min(B(t), A(t)), with B(t) and A(t) the numbers of values at or below t and above it.
 
-    Proof. B moves by at most 1 (`count`), n - B by as much, and the minimum is 1-Lipschitz. One record moves the
-    utilities of all features: each feature's pick is a release of its own (`selection.exponential_picks`).
+    Proof. Both are counts of records (one whose value is missing is in neither), so each moves by at most 1 (`count`),
+    and the minimum is 1-Lipschitz. One record moves the utilities of all features: each feature's pick is a release of
+    its own (`selection.exponential_picks`).
     """
     return count(adjacency)
 

@@ -1,6 +1,10 @@
 """What each kind of release is for, in a report."""
 
 PURPOSE = {
+    "kinds": "which columns are numbers, dates, true or false, or text",
+    "distinct values": "how many different texts a column has, so that identifiers are left out",
+    "categories": "which texts of a column are common, by their hashes",
+    "responses": "how many records have a response",
     "response size": "how far two responses typically differ",
     "response centre": "where responses lie",
     "response scale": "how far they spread",
@@ -28,9 +32,9 @@ PURPOSE = {
     "offset width": "how far residuals reach",
     "offset": "the mean of the residuals, which the intercept is moved by",
     "response range": "how far responses reach, for the limits of predictions",
+    "names": "the names of the selected categories and of their baselines",
     "error size": "beyond which few errors on the records held out lie",
     "improvement size": "beyond which few improvements on a constant lie",
-    "responses": "how many of these records have a response",
     "errors": "the mean errors of the model and of a constant",
     "improvement": "how much nearer the model is than a constant",
     "squares": "how much errors and improvements vary, for the intervals",

@@ -132,7 +132,7 @@ def test_splits_are_counted_without_a_session():
     selection = Selection(as_table(X).rows(Y), settings, public_units(None, None, range(D)))
     points = np.array([-1.0, 0.0, 0.5])
     counts = selection.count_splits(points, check_finite=True)
-    assert counts.tolist() == [[(column <= point).sum() for point in points] for column in X.T]
+    assert counts.tolist() == [[*((column <= point).sum() for point in points), len(X)] for column in X.T]
     broken = X.copy()
     broken[0, 0] = np.nan
     selection = Selection(as_table(broken).rows(Y), settings, public_units(None, None, range(D)))

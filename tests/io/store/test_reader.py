@@ -125,7 +125,7 @@ def other_center(folder):
         (no_array, "features-00000.npy is damaged"),
         (without_a_file, "features-00002.npy is missing"),
         (without_manifest, "has lost its store.json; remove the folder and convert again"),
-        (cut_manifest, "store.json is not valid JSON; remove the folder and convert again"),
+        (cut_manifest, r"store.json is not valid JSON: see line \d+; remove the folder and convert again"),
         (other_center, "store.json was changed; remove the folder and convert again"),
         (manifest(checksummed=False, made_by="another"), "store.json was changed"),
         (manifest(complete=False), "the conversion was interrupted; run the same dpsparse convert again to finish it"),

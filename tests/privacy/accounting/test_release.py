@@ -12,11 +12,10 @@ from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.gdp import with_pick
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.accounting.release import (
-    MECHANISMS,
     ExponentialMechanism,
     GaussianMechanism,
     LaplacePeeling,
-    Mechanism,
+    PartitionSelection,
     Release,
     RepeatedPicks,
     Slot,
@@ -30,18 +29,14 @@ RELEASES = [
     Release("pick 1", PICK, 2, 30.0),
     Release("mean", GaussianMechanism.drawn(scale=1e9, size=3, rho=0.002, words="Gaussian noise"), 5.0, 1e9, size=3),
     Release("step 1", LaplacePeeling(0.003, 0.2, words="Laplace peeling of 2"), 7.0, 90.0, 4, 4),
+    Release(
+        "names",
+        PartitionSelection.drawn(scale=1e8, size=900, rho=0.001, failure_probability=1e-12, words="partitions"),
+        2.0,
+        1e8,
+        size=900,
+    ),
 ]
-
-
-@dataclass(frozen=True)
-class PartitionSelection(Mechanism):
-    """A later kind of mechanism, of which nothing outside this class knows."""
-
-    kind: ClassVar[str] = "partitions"
-    more: ClassVar[tuple[str, ...]] = ("failure_probability",)
-
-    def mu_squared(self, later, *, certify=True):
-        return later + 2 * self.rho
 
 
 def as_numbers(release):
@@ -52,7 +47,7 @@ def as_numbers(release):
 def test_releases_come_back_from_their_numbers(release):
     assert Release.from_dict(as_numbers(release)) == release
     assert list(release.to_dict())[:3] == ["name", "kind", "mechanism"]
-    assert release.to_dict()["kind"] in ("pick", "gaussian", "laplace")
+    assert release.to_dict()["kind"] in ("pick", "gaussian", "laplace", "partitions")
 
 
 def test_the_slack_of_gaussian_noise_follows_from_its_scale_and_size():
@@ -98,15 +93,30 @@ def test_a_record_with_a_skipped_slot_survives_a_model_file():
     assert record.rho == pytest.approx(0.007)
 
 
-def test_a_new_kind_needs_its_class_alone(monkeypatch):
-    monkeypatch.setitem(MECHANISMS, "partitions", PartitionSelection)
+def test_a_record_with_partitions_comes_back_with_its_failure_probability():
     selection = PartitionSelection(0.001, failure_probability=1e-7, words="partition selection")
-    record = spent(Slot("groups", selection), Slot("b", selection), Slot("c", PICK))
+    # The second slot is skipped: it stays paid, and so does its failure.
+    record = spent(Slot("names 1", selection), Slot("names 2", selection), Slot("c", PICK))
     assert record.to_dict()["releases"][0]["failure_probability"] == 1e-7
     assert record.epsilon == record.guarantee.epsilon_spent(record.rho, failure_probability=2e-7)
-    back = read_record(Fields(record.to_dict(), "model.json"))
+    made = Release("names 1", selection, 1.0, 1e9, size=500)
+    numbers = {"rho": 0.001, "failure_probability": 1e-7, "words": "partition selection"}
+    drawn = replace(made, mechanism=PartitionSelection.drawn(scale=1e9, size=500, **numbers))
+    record = replace(record, releases=(drawn, *record.releases[1:]))
+    back = read_record(Fields(json.loads(record.to_json()), "model.json"))
     assert back == record
     assert back.epsilon == record.epsilon
+    assert back.releases[0].mechanism.tv_slack > 0
+
+
+@pytest.mark.parametrize("failure", [0.0, 1.0, 7.0])
+def test_partitions_without_a_failure_probability_are_refused(failure):
+    with pytest.raises(ValueError, match="failure probability"):
+        PartitionSelection(0.001, failure_probability=failure)
+    record = spent(Slot("names", PartitionSelection(0.001, failure_probability=1e-9, words="names"))).to_dict()
+    record["releases"][0]["failure_probability"] = failure
+    with pytest.raises(FileError, match="failure probability"):
+        read_record(Fields(record, "model.json"))
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,10 @@ EARLY_TAU = 0.8
 GRAM_ROW_NORM = 1.3
 # Releases that need the newest feature in its unit.
 AFTER_THE_UNIT = {"Gram row", "slope", "residual scale", "gradient"}
+# Releases about a feature that is new: skipped once none is left to select.
+OF_A_NEW_FEATURE = {
+    *("level", "pick", "unit size", "unit spread", "unit tail", "unit centre", "unit mean", "Gram row", "slope"),
+}
 
 
 class Pursuit:
@@ -50,6 +54,8 @@ class Pursuit:
         The price of every release.
     units : PublicUnits
         Public centres and scales of the features, where they are given.
+    binary : ndarray of bool or None
+        Which features are 0/1 by construction, and never missing; None for no such feature.
     response_center, response_scale : float or None
         Public centre and scale of the response; None to release them.
     check_finite : bool
@@ -66,6 +72,7 @@ class Pursuit:
         schedule,
         *,
         units,
+        binary=None,
         response_center=None,
         response_scale=None,
         check_finite=True,
@@ -74,7 +81,7 @@ class Pursuit:
         self.schedule, self.settings, self.units = schedule, schedule.settings, units
         # An estimator has committed to the same before, when it reserved; to commit again changes nothing.
         meter.commit(schedule.commitment)
-        self._slots = iter(schedule.slots())
+        self._slots = iter(schedule.pursuit)
         self.state = PursuitState(self.settings)
         # Where centre and scale are not public, the first slots release them.
         self.center = float(response_center or 0.0)
@@ -83,7 +90,7 @@ class Pursuit:
         # Opening; scores and a column for each selected feature; the rest.
         self._reporter = ProgressReporter(progress, 2 + 2 * self.settings.n_picks)
         self.releases = Releases(meter, rows.n_records)
-        self.selection = Selection(rows, self.settings, units)
+        self.selection = Selection(rows, self.settings, units, binary)
         self._check_finite, self._sessions = check_finite, ()
         self._unit_releases = UnitReleases(self)
         self._level = 0.0
@@ -100,8 +107,13 @@ class Pursuit:
 
     def _take_next(self):
         """Add the next feature where all are taken."""
-        if not self.settings.choose and len(self.state.features) < self.settings.n_picks:
-            self._add_column(len(self.state.features))
+        place, features = len(self.state.features), self.selection.features
+        if not self.settings.choose and place < min(self.settings.n_picks, len(features)):
+            self._add_column(int(features[place]))
+
+    def _is_idle(self, slot):
+        """Whether a slot is about one more feature than there are: a table may have fewer than were paid for."""
+        return slot.group in OF_A_NEW_FEATURE and int(slot.name.split()[-1]) > len(self.selection.features)
 
     @one_blas_thread()
     @np.errstate(all="ignore")
@@ -119,6 +131,7 @@ class Pursuit:
             "response centre": self.release_response_center,
             "response scale": self.release_response_scale,
             "splits": self.release_splits,
+            "responses": self.release_responses,
             "level": self.release_level,
             "pick": self.select_feature,
             "unit size": self._unit_releases.release_size,
@@ -143,6 +156,9 @@ class Pursuit:
         }
         try:
             for slot in self._slots:
+                if self._is_idle(slot):
+                    self.releases.skip(slot)
+                    continue
                 if slot.group in AFTER_THE_UNIT:
                     self._unit_releases.finish()
                 make[slot.group](slot)
@@ -153,6 +169,11 @@ class Pursuit:
             return closing_steps.result()
 
     # Step 1: the response.
+
+    def release_responses(self, slot):
+        """The number of records that have a response."""
+        count = self.counter(self.session, queries.residual_counts, 0.0, self.state.effects)
+        self.state.n_records = self.releases.responses(slot, int(count(np.array([np.inf]))[0]))
 
     def release_response_size(self, slot):
         """The typical size of the differences of pairs of responses that are not 0."""
@@ -204,7 +225,8 @@ class Pursuit:
         with self._reporter.step() as on_progress:
             self.session.add(feature, on_progress)
             self.pairs.add(feature)
-        unit = FeatureUnit(*self.units.of(feature))
+        # Nothing is known of a feature that says whether another is missing.
+        unit = FeatureUnit(*self.units.of(feature)) if feature < self.session.n_features else FeatureUnit()
         self.state.add_column(feature, unit)
         self._unit_releases.open(unit)
 

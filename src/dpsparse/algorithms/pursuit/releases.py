@@ -25,6 +25,19 @@ class Releases:
 
     def __init__(self, meter, n_records):
         self._meter, self._n, self._adjacency = meter, n_records, meter.guarantee.adjacency
+        self._n_rows = n_records
+
+    def responses(self, slot, count):
+        """The number of records with a response, of which all shares and means are from here on."""
+        share, noise = self.fraction(slot, count)
+        # Most tables lack no response: a number within noise of all records counts as all.
+        self._n = max(1.0, share * self._n_rows) if share < 1 - 2 * noise else self._n_rows
+        return self._n
+
+    @property
+    def n_pairs(self):
+        """The number of pairs in which both records have a response, if those without one are anywhere."""
+        return self._n_rows // 2 * (self._n / self._n_rows) ** 2
 
     def skip(self, slot):
         """Pass over a slot; it stays paid."""
@@ -57,13 +70,20 @@ class Releases:
         )
 
     def splits(self, slot, counts, grid):
-        """For every feature a point that divides the records evenly; `counts` are those at or below each point."""
-        above = self._n - counts
+        """For every feature a point that divides its values evenly.
+
+        `counts` are those at or below each point of the grid and, in the last place, all that are not missing.
+        """
+        counts, total = counts[:, :-1], counts[:, -1:]
+        above = total - counts
+        # A table of fewer features than were paid for makes the other picks too, without data.
+        paid = int(slot.mechanism.count)
+        utility = np.zeros((paid, len(grid.points)), dtype=np.int64)
+        utility[: len(counts)] = np.minimum(above, counts)
         change = sensitivity.split_utility(self._adjacency)
-        prior = prior_levels(grid.log_prior, change, slot.rho / len(counts))
-        scores = np.minimum(above, counts) + prior
+        scores = utility + prior_levels(grid.log_prior, change, slot.rho / paid)
         chosen = exponential_picks(self._meter, scores, sensitivity=change, rho=slot.rho, name=slot.name)
-        return grid.points[chosen]
+        return grid.points[chosen[: len(counts)]]
 
     def pick(self, slot, scores):
         """A candidate by its score, a sum of levels of features times levels of residuals."""

@@ -8,9 +8,15 @@ import numpy as np
 
 from dpsparse.algorithms.pursuit.settings import Settings, clip
 from dpsparse.engine.vector_sums import VECTOR_LEVELS
+from dpsparse.learning.prices import SLOTS, preparation_slot
 from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.compose import largest_factor
-from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, RepeatedPicks, Slot
+from dpsparse.privacy.accounting.release import (
+    ExponentialMechanism,
+    GaussianMechanism,
+    RepeatedPicks,
+    Slot,
+)
 
 # How many final gradients there are, and the least share of rho that they have together.
 FINAL_GRADIENTS, FINAL_LEAST = 3, 0.1
@@ -42,8 +48,24 @@ class Schedule:
         return Commitment(tuple(self._slot(*each) for each in self._priced()))
 
     def slots(self):
-        """One slot for each release: `Pursuit` makes them in this order, which is stated in `_named` alone."""
+        """One slot for each release, in the order that is stated in `_named` alone."""
         return self.commitment.slots
+
+    @property
+    def preparation(self):
+        """The first slots, which tell what the columns of a raw table are."""
+        return self.slots()[: len(self.settings.preparation)]
+
+    @property
+    def naming(self):
+        """The last slot, if any, which names the selected features of a raw table that are text."""
+        return tuple(slot for slot in self.slots() if slot.name == "names")
+
+    @property
+    def pursuit(self):
+        """The slots between them, which `Pursuit` fills."""
+        slots = self.slots()
+        return slots[len(self.preparation) : len(slots) - len(self.naming)]
 
     @cached_property
     def _others(self):
@@ -73,7 +95,8 @@ class Schedule:
     def _named(self):
         """Names and shares of rho in order of time; None for a final gradient."""
         settings, once, each = self.settings, self.settings.once(), self.settings.each()
-        for name in ("splits", "response size", "response centre", "response scale"):
+        yield from settings.preparation
+        for name in ("splits", "responses", "response size", "response centre", "response scale"):
             yield name, once[name]
         n_picks = settings.n_picks
         rises, grows = np.linspace(1, PICK_RISE, n_picks), np.arange(1, n_picks + 1) ** 1.5
@@ -103,12 +126,15 @@ class Schedule:
             yield f"fraction at final gradient {k}", each["fraction"]
         for name in ("gain", "intercept", "offset width", "offset", "response range"):
             yield name, once[name]
+        yield "names", settings.naming
 
     def _slot(self, name, rho):
         if name == "splits":
-            return Slot(name, RepeatedPicks(rho, count=self.settings.d))
+            return Slot(name, RepeatedPicks(rho, count=self.settings.n_splits))
         if name.rstrip(" 0123456789") in PICKS:
             return Slot(name, ExponentialMechanism(rho))
+        if name in (*SLOTS, "names"):
+            return preparation_slot(name, rho, self.settings.n, self.settings.naming_failure)
         # The coarsest noise and the most numbers: no released vector has fewer levels, and no Gram matrix more entries.
         k = self.settings.n_picks + 1
         scale = VECTOR_LEVELS / math.sqrt(2 * rho)
@@ -155,4 +181,7 @@ def schedule_for(guarantee, n, d, sparsity, **public):
     at_zcdp = Schedule(settings)
     factor = largest_factor([slot.mechanism for slot in at_zcdp.slots()], guarantee.mu_per_record)
     stretched = Schedule(settings, factor)
-    return stretched if stretched.commitment.composed.tv_slack_fits(guarantee) else at_zcdp
+    if factor > 1 and stretched.commitment.composed.tv_slack_fits(guarantee):
+        return stretched
+    # Where a release may fail, zCDP is converted at a delta that is a little smaller.
+    return Schedule(settings, 0.999) if settings.naming else at_zcdp

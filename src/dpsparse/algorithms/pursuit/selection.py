@@ -7,9 +7,13 @@ number of candidates, and no noise:
 - by whether it is above a threshold that divides the records evenly, or above 0 where none was released;
 - by the signs of the differences of pairs of records, against the differences of their residuals: free of centre and
   scale for any distribution, at half the signal.
+
+Where cells may be missing, "feature j is missing" is a feature of its own, d + j of `Rows` with d features, seen in one
+way. A cell that is missing has level 0 in the other ways.
 """
 
 import math
+from functools import cached_property
 
 import numpy as np
 
@@ -33,41 +37,60 @@ class Selection:
         What the pursuit does.
     units : PublicUnits
         Public centres and scales of the features, where they are given.
+    binary : ndarray of bool or None
+        Which features are 0/1 by construction, and never missing; None for no such feature.
     """
 
-    def __init__(self, rows, settings, units):
-        self._rows, self._settings = rows, settings
-        center, scale = (np.broadcast_to(each, settings.d) for each in (units.center, units.scale))
+    def __init__(self, rows, settings, units, binary=None):
+        self._rows, self._settings, self._d = rows, settings, rows.n_features
+        center, scale = (np.broadcast_to(each, self._d) for each in (units.center, units.scale))
         self._given = ~(np.isnan(center) | np.isnan(scale))
         self._clip = Quantizer(settings.clip_bound, *units.filled())
+        self._binary = np.zeros(self._d, dtype=bool) if binary is None else binary
         self._splits = 0.0
 
+    @cached_property
+    def features(self):
+        """All features that may be selected, in order."""
+        gaps = self._d + np.flatnonzero(~self._binary) if self._settings.missing else ()
+        return np.append(np.arange(self._d), gaps).astype(np.int64)
+
     def count_splits(self, points, check_finite):
-        """How many records are at or below each of some points, for each feature; nothing is released."""
+        """Of each feature that is not 0/1: how many values are at or below each of some points, and how many there are.
+
+        Nothing is released.
+        """
         if check_finite:
             self._rows.require_finite()
-        return self._rows.evaluate(queries.feature_counts, points)
+        # No finite value is larger than the last threshold.
+        thresholds = np.append(points, np.finfo(np.float64).max)
+        return self._rows.evaluate(queries.feature_counts, thresholds)[~self._binary]
 
     def set_splits(self, splits):
-        """Use these thresholds, one for each feature."""
-        self._splits = splits
+        """Use these thresholds, one for each feature that is not 0/1."""
+        self._splits = np.full(self._d, 0.5)
+        self._splits[~self._binary] = splits
 
     def open(self, check_finite, on_progress=None):
         """Open a session on the records and one on the differences of pairs."""
-        settings, families = self._settings, []
+        settings, families, possible = self._settings, [], []
         if settings.choose and settings.units_known != "none":
             families.append(self._clip)
+            possible.append(self._given)
         if settings.thresholds:
             families.append(Quantizer(SIGN, self._splits + np.maximum(SIGN, 2.0**-20 * np.abs(self._splits))))
+            possible.append(np.ones(self._d, dtype=bool))
+        if settings.gaps:
+            families.append(Quantizer(SIGN, 0.5, of_gaps=True))
+            possible.append(~self._binary)
         options = {"constant": settings.fit_intercept, "check_finite": check_finite, "on_progress": on_progress}
         self._session = self._rows.session(tuple(families), **options)
         by_pairs = (Quantizer(SIGN),) if settings.pairs else ()
         self._pairs = self._rows.differences().session(by_pairs, check_finite=False)
-        n_families = len(families) + len(by_pairs)
-        possible = np.ones((n_families, settings.d), dtype=bool)
-        if settings.choose and settings.units_known == "some":
-            possible[0] = self._given
-        self._possible = possible
+        self._features = np.tile(np.arange(self._d), (len(families) + len(by_pairs), 1))
+        if settings.gaps:
+            self._features[len(families) - 1] += self._d
+        self._possible = np.array([*possible, *(np.ones(self._d, dtype=bool) for _ in by_pairs)])
         return self._session, self._pairs
 
     def tau(self, state):
@@ -86,5 +109,5 @@ class Selection:
             scores.append(self._session.scores(center, state.effects, tau, level, on_progress))
         if self._settings.pairs:
             scores.append(self._pairs.scores(0.0, state.effects[state.constants :], math.sqrt(2) * tau))
-        self._possible[:, state.features] = False
-        return np.concatenate(scores)[self._possible], np.nonzero(self._possible)[1]
+        self._possible &= ~np.isin(self._features, state.features)
+        return np.concatenate(scores)[self._possible], self._features[self._possible]

@@ -38,6 +38,14 @@ class Settings:
         Whether the response's centre and scale are public.
     fit_intercept : bool
         Whether there is an intercept.
+    missing : bool
+        Whether features and responses may be missing.
+    preparation : tuple of (str, float)
+        Names and shares of rho of the releases, before all others, that tell what the columns of a raw table are.
+    most_splits : int or None
+        How many features may need a split, where that is not d: those of a raw table that are not 0/1.
+    naming, naming_failure : float
+        The share of rho and the failure probability of the release of the selected features' names; 0 for none.
     """
 
     n: int
@@ -48,6 +56,11 @@ class Settings:
     center_known: bool = False
     scale_known: bool = False
     fit_intercept: bool = True
+    missing: bool = False
+    preparation: tuple[tuple[str, float], ...] = ()
+    most_splits: int | None = None
+    naming: float = 0.0
+    naming_failure: float = 0.0
 
     @cached_property
     def size(self):
@@ -70,14 +83,19 @@ class Settings:
         return max(1.0, math.log(self.d)) * math.sqrt(self.sparsity) / self.size
 
     @cached_property
+    def n_candidates(self):
+        """How many features may be selected: those of the table and, where cells may be missing, whether each is."""
+        return 2 * self.d if self.missing else self.d
+
+    @cached_property
     def n_picks(self):
-        """How many features are selected; a spare one where d and the budget allow it."""
-        return min(self.sparsity + (SPARE_PICKS if self.known or self.size >= 300 else 0), self.d)
+        """How many features are selected; a spare one where there are enough and the budget allows it."""
+        return min(self.sparsity + (SPARE_PICKS if self.known or self.size >= 300 else 0), self.n_candidates)
 
     @property
     def choose(self):
         """Whether features are selected; otherwise all are taken in order."""
-        return self.d > self.n_picks
+        return self.n_candidates > self.n_picks
 
     @property
     def clip_bound(self):
@@ -86,19 +104,27 @@ class Settings:
 
     @property
     def learn(self):
-        """Whether units are released: where they are unknown, and where it is cheap to check given ones."""
-        return not self.known or self.size >= 1500
+        """Whether units are released: where some are unknown, and where it is cheap to check given ones.
+
+        Of a feature that says whether another is missing nothing is known.
+        """
+        return not self.known or self.missing or self.size >= 1500
+
+    @property
+    def n_splits(self):
+        """How many features may need a split."""
+        return self.d if self.most_splits is None else self.most_splits
 
     @property
     def split_nats(self):
         """By how many nats an even split of a feature leads a useless one."""
-        return clip(self.size * math.sqrt(SPLITS_CHEAP / (2 * self.d)), LEAST_NATS, MOST_NATS)
+        return clip(self.size * math.sqrt(SPLITS_CHEAP / (2 * self.n_splits)), LEAST_NATS, MOST_NATS)
 
     @property
     def splits_share(self):
         """The share of one balanced split for every feature; 0 where it is too much."""
-        share = 2 * self.split_nats**2 * self.d / self.size**2
-        possible = not self.known and self.choose and self.d <= WIDE
+        share = 2 * self.split_nats**2 * self.n_splits / self.size**2
+        possible = not self.known and self.choose and 0 < self.n_splits <= WIDE
         return share if possible and share <= SPLITS_SHARE else 0.0
 
     @property
@@ -114,7 +140,12 @@ class Settings:
     @property
     def level(self):
         """Whether the residuals' level is released before each pick: thresholds need it, and the constant to move."""
-        return self.thresholds and self.fit_intercept
+        return (self.thresholds or self.gaps) and self.fit_intercept
+
+    @property
+    def gaps(self):
+        """Whether "x is missing" is a candidate for every feature."""
+        return self.missing and self.choose
 
     @property
     def tail(self):
@@ -167,6 +198,7 @@ class Settings:
             "response centre": clip(360 / N**2, 0.003, 0.0105) if intercept and not self.center_known else 0.0,
             "response scale": 0.0 if self.scale_known else clip(150 / N**2, 0.002, 0.005),
             "splits": self.splits_share,
+            "responses": clip(50 / N**2, 0.0005, 0.003) if self.missing else 0.0,
             "Gram matrix": (0.02 if self.rows else 0.03) + 0.02 * clip(2 - N / 400, 0, 1),
             "Jacobian": 0.02 if self.sandwich else 0.0,
             "score variance": 0.01 if self.sandwich else 0.0,

@@ -36,7 +36,7 @@ class UnitReleases:
         """The share of pairs that differ, and how far on average."""
         pursuit, unit = self._pursuit, self._unit
         sums = pursuit.pairs.evaluate(queries.spread_sums, pursuit.newest_pair, unit.size, MOST_SIZES)
-        mean, noise = pursuit.releases.mean(slot, sums, math.sqrt(0.5), pursuit.pairs.n_records)
+        mean, noise = pursuit.releases.mean(slot, sums, math.sqrt(0.5), pursuit.releases.n_pairs)
         tail_follows = pursuit.settings.tail > 0
         unit.set_spread(mean[0] + 0.5, MOST_SIZES * (mean[1] + 0.5), MOST_SIZES * noise, tail_follows)
 

@@ -47,7 +47,9 @@ TERMS = (
             ]
         },
     ),
-    Mutation("NaN unmapped", "terms", {quantize.rounded: [("levels[np.isnan(levels)] = 0", "pass")]}),
+    Mutation(
+        "NaN unmapped", "terms", {quantize.rounded: [("levels[np.isnan(levels) | ~np.isfinite(values)] = 0", "pass")]}
+    ),
     Mutation(
         "weights unclipped",
         "terms",

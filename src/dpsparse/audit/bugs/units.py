@@ -138,7 +138,7 @@ UNITS = (
             queries.mean_sums: [
                 (".clip(-most, most)", ""),
                 (
-                    "_bounded_sums([units, units * units - 0.5], math.sqrt(1.25))",
+                    "_bounded_sums(records, [units, units * units - 0.5], math.sqrt(1.25))",
                     _OWN_LEVELS.format(entries="[units, units * units - 0.5]"),
                 ),
             ]
@@ -151,7 +151,7 @@ UNITS = (
             queries.gain_sums: [
                 ("abs(records.y - center).clip(0, most)", "abs(records.y - center)"),
                 (
-                    "_bounded_sums([quotient(before - after, most), is_near], math.sqrt(1.25))",
+                    "_bounded_sums(records, [quotient(before - after, most), is_near], math.sqrt(1.25))",
                     _OWN_LEVELS.format(entries="[quotient(before - after, most), is_near]"),
                 ),
             ]
@@ -160,7 +160,11 @@ UNITS = (
     Mutation(
         "a null record that adds a shift",
         PURSUITS,
-        {queries._bounded_sums: [("as_float64(~xp.isnan(vectors).any(0))", "xp.ones_like(vectors[0])")]},
+        {
+            queries._bounded_sums: [
+                ("as_float64(~(xp.isnan(vectors).any(0) | xp.isnan(records.y)))", "xp.ones_like(vectors[0])")
+            ]
+        },
     ),
     Mutation(
         "a Jacobian of rows of any length",

@@ -9,6 +9,7 @@ import numpy as np
 
 from dpsparse.engine.cpu import dispatch
 from dpsparse.engine.cpu.rows import LocalRows, QuantizedFamilies, block_size, pair_differences, pair_slices
+from dpsparse.engine.gaps import feature_of, indicators
 from dpsparse.engine.refusals import NOT_FINITE, ROWS_CHANGED
 from dpsparse.engine.threads import ALL, parallel_map, slices
 
@@ -33,8 +34,8 @@ class DenseRows(LocalRows):
         return DenseDifferences(self.X[first], self.X[second], pair_differences(self.y))
 
     def column(self, j):
-        """Raw values of a feature."""
-        return self.X[:, j]
+        """Raw values of a feature, or the indicators of its gaps; see `protocols.Rows`."""
+        return feature_of(self.X, j)
 
     def residuals(self, coef, support, quantizer):
         """Responses minus predictions; all features are read together, so that each page is visited once."""
@@ -50,7 +51,8 @@ class DenseRows(LocalRows):
         """The features in int8, a byte a cell and quantizer, for several sums with the same quantizers."""
 
         def rounded(block, quantizer, out):
-            return round_features(self.X[block], quantizer, out)
+            write = round_indicators if quantizer.of_gaps else round_features
+            return write(self.X[block], quantizer, out)
 
         return quantized_in_blocks(rounded, self.X, quantizers, check_finite)
 
@@ -60,17 +62,27 @@ class DenseRows(LocalRows):
 
     def weighted_sums(self, quantizer, weights):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
-        return feature_sums(self.X, quantizer, weights)
+        cells = indicators(self.X) if quantizer.of_gaps else self.X
+        return feature_sums(cells, quantizer.of_values(), weights)
 
     def feature_counts(self, thresholds):
-        """For each feature how many values are at or below each of some rising thresholds; NaN counts nowhere."""
+        """For each feature how many values are at or below each of some rising thresholds.
+
+        Gaps and blank records count nowhere.
+        """
         counts = np.zeros((self.n_features, len(thresholds) + 1), dtype=np.int64)
+        thresholds, blank = np.asarray(thresholds, dtype=np.float64), np.isnan(self.y)
 
         def count(columns):
-            cells = dispatch.strided_view(self.X[:, columns])
-            dispatch.run("count_cells", *cells, self.n_records, thresholds, counts[columns])
+            cells = self.X[:, columns]
+            dispatch.run("count_cells", *dispatch.strided_view(cells), self.n_records, thresholds, counts[columns])
+            if blank.any():
+                # Blank records are few, so they are counted again and taken off.
+                off = np.zeros_like(counts[columns])
+                cells = cells[blank]
+                dispatch.run("count_cells", *dispatch.strided_view(cells), len(cells), thresholds, off)
+                counts[columns] -= off
 
-        thresholds = np.asarray(thresholds, dtype=np.float64)
         blocks = slices(self.n_features, block_size(self.n_features, self.n_records * self.X.itemsize or 1))
         list(parallel_map(count, blocks))
         return at_most(counts)
@@ -89,28 +101,33 @@ class DenseDifferences(LocalRows):
 
     @np.errstate(all="ignore")
     def column(self, j):
-        """Raw values of a feature."""
-        return self._first[:, j] - self._second[:, j]
+        """Raw values of a feature, or differences of the indicators of its gaps."""
+        return feature_of(self._first, j) - feature_of(self._second, j)
 
     def quantized(self, quantizers, check_finite=True):
         """The differences in int8, a byte a cell and quantizer."""
 
         def rounded(block, quantizer, out):
             return max(
-                round_features(differences, quantizer.of(cells[1]), out[cells])
-                for cells, differences in self._blocks(block)
+                round_features(differences, quantizer.of(cells[1]).of_values(), out[cells])
+                for cells, differences in self._blocks(block, quantizer.of_gaps)
             )
 
         return quantized_in_blocks(rounded, self._first, quantizers, check_finite)
 
-    def _blocks(self, block=(ALL, ALL)):
-        """Small blocks within a block, each with its differences, which are valid until the next."""
+    def _blocks(self, block=(ALL, ALL), of_gaps=False):
+        """Small blocks within a block, each with its differences, which are valid until the next.
+
+        `of_gaps` subtracts the indicators of gaps.
+        """
         first, second = self._first[block], self._second[block]
         order = "F" if dispatch.by_columns(first) else "C"
         # One buffer for all: new memory for each would take longer than the differences.
         buffer = None
         for cells in cached_blocks(first):
             one, other = first[cells], second[cells]
+            if of_gaps:
+                one, other = indicators(one), indicators(other)
             buffer = np.empty(one.size, dtype=one.dtype) if buffer is None else buffer
             with np.errstate(all="ignore"):
                 yield cells, np.subtract(one, other, out=buffer[: one.size].reshape(one.shape, order=order))
@@ -123,8 +140,8 @@ class DenseDifferences(LocalRows):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
         check_same_length(weights, self._first)
         sums = np.zeros(self.n_features, dtype=np.int64)
-        for (rows, columns), differences in self._blocks():
-            sums[columns] += feature_sums(differences, quantizer.of(columns), weights[rows])
+        for (rows, columns), differences in self._blocks(of_gaps=quantizer.of_gaps):
+            sums[columns] += feature_sums(differences, quantizer.of(columns).of_values(), weights[rows])
         return sums
 
 
@@ -237,13 +254,14 @@ def feature_sums(X, quantizer, weights):
 
 
 def subtract_features(residuals, X, columns, effects, quantizer):
-    """Subtract some columns of an array times their effects; the quantizer, which clips, is that of these columns."""
+    """Subtract some columns of an array times their effects; the quantizer, which clips, is that of these columns.
+
+    Column d + j of d columns holds the indicators of column j.
+    """
     check_same_length(residuals, X)
     public = [np.broadcast_to(each, len(columns)) for each in (*quantizer.center_and_scale(), effects)]
-    columns = np.asarray(columns, dtype=np.int64)
-    dispatch.run(
-        "subtract_columns", *dispatch.strided_view(X), columns, *public, float(quantizer.clip_bound), residuals
-    )
+    columns, bound = np.asarray(columns, dtype=np.int64), float(quantizer.clip_bound)
+    dispatch.run("subtract_columns", *dispatch.strided_view(X), X.shape[1], columns, *public, bound, residuals)
 
 
 def as_weights(weights, table):
@@ -275,3 +293,13 @@ def round_features(X, quantizer, out):
         return dispatch.run("round_columns", *dispatch.flat_view(X.T), n, *public, *dispatch.flat_view(out.T))
     public = quantizer.compact(X.dtype, d)
     return dispatch.run("round_rows", *dispatch.flat_view(X), n, d, *public, *dispatch.flat_view(out))
+
+
+def round_indicators(X, quantizer, out):
+    """Write the levels of the indicators of an array's gaps; returns whether there is a gap."""
+    found = 0
+    for block in cached_blocks(X):
+        cells = indicators(X[block])
+        round_features(cells, quantizer.of(block[1]).of_values(), out[block])
+        found |= int(cells.any())
+    return found

@@ -51,17 +51,17 @@ def _at_of(public, j):
     return lambda public, j: public
 
 
-def _cut(centered):
-    """A value clipped to the range of the levels, NaN as 0."""
+def _cut(centered, cell):
+    """A value clipped to the range of the levels, NaN as 0; 0 too where its cell is missing."""
 
 
 @overload(_cut)
-def _cut_of(centered):
+def _cut_of(centered, cell):
     real = np.float32 if centered == types.float32 else np.float64
-    zero, top = real(0), real(127)
+    zero, top, most = real(0), real(127), np.finfo(real).max
 
-    def cut(centered):
-        value = centered if centered == centered else zero
+    def cut(centered, cell):
+        value = centered if centered == centered and abs(cell) <= most else zero
         return min(max(value, -top), top)
 
     return cut
@@ -129,7 +129,7 @@ def _round_some(line, step, count, center, rate, out, out_step, d):
         c, r = _at(center, j), _at(rate, j)
         for q in range(count):
             value = line[np.uintp(q * step + j)]
-            out[np.uintp(q * out_step + j)] = np.int8(_level(_cut((value - c) * r)))
+            out[np.uintp(q * out_step + j)] = np.int8(_level(_cut((value - c) * r, value)))
             bad |= np.int32(not (abs(value) <= most))
     return bad
 
@@ -201,9 +201,10 @@ def _add_some(line, step, weights, count, center, rate, block):
     """Add to `block` the first rows' levels times their weights."""
     for j in range(len(block)):
         c, r = _at(center, j), _at(rate, j)
-        total = _product(_cut((line[j] - c) * r), weights[0])
+        total = _product(_cut((line[j] - c) * r, line[j]), weights[0])
         for q in range(1, count):
-            total = _sum(total, _product(_cut((line[np.uintp(q * step + j)] - c) * r), weights[q]))
+            cell = line[np.uintp(q * step + j)]
+            total = _sum(total, _product(_cut((cell - c) * r, cell), weights[q]))
         block[j] += _whole(total)
 
 
@@ -228,7 +229,7 @@ def add_rows(line, step, weights, center, rate, sums):
 def _column_sum(x, weights, c, r):
     total = _zero(x)
     for i in range(len(weights)):
-        total = _sum(total, _whole(_product(_cut((x[i] - c) * r), weights[i])))
+        total = _sum(total, _whole(_product(_cut((x[i] - c) * r, x[i]), weights[i])))
     return total
 
 
@@ -253,10 +254,10 @@ def add_columns(line, step, weights, center, rate, sums):
             t0 = t1 = t2 = t3 = _zero(line)
             for i in range(size):
                 w = weight[i]
-                t0 = _sum(t0, _whole(_product(_cut((x0[i] - c0) * r0), w)))
-                t1 = _sum(t1, _whole(_product(_cut((x1[i] - c1) * r1), w)))
-                t2 = _sum(t2, _whole(_product(_cut((x2[i] - c2) * r2), w)))
-                t3 = _sum(t3, _whole(_product(_cut((x3[i] - c3) * r3), w)))
+                t0 = _sum(t0, _whole(_product(_cut((x0[i] - c0) * r0, x0[i]), w)))
+                t1 = _sum(t1, _whole(_product(_cut((x1[i] - c1) * r1, x1[i]), w)))
+                t2 = _sum(t2, _whole(_product(_cut((x2[i] - c2) * r2, x2[i]), w)))
+                t3 = _sum(t3, _whole(_product(_cut((x3[i] - c3) * r3, x3[i]), w)))
             sums[j] += t0
             sums[j1] += t1
             sums[j2] += t2
@@ -270,17 +271,24 @@ def add_columns(line, step, weights, center, rate, sums):
 
 
 @_kernel
-def subtract_columns(line, row_step, column_step, columns, center, scale, effects, bound, residuals):
-    """Subtract from each residual some cells of its row, in public units and clipped, times their effects, in order."""
+def subtract_columns(line, row_step, column_step, d, columns, center, scale, effects, bound, residuals):
+    """Subtract from each residual some cells of its row, in public units and clipped, times their effects, in order.
+
+    A gap is at 0. Column d + j is 1 where the cell of column j is missing, and 0 elsewhere.
+    """
+    most = np.finfo(line.dtype).max
     for start in range(0, len(residuals), ROWS_TAKEN):
         stop = min(len(residuals), start + ROWS_TAKEN)
         for k in range(len(columns)):
-            at, c, s, effect = columns[k] * column_step, center[k], scale[k], effects[k]
+            of_gaps, at = columns[k] >= d, columns[k] % d * column_step
+            c, s, effect = center[k], scale[k], effects[k]
             for i in range(start, stop):
-                value = (np.float64(line[np.uintp(i * row_step + at)]) - c) / s
+                cell = line[np.uintp(i * row_step + at)]
+                missing = not abs(cell) <= most
+                value = ((np.float64(missing) if of_gaps else np.float64(cell)) - c) / s
                 value = -bound if value < -bound else value
                 value = bound if value > bound else value
-                residuals[i] -= value * effect
+                residuals[i] -= (0.0 if missing and not of_gaps else value) * effect
 
 
 @_kernel
@@ -289,7 +297,7 @@ def round_stored(data, indices, center, rate, at_zero, out):
     most, bad = np.finfo(data.dtype).max, 0
     for k in range(len(data)):
         j = indices[k]
-        out[k] = _level(_cut((data[k] - center[j]) * rate[j])) - at_zero[j]
+        out[k] = _level(_cut((data[k] - center[j]) * rate[j], data[k])) - at_zero[j]
         bad |= np.int32(not (abs(data[k]) <= most))
     return bad
 
@@ -310,7 +318,7 @@ def add_stored_cells(data, center, rate, at_zero, indices, starts, stops, weight
         weight = np.int64(weights[i])
         for k in range(starts[i], stops[i]):
             j = indices[k]
-            sums[j] += weight * (_level(_cut((data[k] - center[j]) * rate[j])) - at_zero[j])
+            sums[j] += weight * (_level(_cut((data[k] - center[j]) * rate[j], data[k])) - at_zero[j])
 
 
 @_kernel
@@ -357,12 +365,12 @@ def _starts(thresholds):
 
 @_inline
 def _place(value, padded, starts, most):
-    """How many thresholds are below a value; all of them for NaN. `padded` ends with an infinity for each step."""
+    """How many thresholds are below a value; all of them for a gap. `padded` ends with an infinity for each step."""
     place = starts[np.uintp((value.view(np.int64) >> np.int64(_FINE_BITS)) & np.int64(_N_BINS - 1))]
     # Without a branch that depends on the value.
     for _ in range(most):
         place += np.int32(padded[np.uintp(place)] < value)
-    return np.uintp(place if value == value else len(padded) - most)
+    return np.uintp(place if abs(value) <= np.finfo(np.float64).max else len(padded) - most)
 
 
 @_kernel

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from dpsparse.engine.gaps import indicators
 from dpsparse.engine.quantize import rounded
 
 # Cells worked on at a time, so that they stay in the cache.
@@ -72,12 +73,13 @@ def add_columns(line, step, weights, center, rate, sums):
         sums[columns] += (levels @ weights.astype(np.float64)).astype(np.int64)
 
 
-def subtract_columns(line, row_step, column_step, columns, center, scale, effects, bound, residuals):
+def subtract_columns(line, row_step, column_step, d, columns, center, scale, effects, bound, residuals):
     """See `numba_kernels.subtract_columns`."""
     for k, column in enumerate(columns):
-        cells = _table(line[column * column_step :], row_step, len(residuals), 1)[:, 0]
-        values = (cells.astype(np.float64) - center[k]) / scale[k]
-        residuals -= values.clip(-bound, bound) * effects[k]
+        cells = _table(line[column % d * column_step :], row_step, len(residuals), 1)[:, 0]
+        cells = indicators(cells) if column >= d else cells
+        values = ((cells.astype(np.float64) - center[k]) / scale[k]).clip(-bound, bound)
+        residuals -= np.where(np.isfinite(cells), values, 0.0) * effects[k]
 
 
 def round_stored(data, indices, center, rate, at_zero, out):
@@ -127,11 +129,16 @@ def count_cells(line, row_step, column_step, n, thresholds, counts):
     """See `numba_kernels.count_cells`."""
     for j, count in enumerate(counts):
         cells = _table(line[j * column_step :], row_step, n, 1)[:, 0]
-        count += np.bincount(np.searchsorted(thresholds, cells), minlength=len(count))
+        count += np.bincount(_places(thresholds, cells), minlength=len(count))
 
 
 def count_stored(data, indices, starts, stops, thresholds, counts):
     """See `numba_kernels.count_stored`."""
     for places, _ in _stored(starts, stops, np.zeros(len(starts))):
-        below = np.searchsorted(thresholds, data[places])
+        below = _places(thresholds, data[places])
         np.add.at(counts, (indices[places], below), 1)
+
+
+def _places(thresholds, cells):
+    """How many thresholds are below each cell; all of them for a gap."""
+    return np.where(np.isfinite(cells), np.searchsorted(thresholds, cells), len(thresholds))

@@ -7,6 +7,7 @@ import numpy as np
 
 from dpsparse.engine import config
 from dpsparse.engine.arrays import host, module_of
+from dpsparse.engine.gaps import as_column
 from dpsparse.engine.quantize import check_exact, in_units
 from dpsparse.engine.queries import Column, Records, nonfinite_blocks, pick_weights, total
 from dpsparse.engine.refusals import COLUMN_CHANGED, NOT_FINITE
@@ -113,12 +114,12 @@ class LocalRows:
 
         Parameters
         ----------
-        coef : ndarray of shape (n_features,)
-            Zero outside the support.
+        coef : ndarray of shape (n_features,) or (2 n_features,)
+            Zero outside the support. The second half, if any, is of the indicators of gaps.
         support : sequence of int
-            The features to read.
+            The features to read; see `column`.
         quantizer : Quantizer
-            Gives the units of the features, and clips them; it does not round them.
+            Gives the units of the features, in which a gap is at 0, and clips them; it does not round them.
         """
         columns = (quantizer.clipped(self.column(j), j) for j in support)
         with np.errstate(all="ignore"):
@@ -143,25 +144,21 @@ class LocalSession:
         self.n_records, self.n_features = rows.n_records, rows.n_features
         self._open(rows.y)
         if constant:
-            self._append(self._ones())
+            self._append(module_of(rows.y).ones_like(rows.y))
 
     def _open(self, y):
         self._records = Records(y, None, ())
 
-    def _ones(self):
-        return module_of(self._rows.y).ones_like(self._rows.y)
-
     def add(self, feature, on_progress=None):
         """Read one more feature."""
-        # A copy: X may be strided, and may change.
-        self._append(np.array(self._rows.column(feature), dtype=np.float64))
+        self._append(self._rows.column(feature))
 
-    def _append(self, column):
+    def _append(self, values):
         before = self._records
-        if len(column) != len(before.y):
+        if len(values) != len(before.y):
             # NumPy would repeat a single value for every record.
             raise ValueError(COLUMN_CHANGED)
-        self._records = replace(before, columns=(*before.columns, Column.of(column)))
+        self._records = replace(before, columns=(*before.columns, Column.of(as_column(values, before.y))))
 
     def rescale(self, center, scale):
         """Make (z - center) / scale of the last column z."""

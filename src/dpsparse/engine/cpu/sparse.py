@@ -1,5 +1,7 @@
 """Rows of a sparse matrix in memory."""
 
+from functools import cached_property
+
 import numpy as np
 from scipy.sparse import csr_matrix
 
@@ -26,26 +28,47 @@ class SparseRows(LocalRows):
         Columns.
     y : ndarray
         Responses in float64.
+    indicators : callable or None
+        Gives the indicators of gaps as rows; None for those of the stored cells.
     """
 
-    def __init__(self, data, indices, starts, stops, n_features, y):
+    def __init__(self, data, indices, starts, stops, n_features, y, indicators=None):
         super().__init__(y, n_features)
         self.data, self.indices, self.starts, self.stops = data, indices, starts, stops
+        self._make_indicators = indicators or self._indicators_of_stored
 
     @classmethod
-    def of(cls, X, y):
+    def of(cls, X, y, indicators=None):
         """The rows of a canonical CSR matrix."""
-        return cls(X.data, X.indices, X.indptr[:-1], X.indptr[1:], X.shape[1], y)
+        return cls(X.data, X.indices, X.indptr[:-1], X.indptr[1:], X.shape[1], y, indicators)
 
     def take(self, rows):
         """Some of the rows."""
         starts, stops = self.starts[rows], self.stops[rows]
-        return SparseRows(self.data, self.indices, starts, stops, self.n_features, self.y[rows])
+        made = (self.data, self.indices, starts, stops, self.n_features, self.y[rows])
+        return SparseRows(*made, lambda: self._indicators.take(rows))
+
+    @cached_property
+    def _indicators(self):
+        """The indicators of gaps as rows of their own: their stored cells are the gaps alone."""
+        return self._make_indicators()
+
+    def _indicators_of_stored(self):
+        matrix = self._matrix()
+        missing = ~np.isfinite(matrix.data)
+        ends = np.concatenate([[0], np.cumsum(missing)])[matrix.indptr]
+        cells = np.ones(ends[-1], dtype=matrix.dtype), matrix.indices[missing], ends
+        return SparseRows.of(csr_matrix(cells, shape=matrix.shape), self.y)
 
     def differences(self):
         """The differences of pairs of records, with cells stored where they are not 0; see `protocols.Rows`."""
-        first, second = (self.take(pairs)._matrix() for pairs in pair_slices(self.n_records))
-        return SparseRows.of(first - second, pair_differences(self.y))
+        first, second = map(self.take, pair_slices(self.n_records))
+        y = pair_differences(self.y)
+
+        def indicators():
+            return SparseRows.of(first._indicators._matrix() - second._indicators._matrix(), y)
+
+        return SparseRows.of(first._matrix() - second._matrix(), y, indicators)
 
     def _matrix(self):
         """These rows as a canonical CSR matrix; their cells are copied unless they adjoin."""
@@ -59,7 +82,9 @@ class SparseRows(LocalRows):
         return csr_matrix((self.data[cells], self.indices[cells], ends), shape=shape)
 
     def column(self, j):
-        """Raw values of a feature, the unstored ones as 0."""
+        """Raw values of a feature, the unstored ones as 0; or the indicators of its gaps: see `protocols.Rows`."""
+        if j >= self.n_features:
+            return self._indicators.column(j - self.n_features)
         values = np.zeros(self.n_records, dtype=self.data.dtype)
         dispatch.run("stored_column", self.data, self.indices, self.starts, self.stops, j, values)
         return values
@@ -69,6 +94,10 @@ class SparseRows(LocalRows):
         return QuantizedFamilies(self._levels(quantizer, check_finite) for quantizer in quantizers)
 
     def _levels(self, quantizer, check_finite):
+        if quantizer.of_gaps:
+            if check_finite and self.has_nonfinite():
+                raise ValueError(NOT_FINITE)
+            return self._indicators._levels(quantizer.of_values(), check_finite)
         out = np.empty(len(self.data), dtype=np.int16)
         public = quantizer.per_feature(self.data.dtype, self.n_features)
         at_zero = level_of_zero(quantizer, self.data.dtype, self.n_features)
@@ -89,6 +118,8 @@ class SparseRows(LocalRows):
 
     def weighted_sums(self, quantizer, weights):
         """Sums over rows of weight level times feature level, as int64, one for each feature."""
+        if quantizer.of_gaps:
+            return self._indicators.weighted_sums(quantizer.of_values(), weights)
         weights = np.ascontiguousarray(weights, dtype=np.int32)
         at_zero = level_of_zero(quantizer, self.data.dtype, self.n_features)
         sums = at_zero * weights.sum(dtype=np.int64)
@@ -98,11 +129,16 @@ class SparseRows(LocalRows):
         return sums
 
     def feature_counts(self, thresholds):
-        """For each feature how many values are at or below each of some rising thresholds; NaN counts nowhere."""
-        thresholds = np.asarray(thresholds, dtype=np.float64)
+        """For each feature how many values are at or below each of some rising thresholds.
+
+        Gaps and blank records count nowhere.
+        """
+        thresholds, filled = np.asarray(thresholds, dtype=np.float64), ~np.isnan(self.y)
         counts = np.zeros((self.n_features, len(thresholds) + 1), dtype=np.int64)
-        dispatch.run("count_stored", self.data, self.indices, self.starts, self.stops, thresholds, counts)
-        counts[:, np.searchsorted(thresholds, 0.0)] += self.n_records - counts.sum(axis=1)
+        dispatch.run(
+            "count_stored", self.data, self.indices, self.starts[filled], self.stops[filled], thresholds, counts
+        )
+        counts[:, np.searchsorted(thresholds, 0.0)] += filled.sum() - counts.sum(axis=1)
         return at_most(counts)
 
 

@@ -10,6 +10,7 @@ import torch
 from dpsparse.engine import config
 from dpsparse.engine.arrays import host
 from dpsparse.engine.cpu.rows import pair_slices
+from dpsparse.engine.gaps import indicators
 from dpsparse.engine.threads import ALL, slices
 
 _COPYING_THREADS = 8
@@ -37,8 +38,8 @@ class Features:
     """Features in blocks that kernels can read: pairs of slices, and tensors on the card that hold those cells.
 
     A third member is None, or the cells that kernels subtract. `checked` says whether all features have been checked
-    for values that are not finite; `nonfinite`, on the card, becomes 1 where there is one. `total` says whether cells
-    may be NaN all the same.
+    for values that are not finite, or need not be; `nonfinite`, on the card, becomes 1 where there is one. `total` says
+    whether cells may be NaN or infinite all the same.
 
     Parameters
     ----------
@@ -73,6 +74,10 @@ class Features:
         """Take the keeper's bytes from the room for as long as it lives."""
         self._keepers.add(keeper)
 
+    def accept_gaps(self):
+        """Take cells that are not finite for missing ones, without a check; bytes have none."""
+        self.checked, self.total = True, self.total or self.stored != torch.int8
+
     def n_cells(self, block):
         """How many cells a block has."""
         return math.prod(len(range(*part.indices(size))) for part, size in zip(block, self.shape, strict=True))
@@ -81,7 +86,13 @@ class Features:
         """The features of some rows."""
         taken = self._rows(rows)
         taken.checked, taken.nonfinite, taken._keepers = self.checked, self.nonfinite, self._keepers
+        taken.total = self.total
         return taken
+
+    def column(self, feature):
+        """The values of a feature, on the card; of feature d + j of d features the indicators of feature j."""
+        values = self.columns(feature % self.shape[1])
+        return values if feature < self.shape[1] else indicators(values)
 
     def on_host(self, features):
         """Values of some features in float64, as a NumPy array."""
@@ -213,9 +224,9 @@ class DifferenceFeatures(Features):
         # In the dtype of the arithmetic, which int8 and bfloat16 are not: as the CPU does.
         return first.to(self.stored) - second
 
-    def columns(self, features):
-        """Values of some features."""
-        return self.subtract(self._first.columns(features), self._second.columns(features))
+    def column(self, feature):
+        """The differences of a feature, or of the indicators of its gaps."""
+        return self.subtract(self._first.column(feature), self._second.column(feature))
 
     def blocks(self, room=0, readers=1):
         """Those of the rows to subtract from."""

@@ -90,13 +90,25 @@ def _tile(X, rows, columns, inside, row_stride, column_stride, IN: tl.constexpr,
 
 
 @triton.jit
+def _indicators(x):
+    """1 where a cell is missing, 0 elsewhere."""
+    return tl.where(tl.abs(x) < float("inf"), 0.0, 1.0).to(x.dtype)
+
+
+@triton.jit
 def _cells(
-    X, less, rows, columns, inside, row_stride, column_stride, IN: tl.constexpr, PTX: tl.constexpr, LESS: tl.constexpr
-):
-    """A tile of X, or of X less another table."""
+    X, less, rows, columns, inside, row_stride, column_stride,
+    IN: tl.constexpr, PTX: tl.constexpr, LESS: tl.constexpr, GAPS: tl.constexpr,
+):  # fmt: skip
+    """A tile of X, or of X less another table; of the indicators of their gaps, with GAPS."""
     x = _tile(X, rows, columns, inside, row_stride, column_stride, IN, PTX)
+    if GAPS:
+        x = _indicators(x)
     if LESS:
-        x = x - _tile(less, rows, columns, inside, row_stride, column_stride, IN, PTX)
+        other = _tile(less, rows, columns, inside, row_stride, column_stride, IN, PTX)
+        if GAPS:
+            other = _indicators(other)
+        x = x - other
     return x
 
 
@@ -141,7 +153,7 @@ def _sums_kernel(
     N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, STAGES: tl.constexpr,
     IN: tl.constexpr, PTX: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
-    LESS: tl.constexpr, IN_THREAD: tl.constexpr, CHECK: tl.constexpr, RELU: tl.constexpr,
+    LESS: tl.constexpr, GAPS: tl.constexpr, IN_THREAD: tl.constexpr, CHECK: tl.constexpr, RELU: tl.constexpr,
 ):  # fmt: skip
     n, d = n_units * N_UNIT, d_units * D_UNIT
     row_stride, column_stride = row_units * ROW_UNIT, column_units * COLUMN_UNIT
@@ -162,14 +174,14 @@ def _sums_kernel(
     total, largest = tl.zeros([groups, COLUMNS], tl.int64), tl.zeros([groups, COLUMNS], bits)
     for row in tl.range(first, whole, ROWS, num_stages=STAGES):
         weight = tl.load(weights + row + rows)
-        x = _cells(X, less, row + rows, columns, inside, row_stride, column_stride, IN, PTX, LESS)
+        x = _cells(X, less, row + rows, columns, inside, row_stride, column_stride, IN, PTX, LESS, GAPS)
         total += _tile_sums(x, weight, its_center, its_rate, shift, IN_THREAD, CENTERED, TOTAL, RELU)
         if CHECK:
             largest = _larger(largest, x, IN_THREAD)
     if whole < end:
         weight = tl.load(weights + whole + rows, mask=whole + rows < n, other=0)
         here = inside & (whole + rows < n)[:, None]
-        x = _cells(X, less, whole + rows, columns, here, row_stride, column_stride, IN, PTX, LESS)
+        x = _cells(X, less, whole + rows, columns, here, row_stride, column_stride, IN, PTX, LESS, GAPS)
         total += _tile_sums(x, weight, its_center, its_rate, shift, IN_THREAD, CENTERED, TOTAL, RELU)
         if CHECK:
             largest = _larger(largest, x, IN_THREAD)
@@ -186,7 +198,7 @@ def _levels_kernel(
     N_UNIT: tl.constexpr, D_UNIT: tl.constexpr, ROW_UNIT: tl.constexpr, COLUMN_UNIT: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, TILES: tl.constexpr, STAGES: tl.constexpr,
     IN: tl.constexpr, PTX: tl.constexpr, CENTERED: tl.constexpr, VECTOR: tl.constexpr, TOTAL: tl.constexpr,
-    LESS: tl.constexpr, BY_ROWS: tl.constexpr,
+    LESS: tl.constexpr, GAPS: tl.constexpr, BY_ROWS: tl.constexpr,
 ):  # fmt: skip
     n, d = n_units * N_UNIT, d_units * D_UNIT
     row_stride, column_stride = row_units * ROW_UNIT, column_units * COLUMN_UNIT
@@ -199,7 +211,7 @@ def _levels_kernel(
     largest = tl.zeros([ROWS, COLUMNS], IN)
     for row in tl.range(first, tl.minimum(n, first + ROWS * TILES), ROWS, num_stages=STAGES):
         inside = (row + rows < n)[:, None] & (columns < d)[None, :]
-        x = _cells(X, less, row + rows, columns, inside, row_stride, column_stride, IN, PTX, LESS)
+        x = _cells(X, less, row + rows, columns, inside, row_stride, column_stride, IN, PTX, LESS, GAPS)
         largest = tl.maximum(largest, tl.abs(x), propagate_nan=tl.PropagateNan.ALL)
         down, across = (row + rows).to(tl.int64)[:, None], columns.to(tl.int64)[None, :]
         where = down * stride + across if BY_ROWS else down + across * stride
@@ -272,7 +284,7 @@ def _launch(kernel, X, less, public, arguments, shape, **options):
     by_rows = column <= row
     n_unit, d_unit = (1, math.gcd(d, 16)) if by_rows else (math.gcd(n, 16), 1)
     row_unit, column_unit = (math.gcd(row, 16), 1) if by_rows else (1, math.gcd(column, 16))
-    center, rate, total, _ = (None, X, False, None) if public is None else public
+    center, rate, total, _, of_gaps = (None, X, False, None, False) if public is None else public
     programs = triton.cdiv(d, shape.columns) * triton.cdiv(n, shape.rows * shape.tiles)
     launch(
         kernel, programs, X, X if less is None else less, rate if center is None else center, rate, *arguments,
@@ -280,5 +292,5 @@ def _launch(kernel, X, less, public, arguments, shape, **options):
         N_UNIT=n_unit, D_UNIT=d_unit, ROW_UNIT=row_unit, COLUMN_UNIT=column_unit,
         ROWS=shape.rows, COLUMNS=shape.columns, TILES=shape.tiles, STAGES=shape.stages, num_warps=shape.warps,
         PTX=X.is_cuda and torch.version.hip is None, CENTERED=center is not None,
-        VECTOR=public is not None and len(rate) > 1, TOTAL=total, LESS=less is not None, **options,
+        VECTOR=public is not None and len(rate) > 1, TOTAL=total, LESS=less is not None, GAPS=of_gaps, **options,
     )  # fmt: skip

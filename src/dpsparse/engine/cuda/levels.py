@@ -26,11 +26,13 @@ _CUT = tl.constexpr("min.relu.s32 $0, $1, 254;")
 
 @triton.jit
 def _scaled(x, center, rate, CENTERED: tl.constexpr, TOTAL: tl.constexpr):
+    cell = x
     if CENTERED:
         x = x - center
     scaled = x * rate
     if TOTAL:
-        scaled = tl.where(scaled == scaled, scaled, 0.0)
+        # NaN is below nothing.
+        scaled = tl.where((scaled == scaled) & (tl.abs(cell) < float("inf")), scaled, 0.0)
     return tl.minimum(tl.maximum(scaled, -127.0), 127.0)
 
 
@@ -106,14 +108,15 @@ class ByteQuantizer(NamedTuple):
 class Public(NamedTuple):
     """A quantizer's public numbers on the card, one for all features or one each.
 
-    `center` is None where it is 0: the subtraction would change nothing. `total`: cells may give NaN.
-    `of_bytes`: the same quantizer for bytes, where there is one.
+    `center` is None where it is 0: the subtraction would change nothing. `total`: cells may be missing or give NaN.
+    `of_bytes`: the same quantizer for bytes, where there is one. `of_gaps`: cells are the indicators of gaps.
     """
 
     center: torch.Tensor | None
     rate: torch.Tensor
     total: bool
     of_bytes: ByteQuantizer | None = None
+    of_gaps: bool = False
 
     def of(self, columns):
         """Those of some features."""
@@ -121,7 +124,7 @@ class Public(NamedTuple):
             return self
         center = None if self.center is None else self.center[columns]
         of_bytes = self.of_bytes.of(columns) if self.of_bytes and isinstance(columns, slice) else None
-        return Public(center, self.rate[columns], self.total, of_bytes)
+        return Public(center, self.rate[columns], self.total, of_bytes, self.of_gaps)
 
 
 def byte_quantizer(center, rate):

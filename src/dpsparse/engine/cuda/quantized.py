@@ -21,7 +21,8 @@ def require_finite(features):
 class QuantizedCard:
     """Feature levels on the card.
 
-    The first pass makes them, and checks: it raises ValueError, with a constant text, if a feature is not finite.
+    The first pass makes them, and checks: it raises ValueError, with a constant text, if a feature is not finite,
+    unless such features are accepted.
 
     Parameters
     ----------
@@ -64,6 +65,9 @@ class QuantizedCard:
     def _first_pass(self, weights=None):
         """Make the levels, check, and give the sums, where there are weights."""
         features, kept, blocks, sums = self._features, [], self._blocks, self._zero_sums()
+        if all(public.of_gaps for public in self._publics):
+            # Indicators are finite, whatever the features are.
+            require_finite(features)
         if weights is None and features.checked:
             blocks = blocks[: self._fit]
         # What has been checked is not checked again: differences of finite features may be infinite.
@@ -130,5 +134,7 @@ def on_card(quantizer, features):
         numbers = [np.array(np.broadcast_to(each, features.shape[1])) for each in numbers]
     ordinary = all(np.isfinite(each).all() for each in numbers) and (numbers[1] != 0).all()
     center, rate = (torch.from_numpy(each).to(features.device) for each in numbers)
-    of_bytes = byte_quantizer(center, rate) if features.stored == torch.int8 and ordinary else None
-    return Public(center if numbers[0].any() else None, rate, features.total or not ordinary, of_bytes)
+    in_bytes = features.stored == torch.int8 and ordinary and not quantizer.of_gaps
+    of_bytes = byte_quantizer(center, rate) if in_bytes else None
+    center = center if numbers[0].any() else None
+    return Public(center, rate, features.total or not ordinary, of_bytes, quantizer.of_gaps)

@@ -11,11 +11,14 @@ from dpsparse.engine.cuda.counts import feature_counts
 from dpsparse.engine.cuda.features import DifferenceFeatures
 from dpsparse.engine.cuda.quantized import QuantizedCard, require_finite, to_host
 from dpsparse.engine.cuda.terms import Terms
+from dpsparse.engine.gaps import as_column
 from dpsparse.engine.threads import ALL
 
 
 class CudaRows(LocalRows):
     """Rows whose features a GPU reads. They check that all features are finite before they give the first sum.
+
+    A session without that check has them accept gaps from then on.
 
     Parameters
     ----------
@@ -47,20 +50,22 @@ class CudaRows(LocalRows):
 
     def session(self, quantizers, *, constant=False, check_finite=True, on_progress=None):
         """Open a session; see `protocols.Rows`."""
-        if not quantizers:
+        if not check_finite:
+            self._features.accept_gaps()
+        elif not quantizers:
             self.require_finite()
-        return CudaSession(self, constant, self.quantized(quantizers, check_finite))
+        return CudaSession(self, constant, self.quantized(quantizers))
 
     def require_finite(self):
         """Raise ValueError with a constant text unless all features are finite."""
         require_finite(self._features)
 
     def column(self, j):
-        """Raw values of a feature, on the card."""
-        return self._features.columns(int(j))
+        """Raw values of a feature, on the card, or the indicators of its gaps; see `protocols.Rows`."""
+        return self._features.column(int(j))
 
-    def quantized(self, quantizers, check_finite=True):
-        """The features quantized, with levels kept as far as there is room. They are checked in any case."""
+    def quantized(self, quantizers):
+        """The features quantized, with levels kept as far as there is room. They are checked, unless gaps are."""
         quantized = QuantizedCard(self._features, quantizers, self._features.room)
         self._features.keep(quantized)
         if quantizers and self._check_before_release:
@@ -73,8 +78,11 @@ class CudaRows(LocalRows):
         return QuantizedCard(self._features, (quantizer,), 0).weighted_sums(weights)[0]
 
     def feature_counts(self, thresholds):
-        """For each feature how many values are at or below each of some rising thresholds; NaN counts nowhere."""
-        return feature_counts(self._features, thresholds)
+        """For each feature how many values are at or below each of some rising thresholds.
+
+        Gaps and blank records count nowhere.
+        """
+        return feature_counts(self._features, self.y, thresholds)
 
 
 class CudaSession(LocalSession):
@@ -83,12 +91,8 @@ class CudaSession(LocalSession):
     def _open(self, y):
         self._terms = Terms(y)
 
-    def add(self, feature, on_progress=None):
-        """Read one more feature."""
-        self._terms.add(self._rows.column(feature))
-
-    def _append(self, column):
-        self._terms.add(column)
+    def _append(self, values):
+        self._terms.add(as_column(values, self._rows.y))
 
     def rescale(self, center, scale):
         """Make (z - center) / scale of the last column z."""

@@ -25,12 +25,17 @@ _COLUMNS_AHEAD = 8
 
 
 @triton.jit
+def _sanitized(x):
+    return tl.where(x == x, tl.minimum(tl.maximum(x, -1e150), 1e150), 0.0)
+
+
+@triton.jit
 def _residual(y, units, numbers, records, inside, n, k):
-    """Responses minus predictions of all columns; the numbers are the centre and the effects."""
+    """Responses minus predictions of all columns, with gaps at 0; the numbers are the centre and the effects."""
     residual = tl.load(y + records, mask=inside, other=0.0) - tl.load(numbers)
     at = units + records
     for j in range(k):
-        residual = residual - tl.load(at, mask=inside, other=0.0) * tl.load(numbers + 1 + j)
+        residual = residual - _sanitized(tl.load(at, mask=inside, other=0.0)) * tl.load(numbers + 1 + j)
         at += n
     return residual
 
@@ -78,23 +83,18 @@ def _counts_kernel(
 
 @triton.jit(do_not_specialize=["k"])
 def _weights_kernel(y, units, numbers, levels, n, k, BLOCK: tl.constexpr):
-    """Levels of residuals less a shift, rounded half to even by adding 1.5 * 2^52.
+    """Levels of residuals less a shift, rounded half to even by adding 1.5 * 2^52; 0 for NaN.
 
     The numbers start with the level of 1, the largest level and the shift.
     """
     records = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = records < n
-    scaled = _residual(y, units, numbers + 3, records, inside, n, k) * tl.load(numbers)
-    most = tl.load(numbers + 1)
+    residual = _residual(y, units, numbers + 3, records, inside, n, k)
+    scaled, most = residual * tl.load(numbers), tl.load(numbers + 1)
     clipped = tl.minimum(tl.maximum(scaled, -most), most)
     level = tl.where(scaled == scaled, clipped, 0.0) + 6755399441055744.0
     level = level.to(tl.int64, bitcast=True).to(tl.int32) - tl.load(numbers + 2).to(tl.int32)
-    tl.store(levels + records, level, mask=inside)
-
-
-@triton.jit
-def _sanitized(x):
-    return tl.where(x == x, tl.minimum(tl.maximum(x, -1e150), 1e150), 0.0)
+    tl.store(levels + records, tl.where(residual == residual, level, 0), mask=inside)
 
 
 @triton.jit

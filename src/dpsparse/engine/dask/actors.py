@@ -14,6 +14,7 @@ import numpy as np
 from dpsparse.engine import config
 from dpsparse.engine.cpu.dense import DenseDifferences, DenseRows
 from dpsparse.engine.cpu.rows import rescaled
+from dpsparse.engine.gaps import as_column
 from dpsparse.engine.queries import Column, Records, total
 from dpsparse.engine.refusals import NOT_AS_DECLARED
 from dpsparse.engine.threads import parallel_map, slices, threads
@@ -48,13 +49,22 @@ def _rows(X, form, y=None):
     n_features, dtype = form
     _refuse_masked(X)
     try:
-        X = X.to_numpy(dtype=dtype) if hasattr(X, "to_numpy") else np.asarray(X, dtype=dtype)
+        X = as_array(X, dtype)
     except (TypeError, ValueError):
         raise ValueError(NOT_AS_DECLARED) from None
     y = np.zeros(len(X)) if y is None else y
     if X.shape != (len(y), n_features):
         raise ValueError(NOT_AS_DECLARED)
     return DenseRows(X, y)
+
+
+def as_array(X, dtype):
+    """A partition, an array or a data frame, as an array of floats; NA as NaN."""
+    if not hasattr(X, "to_numpy"):
+        return np.asarray(X, dtype=dtype)
+    if all(isinstance(each, np.dtype) for each in X.dtypes):
+        return X.to_numpy(dtype=dtype)
+    return X.to_numpy(dtype=dtype, na_value=np.nan)
 
 
 class Pairs(NamedTuple):
@@ -111,7 +121,7 @@ def open_partition(X, y, rows, shared):
     form, quantizers, constant = shared
     with single_threaded():
         read = _rows(X, form, y).take(rows)
-        columns = (Column.of(np.ones_like(read.y)),) if constant else ()
+        columns = (Column.of(as_column(np.ones_like(read.y), read.y)),) if constant else ()
         try:
             quantized, nonfinite = read.quantized(quantizers), 0 if quantizers else read.has_nonfinite()
         except ValueError:
@@ -148,7 +158,8 @@ class PartitionActor:
 
     def add(self, shared, columns=None):
         """Add one feature to the records of each partition."""
-        self._partitions = self._each(partial(_with_column, shared), self._partitions, columns or self._features)
+        columns = columns or self._each(partial(_column_of, shared), self._partitions, self._features)
+        self._partitions = self._each(_with_column, self._partitions, columns)
 
     def rescale(self, center, scale):
         """Make (z - center) / scale of the last column z of each partition."""
@@ -178,32 +189,32 @@ def count_nonfinite(partitions):
     return sum(partition.nonfinite for partition in partitions)
 
 
+def _column_of(shared, partition, X):
+    return column_of(X, partition.rows, shared)
+
+
 def column_of(X, rows, shared):
-    """One feature of some rows of a partition."""
-    return Column.of(raw_column_of(X, rows, shared).astype(np.float64))
-
-
-def raw_column_of(X, rows, shared):
-    """The values of one feature of some rows of a partition, in their own dtype."""
+    """The raw values of one feature of some rows of a partition, in their own dtype."""
     form, feature = shared
     with single_threaded():
         return _rows(X, form).take(rows).column(feature).copy()
 
 
 def difference_of(first, second, rows, _):
-    """Some of the differences of two raw columns, as a column."""
+    """Some of the differences of two raw columns."""
     if len(first) != len(second):
         raise ValueError(NOT_AS_DECLARED)
     with single_threaded():
-        return Column.of((first - second)[rows].astype(np.float64))
+        return (first - second)[rows]
 
 
-def _with_column(shared, partition, column):
-    column = column if isinstance(column, Column) else column_of(column, partition.rows, shared)
-    if len(column.units) != len(partition.records.y):
+def _with_column(partition, values):
+    records = partition.records
+    if len(values) != len(records.y):
         # NumPy would repeat a single value for every record.
         raise ValueError(NOT_AS_DECLARED)
-    return replace(partition, records=replace(partition.records, columns=(*partition.records.columns, column)))
+    column = Column.of(as_column(values, records.y))
+    return replace(partition, records=replace(records, columns=(*records.columns, column)))
 
 
 def evaluate_records(partitions, query, *public):

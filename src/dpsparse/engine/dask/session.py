@@ -22,7 +22,6 @@ from dpsparse.engine.dask.actors import (
     evaluate_once,
     evaluate_records,
     open_partition,
-    raw_column_of,
 )
 from dpsparse.engine.dask.tasks import compute, futures_by_key, persist, tasks
 from dpsparse.engine.queries import pick_sums, total
@@ -152,8 +151,8 @@ def _columns(partitions, shared):
     """Tasks that read a feature; of pairs both records' values are read where they are, and then subtracted."""
     if not isinstance(partitions[0][0], Pairs):
         return tasks(column_of, partitions, shared)
-    first = tasks(raw_column_of, [(pairs.first, pairs.first_rows) for pairs, _ in partitions], shared)
-    second = tasks(raw_column_of, [(pairs.second, pairs.second_rows) for pairs, _ in partitions], shared)
+    first = tasks(column_of, [(pairs.first, pairs.first_rows) for pairs, _ in partitions], shared)
+    second = tasks(column_of, [(pairs.second, pairs.second_rows) for pairs, _ in partitions], shared)
     rows = [rows for _, rows in partitions]
     return tasks(difference_of, zip(first, second, rows, strict=True), shared)
 

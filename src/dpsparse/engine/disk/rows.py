@@ -6,6 +6,7 @@ the system reads the next.
 """
 
 import math
+from functools import cached_property
 
 import numpy as np
 
@@ -67,8 +68,8 @@ class DiskRows(LocalRows):
         return rows.start + (self._first - rows.start) % self._step < rows.stop
 
     def column(self, j, on_progress=None):
-        """Raw values of a feature."""
-        return self.source.columns([j], on_progress)[:, 0]
+        """Raw values of a feature, or the indicators of its gaps; see `protocols.Rows`."""
+        return self.source.column(j, on_progress)
 
     def session(self, quantizers, *, constant=False, check_finite=True, on_progress=None):
         """Open a session; see `protocols.Rows`."""
@@ -80,7 +81,7 @@ class DiskSession(LocalSession):
 
     def add(self, feature, on_progress=None):
         """Read one more feature."""
-        self._append(self._rows.column(feature, on_progress).astype(np.float64))
+        self._append(self._rows.column(feature, on_progress))
 
 
 class QuantizedDisk:
@@ -98,8 +99,7 @@ class QuantizedDisk:
         def quantize(k):
             block = self._blocks[k]
             if k < kept:
-                cells = source.cells(block)
-                return _levels(cells, [quantizer.of(block[1]) for quantizer in quantizers])
+                return _levels(_Cells(source, block), [quantizer.of(block[1]) for quantizer in quantizers])
             return None, check_finite and has_nonfinite(source.cells(block))
 
         results = list(_each_block(source, self._blocks, quantize, on_progress))
@@ -114,8 +114,11 @@ class QuantizedDisk:
             rows, columns = self._blocks[k]
             if self._kept[k] is not None:
                 return self._kept[k].weighted_sums(weights[rows])
-            cells = self._source.cells(self._blocks[k])
-            return [feature_sums(cells, quantizer.of(columns), weights[rows]) for quantizer in self._quantizers]
+            cells = _Cells(self._source, self._blocks[k])
+            return [
+                feature_sums(cells.of(quantizer), quantizer.of(columns).of_values(), weights[rows])
+                for quantizer in self._quantizers
+            ]
 
         sums = np.zeros((len(self._quantizers), self._source.shape[1]), dtype=np.int64)
         for k, block_sums in enumerate(_each_block(self._source, self._blocks, add, on_progress, self._kept)):
@@ -123,11 +126,30 @@ class QuantizedDisk:
         return sums
 
 
+class _Cells:
+    """The cells of a block of a source, and the indicators of their gaps, each read at most once."""
+
+    def __init__(self, source, block):
+        self._source, self._block = source, block
+
+    @cached_property
+    def values(self):
+        return self._source.cells(self._block)
+
+    @cached_property
+    def indicators(self):
+        return self._source.indicators(self._block, self.values)
+
+    def of(self, quantizer):
+        """What a quantizer makes integers of."""
+        return self.indicators if quantizer.of_gaps else self.values
+
+
 def _levels(cells, quantizers):
     """The levels of a block of cells, and whether one of these is not finite."""
-    families, nonfinite = [empty_levels(cells) for _ in quantizers], 0
+    families, nonfinite = [empty_levels(cells.values) for _ in quantizers], 0
     for quantizer, levels in zip(quantizers, families, strict=True):
-        nonfinite = round_features(cells, quantizer, levels)
+        nonfinite |= round_features(cells.of(quantizer), quantizer.of_values(), levels)
     return QuantizedFamilies(map(QuantizedDense, families)), nonfinite
 
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from dpsparse.engine import config
+from dpsparse.engine import config, gaps
 from dpsparse.engine.cpu.rows import pair_blocks, pair_differences
 from dpsparse.engine.refusals import CHANGED
 from dpsparse.engine.threads import ALL, slices
@@ -46,8 +46,17 @@ class FeatureSource:
             raise OSError(CHANGED)
         return cells
 
+    def indicators(self, block, cells):
+        """Indicators of the gaps of a block, whose cells have been read."""
+        return gaps.indicators(cells)
+
     def prefetch(self, block):
         """Announce that a block will be read soon."""
+
+    def column(self, feature, on_progress=None):
+        """The values of a feature; of feature d + j of d features the indicators of feature j."""
+        values = self.columns([feature % self.shape[1]], on_progress)[:, 0]
+        return values if feature < self.shape[1] else gaps.indicators(values)
 
     def columns(self, features, on_progress=None):
         """Values of some features, one column each; `on_progress` is given the share that is done."""
@@ -110,17 +119,26 @@ class DifferenceSource(FeatureSource):
     @np.errstate(all="ignore")
     def read(self, block):
         """The differences of a block."""
-        first, second = (self._source.cells((rows, block[1]))[:: self._rows.step] for rows in self._records(block[0]))
+        first, second = self._both(block)
         return first - second
+
+    def indicators(self, block, cells):
+        """Differences of the indicators of both records' gaps; these are read again."""
+        first, second = map(gaps.indicators, self._both(block))
+        return first - second
+
+    def _both(self, block):
+        """The cells of the first and of the second records of a block of pairs."""
+        return [self._source.cells((rows, block[1]))[:: self._rows.step] for rows in self._records(block[0])]
 
     def prefetch(self, block):
         """Announce both blocks of records."""
         for rows in self._records(block[0]):
             self._source.prefetch((rows, block[1]))
 
-    def columns(self, features, on_progress=None):
-        """Differences of some features, one column each."""
-        return pair_differences(self._source.columns(features, on_progress)[self._rows.start :: self._rows.step])
+    def column(self, feature, on_progress=None):
+        """The differences of a feature, or of the indicators of its gaps."""
+        return pair_differences(self._source.column(feature, on_progress)[self._rows.start :: self._rows.step])
 
 
 class ArraySource(FeatureSource):

@@ -45,6 +45,12 @@ class NpyReader(TableReader):
     def _read(self, numbers, categories):
         return self._values(slice(None), numbers, categories)
 
+    def _texts(self, name):
+        # Whole numbers, as most identifiers are, without the ".0" of floats.
+        return [
+            str(int(cell)) if float(cell).is_integer() else str(cell) for cell in self._array[:, int(name)].tolist()
+        ]
+
     def _blocks(self, numbers, categories, start):
         step = block_rows(len(numbers))
         for first in range(start, len(self._array), step):

@@ -7,15 +7,14 @@ import numpy as np
 from dpsparse.engine import config
 from dpsparse.engine.disk.sources import FeatureSource, arithmetic
 from dpsparse.engine.threads import slices
-from dpsparse.io.tables.arrow import ArrowReader, is_number, skip_rows
-from dpsparse.io.tables.reader import block_rows
-from dpsparse.schema import FileError
+from dpsparse.io.tables.reader import TableReader, block_rows
+from dpsparse.schema import FileError, quoted
 
 
-class ParquetReader(ArrowReader):
+class ParquetReader(TableReader):
     """Parquet files with the same flat columns."""
 
-    kind = "Parquet"
+    kind, needs, extra = "Parquet", "pyarrow", "data"
 
     @cached_property
     def _metadata(self):
@@ -70,6 +69,36 @@ class ParquetReader(ArrowReader):
                     groups = list(range(first, len(sizes)))
                     yield from skip_rows(file.iter_batches(block_rows(len(names)), groups, names), start)
                     start = 0
+
+    def _text_columns(self):
+        return [field.name for field in self._schema() if not is_number(field.type)]
+
+    def _read(self, numbers, categories):
+        return self._values(self._arrow(numbers, categories), numbers, categories)
+
+    def _blocks(self, numbers, categories, start):
+        from pyarrow import Table
+
+        for batch in self._batches(numbers, categories, start):
+            yield self._values(Table.from_batches([batch]), numbers, categories)
+
+    def _values(self, columns, numbers, categories):
+        import pyarrow
+        from pyarrow import compute, float64, string
+
+        matrix = np.empty((columns.num_rows, len(numbers)), order="F")
+        for place, name in enumerate(numbers):
+            if not is_number(columns[name].type):
+                raise FileError(
+                    f"{self.path}: column {quoted(name)} holds text; in the bounds file list its public categories, or "
+                    "drop it"
+                )
+            matrix[:, place] = columns[name].cast(float64(), safe=False).to_numpy()
+        codes = {}
+        for name, public in categories.items():
+            positions = compute.index_in(columns[name].cast(string()), value_set=pyarrow.array(public, string()))
+            codes[name] = positions.fill_null(-1).to_numpy()
+        return matrix, codes
 
 
 class ParquetSource(FeatureSource):
@@ -136,3 +165,19 @@ class ParquetSource(FeatureSource):
         for place, name in enumerate(names):
             cells[:, place] = table[name].cast(arrow_type, safe=False).to_numpy()
         return cells
+
+
+def is_number(arrow_type):
+    """Whether cells of this type can be read as numbers; a column of nulls can, as NaN."""
+    from pyarrow import types
+
+    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
+    return any(test(arrow_type) for test in tests)
+
+
+def skip_rows(batches, count):
+    """Record batches without their first rows."""
+    for batch in batches:
+        if count < batch.num_rows:
+            yield batch.slice(count)
+        count = max(0, count - batch.num_rows)

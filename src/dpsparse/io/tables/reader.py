@@ -24,7 +24,7 @@ class TableReader:
     """The reader of a format. Subclasses read what a format offers; this class checks it and covers their errors.
 
     A format whose columns can be read as numbers and text implements `_read_names`, `_text_columns`, `_n_records`,
-    `_read` and `_blocks`. A format that a fit can read without copying it into memory implements `_source`.
+    `_read`, `_blocks` and `_texts`. A format that a fit can read without copying it into memory implements `_source`.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class TableReader:
             return self._text_columns()
 
     def n_records(self):
-        """The number of records, or None where it is not known before all are read."""
+        """The number of records."""
         with self._readable():
             return self._n_records()
 
@@ -118,6 +118,12 @@ class TableReader:
         self.require([*numbers, *categories])
         with self._readable():
             return self._read(numbers, categories)
+
+    def texts(self, name):
+        """The cells of one column as text, a missing one as "": to be handed on as they are, such as identifiers."""
+        self.require([name])
+        with self._readable():
+            return self._texts(name)
 
     def blocks(self, numbers, categories, start=0):
         """The values of `read`, a block of rows at a time, from row `start` on; only a few blocks are in memory."""

@@ -93,8 +93,10 @@ class Meter:
         self._opened = OpenedHere(RuntimeError, _FORKED)
 
     def commit(self, commitment: Commitment) -> None:
-        """Commit to a whole sequence of releases; nothing else can be charged from here on."""
-        if self._releases or self.commitment not in (None, commitment):
+        """Commit to a whole sequence of releases; nothing else can be charged from here on. Again, it does nothing."""
+        if self.commitment == commitment:
+            return
+        if self._releases or self.commitment is not None:
             raise RuntimeError("a fit commits once, before its first release")
         if not commitment.is_within(self.guarantee):
             raise BudgetExceeded(

@@ -165,7 +165,7 @@ class PrivacyRecord:
         return (
             "Suppose somebody knows everybody else's data and thinks two versions of one person's equally likely. "
             f"After seeing this model they are at most {sure:.3g} % sure which is true, except with a probability of "
-            f"about {self.delta:.2g}. "
+            f"about {_one_in(self.delta)}. "
             "The guarantee covers this fit alone: every further fit on the same people adds to it. It does not hide "
             "the number of records, the names of the columns, or what is true of people in general."
         )
@@ -201,3 +201,10 @@ class PrivacyRecord:
         heading = f"  {'release':<28} {'made private by':<38} {'sensitivity':>11} {'scale':>11} {'rho':>10}"
         summary = f"{len(rows)} releases, rho {self.rho:.4g} for a record; sensitivity and scale in integer steps:"
         return "\n".join([textwrap.fill(self.statement(), 100), summary, heading, *rows])
+
+
+def _one_in(probability: float) -> str:
+    """A small probability in words."""
+    if not 1e-9 <= probability <= 0.1:
+        return f"{probability:.2g}"
+    return f"1 in {float(f'{1 / probability:.1e}'):,.0f}"

@@ -160,9 +160,33 @@ class LaplacePeeling(Mechanism):
         return with_pure(later, self.rho)
 
 
-MECHANISMS: Mapping[str, type[Mechanism]] = {
-    mechanism.kind: mechanism for mechanism in (ExponentialMechanism, RepeatedPicks, GaussianMechanism, LaplacePeeling)
-}
+@dataclass(frozen=True)
+class PartitionSelection(Mechanism):
+    """Values whose noisy counts exceed a threshold (`partition.release_names`).
+
+    Gaussian noise on the counts of values that other people hold too, and a failure: the release of a value that one
+    person alone holds. `size` is a public bound on the number of values, since their true number is data.
+    """
+
+    kind: ClassVar[str] = "partitions"
+    more: ClassVar[tuple[str, ...]] = ("failure_probability",)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.failure_probability < 1:
+            raise ValueError("a selection of partitions states a failure probability, above 0 and below 1")
+
+    def mu_squared(self, later: float, *, certify: bool = True) -> float:
+        """The step of Gaussian noise."""
+        return with_gaussian(later, self.rho)
+
+    @classmethod
+    def drawn(cls, *, scale: float, size: int, **numbers: Any) -> Self:
+        """Gaussian noise on at most `size` counts; `tv_slack` bounds its distance from the rounded continuous law."""
+        return cls(tv_slack=discreteness_slack(scale, size), **numbers)
+
+
+_KINDS = (ExponentialMechanism, RepeatedPicks, GaussianMechanism, LaplacePeeling, PartitionSelection)
+MECHANISMS: Mapping[str, type[Mechanism]] = {mechanism.kind: mechanism for mechanism in _KINDS}
 
 
 class _Named:

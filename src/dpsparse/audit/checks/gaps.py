@@ -1,0 +1,149 @@
+"""Gaps and blank records: what a missing cell adds depends on its own record alone, and a blank record adds nothing.
+
+Every sum on a table with gaps is compared with the same sum on the table without its blank records, and with what the
+definition gives for pairs: records are paired by their positions, whatever they lack. Tables are read as callers
+pass them, one record at a time and all together.
+"""
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from dpsparse.audit.finding import Finding
+from dpsparse.audit.harness.neighbors import N_FEATURES, N_RECORDS
+from dpsparse.data.as_table import as_table
+from dpsparse.datasets import make_heavy_tailed
+from dpsparse.engine import queries
+from dpsparse.engine.quantize import Quantizer
+
+STORAGES = {"C order": np.ascontiguousarray, "Fortran order": np.asfortranarray, "CSR": sparse.csr_matrix}
+FAMILIES = (Quantizer(1.5), Quantizer(1e-30, 1e-30), Quantizer(1.3, 0.2, 0.8, of_gaps=True))
+GRID = np.array([-np.inf, -2.0, -0.5, 0.0, 0.3, 1.0, np.inf])
+
+
+def check_gaps():
+    """Blank records, then pairs, then what callers pass."""
+    yield _blank_records()
+    yield _pairs()
+    yield _one_at_a_time()
+
+
+def _table(seed=0):
+    """Responses in column 0; NaN and infinities among features, NaN among responses, for either half of the pairs."""
+    X, y, _ = make_heavy_tailed(N_RECORDS, N_FEATURES, 2, df=2.0, random_state=seed)
+    table, places = np.column_stack([y, X]), np.arange(N_RECORDS)
+    for feature in range(1, 1 + N_FEATURES):
+        table[places % 7 == feature, feature] = (np.nan, np.inf, -np.inf)[feature % 3]
+    table[places % 6 == 4, 0] = np.nan
+    return table
+
+
+def _rows(table, storage=np.ascontiguousarray):
+    """The rows as an estimator makes them that accepts gaps."""
+    validated = as_table(storage(table[:, 1:]))
+    return validated.rows(validated.validate(BaseEstimator(), table[:, 0].copy(), allow_missing=True))
+
+
+@np.errstate(all="ignore")
+def _sums(rows, constant=True):
+    """Sums of every kind, with features and indicators as columns."""
+    session = rows.session(FAMILIES, constant=constant, check_finite=False)
+    for feature in (0, N_FEATURES + 2, 2):
+        session.add(feature)
+        session.rescale(0.2, 1.5)
+    k = 3 + constant
+    effects = np.linspace(-0.7, 0.9, k)
+    equation = (0.2, effects, 0.8, np.arange(k), 0.9, 2.1)
+    asked = {
+        "residual counts": (queries.residual_counts, 0.2, effects, GRID),
+        "column counts": (queries.column_counts, k - 1, GRID),
+        "slope counts": (queries.slope_counts, effects, k - 1, GRID),
+        "spread": (queries.spread_sums, k - 1, 0.7, 6.0),
+        "mean": (queries.mean_sums, k - 1, 0.3, 0.7, 2.5),
+        "gain": (queries.gain_sums, 0.2, effects, 4.0, 0.5),
+        "products": (queries.product_sums, range(k), 1.3),
+        "gradient": (queries.gradient_sums, *equation),
+        "Gram matrix": (queries.gram_sums, *equation[3:]),
+        "Jacobian": (queries.jacobian_sums, *equation),
+        "score variance": (queries.variance_sums, *equation),
+    }
+    sums = {name: session.evaluate(*query) for name, query in asked.items()}
+    sums["scores"] = session.scores(0.2, effects, 2.0, 0.3)
+    return sums | {"counts of features": rows.evaluate(queries.feature_counts, GRID)}
+
+
+def _differing(one, other):
+    """The name of a sum that differs, or None."""
+    for name in one:
+        both = [value if isinstance(value, tuple) else (value,) for value in (one[name], other[name])]
+        if not all(map(np.array_equal, *both)):
+            return name
+    return None
+
+
+def _blank_records():
+    table = _table()
+    filled = ~np.isnan(table[:, 0])
+    for name, storage in STORAGES.items():
+        rows, without = _rows(table, storage), _rows(table[filled], storage)
+        differing = _differing(_sums(rows), _sums(without))
+        if differing:
+            return _finding("blank records", f"they add to {differing} ({name})", False)
+    return _finding("blank records", "every sum is that of the table without them", True)
+
+
+@np.errstate(all="ignore")
+def _pairs():
+    """Columns of pairs by definition: record i less record i + n//2, NaN where either has a gap."""
+    table, half = _table(), N_RECORDS // 2
+    known = np.where(np.isfinite(table), table, np.nan)
+    first, second = known[:half], known[half : 2 * half]
+    lacks = [np.isnan(each).astype(float) for each in (first, second)]
+    blank = np.isnan(first[:, 0] - second[:, 0])
+    for name, storage in STORAGES.items():
+        session = _rows(table, storage).differences().session((), check_finite=False)
+        for feature in range(2 * N_FEATURES):
+            session.add(feature)
+        found = np.array([column.units for column in session._records.columns])
+        expected = np.concatenate([(first - second)[:, 1:], (lacks[0] - lacks[1])[:, 1:]], axis=1)
+        expected[blank] = np.nan
+        if found.shape != expected.T.shape or not np.array_equal(found, expected.T, equal_nan=True):
+            return _finding("pairs with gaps", f"records are not paired by their positions ({name})", False)
+    return _finding("pairs with gaps", "record i less record i + n/2, with a gap where either has one", True)
+
+
+def _one_at_a_time():
+    """Tables as callers pass them: a record read by itself is what it is among the others."""
+    table = _table()
+    kinds = {"an array": np.asarray, "objects": _objects, "a data frame": _frame}
+    for name, make in kinds.items():
+        together = _as_read(table, make)
+        alone = np.concatenate([_as_read(record[None], make) for record in table], axis=1)
+        if together.shape != alone.shape or not np.array_equal(together, alone, equal_nan=True):
+            return _finding("gaps one record at a time", f"a record is read by what others hold ({name})", False)
+    return _finding("gaps one record at a time", "the same values as in a table", True)
+
+
+def _objects(X):
+    return np.where(np.isnan(X), None, X.astype(object))
+
+
+def _frame(X):
+    import pandas
+
+    return pandas.DataFrame(_objects(X))
+
+
+def _as_read(table, make):
+    """Columns and responses as a session has them."""
+    validated = as_table(make(table[:, 1:]))
+    y = validated.validate(BaseEstimator(), _objects(table[:, 0]), allow_missing=True)
+    session = validated.rows(y).session((), constant=True, check_finite=False)
+    for feature in range(2 * N_FEATURES):
+        session.add(feature)
+    columns = [(column.units, column.sanitized) for column in session._records.columns]
+    return np.array([session._records.y, *(each for both in columns for each in both)])
+
+
+def _finding(mechanism, evidence, good):
+    return Finding(mechanism, "a map of single records; a blank one adds nothing", evidence, good)

@@ -1,0 +1,144 @@
+"""A raw table with its response and what is publicly known of its columns: the X of a fit that learns the rest."""
+
+import os
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from dpsparse.io.bounds import Bounds
+from dpsparse.io.bounds_file import read_bounds
+from dpsparse.io.cells.grammar import Kind
+from dpsparse.io.cells.raw_table import as_raw_table
+from dpsparse.schema import FileError, listed, quoted
+
+
+@dataclass(frozen=True)
+class RawData:
+    """A raw table, its response, and public knowledge of its columns.
+
+    Parameters
+    ----------
+    table : RawTable
+        The cells.
+    target : str
+        The column of responses.
+    bounds : Bounds
+        What is publicly known.
+    kinds : dict of str to Kind
+        How cells are read, where that is publicly known.
+    """
+
+    table: Any
+    target: str
+    bounds: Bounds = field(default_factory=Bounds)
+    kinds: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        names = self.table.names
+        for name in (self.target, *self.kinds):
+            if name not in names:
+                raise FileError(f"there is no column {quoted(name)}; the columns are {listed(names)}")
+        # Refused here, before anything is spent: columns that the bounds name and the table lacks.
+        self.bounds.features(names, self.target)
+
+    @cached_property
+    def columns(self):
+        """The columns of features, in order."""
+        return [name for name in self.table.names if name != self.target and not self.bounds.is_dropped(name)]
+
+    @cached_property
+    def declared(self):
+        """How cells are read, of the columns of which that is publicly known."""
+        declared = dict(self.table.declared)
+        for name in self.columns:
+            known = self.bounds.of(name)
+            if known.center is not None or known.scale is not None:
+                declared.setdefault(name, Kind.number)
+        declared |= self.bounds.kinds(self.columns) | self.kinds
+        return {name: Kind(declared[name]) for name in (*self.columns, self.target) if name in declared}
+
+    @cached_property
+    def with_categories(self):
+        """The columns whose categories are public, with these."""
+        known = {name: self.bounds.of(name).categories for name in self.columns}
+        return {name: categories for name, categories in known.items() if categories is not None}
+
+    @cached_property
+    def learned_columns(self):
+        """The columns of features without public categories."""
+        return [name for name in self.columns if name not in self.with_categories]
+
+    @cached_property
+    def maybe_text(self):
+        """Of these, those that may be text."""
+        return [name for name in self.learned_columns if self.declared.get(name, Kind.text) == Kind.text]
+
+    @cached_property
+    def maybe_numbers(self):
+        """Of these, those that may be numbers."""
+        return [name for name in self.learned_columns if self.declared.get(name) != Kind.text]
+
+    def public_facts(self, feature):
+        """What is publicly known of a feature, by the names of its fields; nothing where it is 0/1."""
+        if feature.kind == Kind.text:
+            return {}
+        known = self.bounds.of(feature.column)
+        return {"center": known.center, "scale": known.scale, "fill": known.fill}
+
+    def units_known(self):
+        """Of which columns of features centre and scale are public: "all", "none" or "some"."""
+        known = [self.bounds.of(name) for name in self.learned_columns]
+        given = [unit for each in known for unit in (each.center, each.scale) if unit is not None]
+        if not given and not self.with_categories:
+            return "none"
+        return "all" if len(given) == 2 * len(known) else "some"
+
+    def part(self, modulus, residues):
+        """Some of the records, by position; see `BlockTable.part`."""
+        return replace(self, table=self.table.part(modulus, residues))
+
+    def given_features(self):
+        """The 0/1 features of public categories."""
+        features = [each for name in self.with_categories for each in self.bounds.of(name).features(name)]
+        return [replace(each, kind=Kind.text.value) for each in features]
+
+
+def read_table(
+    data: Any,
+    target: str,
+    *,
+    bounds: Any = None,
+    kinds: dict[str, str] | None = None,
+    separator: str | None = None,
+    encoding: str = "utf-8",
+) -> RawData:
+    """A file or data frame as people have it, for `PrivateSparseRegressor.fit`: text, gaps, dates, IDs.
+
+    Nothing is read but the names of the columns and the number of records. A fit learns the rest within its guarantee:
+    which columns are numbers, dates or text, which categories there are, centres and scales.
+
+    Parameters
+    ----------
+    data : str, path, DataFrame or pyarrow.Table
+        A .csv or .parquet file, a folder of .parquet files, or a frame of pandas or polars.
+    target : str
+        The column of responses.
+    bounds : str, path, Bounds or None, default=None
+        What is publicly known of the columns: a bounds file, or what `read_bounds` gives.
+    kinds : dict of str to str or None, default=None
+        How the cells of some columns are read, where that is publicly known: "number", "number_grouped" (1,234.5),
+        "number_comma" (1.234,5), "boolean", "date_ymd", "date_dmy", "date_mdy" or "text".
+    separator : str or None, default=None
+        Between the cells of a CSV file; None to take it from the first line.
+    encoding : {"utf-8", "latin-1"}, default="utf-8"
+        Of a CSV file.
+
+    Returns
+    -------
+    RawData
+        For `fit`, which needs no y then.
+    """
+    if isinstance(bounds, str | os.PathLike):
+        bounds = read_bounds(bounds)
+    table = as_raw_table(data, separator=separator, encoding=encoding)
+    return RawData(table, target, Bounds() if bounds is None else bounds, dict(kinds or {}))

@@ -1,0 +1,168 @@
+"""A fit on a raw table: kinds, categories, the pursuit and names, under one commitment."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from dpsparse.algorithms.pursuit.pursuit import Pursuit
+from dpsparse.algorithms.pursuit.schedule import schedule_for
+from dpsparse.data.units import PublicUnits
+from dpsparse.engine.cpu.dense import DenseRows
+from dpsparse.estimators._private import MIN_ROWS
+from dpsparse.estimators._results import set_results
+from dpsparse.io.cells.encoding import encode
+from dpsparse.io.cells.grammar import Kind
+from dpsparse.learning.categories import missing_feature
+from dpsparse.learning.names import release_labels
+from dpsparse.learning.preparation import Preparation
+from dpsparse.learning.prices import names_failure, preparation_shares
+from dpsparse.schema import FileError
+
+# Features that a raw column is taken for in prices, which are fixed before it is known what the columns are.
+FEATURES_PER_COLUMN = 3
+
+
+def raw_schedule(estimator, data, guarantee):
+    """The releases of a fit on raw data and their prices, from public numbers alone.
+
+    Parameters
+    ----------
+    estimator : PrivateSparseRegressor
+        What is fitted.
+    data : RawData
+        The table.
+    guarantee : Guarantee
+        What is spent.
+    """
+    n, d = data.table.n_records, n_expected(data)
+    shares = preparation_shares(
+        n,
+        guarantee.rho_per_record,
+        len([name for name in (*data.learned_columns, data.target) if name not in data.declared]),
+        len(data.maybe_text),
+        estimator._picks(d),
+    )
+    naming = shares.pop("names")
+    return schedule_for(
+        guarantee,
+        n,
+        d,
+        estimator._picks(d),
+        units_known=data.units_known(),
+        center_known=data.bounds.response_center is not None,
+        scale_known=data.bounds.response_scale is not None,
+        fit_intercept=bool(estimator.fit_intercept),
+        missing=True,
+        preparation=tuple((name, share) for name, share in shares.items() if share),
+        most_splits=len(data.maybe_numbers),
+        naming=naming,
+        naming_failure=names_failure(guarantee) if naming else 0.0,
+    )
+
+
+def n_expected(data):
+    """The number of features that prices are made for."""
+    return FEATURES_PER_COLUMN * len(data.columns)
+
+
+def fit_raw(estimator, data, progress=None):
+    """Fit an estimator on raw data.
+
+    Parameters
+    ----------
+    estimator : PrivateSparseRegressor
+        It gets the results.
+    data : RawData
+        The table, its response and what is publicly known.
+    progress : callable or None
+        As in `PrivateSparseRegressor.fit`.
+    """
+    estimator._check_parameters()
+    n = data.table.n_records
+    if n < MIN_ROWS:
+        raise FileError(f"the table holds {n} records; a fit needs at least {MIN_ROWS}")
+    meter = estimator._open_meter(n)
+    schedule = cache(lambda guarantee: raw_schedule(estimator, data, guarantee))
+    with estimator._reserved(meter, lambda guarantee: schedule(guarantee).commitment):
+        estimator._warn_if_weak(meter)
+        estimator._warn_if_hopeless(n, n_expected(data), meter, data.units_known() == "all")
+    plan = schedule(meter.guarantee)
+    table = PreparedTable(data, meter, plan)
+    pursuit = Pursuit(
+        table.rows(),
+        meter,
+        plan,
+        units=table.units,
+        binary=table.binary,
+        response_center=data.bounds.response_center,
+        response_scale=data.bounds.response_scale,
+        check_finite=False,
+        progress=progress,
+    )
+    estimator._reset()
+    result = pursuit.run()
+    features, baselines = table.named(meter, plan, result)
+    for name in ("feature_names_in_", "n_features_in_"):
+        vars(estimator).pop(name, None)
+    estimator.n_features_in_ = len(table.features)
+    names = {"target": data.target, "target_kind": str(table.encoding.target_kind), "baselines": baselines}
+    set_results(estimator, result, features, np.float64, meter, **names)
+
+
+class PreparedTable:
+    """A raw table of which it was learned what its columns are.
+
+    Parameters
+    ----------
+    data : RawData
+        The table.
+    meter : Meter
+        The budget; the first releases are made here.
+    plan : Schedule
+        Their prices.
+    """
+
+    def __init__(self, data, meter, plan):
+        self._data = data
+        slots = {slot.name: slot for slot in plan.preparation}
+        preparation = Preparation(
+            data.table, data.target, meter, slots, kinds=data.declared, columns=data.learned_columns
+        )
+        self.encoding = preparation.run()
+        learned = [replace(each, **data.public_facts(each)) for each in self.encoding.features]
+        given = data.given_features()
+        missing = [missing_feature(column) for column in data.with_categories]
+        self.features = (*learned, *given, *missing)
+        self._n_numbers = sum(feature.kind != Kind.text for feature in learned)
+        self._buckets_of = preparation.buckets_of
+
+    @property
+    def binary(self):
+        """Which features are 0/1."""
+        return np.arange(len(self.features)) >= self._n_numbers
+
+    @property
+    def units(self):
+        """Public units of the features."""
+        known = [(each.center, each.scale) for each in self.features]
+        return PublicUnits(*np.array(known, dtype=np.float64).reshape(-1, 2).T)
+
+    def rows(self):
+        """The records as an engine reads them."""
+        X = encode(self._data.table, self.features, self._buckets_of)
+        return DenseRows(X, self.encoding.responses(self._data.table))
+
+    def all_features(self):
+        """All features that may be selected: those of the table, and whether a number is missing."""
+        numbers = self.features[: self._n_numbers]
+        return (*self.features, *(replace(each, center=None, scale=None, fill=None, missing=True) for each in numbers))
+
+    def named(self, meter, plan, result):
+        """All features, with the names of the selected texts, and the baselines of the text columns by column."""
+        features, baselines = self.all_features(), {}
+        if plan.naming:
+            labels = release_labels(meter, plan.naming[0], self._data.table, features, result.support)
+            features, baselines = labels.features, labels.baselines
+        public = {column: categories[0] for column, categories in self._data.with_categories.items()}
+        return features, baselines | public

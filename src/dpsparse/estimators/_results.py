@@ -1,0 +1,99 @@
+"""What a private pursuit publishes: the releases of its result in the caller's units, as attributes and as a model."""
+
+import numpy as np
+from scipy import stats
+
+from dpsparse.estimators._private import as_dtype
+from dpsparse.model.effect import Effect
+from dpsparse.model.released import LinearModel
+
+# Of two-sided tests, over all features together.
+FAMILY_WISE_LEVEL = 0.05
+
+
+@np.errstate(all="ignore")
+def set_results(estimator, result, features, dtype, meter, **described):
+    """Set the fitted attributes of an estimator.
+
+    Parameters
+    ----------
+    estimator : PrivateSparseRegressor
+        Gets the attributes.
+    result : PursuitResult
+        The releases.
+    features : sequence of Feature
+        All features that could be selected; the first ones are those of the table, `n_features_in_` of them.
+    dtype : dtype
+        Of the coefficients.
+    meter : Meter
+        Gives the record.
+    **described
+        Further fields of `LinearModel`: of the response, and of categories.
+    """
+    size, d = len(features), estimator.n_features_in_
+    # Bonferroni over all features.
+    height = stats.norm.isf(FAMILY_WISE_LEVEL / 2 / size)
+    errors = np.where(result.trusted, result.standard_errors, np.nan)
+    clear = (np.abs(result.effects) > height * errors) & result.scale_known & result.explains
+    kept = np.flatnonzero(clear) if estimator.sparsity == "auto" else np.arange(len(clear))
+    chosen, center, scale = result.support[kept], result.center[kept], result.scale[kept]
+    shrunk = as_dtype(result.shrunk_effects[kept] / scale, dtype)
+    estimates, errors_in_units = result.effects[kept] / scale, errors[kept] / scale
+    estimator.support_ = chosen
+    estimator.coef_, missing_coef = np.split(_spread(size, chosen, shrunk, 0), [d])
+    estimator.coef_se_ = _spread(size, chosen, errors_in_units, np.nan)[:d]
+    estimator.clear_ = _spread(size, chosen, clear[kept], False)[:d]
+    if size > d:
+        estimator.missing_coef_ = missing_coef
+        estimator.center_ = _spread(size, chosen, center, 0.0)[:d]
+    trusted = errors[result.trusted]
+    estimator.noise_floor_ = float(height * np.median(trusted)) if len(trusted) else np.nan
+    at_zero = result.intercept - (result.shrunk_effects[kept] / scale * center).sum()
+    estimator.intercept_ = float(at_zero) if estimator.fit_intercept else 0.0
+    estimator.prediction_range_ = None if result.range is None else tuple(map(float, result.range))
+    estimator.explains_ = bool(result.explains)
+    estimator.equation_ = result.equation
+    names = [features[place].name for place in chosen]
+    estimator.units_ = {name: (float(c), float(s)) for name, c, s in zip(names, center, scale, strict=True)}
+    known = np.isfinite(estimates) & np.isfinite(errors_in_units)
+    effects = [
+        Effect(
+            feature=name,
+            coef=float(shrunk[k]),
+            estimate=float(estimates[k]) if known[k] else None,
+            standard_error=float(errors_in_units[k]) if known[k] else None,
+            clear=bool(clear[place]),
+            trusted=bool(result.trusted[place]),
+            center=float(center[k]) if result.learned[place] else None,
+            scale=float(scale[k]) if result.learned[place] else None,
+        )
+        for k, (place, name) in enumerate(zip(kept, names, strict=True))
+    ]
+    estimator._publish(
+        LinearModel(
+            estimator=type(estimator).__name__,
+            features=features,
+            effects=tuple(effects),
+            intercept=estimator.intercept_,
+            privacy=meter.record(),
+            noise_floor=estimator.noise_floor_ if np.isfinite(estimator.noise_floor_) else None,
+            response_scale_known=bool(result.scale_known),
+            prediction_range=estimator.prediction_range_,
+            explains=estimator.explains_,
+            reason=result.reason,
+            cut=float(result.cut) if np.isfinite(result.cut) else None,
+            lumped=bool(result.lumped),
+            constant=result.constant,
+            response_scale=result.response_scale,
+            spread_explained=result.spread_explained,
+            **{"target": "y"} | described,
+        )
+    )
+
+
+def _spread(size, places, values, elsewhere):
+    """An array with some values at some places, and one value elsewhere."""
+    values = np.asarray(values)
+    full = np.full(size, elsewhere, dtype=values.dtype)
+    full[places] = values
+    return full

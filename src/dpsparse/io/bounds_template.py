@@ -1,0 +1,47 @@
+"""A bounds file to be filled in by hand."""
+
+import json
+
+from dpsparse.io.bounds_file import UNFILLED
+
+_ADVICE = """\
+# Public bounds for {name}: fill in each "?" by hand, from what is known without looking at these records, or delete
+# the section of a column of which nothing is known: a fit learns what it needs within its guarantee.
+# Bounds read off the data (their minima, maxima, means) would leak what the guarantee protects.
+#
+# low, high: the range in which about 95 % of people lie; or give center and scale instead, near the mean and the
+# standard deviation. The guarantee holds even where they are wrong; accuracy suffers.
+#
+# A 0/1 column: share = 0.2 instead, the share of 1. A column with gaps: fill = 0 beside the others, a public number.
+# A column of text: categories = ["a", "b"] instead, the public ones, the baseline first; any other text counts as the
+# baseline. With public shares: categories = {{a = 0.7, b = 0.3}}.
+# Many columns of one kind: one section whose name has a *, such as [columns."gene_*"].
+# Delete the section of the column you pass as --target.
+
+# Columns to leave out, such as identifiers; * stands for any text.
+drop = []
+"""
+
+
+def template(table, target=None):
+    """A bounds file to be filled in by hand, from the names and kinds of the columns alone.
+
+    Parameters
+    ----------
+    table : TableReader
+        The data's file.
+    target : str or None
+        The column of responses, which needs no bounds.
+    """
+    if target is not None:
+        table.require([target])
+    text_columns = set(table.text_columns())
+    sections = [_ADVICE.format(name=json.dumps(table.path.name))]
+    for name in table.names:
+        if name != target:
+            asked = (
+                f'categories = ["{UNFILLED}"]' if name in text_columns else f'low = "{UNFILLED}"\nhigh = "{UNFILLED}"'
+            )
+            # Names are printable, and for such texts JSON's quotes are TOML's.
+            sections.append(f"[columns.{json.dumps(name, ensure_ascii=False)}]\n{asked}\n")
+    return "\n".join(sections)

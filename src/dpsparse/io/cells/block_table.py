@@ -1,0 +1,284 @@
+"""What all raw tables share: queries on blocks of records.
+
+Every method gives what a map of single records gives, or exact integer sums of it: blocks, threads and the order of
+records change nothing.
+"""
+
+import copy
+from functools import cached_property
+
+import numpy as np
+
+from dpsparse.engine.threads import parallel_map
+from dpsparse.io.cells.columns import codes_of
+from dpsparse.io.cells.faults import Faults, find_faults
+from dpsparse.io.cells.grammar import CellClass, Kind
+from dpsparse.io.cells.grammar import bucket as bucket_of
+from dpsparse.io.cells.selection import Selection
+from dpsparse.schema import FileError, quoted
+
+
+class BlockTable:
+    """A raw table in blocks of records. Subclasses give `names`, `declared`, `blocks` and `cells`.
+
+    `blocks` is a list of blocks with `first`, the number of records before it, and `n_records`; `cells(block,
+    columns)` gives the cells of some columns in a block.
+    """
+
+    declared: dict
+    _selection = None
+
+    @property
+    def n_records(self):
+        """The number of records, which is public; blank records count."""
+        blocks = self.blocks
+        n = blocks[-1].first + blocks[-1].n_records if blocks else 0
+        return int(n if self._selection is None else self._selection.count(n))
+
+    def part(self, modulus, residues):
+        """The records whose position, divided by a number, leaves one of some residues.
+
+        Parameters
+        ----------
+        modulus : int
+            The number.
+        residues : sequence of int
+            Which records to keep.
+
+        Returns
+        -------
+        RawTable
+            A table of these records alone; positions begin at 0 again.
+        """
+        part = copy.copy(self)
+        part._selection = Selection(modulus, tuple(residues), self._selection)
+        return part
+
+    def class_counts(self, columns):
+        """How many cells of each column have each class; cells of blank records count nowhere.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            The columns.
+
+        Returns
+        -------
+        ndarray of int64, shape (len(columns), len(CellClass))
+            The counts.
+        """
+        columns = self._known(columns)
+
+        def count(block):
+            cells = (cell.classes() for cell in self.kept(block, columns)[1])
+            # Place 0 is for blank records.
+            return np.array([np.bincount(classes + 1, minlength=len(CellClass) + 1)[1:] for classes in cells])
+
+        total = np.zeros((len(columns), len(CellClass)), dtype=np.int64)
+        for counts in parallel_map(count, self.blocks if columns else []):
+            total += counts
+        return total
+
+    def numbers(self, columns, kinds):
+        """Columns as numbers.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            The columns.
+        kinds : sequence of Kind
+            How each is read; none is `text`.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_records, len(columns)), in Fortran order
+            NaN where a cell is missing or does not fit, and in blank records.
+        """
+        columns, kinds = self._known(columns), [Kind(kind) for kind in kinds]
+        if Kind.text in kinds or len(kinds) != len(columns):
+            raise ValueError("numbers takes one kind for each column, and text is none of them")
+        values = np.empty((self.n_records, len(columns)), order="F")
+
+        def fill(block):
+            rows = self._rows(block)
+            for place, (cells, kind) in enumerate(zip(self.kept(block, columns)[1], kinds, strict=True)):
+                values[rows, place] = cells.numbers(kind)
+
+        for _ in parallel_map(fill, self.blocks):
+            pass
+        return values
+
+    def buckets(self, column):
+        """The bucket of each record's text.
+
+        Parameters
+        ----------
+        column : str
+            The column.
+
+        Returns
+        -------
+        ndarray of int16, shape (n_records,)
+            From 0 to N_BUCKETS - 1; -1 where the cell is empty, and in blank records.
+        """
+        (column,), buckets = self._known([column]), np.empty(self.n_records, dtype=np.int16)
+
+        def fill(block):
+            codes, texts = self._texts(block, column)
+            buckets[self._rows(block)] = np.array([*map(bucket_of, texts), -1], dtype=np.int16)[codes]
+
+        for _ in parallel_map(fill, self.blocks):
+            pass
+        return buckets
+
+    def category_codes(self, column, categories):
+        """The place of each record's text in a list of public categories.
+
+        Parameters
+        ----------
+        column : str
+            The column.
+        categories : list of str
+            The categories. They may be words that count as empty elsewhere, such as "none".
+
+        Returns
+        -------
+        ndarray of int64, shape (n_records,)
+            -1 for any other text, and in blank records.
+        """
+        (column,), codes = self._known([column]), np.empty(self.n_records, dtype=np.int64)
+
+        def fill(block):
+            _, (cells,) = self.kept(block, [column])
+            codes[self._rows(block)] = codes_of(cells, categories)
+
+        for _ in parallel_map(fill, self.blocks):
+            pass
+        return codes
+
+    def texts(self, column):
+        """The cells of one column as text, to be handed on as they are: "" in blank records.
+
+        Parameters
+        ----------
+        column : str
+            The column.
+
+        Returns
+        -------
+        list of str
+            One for each record, stripped.
+        """
+        column, cells = self._known([column]), []
+        for codes, texts in parallel_map(lambda block: self.kept(block, column)[1][0].texts(), self.blocks):
+            cells += [texts[code] if code >= 0 else "" for code in codes.tolist()]
+        return cells
+
+    def distinct_counts(self, columns):
+        """How many different texts each column holds; empty cells do not count.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            The columns.
+
+        Returns
+        -------
+        ndarray of int64, shape (len(columns),)
+            The counts.
+        """
+        counts = []
+        for column in self._known(columns):
+            known = set()
+            for codes, texts in parallel_map(lambda block, name=column: self._texts(block, name), self.blocks):
+                known.update(texts[code] for code in np.unique(codes[codes >= 0]))
+            counts.append(len(known))
+        return np.array(counts, dtype=np.int64)
+
+    def value_counts(self, column, bucket):
+        """How often each text of a bucket occurs.
+
+        Parameters
+        ----------
+        column : str
+            The column.
+        bucket : int
+            The bucket.
+
+        Returns
+        -------
+        dict of str to int
+            The texts, stripped, and their counts.
+        """
+        (column,), total = self._known([column]), {}
+        for codes, texts in parallel_map(lambda block: self._texts(block, column), self.blocks):
+            counts = np.bincount(codes[codes >= 0], minlength=len(texts))
+            for text, count in zip(texts, counts.tolist(), strict=True):
+                if count and bucket_of(text) == bucket:
+                    total[text] = total.get(text, 0) + count
+        return total
+
+    def _known(self, columns):
+        columns = list(columns)
+        for column in columns:
+            if column not in self._places:
+                raise FileError(f"there is no column {quoted(column)}")
+        return columns
+
+    @cached_property
+    def _places(self):
+        return {name: place for place, name in enumerate(self.names)}
+
+    def _rows(self, block):
+        """The places of a block's records in a result."""
+        first, last = block.first, block.first + block.n_records
+        count = (lambda n: n) if self._selection is None else self._selection.count
+        return slice(count(first), count(last))
+
+    def kept(self, block, columns):
+        """The positions of the selected records of a block in the whole table, and their cells in some columns."""
+        cells, rows = self.cells(block, columns), np.arange(block.first, block.first + block.n_records)
+        if self._selection is None:
+            return rows, cells
+        mask = self._selection.mask(block.first, block.n_records)
+        return rows[mask], [column.take(mask) for column in cells]
+
+    def faults(self, columns, kinds, *, most=10):
+        """What is wrong with cells and lines, for the eyes of the data's curator only.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            The columns.
+        kinds : sequence of Kind
+            How each is read.
+        most : int
+            How many lines are listed of the same fault in the same column.
+
+        Returns
+        -------
+        Faults
+            Groups of faults with counts and first lines; iterating gives (line, column, what).
+        """
+        columns, kinds = self._known(columns), [Kind(kind) for kind in kinds]
+        if len(kinds) != len(columns):
+            raise ValueError("faults takes one kind for each column")
+        return find_faults(self, columns, kinds, most) if columns else Faults((), ())
+
+    def line_of(self, position):
+        """How people count a record: from 1 on."""
+        return position + 1
+
+    def line_faults(self, block, positions):
+        """What is wrong with the lines of blank records; only text files have such."""
+        return []
+
+    def remarks(self, groups):
+        """What seems odd about the table as a whole, given its faults: pairs of no column and words."""
+        return ()
+
+    def _texts(self, block, column):
+        """Places in a list of texts, -1 for empty cells and blank records, and the list."""
+        _, (cells,) = self.kept(block, [column])
+        codes, texts = cells.texts()
+        return np.where(cells.classes() == CellClass.EMPTY, -1, codes), texts

@@ -1,0 +1,94 @@
+"""Cells of text as bytes of a CSV file, read by compiled kernels; what these leave is read by `grammar`."""
+
+import numpy as np
+
+from dpsparse.io.cells import numba_kernels as kernels
+from dpsparse.io.cells import text_kernels
+from dpsparse.io.cells.grammar import Kind, classify, value
+from dpsparse.io.cells.lines import LONGEST_LINE
+
+
+class ByteCells:
+    """Cells of one column in a block of lines.
+
+    Parameters
+    ----------
+    data : ndarray of uint8
+        The block.
+    encoding : str
+        Of the text.
+    starts, ends : ndarray of int32
+        Where cells lie, as in `numba_kernels`.
+    """
+
+    def __init__(self, data, encoding, starts, ends):
+        self._data, self._encoding, self._starts, self._ends = data, encoding, starts, ends
+
+    def take(self, mask):
+        """Some of the records."""
+        return ByteCells(self._data, self._encoding, self._starts[mask], self._ends[mask])
+
+    def classes(self):
+        """The class of each cell."""
+        out = np.empty(len(self._starts), dtype=np.int8)
+        kernels.classes(self._data, self._starts, self._ends, out)
+        hard = out == kernels.HARD
+        if hard.any():
+            codes, texts = self.take(hard).texts()
+            out[hard] = np.array([classify(text) for text in texts], dtype=np.int8)[codes]
+        return out
+
+    def numbers(self, kind):
+        """The value of each cell."""
+        out, hard = np.empty(len(self._starts)), np.empty(len(self._starts), dtype=np.bool_)
+        if kind in (Kind.number, Kind.number_grouped, Kind.number_comma):
+            count = kernels.numbers(self._data, self._starts, self._ends, kind == Kind.number_comma, out, hard)
+        else:
+            # Places of a list of texts: no kernel knows these.
+            hard[:], out[:], count = self._ends != -1, np.nan, 1
+        if count:
+            codes, texts = self.take(hard).texts()
+            out[hard] = np.array([value(text, kind) for text in texts])[codes]
+        return out
+
+    def texts(self):
+        """Places in a list of texts, and the list."""
+        n = len(self._starts)
+        codes, places = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+        table = np.full(1 << (2 * n).bit_length(), -1, dtype=np.int32)
+        count = text_kernels.distinct(self._data, self._starts, self._ends, table, codes, places)
+        # Texts that differ as bytes may be the same once doubled quotes are one and all white space is stripped.
+        known = {}
+        renumbered = [known.setdefault(self._text(place), len(known)) for place in places[:count].tolist()]
+        return np.array([*renumbered, -1], dtype=np.int64)[codes], list(known)
+
+    def _text(self, place):
+        start, end = self._starts[place], self._ends[place]
+        cell = self._data[start : end if end >= 0 else -2 - end].tobytes()
+        return (cell if end >= 0 else cell.replace(b'""', b'"')).decode(self._encoding).strip()
+
+
+def byte_cells(lines, block, places):
+    """The cells of some columns in a block.
+
+    Parameters
+    ----------
+    lines : Lines
+        The file.
+    block : Block
+        Which of its lines.
+    places : list of int
+        The columns, each once.
+
+    Returns
+    -------
+    list of ByteCells
+        One for each column.
+    """
+    data = np.frombuffer(lines.bytes, dtype=np.uint8, count=block.stop - block.start, offset=block.start)
+    slots = np.full(len(lines.names), -1, dtype=np.int64)
+    slots[places] = np.arange(len(places))
+    starts, ends = np.zeros((2, block.n_records, len(places)), dtype=np.int32)
+    utf8 = lines.encoding == "utf-8"
+    kernels.split(data, ord(lines.separator), len(slots), slots, utf8, LONGEST_LINE, starts, ends)
+    return [ByteCells(data, lines.encoding, starts[:, slot], ends[:, slot]) for slot in range(len(places))]

@@ -1,0 +1,142 @@
+"""Cells of one column in one block of records: of text, of numbers with a declared type, or Python's objects.
+
+Each kind of cells has `classes()`, the class of each cell or `BLANK` in a blank record; `numbers(kind)`, NaN where a
+cell does not fit; and `texts()`, distinct texts in any order and for each record the place of its own, -1 in a blank
+record. `take(mask)` keeps some records.
+"""
+
+import datetime
+import decimal
+import math
+
+import numpy as np
+
+from dpsparse.io.cells.grammar import MICROSECONDS_A_DAY, CellClass, Kind, classify, value
+
+BLANK = -1
+
+
+class TextCells:
+    """Cells of text, each of them a place in a list; -1 in a blank record."""
+
+    def __init__(self, codes, texts):
+        self._codes, self._texts = codes, texts
+
+    @classmethod
+    def of(cls, texts):
+        """Cells from their texts, None in blank records."""
+        places = {}
+        codes = [-1 if text is None else places.setdefault(text.strip(), len(places)) for text in texts]
+        return cls(np.array(codes, dtype=np.int64), list(places))
+
+    def take(self, mask):
+        """Some of the records."""
+        return TextCells(self._codes[mask], self._texts)
+
+    def classes(self):
+        """The class of each cell."""
+        return np.array([*map(classify, self._texts), BLANK], dtype=np.int8)[self._codes]
+
+    def numbers(self, kind):
+        """The value of each cell."""
+        return np.array([*(value(text, kind) for text in self._texts), math.nan])[self._codes]
+
+    def texts(self):
+        """Places in a list of texts, and the list."""
+        return self._codes, self._texts
+
+
+class NumberCells:
+    """Cells of a declared type that have a number: NaN where they are missing.
+
+    Parameters
+    ----------
+    values : ndarray of float64
+        Numbers, 0 and 1 for booleans, days for dates.
+    kind : Kind
+        `number`, `boolean` or `date_ymd`.
+    """
+
+    def __init__(self, values, kind):
+        self._values, self._kind = np.where(np.isfinite(values), values, np.nan), kind
+
+    def take(self, mask):
+        """Some of the records."""
+        return NumberCells(self._values[mask], self._kind)
+
+    def classes(self):
+        """The class of each cell."""
+        own = {
+            Kind.number: CellClass.NUMBER,
+            Kind.boolean: CellClass.BOOLEAN,
+            Kind.date_ymd: CellClass.DATE_YMD,
+        }[self._kind]
+        return np.where(np.isnan(self._values), CellClass.EMPTY, own).astype(np.int8)
+
+    def numbers(self, kind):
+        """The value of each cell. A type leaves no doubt: a date has every order, and a number every separator."""
+        same = kind == self._kind or (kind.startswith(self._kind[:4]) and kind != Kind.text)
+        return self._values if same else np.full(len(self._values), np.nan)
+
+    def texts(self):
+        """Places in a list of texts, and the list."""
+        distinct, codes = np.unique(self._values, return_inverse=True)
+        return codes, [text_of(number, self._kind) for number in distinct.tolist()]
+
+
+class EmptyCells(NumberCells):
+    """Cells of a type that is neither a number, a date nor text: all are missing."""
+
+    def __init__(self, n_records):
+        super().__init__(np.full(n_records, np.nan), Kind.number)
+
+
+def codes_of(cells, categories):
+    """The place of each cell's text in a list of categories; -1 for any other text, and in blank records."""
+    codes, texts = cells.texts()
+    places = {category.strip(): place for place, category in enumerate(categories)}
+    return np.array([*(places.get(text, -1) for text in texts), -1], dtype=np.int64)[codes]
+
+
+def object_cells(objects):
+    """Cells of Python's objects, each read by its own type; those of unknown types are missing.
+
+    Parameters
+    ----------
+    objects : list
+        Texts, numbers, booleans, dates, or None and the like for missing cells.
+    """
+    return TextCells.of([_object_text(cell) for cell in objects])
+
+
+def _object_text(cell):
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, (bool, np.bool_)):
+        return str(bool(cell))
+    if isinstance(cell, np.datetime64):
+        cell = cell.astype("datetime64[us]").item()
+    if isinstance(cell, datetime.date):
+        # NaT is a datetime that knows no ISO format of a date.
+        return cell.isoformat() if cell == cell else ""
+    try:
+        number = float(cell) if isinstance(cell, (int, float, decimal.Decimal, np.number)) else math.nan
+    except (OverflowError, ValueError):
+        return ""
+    return text_of(number, Kind.number)
+
+
+def text_of(number, kind):
+    """A number as text that does not depend on the type of its column: one gap makes floats of whole numbers."""
+    if not math.isfinite(number):
+        return ""
+    if kind == Kind.boolean:
+        return str(bool(number))
+    if kind == Kind.date_ymd:
+        moment = datetime.timedelta(microseconds=round(number * MICROSECONDS_A_DAY))
+        try:
+            text = (datetime.datetime(1970, 1, 1) + moment).isoformat(sep=" ")
+        except OverflowError:
+            return str(number)
+        return text.removesuffix(" 00:00:00")
+    return str(int(number)) if number.is_integer() and abs(number) < 1e16 else repr(number)

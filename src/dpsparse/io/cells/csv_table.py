@@ -1,0 +1,92 @@
+"""CSV files as raw tables."""
+
+from functools import cache
+
+from dpsparse.engine import config
+from dpsparse.io.cells.block_table import BlockTable
+from dpsparse.io.cells.columns import TextCells
+from dpsparse.io.cells.line_faults import file_remarks
+from dpsparse.io.cells.lines import Lines
+
+
+class CsvTable(BlockTable):
+    r"""A CSV file. Nothing is declared: kinds are learned, or given by the user.
+
+    Parameters
+    ----------
+    path : str or path
+        The file. Its first line names the columns.
+    separator : str or None
+        Between cells; None to take it from the first line.
+    encoding : {"utf-8", "latin-1"}
+        Of the text.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from dpsparse.io.cells.grammar import Kind
+    >>> from dpsparse.io.cells.raw_table import CsvTable
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "people.csv"
+    ...     _ = path.write_text("age;fee\n31;1,5\n47\nn/a;2\n")
+    ...     table = CsvTable(path)
+    ...     print(table.n_records)
+    ...     print(table.numbers(["age", "fee"], [Kind.number, Kind.number_comma]))
+    3
+    [[31.   1.5]
+     [ nan  nan]
+     [ nan  2. ]]
+    """
+
+    def __init__(self, path, *, separator=None, encoding="utf-8"):
+        self._lines = Lines(path, separator=separator, encoding=encoding)
+        self._lines.check_names()
+        self.path, self.names, self.declared = self._lines.path, self._lines.names, {}
+
+    @property
+    def blocks(self):
+        """Blocks of whole lines."""
+        return self._lines.blocks
+
+    def cells(self, block, columns):
+        """The cells of some columns in a block."""
+        distinct = list(dict.fromkeys(columns))
+        cells = self._compiled_cells(block, distinct) if config.current.compiled else None
+        if cells is None:
+            records, encoding = self._lines.records(block), self._lines.encoding
+            places = [self._places[column] for column in distinct]
+            cells = [
+                TextCells.of(None if record is None else record[place].decode(encoding) for record in records)
+                for place in places
+            ]
+        known = dict(zip(distinct, cells, strict=True))
+        return [known[column] for column in columns]
+
+    def line_of(self, position):
+        """The line of a record; the first line names the columns."""
+        return position + 2
+
+    def line_faults(self, block, positions):
+        """What is wrong with the lines of blank records."""
+        lines = self._lines.lines(block) if len(positions) else []
+        return [self._lines.fault(lines[position - block.first]) for position in positions.tolist()]
+
+    def remarks(self, groups):
+        """What seems odd about the file: its separator, its encoding."""
+        return [(None, remark) for remark in file_remarks(self._lines, {group.what for group in groups})]
+
+    def _compiled_cells(self, block, columns):
+        """Cells that kernels read; None where there is no numba, or one that does not fit this machine."""
+        if _byte_cells() is None:
+            return None
+        return _byte_cells()(self._lines, block, [self._places[column] for column in columns])
+
+
+@cache
+def _byte_cells():
+    try:
+        from dpsparse.io.cells.byte_cells import byte_cells
+    except Exception:
+        return None
+    return byte_cells

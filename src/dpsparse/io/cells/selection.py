@@ -1,0 +1,46 @@
+"""Some of a table's records by their position, as for a hold-out."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Records whose position, divided by `modulus`, leaves one of `residues`.
+
+    Parameters
+    ----------
+    modulus : int
+        At least 1.
+    residues : tuple of int
+        Different numbers from 0 to `modulus` - 1.
+    within : Selection or None
+        The records among which positions count; None for all.
+    """
+
+    modulus: int
+    residues: tuple[int, ...]
+    within: "Selection | None" = None
+
+    def __post_init__(self):
+        known = sorted(set(self.residues))
+        if self.modulus < 1 or not known or not 0 <= known[0] <= known[-1] < self.modulus:
+            raise ValueError("residues must be numbers from 0 to modulus - 1")
+        object.__setattr__(self, "residues", tuple(known))
+
+    def count(self, n):
+        """How many of the first `n` records of the table are selected."""
+        n = n if self.within is None else self.within.count(n)
+        return n // self.modulus * len(self.residues) + sum(r < n % self.modulus for r in self.residues)
+
+    def mask(self, first, n):
+        """Which of `n` records from position `first` on are selected."""
+        if self.within is None:
+            inside, positions = np.ones(n, dtype=bool), np.arange(first, first + n)
+        else:
+            inside = self.within.mask(first, n)
+            positions = self.within.count(first) + np.cumsum(inside) - 1
+        wanted = np.zeros(self.modulus, dtype=bool)
+        wanted[list(self.residues)] = True
+        return inside & wanted[positions % self.modulus]

@@ -1,0 +1,106 @@
+"""Kinds of columns, by a private vote of their cells.
+
+Every cell has a class of its own (`io.cells.grammar`), whatever the other cells are. The numbers of cells of each class
+are released with noise, one histogram a column, and the kind of a column is a function of its noisy histogram.
+"""
+
+from dpsparse.io.cells.grammar import CellClass, Kind
+from dpsparse.learning.counts import release_counts
+from dpsparse.privacy import sensitivity
+
+# The classes that vote: empty cells say nothing about a column's kind.
+VOTES = tuple(cell_class for cell_class in CellClass if cell_class != CellClass.EMPTY)
+# A class counts where its noisy count exceeds this many standard deviations of the noise; the largest class counts from
+# fewer on, for a column has some kind, and where it has hardly a cell no kind does harm.
+SURELY, LARGEST = 3.0, 2.0
+# By how many standard deviations cells with a decimal comma must lead those with commas between thousands, where they
+# are the largest class and where they are not: the wrong reading multiplies some cells by a thousand.
+LARGEST_LEAD, COMMA_LEAD = 2.0, 5.5
+# The kinds that a vote may find. Numbers with commas between thousands are all that plain numbers are, and more.
+_NUMERIC = (
+    *(Kind.number_grouped, Kind.number_comma, Kind.boolean),
+    *(Kind.date_ymd, Kind.date_mdy, Kind.date_dmy),
+)
+# The class that only this one of the kinds reads which share an ambiguous class.
+_OWN_CLASS = {
+    Kind.number_grouped: CellClass.GROUPED,
+    Kind.number_comma: CellClass.COMMA,
+    Kind.date_mdy: CellClass.DATE_MDY,
+    Kind.date_dmy: CellClass.DATE_DMY,
+}
+
+
+def release_kinds(meter, slot, raw, columns, numeric=()):
+    """The kinds of columns, by one release of all their votes.
+
+    Parameters
+    ----------
+    meter : Meter
+        Charged before anything is drawn.
+    slot : Slot
+        The name and the price.
+    raw : RawTable
+        The table.
+    columns : sequence of str
+        The columns that vote; none of them has a declared kind.
+    numeric : collection of str
+        Columns that are no text whatever they hold: the response.
+
+    Returns
+    -------
+    dict of str to Kind
+        The kind of each column.
+    """
+    counts = raw.class_counts(columns)[:, list(VOTES)]
+    votes = release_counts(meter, slot, counts, sensitivity.histograms(len(columns), meter.guarantee.adjacency))
+    return {
+        column: kind_of(noisy, votes.noise, may_be_text=column not in numeric)
+        for column, noisy in zip(columns, votes.values, strict=True)
+    }
+
+
+def kind_of(counts, noise, *, may_be_text=True):
+    """The kind of a column from its noisy votes.
+
+    The kind that reads the most cells wins if it reads at least half of them; otherwise the column is text. Cells that
+    two kinds read, such as 1,234 or 01/02/2024, go to the kind that the unambiguous cells favour; numbers have a
+    decimal comma only where these cells surely lead. Where no class counts, the column is one of numbers.
+
+    Parameters
+    ----------
+    counts : ndarray of float64, shape (len(VOTES),)
+        Noisy numbers of cells.
+    noise : float
+        The standard deviation of their noise.
+    may_be_text : bool
+        False for the response.
+
+    Returns
+    -------
+    Kind
+        How the column is read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse.learning.kinds import VOTES, kind_of
+    >>> names = [cell_class.name for cell_class in VOTES]
+    >>> votes = np.zeros(len(VOTES))
+    >>> votes[[names.index("DATE_EITHER"), names.index("DATE_DMY")]] = 400, 600
+    >>> kind_of(votes, 20.0).value
+    'date_dmy'
+    """
+    raw = dict(zip(VOTES, counts.tolist(), strict=True))
+    least = min(SURELY * noise, max(LARGEST * noise, max(raw.values()) * (1 - 1e-9)))
+    seen = {cell_class: count if count > least else 0.0 for cell_class, count in raw.items()}
+    kinds = [kind for kind in _NUMERIC if kind != Kind.number_comma or _is_comma(raw, noise)]
+    reads = {kind: sum(seen[cell_class] for cell_class in kind.reads) for kind in kinds}
+    most = max(reads.values())
+    if may_be_text and most < sum(seen.values()) / 2:
+        return Kind.text
+    return max((kind for kind in kinds if reads[kind] == most), key=lambda kind: raw.get(_OWN_CLASS.get(kind), 0.0))
+
+
+def _is_comma(raw, noise):
+    lead = LARGEST_LEAD if raw[CellClass.COMMA] == max(raw.values()) else COMMA_LEAD
+    return raw[CellClass.COMMA] - raw[CellClass.GROUPED] > lead * noise

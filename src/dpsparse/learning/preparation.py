@@ -1,0 +1,159 @@
+"""From a raw table to features: the releases that decide how its cells are read, in order of time.
+
+"kinds", "distinct values" and "categories" are slots of a fit's commitment at fixed prices. Which columns
+take part in one is decided by public numbers and the releases before it, and so is the scale of its noise; a slot that
+no column needs is skipped, and stays paid.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from dpsparse.io.cells.encoding import encode
+from dpsparse.io.cells.grammar import Kind
+from dpsparse.io.features import Feature
+from dpsparse.learning.categories import category_features, missing_feature, release_buckets, release_categorical
+from dpsparse.learning.kinds import release_kinds
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How the records of a raw table are read; a function of releases and public numbers.
+
+    Parameters
+    ----------
+    features : tuple of Feature
+        Numbers first, then 0/1, each in the order of their columns.
+    target : str
+        The column of responses.
+    target_kind : Kind
+        How it is read.
+    """
+
+    features: tuple[Feature, ...]
+    target: str
+    target_kind: Kind
+
+    def encode(self, raw, buckets_of=None):
+        """The features and the responses of a table with the same columns; NaN for gaps."""
+        return encode(raw, self.features, buckets_of), self.responses(raw)
+
+    def responses(self, raw):
+        """The responses; NaN where they are missing or unreadable."""
+        return raw.numbers([self.target], [self.target_kind])[:, 0]
+
+
+class Preparation:
+    """The first releases of a fit on a raw table.
+
+    Parameters
+    ----------
+    raw : RawTable
+        The table.
+    target : str
+        The column of responses.
+    meter : Meter
+        The budget and the noise; it has committed to the slots.
+    slots : mapping of str to Slot
+        The slots of the fit's commitment by name; a release without a slot is not made.
+    kinds : mapping of str to Kind or None
+        Kinds that are public: declared by the user. The table's own declared types come second.
+    columns : sequence of str or None
+        The columns to use, from public knowledge; None for all but the target.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from dpsparse.io.cells.raw_table import FrameTable
+    >>> from dpsparse.learning.preparation import Preparation
+    >>> from dpsparse.learning.prices import SLOTS, preparation_slot
+    >>> from dpsparse.privacy.accounting.meter import Meter
+    >>> from dpsparse.privacy.guarantee import Guarantee
+    >>> from dpsparse.privacy.noise import SecureSource
+    >>> table = FrameTable(pd.DataFrame({"fee": ["1,200", "30"] * 400, "region": ["north", None] * 400}))
+    >>> meter = Meter(Guarantee(8.0, 1e-6), table.n_records, SecureSource())
+    >>> slots = {name: preparation_slot(name, 0.1, table.n_records) for name in SLOTS}
+    >>> prepared = Preparation(table, "fee", meter, slots)
+    >>> encoding = prepared.run()
+    >>> encoding.target_kind.value, [feature.name for feature in encoding.features][-2:]
+    ('number_grouped', ['region is another', 'region is missing'])
+    """
+
+    def __init__(self, raw, target, meter, slots, *, kinds=None, columns=None):
+        self._raw, self._target, self._meter, self._slots = raw, target, meter, slots
+        self._columns = [name for name in raw.names if name != target] if columns is None else list(columns)
+        self._public_kinds = public_kinds(raw, target, kinds or {}, self._columns)
+        self._buckets = {}
+
+    @cached_property
+    def _voting(self):
+        """The columns without a public kind."""
+        return [column for column in (*self._columns, self._target) if column not in self._public_kinds]
+
+    def run(self):
+        """Make the releases.
+
+        Returns
+        -------
+        Encoding
+            How records are read.
+        """
+        kinds = dict(self._public_kinds)
+        if self._is_needed("kinds", self._voting):
+            slot = self._slots["kinds"]
+            kinds |= release_kinds(self._meter, slot, self._raw, self._voting, numeric={self._target})
+        return Encoding(self._features(kinds), self._target, kinds[self._target])
+
+    def _features(self, kinds):
+        texts, n = [column for column in self._columns if kinds[column] == Kind.text], self._raw.n_records
+        categorical = []
+        if self._is_needed("distinct values", texts):
+            categorical = release_categorical(self._meter, self._slots["distinct values"], self._raw, texts)
+        made = {}
+        if self._is_needed("categories", categorical):
+            buckets = [self.buckets_of(column) for column in categorical]
+            counts = release_buckets(self._meter, self._slots["categories"], buckets)
+            for column, noisy in zip(categorical, counts.values, strict=True):
+                made[column] = category_features(column, noisy, counts.noise, n)
+        features = [Feature(each, kind=kinds[each].value) for each in self._columns if kinds[each] != Kind.text]
+        for column in texts:
+            features.extend(made.get(column) or [missing_feature(column)])
+        return tuple(features)
+
+    def buckets_of(self, column):
+        """The buckets of a text column, read once."""
+        if column not in self._buckets:
+            self._buckets[column] = self._raw.buckets(column)
+        return self._buckets[column]
+
+    def _is_needed(self, name, columns):
+        """Whether a slot has columns; one that has none is passed over."""
+        if columns and name not in self._slots:
+            raise ValueError(f"the plan has no slot '{name}', which {len(columns)} columns need")
+        if not columns and name in self._slots:
+            self._meter.skip(name)
+        return bool(columns)
+
+
+def public_kinds(raw, target, kinds, columns):
+    """The kinds that are public: given by the user, or declared by the types of the table.
+
+    Parameters
+    ----------
+    raw : RawTable
+        The table.
+    target : str
+        The column of responses.
+    kinds : mapping of str to Kind
+        Given by the user.
+    columns : sequence of str
+        The columns of the features.
+
+    Returns
+    -------
+    dict of str to Kind
+        A part of the columns; all others vote.
+    """
+    known = {**raw.declared, **{column: Kind(kind) for column, kind in kinds.items()}}
+    if known.get(target) == Kind.text:
+        raise ValueError(f"the response '{target}' is declared as text; declare a kind of number, date or boolean")
+    return {column: known[column] for column in (*columns, target) if column in known}

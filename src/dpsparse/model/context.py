@@ -1,0 +1,151 @@
+"""When a fit was made, and what it left of its budget: public facts beside the releases."""
+
+import os
+from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime
+from typing import Any
+
+from dpsparse.privacy.accounting.filter import round_down
+from dpsparse.schema import Fields, FileError
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A dataset's budget in a ledger, as a fit left it.
+
+    Parameters
+    ----------
+    ledger : str
+        The name of the ledger: of its file without the folder, or of its database.
+    dataset : str
+        The dataset's name there.
+    epsilon, delta : float
+        What was granted.
+    epsilon_spent : float
+        The epsilon of all fits together, at the grant's delta.
+    epsilon_left : float
+        The largest epsilon of one more fit, at the grant's delta.
+    fits : int
+        The number of fits that count.
+    """
+
+    ledger: str
+    dataset: str
+    epsilon: float
+    delta: float
+    epsilon_spent: float
+    epsilon_left: float
+    fits: int
+
+    def sentence(self) -> str:
+        """What is left, in words.
+
+        Examples
+        --------
+        >>> from dpsparse.model.context import Budget
+        >>> print(Budget("budget.db", "a", 3.0, 1e-6, 1.0, 2.5, 1).sentence())
+        a in budget.db: 1 fit has spent epsilon 1 of 3 granted (delta 1e-06); one more fit may cost up to epsilon 2.5
+        """
+        fits = "1 fit has" if self.fits == 1 else f"{self.fits:,} fits together have"
+        left = (
+            f"one more fit may cost up to epsilon {self.epsilon_left:.4g}"
+            if self.epsilon_left > 0
+            else "nothing is left at that delta"
+        )
+        return (
+            f"{self.dataset} in {self.ledger}: {fits} spent epsilon {self.epsilon_spent:.4g} of {self.epsilon:g} "
+            f"granted (delta {self.delta:g}); {left}"
+        )
+
+
+@dataclass(frozen=True)
+class FitContext:
+    """When a fit was made and what it left of its budget.
+
+    Parameters
+    ----------
+    date : str
+        The day, by the clock of the machine in UTC, such as ``2026-01-31``.
+    budget : Budget or None
+        None where the fit was charged to no ledger.
+    """
+
+    date: str
+    budget: Budget | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The context as plain numbers and strings."""
+        return asdict(self)
+
+
+def fit_context(ledger: Any = None, dataset: str | None = None) -> FitContext:
+    """The context of a fit that was made just now.
+
+    Parameters
+    ----------
+    ledger : path, URL, PrivacyLedger or None
+        The ledger that the fit was charged to.
+    dataset : str or None
+        The dataset's name there.
+    """
+    return FitContext(datetime.now(UTC).date().isoformat(), None if ledger is None else _budget(ledger, dataset))
+
+
+def _budget(ledger: Any, dataset: str | None) -> Budget | None:
+    from dpsparse.privacy.ledger.ledger import PrivacyLedger
+
+    try:
+        ledger = PrivacyLedger(ledger)
+        state = ledger.state()
+        name = state.name_of(dataset)
+        balance = state.filters[name]
+    except Exception:
+        # The fit is paid for: a ledger that cannot be read now must not cost its result.
+        return None
+    grant = balance.grant
+    numbers = {"epsilon_spent": balance.epsilon_spent, "epsilon_left": round_down(balance.epsilon_left)}
+    return Budget(_name_of(ledger), name, grant.epsilon, grant.delta, fits=len(balance.costs), **numbers)
+
+
+def _name_of(ledger: Any) -> str:
+    """The name to publish: no folder, no user and no password."""
+    from sqlalchemy import make_url
+
+    url = make_url(ledger.url)
+    if url.get_backend_name() == "sqlite":
+        return os.path.basename(url.database or "")
+    return f"{url.database} on {url.host or 'this machine'}"
+
+
+def read_context(fields: Fields | None) -> FitContext | None:
+    """The context that `FitContext.to_dict` wrote in a model file, every entry checked.
+
+    Parameters
+    ----------
+    fields : Fields or None
+        The table of the file; None where it has none.
+    """
+    if fields is None:
+        return None
+    day = fields.text("date")
+    try:
+        date.fromisoformat(day)
+    except ValueError:
+        raise FileError(f"{fields.where}: 'date' must be a day, such as 2026-01-31") from None
+    budget = fields.table("budget", None)
+    fields.finish()
+    return FitContext(day, None if budget is None else _read_budget(budget))
+
+
+def _read_budget(fields: Fields) -> Budget:
+    budget = Budget(
+        ledger=fields.text("ledger"),
+        dataset=fields.text("dataset"),
+        epsilon=fields.number("epsilon", above=0),
+        delta=fields.number("delta", above=0),
+        epsilon_spent=fields.number("epsilon_spent", least=0),
+        epsilon_left=fields.number("epsilon_left", least=0),
+        fits=fields.count("fits", least=0),
+    )
+    fields.finish()
+    return budget

@@ -1,0 +1,146 @@
+"""The details of a report, for those who check or repeat a fit: units, categories, gaps, date, budget, releases."""
+
+from dpsparse.html import number, table, tag
+from dpsparse.model import remarks
+from dpsparse.report.purposes import PURPOSE
+from dpsparse.report.summary import as_sentence
+
+UNIT_HEADINGS = ("feature", "centre", "scale", "where from")
+
+
+def units(model):
+    """Which units of the selected features were given and which learned, and where responses are cut.
+
+    Parameters
+    ----------
+    model : LinearModel
+        The model.
+    """
+    if rows := [_unit_row(effect, feature) for effect, feature in _selected(model)]:
+        yield (
+            "A fit works on features in units of their own: (value - centre) / scale. Given ones are public numbers. "
+            "Learned ones are releases like the effects, within the same guarantee; they are good enough to fit by, "
+            "and no estimates of the mean and the standard deviation."
+        )
+        yield table("Units of the selected features", UNIT_HEADINGS, rows, numbers=(1, 2))
+    if model.lumped:
+        yield as_sentence(remarks.lump(model))
+    elif model.cut is not None:
+        yield (
+            f"Residuals are cut at {number(model.cut)}, in units of {model.target}, in the equation that the effects "
+            "solve: outliers count as if they were that far from their prediction."
+        )
+    if not model.explains:
+        yield as_sentence(remarks.constant(model))
+    elif model.prediction_range is None:
+        yield "Predictions have no limits."
+
+
+def _selected(model):
+    features = {feature.name: feature for feature in model.features}
+    return [(effect, features[effect.feature]) for effect in model.effects]
+
+
+def _unit_row(effect, feature):
+    learned = effect.center is not None and effect.scale is not None
+    center, scale = (effect.center, effect.scale) if learned else (feature.center, feature.scale)
+    cells = ["-" if unit is None else number(unit) for unit in (center, scale)]
+    known = center is not None or scale is not None
+    return [effect.feature, *cells, "learned" if learned else "given" if known else "not needed"]
+
+
+def categories_and_gaps(model):
+    """Baselines of the columns of text, and how gaps and unknown text counted.
+
+    Parameters
+    ----------
+    model : LinearModel
+        The model.
+    """
+    text = [each for each in model.features if each.category is not None or each.buckets is not None]
+    columns = list(dict.fromkeys(feature.column for feature in text))
+    if columns:
+        yield "Effects of categories are differences from the baseline of their column."
+        rows = [[column, model.baselines.get(column, "not released"), _others(text, column)] for column in columns]
+        yield table("Columns of text", ["column", "baseline", "other text counts as"], rows)
+    else:
+        yield "No feature is a category of text."
+    yield _gaps(model)
+    filled = [[each.column, number(each.fill)] for each in model.features if each.fill is not None and not each.missing]
+    if filled:
+        yield table("Filled gaps", ["column", "public number"], filled, numbers=(1,))
+
+
+def _others(features, column):
+    return "another" if any(each.other for each in features if each.column == column) else "the baseline"
+
+
+def _gaps(model):
+    if not any(feature.missing for feature in model.features):
+        return "Gaps: the fit refused missing values. Every record had a value in every feature, or a public number."
+    return (
+        "Gaps: a missing number counted as a typical one, and whether it is missing was a feature that could be "
+        "selected. A record without a response added nothing. No record was dropped."
+    )
+
+
+def circumstances(model):
+    """When the fit was made, and what it left of the budget.
+
+    Parameters
+    ----------
+    model : LinearModel
+        The model.
+    """
+    context = model.context
+    if context is None:
+        yield "The model does not say when it was fitted, nor from which budget."
+        return
+    yield f"Fitted on {context.date} (UTC)."
+    if context.budget is None:
+        yield "It was charged to no ledger: who fits the same people again must add up the guarantees by hand."
+        return
+    yield f"Budget when the fit was done: {context.budget.sentence()}."
+    yield "All fits through this ledger together keep the guarantee that was granted."
+
+
+def releases(record):
+    """Every release and its price.
+
+    Parameters
+    ----------
+    record : PrivacyRecord
+        The record of the fit.
+    """
+    yield f"In full: {record.statement()}"
+    asked = record.guarantee
+    yield (
+        f"Asked: epsilon {asked.epsilon:g} and delta {asked.delta:.3g} for a person with "
+        f"{'one record' if asked.records_per_person == 1 else f'up to {asked.records_per_person} records'}. Spent: "
+        f"epsilon {record.epsilon:.6g}, in {len(record.releases)} releases. Prices are in rho, of zero-concentrated "
+        f"differential privacy, which add up; a record paid {record.rho:.4g} in all."
+    )
+    if any(release.part is not None for release in record.releases):
+        yield "Releases on different parts of the records do not add up: a record lies in one part and pays once."
+    groups = record.grouped()
+    rows = [
+        [name, len(made), *record.price(made), PURPOSE.get(name.split(": ")[-1], "")] for name, made in groups.items()
+    ]
+    yield table("By kind", ["release", "times", "share", "rho", "what it answers"], rows, numbers=(1, 2, 3))
+    rows = [
+        [
+            f"{place}. {release.name}",
+            *record.price((release,)),
+            *map(number, (release.sensitivity, release.scale)),
+            release.mechanism.words,
+        ]
+        for place, release in enumerate(record.releases, 1)
+    ]
+    headings = ["release", "share", "rho", "sensitivity", "noise scale", "made private by"]
+    yield table("Step by step", headings, rows, numbers=(1, 2, 3, 4))
+    yield tag(
+        "p",
+        "Sensitivity is the most that one record can change the statistic, in its own integer steps; the noise scale "
+        f"is in the same steps. Each was charged before it was made. Noise: {record.noise}.",
+        class_="note",
+    )

@@ -1,0 +1,61 @@
+"""The effects of a report: the table, and a picture on one axis."""
+
+from dpsparse.html import folded, number, table, tag
+from dpsparse.model import remarks
+from dpsparse.model.effect import Verdict, effects_table, interval_text
+from dpsparse.report.charts import Row, forest
+from dpsparse.report.summary import as_sentence
+
+NO_INTERVALS = {False: "The method gives no intervals.", True: "No interval is reliable."}
+
+
+def effects(model):
+    """The table of all effects and their picture.
+
+    Parameters
+    ----------
+    model : LinearModel
+        The model.
+    """
+    yield f"How {model.target} changes for a step of 1 of each feature, the other selected ones being equal."
+    yield effects_table(model.effects, model.intercept)
+    if not model.explains:
+        yield tag("p", as_sentence(remarks.nothing_explained(model)), class_="bad")
+    elif model.effects:
+        yield from _forest(model)
+
+
+def _forest(model):
+    """The effects on one axis: each for a step of its feature's scale, learned or public; 1 where there is none."""
+    public = {feature.name: feature.scale for feature in model.features}
+    scales = {effect.feature: effect.scale or public[effect.feature] or 1.0 for effect in model.effects}
+    rows, cells = [], []
+    for effect in model.effects:
+        scale = scales[effect.feature]
+        value = (effect.coef if effect.estimate is None else effect.estimate) * scale
+        interval = effect.interval and tuple(end * scale for end in effect.interval)
+        note = "" if effect.verdict is Verdict.NOT_AVAILABLE else effect.verdict.value
+        rows.append(Row(effect.feature, value, interval, effect.verdict is Verdict.SIGNIFICANT, note))
+        cells.append([effect.feature, number(scale), number(value), interval_text(interval)])
+    floor = model.noise_floor
+    words = f"Effects on {model.target}, each for a step as large as the feature's scale"
+    band = "" if floor is None else f" The noise floor, the hatched band around 0, reaches to ±{number(floor)}."
+    drawn = f"{words}.{band} The same numbers are in the table below."
+    picture = forest(rows, floor, drawn)
+    if picture is None:
+        yield "The effects are too large or too small to draw."
+    else:
+        key = (
+            "Full dots and lines are significant; hollow dots with dashed lines are not. Lines are 90 % intervals; "
+            "a dot without a line has no error that can be trusted."
+            if any(row.interval for row in rows)
+            else NO_INTERVALS[any(effect.verdict is Verdict.NOT_TRUSTED for effect in model.effects)]
+        )
+        typical = (
+            ""
+            if floor is None
+            else " It is the smallest significant effect of a feature of typical error; each is judged by its own."
+        )
+        yield tag("figure", [picture, tag("figcaption", f"{words}. {key}{band}{typical}")])
+    headings = ["feature", "one scale", "effect of one scale", "90 % interval"]
+    yield folded("The numbers of the picture", table("Effects of one scale", headings, cells, numbers=(1, 2, 3)))

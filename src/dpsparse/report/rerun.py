@@ -1,0 +1,74 @@
+"""The end of a report: how to make such a fit, and how to cite it."""
+
+import shlex
+
+from dpsparse import __version__
+from dpsparse.html import tag
+from dpsparse.privacy.guarantee import default_delta
+
+# The paper's data are those of docs/paper-errata.md.
+_BIBTEX = f"""@software{{dpsparse,
+  title   = {{dpsparse: differentially private sparse linear regression that survives heavy-tailed responses}},
+  author  = {{{{The dpsparse developers}}}},
+  version = {{{__version__}}},
+  year    = {{2026}}
+}}
+
+@inproceedings{{tian2025heavytailed,
+  title     = {{Differentially Private Sparse Linear Regression with Heavy-tailed Responses}},
+  author    = {{Tian and Ding and Tao and Xiang and Wang}},
+  booktitle = {{ECML PKDD}},
+  year      = {{2025}},
+  eprint    = {{2506.06861}},
+  archivePrefix = {{arXiv}}
+}}"""
+
+
+def rerun(model, sparsity):
+    """The command, or the line of Python, that makes such a fit.
+
+    Parameters
+    ----------
+    model : LinearModel
+        The model.
+    sparsity : int
+        The features asked for.
+    """
+    asked = model.privacy.guarantee
+    chosen = sparsity if len(model.effects) == sparsity else "auto"
+    if model.estimator == "PrivateSparseRegressor" and asked.adjacency == "replace-one" and model.privacy.private:
+        options = {"target": model.target, "epsilon": asked.epsilon, "sparsity": chosen}
+        if asked.delta != default_delta(model.privacy.n_records):
+            options["delta"] = asked.delta
+        if asked.records_per_person > 1:
+            options["records-per-person"] = asked.records_per_person
+        if model.scores is not None:
+            options["holdout"] = round(model.scores.n_records / model.privacy.n_records, 3)
+        public = any(feature.center is not None or feature.scale is not None for feature in model.features)
+        options |= {"bounds": "bounds.toml"} if public else {}
+        options |= {"out": "model.json", "report": "report.html"}
+        words = [f"--{name} {shlex.quote(str(value))}" for name, value in options.items()]
+        store = "; for a store, which has its own bounds, without --bounds" if public else ""
+        yield f"With the table of records in the place of DATA{store}:"
+        yield tag("pre", tag("code", " \\\n    ".join(["dpsparse fit DATA", *words])))
+    else:
+        yield "With the records as X and y:"
+        most = f", max_sparsity={sparsity}" if chosen == "auto" else ""
+        line = f"sparsity={chosen!r}{most}, epsilon={asked.epsilon!r}, delta={asked.delta!r}"
+        line += f", adjacency={asked.adjacency!r}, records_per_person={asked.records_per_person}"
+        yield tag("pre", tag("code", f"{model.estimator}({line}).fit(X, y)"))
+    yield (
+        "The public centres and scales of the features, where any were given, are listed in the model file. Another "
+        "run draws other noise, so its numbers will differ, and it spends the budget once more: both costs add up."
+    )
+    yield "This page alone, from the saved model, without the records and at no cost:"
+    yield tag("pre", tag("code", "dpsparse report model.json --out report.html"))
+
+
+def citation():
+    """BibTeX of the software and of the paper."""
+    yield (
+        "The software, and the paper whose methods it grew from. PrivateSparseRegressor is the software's own method."
+    )
+    yield tag("pre", tag("code", _BIBTEX))
+    yield f"Made by dpsparse {__version__}."

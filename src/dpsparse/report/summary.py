@@ -1,0 +1,210 @@
+"""The first part of a report: what a fit found and what that means, for readers who know no statistics."""
+
+from dpsparse.html import number, tag
+from dpsparse.io.features import Feature
+from dpsparse.model import remarks
+from dpsparse.model.effect import Verdict
+from dpsparse.model.evaluation import in_words, scores_table
+from dpsparse.schema import quoted
+
+
+def in_short(model):
+    """Records, guarantee, significant features, quality of the predictions and the meaning of an effect.
+
+    Parameters
+    ----------
+    model : LinearModel
+        The model.
+    """
+    yield from _titled("The records", _records(model))
+    yield from _titled("How people are protected", _guarantee(model.privacy))
+    yield from _titled("What matters", _verdicts(model))
+    yield from _titled("How well it predicts", _predictions(model))
+    if model.effects and model.explains:
+        yield from _titled("What an effect means", _meaning(model))
+
+
+def _titled(title, content):
+    yield tag("h3", title)
+    yield from content
+
+
+def _records(model):
+    count, n_selected = len({feature.column for feature in model.features}), len(model.columns_needed)
+    columns = "1 column" if count == 1 else f"{count:,} columns"
+    selected = "none" if not n_selected else f"{n_selected:,}"
+    known = f"Of {columns} that could explain {model.target} the fit selected {selected}"
+    yield f"{model.privacy.n_records:,} records. {known}."
+
+
+def _guarantee(record):
+    if not record.private:
+        yield tag("p", record.statement(), class_="guarantee bad")
+        yield f"{record.plain_words()} Do not publish this page if the records are real."
+        return
+    yield tag("p", record.plain_words(), class_="guarantee")
+    yield (
+        f"In the field's words: ({number(record.epsilon)}, {record.delta:.2g})-differential privacy. Epsilons of 0.1 "
+        "to 1 are strong guarantees, and up to 3 are common. Everything on this page comes from noisy releases "
+        "within the guarantee and from public numbers: whoever has the page learns no more about anybody than the "
+        "guarantee allows, and may pass it on."
+    )
+
+
+def _verdicts(model):
+    groups = {verdict: [effect for effect in model.effects if effect.verdict is verdict] for verdict in Verdict}
+    significant, not_significant = groups[Verdict.SIGNIFICANT], groups[Verdict.NOT_SIGNIFICANT]
+    count = f"{len(model.features):,}"
+    if not model.response_scale_known:
+        yield tag(
+            "p",
+            f"Nothing was learned: {remarks.nothing_learned(model)}. So no effect can be significant. More epsilon, "
+            "more records, or a public centre and scale of the response would help.",
+            class_="bad",
+        )
+    if not model.effects:
+        yield "No effect is significant, and none was kept."
+    if not model.explains:
+        yield "No effect is significant: by the releases the features explain nothing."
+        return
+    if significant:
+        features = {feature.name: feature for feature in model.features}
+        yield "These effects are significant:"
+        yield tag("ul", [tag("li", _of(model, effect, features)) for effect in significant])
+        yield (
+            f"If no feature had an effect, only about one fit in twenty would show even one this large (the 5 % "
+            f"family-wise level, Bonferroni over {count} features)."
+        )
+    elif not_significant:
+        yield "No effect is significant."
+    if not_significant:
+        yield "These are not significant:"
+        yield _names(not_significant)
+        yield (
+            f"Among {count} features without effect one this large is common. They may matter or not: this fit cannot "
+            "decide, and the size shown is likely too large."
+        )
+    if groups[Verdict.NOT_TRUSTED]:
+        yield "The standard errors of these cannot be trusted, so they have neither an interval nor a verdict:"
+        yield _names(groups[Verdict.NOT_TRUSTED])
+    if groups[Verdict.NOT_AVAILABLE]:
+        yield f"{model.estimator} gives no errors, so nothing can be said about what is significant."
+
+
+def _names(effects):
+    return tag("ul", [tag("li", effect.feature) for effect in effects])
+
+
+def _of(model, effect, features):
+    return sentence(effect, features[effect.feature], model.target, model.baselines)
+
+
+def sentence(effect, feature, target, baselines=None):
+    """A significant effect in words.
+
+    Parameters
+    ----------
+    effect : Effect
+        The effect, with an interval.
+    feature : Feature
+        Its feature.
+    target : str
+        The response.
+    baselines : mapping of str to str or None
+        The baselines of columns of text.
+
+    Examples
+    --------
+    >>> from dpsparse.io.features import Feature
+    >>> from dpsparse.model.effect import Effect
+    >>> from dpsparse.report.summary import sentence
+    >>> print(sentence(Effect("age", -2.0, -2.0, 0.1, clear=True), Feature("age"), "cost"))
+    age: a step of 1 goes with 2 less of cost (between 1.836 and 2.164 less, with 90 % confidence).
+    """
+    way = "more" if effect.estimate > 0 else "less"
+    low, high = sorted(map(abs, effect.interval))
+    size = f"{number(abs(effect.coef))} {way} of {target}"
+    within = f"between {number(low)} and {number(high)} {way}, with 90 % confidence"
+    return f"{effect.feature}: {_step(feature, baselines or {})} goes with {size} ({within})."
+
+
+def _step(feature, baselines):
+    """What a step of 1 of a feature is."""
+    if feature.missing:
+        return "a missing cell, compared with a typical value,"
+    if feature.kind == "boolean":
+        return "true, compared with false,"
+    if feature.kind is not None and feature.kind.startswith("date"):
+        return "a day later"
+    if feature.category is None and feature.buckets is None:
+        return "a step of 1"
+    return f"compared with {_baseline(feature, baselines)}, it"
+
+
+def _baseline(feature, baselines):
+    name = baselines.get(feature.column)
+    return "the baseline" if name is None else f"the baseline {quoted(name)}"
+
+
+def _predictions(model):
+    if not model.response_scale_known or not model.explains:
+        yield tag("p", as_sentence(remarks.nothing_explained(model)), class_="bad")
+    elif model.spread_explained:
+        yield f"The features explain {remarks.explained(model)}."
+    elif model.effects:
+        yield "The features explain something: predictions from them came nearer to the responses than a constant."
+    if model.scores is not None:
+        yield in_words(model.scores, model.target)
+        yield scores_table(model.scores, model.constant_prediction)
+    elif model.effects and model.explains:
+        yield (
+            "How near predictions for new people are, only records that were held out can tell: dpsparse evaluate and "
+            "fit --holdout measure it, within a guarantee."
+        )
+    if model.explains and model.prediction_range is not None:
+        yield f"Predictions are {remarks.prediction_range(model)}."
+
+
+def _meaning(model):
+    yield (
+        f"The difference in {model.target} between records that differ by 1 in a feature, in that feature's own unit, "
+        "and are alike in the other selected ones. Effects are shrunk towards zero according to their errors, for "
+        "better predictions; intervals are of the effects before shrinkage."
+    )
+    example = _an_example(model)
+    if example is not None:
+        yield example
+    cut = "" if model.cut is None else f" (further than {number(model.cut)})"
+    yield (
+        f"Effects hold for typical records: a response far from its prediction{cut} counts as if it were no further, "
+        "so that a few extreme ones hardly move the result. They say what goes together, not what causes what."
+    )
+
+
+def _an_example(model):
+    """What the effect of a category or of a gap is relative to, with an example of the model."""
+    features = {feature.name: feature for feature in model.features}
+    selected: list[Feature] = [features[effect.feature] for effect in model.effects]
+    category = next((each for each in selected if each.category is not None or each.buckets is not None), None)
+    if category is not None:
+        return (
+            f"A feature such as {category.name} is 1 for records in that category and 0 for others: its effect is the "
+            f"difference from {_baseline(category, model.baselines)}."
+        )
+    gap = next((each for each in selected if each.missing), None)
+    if gap is not None:
+        what = "is 1 where the cell is missing: its effect is the difference from a typical value"
+        return f"A feature such as {quoted(gap.name)} {what}."
+    return None
+
+
+def as_sentence(text):
+    """A text with a capital at its beginning and a full stop.
+
+    Examples
+    --------
+    >>> from dpsparse.report.summary import as_sentence
+    >>> as_sentence("nothing was learned")
+    'Nothing was learned.'
+    """
+    return f"{text[0].upper()}{text[1:]}."

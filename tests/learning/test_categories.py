@@ -1,0 +1,77 @@
+"""Candidates among the hash buckets of text columns."""
+
+import numpy as np
+import pandas as pd
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpsparse.io.cells.encoding import encode
+from dpsparse.io.cells.grammar import N_BUCKETS, bucket
+from dpsparse.io.cells.raw_table import FrameTable
+from dpsparse.io.features import Feature
+from dpsparse.learning.categories import MOST_CATEGORIES, MOST_FEATURES, baseline_bucket, category_features
+
+
+def counts(**of_texts):
+    made = np.zeros(N_BUCKETS)
+    for text, count in of_texts.items():
+        made[bucket(text)] += count
+    return made
+
+
+def test_the_largest_bucket_is_the_baseline_and_small_ones_are_another():
+    features = category_features("region", counts(north=500, south=300, west=150, east=30), 10.0, 1_000)
+    assert [each.buckets for each in features[:2]] == [(bucket("south"),), (bucket("west"),)]
+    other, missing = features[2:]
+    assert other.other
+    assert set(other.buckets) == {bucket("north"), bucket("south"), bucket("west")}
+    assert missing.missing
+    assert baseline_bucket(features, "region") == bucket("north")
+    assert baseline_bucket(features, "age") is None
+
+
+def test_rare_categories_are_no_candidates_however_little_noise_there_is():
+    features = category_features("region", counts(north=99_000, south=150), 0.01, 100_000)
+    assert [each.buckets for each in features if each.buckets and not each.other] == []
+
+
+def test_without_a_common_bucket_the_gaps_alone_are_a_feature():
+    assert category_features("id", np.ones(N_BUCKETS), 10.0, 1_024) == [Feature("id", kind="text", missing=True)]
+
+
+@given(
+    st.dictionaries(st.integers(0, N_BUCKETS - 1), st.floats(-1e5, 1e6), max_size=60),
+    st.floats(-1e3, 1e3),
+    st.floats(0.1, 1e3),
+)
+def test_a_column_has_no_more_features_than_the_public_cap(listed, others, noise):
+    noisy = np.full(N_BUCKETS, others)
+    noisy[list(listed)] = list(listed.values())
+    features = category_features("text", noisy, noise, 1_000)
+    assert len(features) <= MOST_FEATURES
+    assert len({each.name for each in features}) == len(features)
+    for each in features:
+        if each.other:
+            assert len(each.buckets) <= MOST_CATEGORIES
+
+
+def test_every_text_counts_in_one_way():
+    texts = ["north", "south", "west", "elsewhere", None, " north ", ""]
+    raw = FrameTable(pd.DataFrame({"region": texts}))
+    features = category_features("region", counts(north=500, south=300, west=150), 10.0, 1_000)
+    encoded = encode(raw, features)
+    #                         south  west  another  missing
+    expected = [[0, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0], [0, 0, 0, 1]]
+    np.testing.assert_array_equal(encoded, expected)
+
+
+def test_numbers_come_by_their_kinds_in_the_order_of_the_features():
+    raw = FrameTable(pd.DataFrame({"fee": ["1,234", "x"], "age": [3.0, np.nan], "date": ["31/01/1970", ""]}))
+    features = [
+        Feature("age", kind="number"),
+        Feature("age", kind="number", missing=True),
+        Feature("date", kind="date_dmy"),
+        Feature("fee", kind="number_grouped"),
+    ]
+    np.testing.assert_array_equal(encode(raw, features), [[3.0, 0.0, 30.0, 1234.0], [np.nan, 1.0, np.nan, np.nan]])
+    np.testing.assert_array_equal(encode(raw, features[:1]), [[3.0], [np.nan]])
