@@ -170,7 +170,7 @@ class BlockTable:
             One for each record, stripped.
         """
         column, cells = self._known([column]), []
-        for codes, texts in parallel_map(lambda block: self._kept(block, column)[0].texts(), self.blocks):
+        for codes, texts in parallel_map(lambda block: self.kept(block, column)[1][0].texts(), self.blocks):
             cells += [texts[code] if code >= 0 else "" for code in codes.tolist()]
         return cells
 
