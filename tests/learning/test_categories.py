@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,8 +22,6 @@ def counts(**of_texts):
 def test_the_largest_bucket_is_the_baseline_and_small_ones_are_another():
     features = category_features("region", counts(north=500, south=300, west=150, east=30), 10.0, 1_000)
     assert [each.buckets for each in features[:2]] == [(bucket("south"),), (bucket("west"),)]
-    assert features[0].center == pytest.approx(0.3)
-    assert features[0].scale == pytest.approx(np.sqrt(0.21))
     other, missing = features[2:]
     assert other.other
     assert set(other.buckets) == {bucket("north"), bucket("south"), bucket("west")}
@@ -54,9 +51,6 @@ def test_a_column_has_no_more_features_than_the_public_cap(listed, others, noise
     assert len(features) <= MOST_FEATURES
     assert len({each.name for each in features}) == len(features)
     for each in features:
-        if each.center is not None:
-            assert 0 < each.center <= 0.5
-            assert each.scale > 0
         if each.other:
             assert len(each.buckets) <= MOST_CATEGORIES
 

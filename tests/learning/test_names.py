@@ -1,12 +1,17 @@
 """Names of the selected categories."""
 
+import json
+from dataclasses import asdict
+
 import pytest
 
 from dpsparse.io.cells.grammar import bucket
 from dpsparse.io.cells.raw_table import CsvTable
+from dpsparse.io.features import read_feature
 from dpsparse.learning.names import release_labels
 from dpsparse.learning.preparation import Preparation
 from dpsparse.privacy.noise import ZeroSource
+from dpsparse.schema import Fields
 
 
 @pytest.fixture
@@ -62,3 +67,16 @@ def test_a_rare_value_in_a_selected_bucket_stays_unnamed(tmp_path, open_meter):
     names = release_labels(meter, slots["names"], raw, features, selected)
     assert names.features[selected[0]].label == "south"
     assert raw.value_counts("region", bucket("south")) == {"south": 399, f"x{same}": 1}
+
+
+def test_names_are_fit_for_a_model_file(tmp_path, open_meter):
+    path = tmp_path / "table.csv"
+    path.write_text("region,y\n" + "no\trth,1\n" * 600 + f"{'s' * 500}\x00,2\n" * 400)
+    raw = CsvTable(path)
+    meter, slots = open_meter(1_000, source=ZeroSource())
+    features = Preparation(raw, "y", meter, slots).run().features
+    names = release_labels(meter, slots["names"], raw, features, [0])
+    assert names.baselines == {"region": "no\N{REPLACEMENT CHARACTER}rth"}
+    assert names.features[0].label == "s" * 100
+    for feature in names.features:
+        assert read_feature(Fields(json.loads(json.dumps(asdict(feature))), "model.json")) == feature

@@ -7,6 +7,9 @@ from dpsparse.io.features import Feature
 from dpsparse.learning.categories import baseline_bucket
 from dpsparse.privacy.mechanisms.partition import release_names
 
+# The most characters of a name that are shown.
+LONGEST = 100
+
 
 @dataclass(frozen=True)
 class Names:
@@ -69,12 +72,17 @@ def release_labels(meter, slot, raw, features, selected):
     for column, names in zip(wanted, released, strict=True):
         for text in names:
             labels.setdefault((column, bucket(text)), []).append(text)
-    labels = {place: " or ".join(texts) for place, texts in labels.items()}
+    labels = {place: " or ".join(map(_printable, texts)) for place, texts in labels.items()}
     baselines = {column: labels.get((column, baseline_bucket(features, column))) for column in wanted}
     return Names(
         tuple(_labeled(feature, labels) for feature in features),
         {column: label for column, label in baselines.items() if label is not None},
     )
+
+
+def _printable(text):
+    """A text fit for a line of a report."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text[:LONGEST])
 
 
 def _labeled(feature, labels):

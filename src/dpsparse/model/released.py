@@ -255,12 +255,15 @@ class LinearModel:
 
     def on_columns(self, features: Sequence[Feature], target: str) -> "LinearModel":
         """The same model with the features and the target of the file that its table was read from."""
+        if len(self.features) > len(features):
+            # Whether a column is missing is a feature too.
+            features = [*features, *(Feature(each.column, kind=each.kind, missing=True) for each in features)]
         effects = tuple(
             replace(effect, feature=features[place].name)
             for place, effect in zip(self._places, self.effects, strict=True)
         )
         baselines = {feature.column: feature.baseline for feature in features if feature.baseline is not None}
-        named = {"features": tuple(features), "target": target, "effects": effects}
+        named = {"features": tuple(dict.fromkeys(features)), "target": target, "effects": effects}
         return replace(self, baselines={**self.baselines, **baselines}, **named)
 
     def in_raw_units(self) -> "LinearModel":

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpsparse.audit.oracles.likelihood import _log_win, gaussian_loss, peeling_loss, pick_loss
+from dpsparse.audit.oracles.likelihood import CERTAIN, _log_win, gaussian_loss, names_loss, peeling_loss, pick_loss
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.guarantee import Guarantee
+from dpsparse.privacy.mechanisms.partition import select_names
 from dpsparse.privacy.mechanisms.selection import peel
 from dpsparse.privacy.noise import SeededSource
 
@@ -45,3 +46,16 @@ def test_picks_of_all_orders_are_covered():
         loss = peeling_loss(list(support), np.zeros(2), first, second, 5.0)
         back = peeling_loss(list(support), np.zeros(2), second, first, 5.0)
         assert loss == pytest.approx(-back)
+
+
+def test_the_ratio_of_names_averages_to_one_over_shared_values():
+    step, scale, threshold = 2**24, 2.0**24 * 3, 2**24 * 5
+    first, second = {"a": 6, "b": 3, "c": 1}, {"a": 5, "b": 4, "c": 1}
+    in_steps = [{value: step * count for value, count in side.items()} for side in (first, second)]
+    source, ratios = SeededSource(0), []
+    for _ in range(3_000):
+        (released,) = select_names([first], scale, threshold, source)
+        ratios.append(math.exp(-names_loss(released, *in_steps, scale, threshold)))
+    assert np.mean(ratios) == pytest.approx(1.0, abs=5 * np.std(ratios) / math.sqrt(len(ratios)))
+    assert names_loss({"own": 6 * step}, {"own": step}, {}, scale, threshold) == CERTAIN
+    assert names_loss({"own": 6 * step}, {}, {"own": step}, scale, threshold) == -CERTAIN

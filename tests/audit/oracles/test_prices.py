@@ -6,10 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpsparse.audit.harness.tape import Draw
+from dpsparse.audit.harness.tape import Draw, NameCounts
 from dpsparse.audit.oracles.exact_curve import exact_delta
 from dpsparse.audit.oracles.prices import wrong_price
-from dpsparse.privacy.accounting.release import ExponentialMechanism, Release, RepeatedPicks
+from dpsparse.privacy.accounting.release import ExponentialMechanism, PartitionSelection, Release, RepeatedPicks
+from dpsparse.privacy.mechanisms.partition import name_threshold
 
 
 def picks(count, rho, change=4):
@@ -41,3 +42,18 @@ def test_the_exact_curve_of_several_picks_is_that_of_single_ones():
     together, _ = exact_delta([RepeatedPicks(0.03, count=3)], [0.1, 0.3])
     apart, _ = exact_delta([ExponentialMechanism(0.01)] * 3, [0.1, 0.3])
     assert together == pytest.approx(apart, rel=1e-12)
+
+
+@pytest.mark.parametrize("m", [1, 3])
+def test_names_cost_their_noise_and_what_one_person_alone_may_hold(m):
+    rho, failure, change = 0.02, 1e-9, 2**24 * math.sqrt(2)
+    scale = change / math.sqrt(2 * rho)
+    mechanism = PartitionSelection.drawn(scale=scale, size=50, rho=rho, failure_probability=failure)
+    release = Release("names", mechanism, change, scale, size=50)
+    threshold = name_threshold(scale, failure=failure, records_per_person=m)
+    draw = Draw("names", scale, np.array(NameCounts(({"a": 40, "b": 1},), threshold)), [{"a": 40}])
+    assert wrong_price(release, [draw], m) is None
+    assert "fails with probability" in wrong_price(release, [draw], m + 1)
+    assert "costs rho" in wrong_price(release, [replace(draw, scale=0.99 * scale)], m)
+    assert "charged for one selection" in wrong_price(release, [draw, draw], m)
+    assert "drew more" in wrong_price(replace(release, size=1), [draw], m)

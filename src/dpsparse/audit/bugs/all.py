@@ -5,11 +5,12 @@ from dpsparse.audit.bugs.evaluation import EVALUATION
 from dpsparse.audit.bugs.fits import FITS, TERMS
 from dpsparse.audit.bugs.gaps import GAPS
 from dpsparse.audit.bugs.mechanisms import NOISE, SENSITIVITIES
+from dpsparse.audit.bugs.raw_tables import RAW_TABLES
 from dpsparse.audit.bugs.reading import READING
 from dpsparse.audit.bugs.tuning import TUNING
 from dpsparse.audit.bugs.units import UNITS
 
 MUTATIONS = (
-    *(*NOISE, *SENSITIVITIES, *ACCOUNTS, *LEDGER, *TERMS, *FITS, *GAPS),
-    *(*UNITS, *TUNING, *EVALUATION, *READING),
+    *(*NOISE, *SENSITIVITIES, *ACCOUNTS, *LEDGER, *TERMS, *FITS, *GAPS, *UNITS, *TUNING),
+    *(*EVALUATION, *READING, *RAW_TABLES),
 )

@@ -21,16 +21,18 @@ from dpsparse.audit.checks.replay import ESTIMATORS, cached_schedules
 from dpsparse.audit.finding import Finding
 from dpsparse.audit.harness.neighbors import N_FEATURES, N_RECORDS, Pair
 from dpsparse.audit.harness.tape import run
-from dpsparse.audit.oracles.likelihood import gaussian_loss, peeling_loss, pick_loss, transcript_loss
+from dpsparse.audit.oracles.likelihood import gaussian_loss, names_loss, peeling_loss, pick_loss, transcript_loss
 from dpsparse.data.as_table import as_table
 from dpsparse.engine import queries, vector_sums
 from dpsparse.engine.errors import Errors
+from dpsparse.learning.counts import release_counts
 from dpsparse.privacy import sensitivity
 from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.accounting.release import GaussianMechanism, RepeatedPicks, Slot
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.mechanisms.gaussian import release_gram, release_vector
+from dpsparse.privacy.mechanisms.partition import RECORD_STEPS, name_threshold, release_names
 from dpsparse.privacy.mechanisms.quantile import release_point, release_quantile
 from dpsparse.privacy.mechanisms.selection import exponential_pick, peel, tight_peeling_scale
 from dpsparse.privacy.noise import SecureSource, SeededSource
@@ -154,6 +156,28 @@ def _peeling(version, meter):
     return peeling_loss(noisy.support.tolist(), noisy.values, *sides, scale)
 
 
+def _votes(version, meter):
+    """A record whose cells in three columns all change their class."""
+    sides = np.array([[[5, 1], [9, 0], [2, 3]], [[4, 2], [8, 1], [3, 2]]])
+    slot = Slot("kinds", GaussianMechanism(GUARANTEE.rho_per_record))
+    votes = release_counts(meter, slot, sides[version], sensitivity.histograms(3, "replace-one"))
+    return gaussian_loss(votes.values, *sides, math.sqrt(6 / (2 * GUARANTEE.rho_per_record)))
+
+
+def _names(version, meter):
+    """A record that leaves a value of its own for one that many hold: whether the value appears, and the other's count.
+
+    The failure takes a tenth of delta, and what is left pays for 0.9 of rho.
+    """
+    sides = {"common": 60, "own": 1}, {"common": 61}
+    rho, failure = 0.9 * GUARANTEE.rho_per_record, GUARANTEE.delta / 10
+    released = release_names(meter, [sides[version]], rho=rho, failure=failure, name="names")[0]
+    scale = RECORD_STEPS * math.sqrt(2 / (2 * rho))
+    threshold = name_threshold(scale, failure=failure)
+    in_steps = [{value: RECORD_STEPS * count for value, count in side.items()} for side in (released, *sides)]
+    return names_loss(*in_steps, scale, threshold)
+
+
 MECHANISMS = {
     "Gaussian vector": _vector,
     "Gram matrix": _gram,
@@ -164,6 +188,8 @@ MECHANISMS = {
     "mean over pairs": _spread,
     "squares of an evaluation": _scores,
     "Laplace peeling": _peeling,
+    "votes of three columns": _votes,
+    "names of values": _names,
 }
 
 

@@ -10,24 +10,26 @@ sets of companions. Then
 - of disjoint parts of the rows, only one moves; no feature is selected twice.
 """
 
+import contextlib
 import math
 from functools import lru_cache
 
 import numpy as np
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, PrivateSparseRegressor
+from dpsparse.algorithms.pursuit.schedule import schedule_for
 from dpsparse.audit.finding import Finding
 from dpsparse.audit.harness.evaluated import EvaluatedInAnyUnit, EvaluatedModel, HeldOutPursuit
 from dpsparse.audit.harness.neighbors import CLIP, STORAGES, blanked, on_the_plane, pairs
 from dpsparse.audit.harness.patching import replaced
 from dpsparse.audit.harness.sized import at_size
-from dpsparse.audit.harness.tape import run, same
+from dpsparse.audit.harness.tape import NameCounts, run, same
 from dpsparse.audit.harness.tuned import TunedPursuit
 from dpsparse.audit.oracles.prices import wrong_price
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.engine import queries
-from dpsparse.estimators import sparse_regressor
-from dpsparse.privacy.accounting.release import GaussianMechanism
+from dpsparse.estimators import _raw_fit, sparse_regressor
+from dpsparse.privacy.accounting.release import GaussianMechanism, PartitionSelection
 from dpsparse.privacy.guarantee import ADJACENCIES
 
 # At this guarantee the Gaussian account covers every pursuit below, which therefore commits to its releases.
@@ -79,8 +81,7 @@ TUNED = {
 EVALUATIONS = {
     "evaluate": lambda **o: EvaluatedModel(**OPTIONS, **o),
     "evaluate, scale unknown": lambda **o: EvaluatedInAnyUnit(**WEAK, **o),
-    # Without an intercept for the same reason.
-    "fit_and_evaluate": lambda **o: HeldOutPursuit(sparsity=1, fit_intercept=False, **(STANDARDIZED | WEAK), **o),
+    "fit_and_evaluate": lambda **o: HeldOutPursuit(sparsity=1, **(STANDARDIZED | WEAK), **o),
 }
 LOOPS = {
     "DPIHTH": lambda **o: DPIHTH(**LOOP, **o),
@@ -143,7 +144,11 @@ def replay_all(name, adjacency):
 
 def cached_schedules():
     """Plan a fit once for the length of a block: the plan is a public function of public numbers, and slow."""
-    return replaced(sparse_regressor, schedule_for=lru_cache(sparse_regressor.schedule_for))
+    plan = lru_cache(schedule_for)
+    stack = contextlib.ExitStack()
+    for module in (sparse_regressor, _raw_fit):
+        stack.enter_context(replaced(module, schedule_for=plan))
+    return stack
 
 
 def _finding(name, adjacency, evidence, good):
@@ -179,36 +184,52 @@ def replay_pair(model, pair, storage, adjacency, script=None):
     """Four runs with the same outputs: the first violation or None, and the changes as shares of their bounds."""
     if adjacency == "zero-out-one":
         pair = blanked(pair)
-    base = run(model, pair.table(0, 0), storage, script)
+
+    def run_on(companions, version, script):
+        return run(model, pair.table(companions, version), storage, script)
+
+    return replay_runs(run_on, script)
+
+
+def replay_runs(run_on, script=None):
+    """The same for a function that runs a fit: on two sets of companions and two versions, with a script of outputs."""
+    base = run_on(0, 0, script)
     if base.error:
         return f"raises {base.error}", {}
     violation = _malformed(base)
     if violation:
         return violation, {}
     script = base.tape.script
-    moved_companions = run(model, pair.table(1, 0), storage, script)
-    others = [run(model, pair.table(c, 1), storage, script) for c in (0, 1)]
+    moved_companions, *others = (run_on(*place, script) for place in ((1, 0), (0, 1), (1, 1)))
     for other in (moved_companions, *others):
         violation = _different(base, other)
         if violation:
             return violation, {}
     if _moves(base, others[0]) != _moves(moved_companions, others[1]):
         return "another record's term moves", {}
-    return _changes(base, others[0])
+    return changes(base, others[0])
 
 
 def _malformed(base):
     """The first fault of one run by itself, or None."""
-    for release, draws in base.tape.releases():
-        if release is None:
-            return "a draw before any charge"
-        violation = wrong_price(release, draws)
-        if violation:
-            return f"{release.name}: {violation}"
+    violation = unpaid(base.tape, base.fitted["privacy_"].guarantee)
+    if violation:
+        return violation
     record, support = base.fitted["privacy_"], base.fitted["support_"]
     if record.epsilon > record.guarantee.epsilon:
         return "the record exceeds the guarantee"
     return "a feature is selected twice" if len(set(support.tolist())) < len(support) else None
+
+
+def unpaid(tape, guarantee):
+    """The first draw of a tape that its charge does not pay for, or None."""
+    for release, draws in tape.releases():
+        if release is None:
+            return "a draw before any charge"
+        violation = wrong_price(release, draws, guarantee.records_per_person)
+        if violation:
+            return f"{release.name}: {violation}"
+    return None
 
 
 def _different(base, other):
@@ -232,17 +253,28 @@ def _moves(first, second):
 
 def _difference(first, second):
     """The second less the first, exactly: in int64 where both are within +-2^62."""
+    if isinstance(first.item() if first.ndim == 0 else None, NameCounts):
+        return np.array(first.item().moves(second.item()), dtype=object)
     if all(a.dtype == np.int64 and np.abs(a.astype(np.float64)).max(initial=0.0) < 2.0**62 for a in (first, second)):
         return second - first
     return second.astype(object) - first.astype(object)
 
 
-def _changes(first, second):
+def statistic_moves(first, second, without=()):
+    """The change of every statistic between two runs, in exact integers, but those of some releases."""
+    return [
+        [_difference(a.statistic, b.statistic).tolist() for a, b in zip(draws, others, strict=True)]
+        for (release, draws), (_, others) in zip(first.tape.releases(), second.tape.releases(), strict=True)
+        if release.name not in without
+    ]
+
+
+def changes(first, second):
     """The first statistic that moves too far, or None; and every change as a share of its bound."""
     shares, parts = {}, set()
     for (release, draws), (_, others) in zip(first.tape.releases(), second.tape.releases(), strict=True):
-        changes = [_difference(a.statistic, b.statistic) for a, b in zip(draws, others, strict=True)]
-        change = _size(release, changes)
+        moved = [_difference(a.statistic, b.statistic) for a, b in zip(draws, others, strict=True)]
+        change = _size(release, moved)
         if change > release.sensitivity * (1 + ROUNDING):
             return f"{release.name} moves by {change:.10g}, declared {release.sensitivity:.10g}", {}
         if change and release.part is not None:
@@ -254,8 +286,8 @@ def _changes(first, second):
 
 def _size(release, changes):
     """The norm in which a release declares its sensitivity."""
-    if not isinstance(release.mechanism, GaussianMechanism):
+    if not isinstance(release.mechanism, GaussianMechanism | PartitionSelection):
         return max((abs(change).max() for change in changes if change.size), default=0)
     squares = [sum(int(c) ** 2 for c in change) for change in changes]
     # A Gram matrix is drawn as its upper triangle, then its diagonal: an entry off the diagonal counts twice.
-    return math.sqrt(2 * squares[0] + squares[1] if len(squares) == 2 else squares[0])
+    return math.sqrt(2 * squares[0] + squares[1] if len(squares) == 2 else sum(squares))

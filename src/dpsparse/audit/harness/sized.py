@@ -14,7 +14,7 @@ class SizedPursuit(PrivateSparseRegressor):
 
     planned_size = 0.0
 
-    def fit(self, X, y):
+    def fit(self, X, y=None):
         """Fit with the schedule of that size."""
         with replaced(settings.Settings, size=property(lambda _: self.planned_size)):
             return super().fit(X, y)

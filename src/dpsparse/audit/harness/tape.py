@@ -19,7 +19,7 @@ from dpsparse.engine.cpu import dense, sparse
 from dpsparse.estimators._private import PrivateEstimator
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.accounting.release import Release
-from dpsparse.privacy.mechanisms import selection
+from dpsparse.privacy.mechanisms import partition, selection
 from dpsparse.privacy.noise import SeededSource
 
 
@@ -35,6 +35,23 @@ class Draw:
     scale: float
     statistic: np.ndarray
     output: object
+
+
+@dataclass(frozen=True)
+class NameCounts:
+    """The statistic of a release of names: exact counts of values, column by column, and the threshold in steps."""
+
+    counts: tuple
+    threshold: int
+
+    def moves(self, other):
+        """By how many steps the counts of values differ, where they do; a value that a table does not hold counts 0."""
+        return [
+            partition.RECORD_STEPS * (theirs.get(value, 0) - own.get(value, 0))
+            for own, theirs in zip(self.counts, other.counts, strict=True)
+            for value in sorted({*own, *theirs})
+            if theirs.get(value) != own.get(value)
+        ]
 
 
 class Tape:
@@ -103,7 +120,7 @@ class Tape:
     @contextlib.contextmanager
     def running(self):
         """Record every fit in the block on this tape."""
-        charge, skip, pick = Meter.charge, Meter.skip, selection.pick_index
+        charge, skip, pick, select = Meter.charge, Meter.skip, selection.pick_index, partition.select_names
 
         def charged(meter, *releases):
             charge(meter, *releases)
@@ -117,7 +134,13 @@ class Tape:
             left = np.delete(np.arange(len(scores)), np.asarray(excluded, dtype=int))
             return int(left[self._answer("pick", scores[left], rate, lambda: pick(scores[left], rate, self._source))])
 
+        def named(counts, scale, threshold, source):
+            # The number of values is data, so the statistic is one object whatever it holds.
+            statistic = NameCounts(tuple(map(dict, counts)), threshold)
+            return self._answer("names", statistic, scale, lambda: select(counts, scale, threshold, self._source))
+
         with contextlib.ExitStack() as stack:
+            stack.enter_context(replaced(partition, select_names=named))
             stack.enter_context(replaced(Meter, charge=charged, skip=skipped))
             stack.enter_context(replaced(selection, pick_index=picked))
             stack.enter_context(replaced(PrivateEstimator, _noise_source=lambda _: self))
@@ -160,12 +183,17 @@ class Run:
 
 def run(model, table, storage="C order", script=None, source=None):
     """Fit `model` on a table (response first) under a tape, whatever values the table holds."""
+    return recorded(model, lambda: (STORAGES[storage](table[:, 1:]), table[:, 0].copy()), script, source)
+
+
+def recorded(model, read, script=None, source=None):
+    """Fit `model` under a tape on what `read` gives, the arguments of its `fit`."""
     tape = Tape(script, source)
     error = None
     with warnings.catch_warnings(record=True) as caught, tape.running(), sklearn.config_context(assume_finite=True):
         warnings.simplefilter("always")
         try:
-            model.fit(STORAGES[storage](table[:, 1:]), table[:, 0].copy())
+            model.fit(*read())
         except Exception as raised:
             error = f"{type(raised).__name__}: {raised}"
     parameters = model.get_params()

@@ -5,12 +5,13 @@ be computed, because each statistic is a known function of a table and of earlie
 """
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import log_ndtr, logsumexp
 
 from dpsparse.privacy.accounting.release import (
     ExponentialMechanism,
     GaussianMechanism,
     LaplacePeeling,
+    PartitionSelection,
     RepeatedPicks,
 )
 
@@ -47,7 +48,52 @@ def _log_win(sizes, place, scale):
     return float(np.log(np.trapezoid(density, z)))
 
 
-_RATIOS = {ExponentialMechanism: pick_loss, RepeatedPicks: pick_loss, GaussianMechanism: gaussian_loss}
+# The log likelihood ratio of an outcome that one table alone allows, in games: more than any budget.
+CERTAIN = 1e3
+
+
+def names_loss(released, first, second, scale, threshold):
+    """Log likelihood ratio of the names of one column and their noisy counts, all in steps, between two tables.
+
+    Parameters
+    ----------
+    released : dict of str to int
+        The names and their noisy counts.
+    first, second : dict of str to int
+        Exact counts; a value that a table does not hold is not there.
+    scale : float
+        The scale of the noise.
+    threshold : int
+        Noisy counts above it are released.
+    """
+    loss = 0.0
+    for value in {*first, *second}:
+        sides = [counts.get(value) for counts in (first, second)]
+        if value not in released:
+            within = [0.0 if count is None else float(log_ndtr((threshold - count) / scale)) for count in sides]
+            loss += within[0] - within[1]
+        elif None in sides:
+            loss += CERTAIN if sides[1] is None else -CERTAIN
+        else:
+            loss += gaussian_loss(released[value], *sides, scale)
+    return loss
+
+
+def _names_on_tape(output, first, second, scale):
+    first, second = first.item(), second.item()
+    step = 2**24
+    return sum(
+        names_loss(names, *({value: step * n for value, n in side.items()} for side in sides), scale, first.threshold)
+        for names, *sides in zip(output, first.counts, second.counts, strict=True)
+    )
+
+
+_RATIOS = {
+    ExponentialMechanism: pick_loss,
+    RepeatedPicks: pick_loss,
+    GaussianMechanism: gaussian_loss,
+    PartitionSelection: _names_on_tape,
+}
 
 
 def transcript_loss(first, second):

@@ -2,10 +2,13 @@
 
 import math
 
+from scipy import stats
+
 from dpsparse.privacy.accounting.release import (
     ExponentialMechanism,
     GaussianMechanism,
     LaplacePeeling,
+    PartitionSelection,
     RepeatedPicks,
 )
 
@@ -13,10 +16,12 @@ from dpsparse.privacy.accounting.release import (
 ROUNDING = 1e-9
 
 
-def wrong_price(release, draws):
+def wrong_price(release, draws, records_per_person=1):
     """Say what is wrong with the draws made on a charge, or None."""
     if not release.size:
         return f"skipped, and made {len(draws)} draws" if draws else None
+    if isinstance(release.mechanism, PartitionSelection):
+        return _partitions(release, draws, records_per_person)
     return _ORACLES[type(release.mechanism)](release, draws)
 
 
@@ -63,6 +68,23 @@ def _laplace(release, draws):
     costs = [2 * release.sensitivity / draw.scale for draw in picks]
     costs += [release.sensitivity / values[0].scale] * values[0].statistic.size
     return _compare(release, sum(cost**2 for cost in costs) / 2, sum(costs))
+
+
+def _partitions(release, draws, most):
+    if [draw.kind for draw in draws] != ["names"]:
+        return f"charged for one selection of names, made {len(draws)} draws"
+    scale, names = draws[0].scale, draws[0].statistic.item()
+    if sum(map(len, names.counts)) > release.size:
+        return f"charged for {release.size} values, drew more"
+    # A person alone may hold any number of values, each any number of times, up to `most` records a column. A step
+    # of 2^-24 records is far below the noise: its law is the continuous one.
+    step = 2**24
+    appears = {held: stats.norm.sf((names.threshold - held * step) / scale) for held in range(1, most + 1)}
+    worst = max((values - 1) * appears[1] + appears[most - values + 1] for values in range(1, most + 1))
+    failure = len(names.counts) * worst
+    if failure > release.mechanism.failure_probability * (1 + 1e-6):
+        return f"fails with probability {failure:.3g}, charged {release.mechanism.failure_probability:.3g}"
+    return _compare(release, release.sensitivity**2 / (2 * scale**2), math.inf)
 
 
 def _compare(release, rho, pure_epsilon):

@@ -11,6 +11,7 @@ import numpy as np
 
 from dpsparse.engine.threads import parallel_map
 from dpsparse.io.cells.columns import codes_of
+from dpsparse.io.cells.faults import Faults, find_faults
 from dpsparse.io.cells.grammar import CellClass, Kind
 from dpsparse.io.cells.grammar import bucket as bucket_of
 from dpsparse.io.cells.selection import Selection
@@ -69,7 +70,7 @@ class BlockTable:
         columns = self._known(columns)
 
         def count(block):
-            cells = (cell.classes() for cell in self._kept(block, columns))
+            cells = (cell.classes() for cell in self.kept(block, columns)[1])
             # Place 0 is for blank records.
             return np.array([np.bincount(classes + 1, minlength=len(CellClass) + 1)[1:] for classes in cells])
 
@@ -100,7 +101,7 @@ class BlockTable:
 
         def fill(block):
             rows = self._rows(block)
-            for place, (cells, kind) in enumerate(zip(self._kept(block, columns), kinds, strict=True)):
+            for place, (cells, kind) in enumerate(zip(self.kept(block, columns)[1], kinds, strict=True)):
                 values[rows, place] = cells.numbers(kind)
 
         for _ in parallel_map(fill, self.blocks):
@@ -148,7 +149,7 @@ class BlockTable:
         (column,), codes = self._known([column]), np.empty(self.n_records, dtype=np.int64)
 
         def fill(block):
-            (cells,) = self._kept(block, [column])
+            _, (cells,) = self.kept(block, [column])
             codes[self._rows(block)] = codes_of(cells, categories)
 
         for _ in parallel_map(fill, self.blocks):
@@ -169,7 +170,7 @@ class BlockTable:
             One for each record, stripped.
         """
         column, cells = self._known([column]), []
-        for codes, texts in parallel_map(lambda block: self._kept(block, column)[0].texts(), self._blocks):
+        for codes, texts in parallel_map(lambda block: self.kept(block, column)[1][0].texts(), self.blocks):
             cells += [texts[code] if code >= 0 else "" for code in codes.tolist()]
         return cells
 
@@ -234,16 +235,50 @@ class BlockTable:
         count = (lambda n: n) if self._selection is None else self._selection.count
         return slice(count(first), count(last))
 
-    def _kept(self, block, columns):
-        """The cells of some columns in the selected records of a block."""
-        cells = self.cells(block, columns)
+    def kept(self, block, columns):
+        """The positions of the selected records of a block in the whole table, and their cells in some columns."""
+        cells, rows = self.cells(block, columns), np.arange(block.first, block.first + block.n_records)
         if self._selection is None:
-            return cells
+            return rows, cells
         mask = self._selection.mask(block.first, block.n_records)
-        return [column.take(mask) for column in cells]
+        return rows[mask], [column.take(mask) for column in cells]
+
+    def faults(self, columns, kinds, *, most=10):
+        """What is wrong with cells and lines, for the eyes of the data's curator only.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            The columns.
+        kinds : sequence of Kind
+            How each is read.
+        most : int
+            How many lines are listed of the same fault in the same column.
+
+        Returns
+        -------
+        Faults
+            Groups of faults with counts and first lines; iterating gives (line, column, what).
+        """
+        columns, kinds = self._known(columns), [Kind(kind) for kind in kinds]
+        if len(kinds) != len(columns):
+            raise ValueError("faults takes one kind for each column")
+        return find_faults(self, columns, kinds, most) if columns else Faults((), ())
+
+    def line_of(self, position):
+        """How people count a record: from 1 on."""
+        return position + 1
+
+    def line_faults(self, block, positions):
+        """What is wrong with the lines of blank records; only text files have such."""
+        return []
+
+    def remarks(self, groups):
+        """What seems odd about the table as a whole, given its faults: pairs of no column and words."""
+        return ()
 
     def _texts(self, block, column):
         """Places in a list of texts, -1 for empty cells and blank records, and the list."""
-        (cells,) = self._kept(block, [column])
+        _, (cells,) = self.kept(block, [column])
         codes, texts = cells.texts()
         return np.where(cells.classes() == CellClass.EMPTY, -1, codes), texts

@@ -3,6 +3,7 @@
 import numpy as np
 
 from dpsparse.io.cells import numba_kernels as kernels
+from dpsparse.io.cells import text_kernels
 from dpsparse.io.cells.grammar import Kind, classify, value
 from dpsparse.io.cells.lines import LONGEST_LINE
 
@@ -55,7 +56,7 @@ class ByteCells:
         n = len(self._starts)
         codes, places = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
         table = np.full(1 << (2 * n).bit_length(), -1, dtype=np.int32)
-        count = kernels.distinct(self._data, self._starts, self._ends, table, codes, places)
+        count = text_kernels.distinct(self._data, self._starts, self._ends, table, codes, places)
         # Texts that differ as bytes may be the same once doubled quotes are one and all white space is stripped.
         known = {}
         renumbered = [known.setdefault(self._text(place), len(known)) for place in places[:count].tolist()]

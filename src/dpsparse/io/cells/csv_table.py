@@ -5,6 +5,7 @@ from functools import cache
 from dpsparse.engine import config
 from dpsparse.io.cells.block_table import BlockTable
 from dpsparse.io.cells.columns import TextCells
+from dpsparse.io.cells.line_faults import file_remarks
 from dpsparse.io.cells.lines import Lines
 
 
@@ -61,6 +62,19 @@ class CsvTable(BlockTable):
             ]
         known = dict(zip(distinct, cells, strict=True))
         return [known[column] for column in columns]
+
+    def line_of(self, position):
+        """The line of a record; the first line names the columns."""
+        return position + 2
+
+    def line_faults(self, block, positions):
+        """What is wrong with the lines of blank records."""
+        lines = self._lines.lines(block) if len(positions) else []
+        return [self._lines.fault(lines[position - block.first]) for position in positions.tolist()]
+
+    def remarks(self, groups):
+        """What seems odd about the file: its separator, its encoding."""
+        return [(None, remark) for remark in file_remarks(self._lines, {group.what for group in groups})]
 
     def _compiled_cells(self, block, columns):
         """Cells that kernels read; None where there is no numba, or one that does not fit this machine."""

@@ -8,7 +8,6 @@ the header, leaves a quote open, has text after a closing quote, is not valid in
 
 import itertools
 import mmap
-import re
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,6 +23,7 @@ from dpsparse.engine.refusals import (
     SAME_NAME,
 )
 from dpsparse.engine.threads import parallel_map
+from dpsparse.io.cells.header import may_be_a_name
 from dpsparse.schema import FileError, checked_path, is_name
 
 LONGEST_LINE = 2**20
@@ -31,17 +31,12 @@ SEPARATORS = (",", ";", "\t", "|")
 ENCODINGS = ("utf-8", "latin-1")
 _BOM = b"\xef\xbb\xbf"
 
-# What a record holds and a name does not: dates with a month in words or a time, e-mail addresses, UUIDs and values
-# that programs write for nothing, yes and no.
-_NO_NAME = re.compile(
-    r"""\d{4}-\d\d-\d\d.*
-    |\d{1,4}[-/.\s]*(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[-/.,\s]*\d{1,4}.*
-    |(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[-/.,\s]+\d{1,2}[-/.,\s]+\d{2,4}.*
-    |[^@\s]+@[^@\s]+\.[^@\s]+
-    |[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
-    |nan|null|none|true|false""",
-    re.IGNORECASE | re.VERBOSE | re.DOTALL,
-)
+# Why a line is a blank record.
+EMPTY_LINE = "the line is empty"
+LONG_LINE = "the line is longer than 1 MiB"
+BAD_TEXT = "the line is not valid in the file's encoding"
+BAD_QUOTES = "a quote is left open, or text follows a closing quote"
+OTHER_WIDTH = "the line has another number of cells than line 1"
 
 
 @dataclass(frozen=True)
@@ -148,20 +143,29 @@ class Lines:
         view = np.frombuffer(self.bytes, dtype=np.uint8, count=span[1] - span[0], offset=span[0])
         return int(np.count_nonzero(view == ord("\n"))) + int(view[-1] != ord("\n"))
 
+    def lines(self, block):
+        """The lines of a block without their ends."""
+        lines = bytes(self.bytes[block.start : block.stop]).removesuffix(b"\n").split(b"\n")
+        return [line.removesuffix(b"\r") for line in lines]
+
     def records(self, block):
         """The cells of each record of a block as bytes, without their quotes; None for a blank record."""
-        lines = bytes(self.bytes[block.start : block.stop]).removesuffix(b"\n").split(b"\n")
-        return [self._record(line.removesuffix(b"\r")) for line in lines]
+        return [None if self.fault(line) else split(line, self.separator.encode()) for line in self.lines(block)]
 
-    def _record(self, line):
-        if not line or len(line) > LONGEST_LINE:
-            return None
+    def fault(self, line):
+        """Why a line is a blank record; None where it is none."""
+        if not line:
+            return EMPTY_LINE
+        if len(line) > LONGEST_LINE:
+            return LONG_LINE
         try:
             line.decode(self.encoding)
         except UnicodeDecodeError:
-            return None
+            return BAD_TEXT
         cells = split(line, self.separator.encode())
-        return cells if cells is not None and len(cells) == len(self.names) else None
+        if cells is None:
+            return BAD_QUOTES
+        return None if len(cells) == len(self.names) else OTHER_WIDTH
 
 
 def split(line, separator):
@@ -200,18 +204,3 @@ def _quoted_cell(line, place):
 def _most_common_separator(header):
     outside = b"".join(header.split(b'"')[::2])
     return max(SEPARATORS, key=lambda separator: outside.count(separator.encode()))
-
-
-def may_be_a_name(text):
-    """Whether a cell of the first line may be the name of a column, as far as it tells by itself."""
-    text = text.strip()
-    digits, letters = any(map(str.isdigit, text)), any(map(str.isalpha, text))
-    return not (digits and (not letters or _is_number(text))) and not _NO_NAME.fullmatch(text)
-
-
-def _is_number(text):
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -1,0 +1,136 @@
+"""What is wrong with the cells and lines of a raw table, for the eyes of the data's curator only.
+
+All of this depends on the records: nothing of it may be published, or decide what a fit is told.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpsparse.engine.threads import parallel_map
+from dpsparse.io.cells.columns import BLANK
+from dpsparse.io.cells.grammar import CellClass, Kind
+
+MISSING = "missing"
+_EXPECTED = {
+    Kind.number: "not a plain number",
+    Kind.number_grouped: "not a number",
+    Kind.number_comma: "not a number with a decimal comma",
+    Kind.boolean: "neither true nor false",
+    Kind.date_ymd: "not a date as 2024-01-31",
+    Kind.date_dmy: "not a date as 31/01/2024",
+    Kind.date_mdy: "not a date as 01/31/2024",
+}
+# Below this many different values a column without repetition says nothing.
+_MANY = 20
+
+
+@dataclass(frozen=True)
+class FaultGroup:
+    """Cells or lines with the same fault.
+
+    Parameters
+    ----------
+    column : str or None
+        The column; None where whole lines are meant.
+    what : str
+        The fault, in words that quote no cell.
+    count : int
+        How many there are.
+    lines : tuple of int
+        Where the first of them are: lines of a CSV file, whose first line is 1, or else records from 1 on.
+    """
+
+    column: str | None
+    what: str
+    count: int
+    lines: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Faults:
+    """The faults of a table; iterating gives the first ones as (line, column, what), in the order of lines.
+
+    Parameters
+    ----------
+    groups : tuple of FaultGroup
+        Faulty lines, then unreadable and missing cells column by column.
+    remarks : tuple of (str or None, str)
+        What seems odd about a column, or about the table as a whole.
+    """
+
+    groups: tuple[FaultGroup, ...]
+    remarks: tuple[tuple[str | None, str], ...]
+
+    def __iter__(self) -> Iterator[tuple[int, str | None, str]]:
+        faults = [(line, group.column, group.what) for group in self.groups for line in group.lines]
+        return iter(sorted(faults, key=lambda fault: fault[0]))
+
+
+def find_faults(table, columns, kinds, most):
+    """The faults of some columns of a table.
+
+    Parameters
+    ----------
+    table : BlockTable
+        The table.
+    columns : list of str
+        The columns.
+    kinds : list of Kind
+        How each is read.
+    most : int
+        How many lines a group lists.
+
+    Returns
+    -------
+    Faults
+        What was found.
+    """
+    counts, lines = {}, {}
+    for found in parallel_map(lambda block: _in_block(table, block, columns, kinds, most), table.blocks):
+        for key, count, first in found:
+            counts[key] = counts.get(key, 0) + count
+            lines[key] = (*lines.get(key, ()), *first)[:most]
+    order = {None: -1} | {column: place for place, column in enumerate(columns)}
+    keys = sorted(counts, key=lambda key: (order[key[0]], key[1]))
+    groups = tuple(FaultGroup(*key, counts[key], lines[key]) for key in keys)
+    return Faults(groups, (*table.remarks(groups), *_identifiers(table, columns)))
+
+
+def _in_block(table, block, columns, kinds, most):
+    """Faults of a block: a column and what is wrong, how often, and where first."""
+    rows, cells = table.kept(block, columns)
+    found = []
+    for column, kind, of_column in zip(columns, kinds, cells, strict=True):
+        classes = of_column.classes()
+        if column == columns[0]:
+            blank = rows[classes == BLANK]
+            found += _grouped(None, table.line_faults(block, blank), blank, table, most)
+        wrong = ~np.isin(classes, [BLANK, CellClass.EMPTY, *kind.reads])
+        for mask, what in ((wrong, _EXPECTED.get(kind)), (classes == CellClass.EMPTY, MISSING)):
+            places = rows[mask]
+            found += _grouped(column, [what] * len(places), places, table, most)
+    return found
+
+
+def _grouped(column, faults, places, table, most):
+    for what in sorted(set(faults)):
+        where = [table.line_of(place) for place, fault in zip(places.tolist(), faults, strict=True) if fault == what]
+        yield (column, what), len(where), where[:most]
+
+
+def _identifiers(table, columns):
+    """Columns of text, or of whole numbers, in which hardly any value occurs twice."""
+    counts = table.class_counts(columns)
+    for column, classes, distinct in zip(columns, counts, table.distinct_counts(columns).tolist(), strict=True):
+        filled = int(classes.sum() - classes[CellClass.EMPTY])
+        is_text = classes[CellClass.TEXT] > 0.9 * filled
+        if distinct < max(_MANY, (0.9 if is_text else 1.0) * filled):
+            continue
+        if is_text or _are_whole(table.numbers([column], [Kind.number]), filled):
+            yield column, "hardly any value occurs twice: it may be an identifier, which a fit has no use for"
+
+
+def _are_whole(numbers, count):
+    return int((np.remainder(numbers, 1) == 0).sum()) == count
