@@ -63,6 +63,8 @@ PUBLIC = (
     "the environment's",
     "the separator must be",
     "there is no column",
+    "y has shape",
+    "y is None",
     "y must be a 1D dask array",
     "zeta=",
     "{} goes by name",

@@ -1,5 +1,5 @@
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import dask.dataframe as dd
 import numpy as np
@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 
 from dpsparse import DPIHTH, AdaHuber, PrivateSparseRegressor, load_model, save_model
+from dpsparse.algorithms.evaluation import Estimate, Scores
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.io.features import Feature
@@ -120,6 +121,15 @@ MADE_UP = replace(
     constant=-7.5,
     response_scale=0.125,
     spread_explained=0.25,
+    scores=Scores(
+        n_records=500,
+        n_responses=432.25,
+        cut=8.5,
+        bound=2.5,
+        model=Estimate(1.5, 0.25, 1.0, 2.0, 0.03125),
+        constant=Estimate(2.5, 0.25, 2.0, 3.0, 0.0625),
+        improvement=Estimate(-0.5, 0.25, -1.0, 0.0, 0.0),
+    ),
 )
 
 
@@ -131,6 +141,12 @@ def test_learned_units_and_facts_about_the_response_come_back(path):
     assert again.context == MADE_UP.context
     save_model(again, path)
     assert json.loads(path.read_text()) == first
+
+
+def scores_with(**wrong):
+    """Scores as in a file, with something wrong about the improvement."""
+    scores = asdict(MADE_UP.scores)
+    return scores | {"improvement": scores["improvement"] | wrong}
 
 
 def entries(content):
@@ -179,6 +195,8 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
         (lambda content: content.update(version=4), "another version"),
         (lambda content: content.update(format="x"), "not a model file"),
         (lambda content: content.update(spread_explained=1.25), "'spread_explained' must be a share"),
+        (lambda content: content.update(scores=scores_with(low=9.0)), "'value' must lie from 'low' to 'high'"),
+        (lambda content: content.update(scores=scores_with(cut=1.5)), "'cut' be a share"),
         (lambda content: content.update(added=1), "unknown entry 'added'"),
         (lambda content: (content["features"].clear(), content["effects"].clear()), "features and effects"),
         (lambda content: content["features"].append(content["features"][0]), "name of its own"),

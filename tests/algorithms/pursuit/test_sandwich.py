@@ -140,4 +140,6 @@ def test_pulled_is_a_weighted_mean(noise, spread, value):
     pulled, weight = matrix.pulled(np.eye(2), np.full((2, 2), spread))
     on, off = spread**2 / (spread**2 + noise**2), spread**2 / (spread**2 + noise**2 / 2)
     np.testing.assert_allclose(weight, [[on, off], [off, on]])
-    np.testing.assert_allclose(pulled, [[on * value + 1 - on, off * value], [off * value, on * value + 1 - on]])
+    np.testing.assert_allclose(
+        pulled, [[on * value + 1 - on, off * value], [off * value, on * value + 1 - on]], atol=1e-12
+    )

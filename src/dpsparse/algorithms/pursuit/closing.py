@@ -30,6 +30,12 @@ NO_GAIN = "predictions from them were no nearer to the responses than a constant
 # The share of the response's spread that is explained is stated where the noise of a share of records is below this:
 # its standard error is then below about 0.07.
 LARGEST_FRACTION_NOISE = 0.05
+# Nor where one response in twenty is further away than this many scales: a lump near the centre, which the response's
+# scale holds and the residuals' does not, or tails beside which a median distance says little. A lognormal law has 8.
+LARGEST_TAIL = 12.0
+# Nor where the fit moved its constant by more than this many scales from the centre about which the responses' scale
+# was taken: residuals are then smaller for a better centre, and not for the features.
+LARGEST_SHIFT = 0.5
 # Nats by which the right size and centre of the response must lead those far from all responses.
 SAFE_NATS = 8.0
 
@@ -227,7 +233,15 @@ class Closing:
         state = self._pursuit.state
         if state.settings.scale_known or self.lumped or state.fraction_noise > LARGEST_FRACTION_NOISE:
             return None
-        return max(0.0, 1 - float(state.residual_scale / state.response_scale))
+        shift = self._effects[0] + self._median + self._mean_of_effects() if state.constants else 0.0
+        if (
+            self._reach > REACH * LARGEST_TAIL * state.response_scale
+            or abs(shift) > LARGEST_SHIFT * state.response_scale
+        ):
+            return None
+        explained = 1 - float(state.residual_scale / state.response_scale)
+        # A little below 0 is noise; more than that says that the two are not comparable.
+        return max(0.0, explained) if explained > -0.1 else None
 
     def result(self):
         """Everything released, as the estimator needs it."""
