@@ -18,7 +18,7 @@ import dpsparse
 from dpsparse.cli import cli, main
 from dpsparse.io.bounds_file import read_bounds
 from dpsparse.privacy import sensitivity
-from dpsparse.privacy.mechanisms import gaussian, quantile, selection
+from dpsparse.privacy.mechanisms import gaussian, partition, quantile, selection
 
 ROOT = Path(__file__).parents[1]
 PAGES = {
@@ -175,7 +175,9 @@ def test_every_file_that_is_named_exists():
 def test_a_reviewer_is_told_of_every_file_that_computes_or_protects_a_term():
     package = Path(dpsparse.__file__).parent
     files = {
-        str(path.relative_to(package)) for folder in ("privacy", "engine") for path in (package / folder).rglob("*.py")
+        str(path.relative_to(package))
+        for folder in ("privacy", "engine", "learning")
+        for path in (package / folder).rglob("*.py")
     }
     section = PAGES["docs/privacy.md"].partition("## What a reviewer has to read")[2].partition("\n## ")[0]
     assert {file for file in files if not file.endswith("__init__.py")} - set(
@@ -183,7 +185,9 @@ def test_a_reviewer_is_told_of_every_file_that_computes_or_protects_a_term():
     ) == set()
 
 
-@pytest.mark.parametrize("module", [sensitivity, gaussian, quantile, selection], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "module", [sensitivity, gaussian, partition, quantile, selection], ids=lambda module: module.__name__
+)
 def test_the_privacy_page_names_every_sensitivity_and_mechanism(module):
     functions = inspect.getmembers(module, inspect.isfunction)
     public = {name for name, value in functions if value.__module__ == module.__name__ and not name.startswith("_")}

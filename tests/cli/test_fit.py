@@ -42,8 +42,13 @@ def test_npy_by_number_and_units_that_nobody_gave(folder, capsys, people):
     main(["fit", "people.npy", "--target", "2", "--epsilon", "1", "--sparsity", "2", "--json", "--out", "model.json"])
     told = json.loads(capsys.readouterr().out)
     assert "learns the columns' centres and scales within its guarantee" in told["notes"][0]
-    assert [feature["column"] for feature in told["features"]] == ["0", "1"]
-    assert [(feature["center"], feature["scale"]) for feature in told["features"]] == [(None, None)] * 2
+    assert [(feature["column"], feature.get("missing", False)) for feature in told["features"]] == [
+        ("0", False),
+        ("1", False),
+        ("0", True),
+        ("1", True),
+    ]
+    assert [(feature["center"], feature["scale"]) for feature in told["features"]] == [(None, None)] * 4
     assert all(effect["scale"] > 0 for effect in told["effects"])
     main(["predict", "model.json", "people.npy", "--json"])
     assert len(json.loads(capsys.readouterr().out)["predictions"]) == len(people)
@@ -167,7 +172,7 @@ def test_bounds_may_leave_out_columns_and_numbers(folder, capsys):
     main(["fit", "people.csv", *options, "--json", "--out", "one.json"])
     told = json.loads(capsys.readouterr().out)
     assert units_of(told) == {"age": (50.0, None), "smoker": (None, None)}
-    assert told["notes"] == []
+    assert [note for note in told["notes"] if "no --bounds" in note] == []
     main(["fit", "people.csv", *options, "--out", "two.json"])
     printed = capsys.readouterr().out
     assert "Units learned: centres and scales that the fit released within its guarantee" in printed

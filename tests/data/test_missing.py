@@ -21,6 +21,10 @@ from dpsparse.data.units import STANDARDIZED
 from dpsparse.engine import queries
 from dpsparse.engine.quantize import Quantizer
 from dpsparse.engine.refusals import NOT_FINITE, NOT_NUMBERS, NOT_NUMERIC
+from dpsparse.io.bounds import Bounds
+from dpsparse.io.convert import convert
+from dpsparse.io.formats import open_table
+from dpsparse.io.provenance import provenance_of
 
 # Whole numbers, so that every kind of column can hold them.
 RNG = np.random.default_rng(0)
@@ -46,6 +50,13 @@ def parquet(folder):
 def npy(folder):
     np.save(folder / "x.npy", X)
     return OnDisk(folder / "x.npy")
+
+
+def store(folder):
+    np.save(folder / "data.npy", np.column_stack([X, Y]))
+    table = open_table(folder / "data.npy")
+    convert(table, provenance_of(table, Bounds(), "3"), folder / "store", "float64")
+    return OnDisk(folder / "store")
 
 
 def zarr_array(folder):
@@ -92,6 +103,7 @@ KINDS = {
     "npy": npy,
     "Parquet": parquet,
     "Zarr": zarr_array,
+    "store": store,
     "dask array": lambda _: da.from_array(X, chunks=(17, 2)),
     "dask frame": lambda _: dd.from_pandas(pd.DataFrame(X, columns=NAMES), npartitions=3),
     "dask Int64": lambda _: dd.from_pandas(frame("Int64"), npartitions=3),
@@ -152,6 +164,12 @@ def test_every_kind_of_response(kind, elsewhere, tmp_path):
 def test_responses_on_a_cluster(y):
     lazy = dd.from_pandas(y, npartitions=2) if isinstance(y, pd.Series) else da.from_array(y, chunks=11)
     for one, other in zip(fitted(da.from_array(X, chunks=(17, 3)), lazy), fitted(X), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_store_keeps_missing_responses(tmp_path):
+    table = store(tmp_path)
+    for one, other in zip(fitted(table, table.response), fitted(X), strict=True):
         np.testing.assert_array_equal(one, other)
 
 

@@ -3,6 +3,7 @@ import pytest
 from scipy import sparse
 
 from dpsparse.data.as_table import as_table
+from dpsparse.data.predictions import linear_predictions
 from dpsparse.engine.quantize import WEIGHT_LEVELS
 from dpsparse.engine.regrets import absolute_errors, regret_sums, regrets
 
@@ -17,6 +18,18 @@ def test_errors_are_those_of_prediction_and_depend_on_one_record(storage):
     np.testing.assert_allclose(errors, np.abs(Y - COEFS @ X.T - INTERCEPTS[:, None]), rtol=1e-12)
     apart = [absolute_errors(as_table(storage(X[[i]])).rows(Y[[i]]), COEFS, INTERCEPTS) for i in range(len(Y))]
     np.testing.assert_array_equal(errors, np.hstack(apart))
+
+
+@pytest.mark.parametrize("storage", [np.asarray, np.asfortranarray, sparse.csr_matrix])
+def test_gaps_count_as_in_predictions_and_blank_records_have_no_error(storage):
+    X_gaps, y, center, missing_coef = X.copy(), Y.copy(), np.linspace(-1, 1, 5), np.linspace(2, 0, 5)
+    X_gaps[RNG.random(X.shape) < 0.2], y[::7] = np.nan, np.nan
+    coefs = np.hstack([COEFS, missing_coef + COEFS * center])
+    errors = absolute_errors(as_table(storage(X_gaps)).rows(y), coefs, INTERCEPTS)
+    for coef, intercept, error in zip(COEFS, INTERCEPTS, errors, strict=True):
+        predicted = linear_predictions(X_gaps, coef, intercept, None, center, missing_coef)
+        np.testing.assert_allclose(error, np.abs(y - predicted), rtol=1e-12)
+    assert regret_sums(errors[:, ::7], 1.0).tolist() == [0, 0, 0]
 
 
 def test_unclipped_regrets_rank_models_as_absolute_errors_do():

@@ -1,15 +1,49 @@
-"""`dpsparse check`: whether a store is still what was written."""
+"""`dpsparse check`: whether a store is still what was written, and what is wrong with a file, for its holder's eyes."""
 
 import click
 
 from dpsparse.cli import options
 
+HEADING = "For your eyes only: this comes from the records, and no guarantee covers it. Nothing is written or charged."
+ENDING = (
+    "Nothing seen here may be typed into bounds or decide which columns to use: it comes from the records, so that the "
+    "guarantee would not cover it. Correct records at their source, or fit them as they are: a gap or a cell that "
+    "cannot be read counts as missing, and a line that cannot be read as a blank record."
+)
+NO_LEDGER = (
+    "check releases nothing and is not private, so that no budget could pay for it; leave out --ledger, and show its "
+    "output to nobody"
+)
 
-@click.command(short_help="Check a store against its checksums.")
-@options.STORE
+
+@click.command(short_help="Check a file's cells, for your eyes only, or a store's checksums.")
+@options.DATA
+@click.option("--target", help="The column to explain.")
+@click.option("--bounds", type=options.PATH, help="The bounds file: likely misspellings of its categories are listed.")
+@options.dialect
+@click.option("--ledger", hidden=True)
 @options.AS_JSON
-def check(store, as_json):
-    """Compare every file of STORE with the checksum that `dpsparse convert` noted. Status 1 where any differs."""
+def check(data, target, bounds, separator, encoding, ledger, as_json):
+    """Show the curator what a fit would count as missing in DATA, or check a store.
+
+    A .csv or .parquet file: gaps and cells that cannot be read with their lines, separators, encodings, columns that
+    may be identifiers, likely misspellings of the categories in --bounds. This is for the eyes of whoever holds the
+    records, and not private: it writes nothing, and takes no ledger. No value, range or count is shown.
+
+    A store: compares every file with the checksum that `dpsparse convert` noted. Status 1 where any differs.
+    """
+    from dpsparse.io.store.manifest import is_store
+    from dpsparse.schema import existing_path
+
+    if ledger is not None:
+        raise click.UsageError(NO_LEDGER)
+    if is_store(existing_path(data)):
+        _check_store(data, as_json)
+    else:
+        _check_file(data, target, bounds, {"separator": separator, "encoding": encoding}, as_json)
+
+
+def _check_store(store, as_json):
     from dpsparse.cli import output
     from dpsparse.io.store.manifest import StoreCorrupted, fit_refuses, read_complete
     from dpsparse.io.store.reader import check_store
@@ -27,3 +61,29 @@ def check(store, as_json):
     else:
         output.print_store(store, manifest, notes)
         click.echo("Intact: every file is as it was written.")
+
+
+def _check_file(data, target, bounds, dialect, as_json):
+    from dpsparse.cli import output
+    from dpsparse.cli.curator import curator_faults
+
+    faults, remarks = curator_faults(data, target, bounds, **dialect)
+    if as_json:
+        shown = [
+            {"column": column, "fault": what, "lines": lines, "more": more} for column, what, lines, more in faults
+        ]
+        odd = [{"column": column, "remark": what} for column, what in remarks]
+        output.print_json({"for": HEADING, "faults": shown, "remarks": odd, "then": ENDING})
+        return
+    click.echo(HEADING)
+    for column, what in remarks:
+        output.say("The file" if column is None else f"Column {column}", what)
+    rows = [
+        ["(whole line)" if column is None else column, what, ", ".join(map(str, lines)) + ", ..." * more]
+        for column, what, lines, more in faults
+    ]
+    if rows:
+        output.print_table(("column", "what", "lines"), rows)
+    if not rows and not remarks:
+        click.echo("No fault was seen.")
+    click.echo(ENDING)

@@ -12,12 +12,13 @@ from dpsparse.cli import options
 @options.DATA
 @options.epsilon(required=True)
 @options.DELTA
+@options.dialect
 @options.RECORDS_PER_PERSON
 @options.LEDGER
 @options.DATASET
 @options.out("Where the evaluation goes, as JSON.")
 @options.AS_JSON
-def evaluate(model, data, epsilon, delta, records_per_person, ledger, dataset, out, as_json):
+def evaluate(model, data, epsilon, delta, separator, encoding, records_per_person, ledger, dataset, out, as_json):
     """Say how well MODEL predicts the records of DATA, which it was not fitted on.
 
     DATA is a table with the columns that the model was fitted on, the target included. Three means are released, each
@@ -37,7 +38,7 @@ def evaluate(model, data, epsilon, delta, records_per_person, ledger, dataset, o
 
         ledger = PrivacyLedger(ledger)
     released, notes = load_model(model), []
-    table = ModelTable(released, data)
+    table = ModelTable(released, data, separator=separator, encoding=encoding)
     # Opened before anything is spent.
     with output.writing(out, model, data, replace=False) as stream:
         with collected(notes), explained(data, ledger):

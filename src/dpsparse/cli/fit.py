@@ -26,6 +26,7 @@ class _Sparsity(click.ParamType):
 @options.sparsity("Features to select, or 'auto'.", _Sparsity())
 @options.DELTA
 @options.BOUNDS
+@options.dialect
 @options.RECORDS_PER_PERSON
 @options.LEDGER
 @options.DATASET
@@ -36,7 +37,21 @@ class _Sparsity(click.ParamType):
 @click.option("--report", type=options.PATH, help="Where a report goes, as HTML; see `dpsparse report`.")
 @options.AS_JSON
 def fit(
-    data, target, epsilon, sparsity, delta, bounds, records_per_person, ledger, dataset, holdout, out, report, as_json
+    data,
+    target,
+    epsilon,
+    sparsity,
+    delta,
+    bounds,
+    separator,
+    encoding,
+    records_per_person,
+    ledger,
+    dataset,
+    holdout,
+    out,
+    report,
+    as_json,
 ):
     """Fit privately on DATA (.csv, .parquet, .npy, a store): which few columns matter, and by how much.
 
@@ -66,7 +81,7 @@ def fit(
         from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
         ledger = PrivacyLedger(ledger)
-    given = open_input(data, target, bounds)
+    given = open_input(data, target, bounds, separator=separator, encoding=encoding)
     if out is None:
         raise click.UsageError(NO_OUT)
     notes = list(given.notes)

@@ -16,6 +16,12 @@ RECORDS_PER_PERSON = click.option(
 )
 LEDGER = click.option("--ledger", help="Where the budget is kept: a file or a database URL; see `dpsparse budget`.")
 DATASET = click.option("--dataset", help="The name under which it was granted there.")
+_SEPARATOR = click.option(
+    "--separator", help="Between the cells of a CSV file; taken from its first line unless given."
+)
+_ENCODING = click.option(
+    "--encoding", type=click.Choice(["utf-8", "latin-1"]), default="utf-8", show_default=True, help="Of a CSV file."
+)
 N_RECORDS = click.option("--n", type=int, required=True, help="Records.")
 N_FEATURES = click.option("--d", type=int, required=True, help="Features.")
 DATA = click.argument("data", type=PATH)
@@ -47,3 +53,8 @@ def out(text, kind=PATH, default=None):
 def out_file(text, default):
     """`--out` of a file that is written in any case."""
     return out(text, click.Path(dir_okay=False, writable=True), default)
+
+
+def dialect(command):
+    """`--separator` and `--encoding` of a CSV file: its dialect comes from options or line 1, never from records."""
+    return _SEPARATOR(_ENCODING(command))

@@ -8,13 +8,13 @@ from dpsparse.data.units import public_units
 from dpsparse.io.bounds import Bounds
 from dpsparse.io.bounds_file import read_bounds
 from dpsparse.io.features import read_features
-from dpsparse.io.formats import open_table
+from dpsparse.io.formats import open_table, require_format
 from dpsparse.io.provenance import provenance_of
 from dpsparse.io.store.manifest import is_store, read_manifest
 from dpsparse.schema import FileError, quoted
 
 
-def open_input(data, target=None, bounds=None):
+def open_input(data, target=None, bounds=None, *, separator=None, encoding="utf-8"):
     """The input at a path; names are read and checked, values are not.
 
     Parameters
@@ -25,6 +25,10 @@ def open_input(data, target=None, bounds=None):
         The column of responses; a store knows it.
     bounds : str, path or None
         The bounds file; a store has none beside it.
+    separator : str or None
+        Between the cells of a CSV file; None to take it from the first line.
+    encoding : str
+        Of a CSV file.
 
     Returns
     -------
@@ -34,17 +38,23 @@ def open_input(data, target=None, bounds=None):
     """
     if is_store(data):
         return StoreInput(data, target, bounds)
-    return TableInput(data, target, bounds) if str(data).lower().endswith(".npy") else RawInput(data, target, bounds)
+    if str(data).lower().endswith(".npy"):
+        return TableInput(data, target, bounds)
+    return RawInput(data, target, bounds, separator=separator, encoding=encoding)
 
 
 class RawInput:
     """A CSV or Parquet file as people have it. A fit learns what its columns are, within the guarantee."""
 
-    def __init__(self, data, target, bounds):
-        # Opened as a table first, for its messages about files that are none.
-        open_table(data)
-        self._data = read_table(data, target, bounds=bounds)
+    def __init__(self, data, target, bounds, **dialect):
+        require_format(data)
+        self._data = read_table(data, target, bounds=bounds, **dialect)
         self.notes = [] if bounds is not None else [_no_bounds(data, target, _ALL)]
+        # Said of every file, whatever is in it.
+        self.notes.append(
+            "cells that are missing or cannot be read count as missing, and nothing is said of them here; to see them, "
+            f"for your eyes only: dpsparse check {shlex.quote(str(data))}"
+        )
         self.parameters = {}
 
     def read(self):

@@ -7,7 +7,11 @@ from dpsparse.engine.quantize import WEIGHT_LEVELS, Quantizer, weight_levels
 
 @np.errstate(all="ignore")
 def absolute_errors(rows, coefs, intercepts):
-    """Absolute errors, a row for each model and a column for each record; elementwise, in one fixed order."""
+    """Absolute errors, a row for each model and a column for each record; elementwise, in one fixed order.
+
+    Coefficients beyond the features are those of the indicators of gaps, which count as 0 themselves: where a model has
+    a gap at a centre c, coef * c is part of them. The error of a blank record is NaN.
+    """
     errors = [
         np.abs(rows.residuals(coef, np.flatnonzero(coef), Quantizer(np.inf)) - intercept)
         for coef, intercept in zip(coefs, intercepts, strict=True)

@@ -69,15 +69,27 @@ def open_table(path):
     TableReader
         Its `names` are those of the columns.
     """
+    table_format, files = require_format(path)
+    table = table_format.open(Path(path), files)
+    table.check_names()
+    return table
+
+
+def require_format(path):
+    """The format of a table in a file, by its ending, and its files; nothing is read.
+
+    Parameters
+    ----------
+    path : str or path
+        As `open_table` takes it. FileError where nothing is there, or something that is no table.
+    """
     path, formats = existing_path(path), [known for known in FORMATS if known.as_table]
     table_format, files = _recognized(path, formats)
     if table_format is None:
         if os.path.isdir(path):
             raise FileError(f"{path} is not a file, nor a folder of {_folder_endings(formats)} files")
         raise FileError(f"{path}: the file's name must end in {_endings(formats)}")
-    table = table_format.open(path, files)
-    table.check_names()
-    return table
+    return table_format, files
 
 
 def open_on_disk(path):

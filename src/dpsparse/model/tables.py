@@ -9,7 +9,7 @@ from dpsparse.io.cells.encoding import encode
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.cells.raw_table import as_raw_table
 from dpsparse.io.features import read_features
-from dpsparse.io.formats import open_table
+from dpsparse.io.formats import open_table, require_format
 from dpsparse.schema import FileError, listed, quoted
 
 if TYPE_CHECKING:
@@ -25,14 +25,21 @@ class ModelTable:
         The model.
     data : str, path or data frame
         The records.
+    separator : str or None
+        Between the cells of a CSV file; None to take it from the first line.
+    encoding : str
+        Of a CSV file.
     """
 
-    def __init__(self, model: "LinearModel", data: Any) -> None:
+    def __init__(
+        self, model: "LinearModel", data: Any, *, separator: str | None = None, encoding: str = "utf-8"
+    ) -> None:
         self._model, self._data = model, data
         self._is_array = str(data).lower().endswith(".npy")
-        # A file is opened as a table first, for the messages about files that are none.
-        self._table = open_table(data) if self._is_array or is_path(data) else None
-        self.raw = None if self._is_array else as_raw_table(data)
+        if is_path(data):
+            require_format(data)
+        self._table = open_table(data) if self._is_array else None
+        self.raw = None if self._is_array else as_raw_table(data, separator=separator, encoding=encoding)
         for column in model.columns_needed:
             self.require(column)
         if not self.n_records:

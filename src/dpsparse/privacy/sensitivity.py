@@ -23,6 +23,10 @@ So every bound of this file holds for sums over pairs.
 Proof. Replaced: z and w have the same position, so the difference of at most one pair is another. Zeroed: a pair with a
 null record is a null pair, of which f is 0, so the pair of z becomes null and no other pair changes.
 The m records of one person lie in at most m pairs, so a person's bound is at most m times a record's, as without pairs.
+
+Gaps. What a missing cell adds is fixed by its own record: level 0, 0 in units, no count (`engine.gaps`), and its
+indicator is one more feature. So f is still a function of one record with the same bounds. A record whose response is
+missing is null: f is 0, the constant's entry included. No record is left out, so positions and pairs stay.
 """
 
 import math

@@ -171,6 +171,6 @@ FITS = (
     Mutation(
         "a coordinate selected twice",
         PURSUITS,
-        {pursuit_selection.Selection.scores: [("self._possible[:, state.features] = False", "pass")]},
+        {pursuit_selection.Selection.scores: [("self._possible &= ~np.isin(self._features, state.features)", "pass")]},
     ),
 )

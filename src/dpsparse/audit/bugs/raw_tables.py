@@ -1,54 +1,13 @@
-"""Bugs to plant where a raw table is read and learned of: lines, cells, kinds, categories, responses and names."""
+"""Bugs to plant where a fit learns of a raw table: kinds, categories, names, gaps and responses."""
 
 from dpsparse.algorithms.pursuit import pursuit
 from dpsparse.audit.bugs.mutation import Mutation
 from dpsparse.estimators import _raw_fit
-from dpsparse.io.cells import block_table, lines
 from dpsparse.learning import categories, kinds, names
 from dpsparse.privacy import sensitivity
 from dpsparse.privacy.mechanisms import partition
 
 RAW = "replay of raw tables"
-
-_READING = (
-    Mutation(
-        "a separator sniffed from the records",
-        RAW,
-        {lines.Lines.__init__: [("_most_common_separator(header)", "_most_common_separator(bytes(self.bytes))")]},
-    ),
-    Mutation(
-        "a quote that swallows lines",
-        RAW,
-        {
-            lines.Lines.records: [
-                (
-                    'bytes(self.bytes[block.start : block.stop]).removesuffix(b"\\n").split(b"\\n")',
-                    'bytes(self.bytes[block.start : block.stop]).removesuffix(b"\\n")\n'
-                    '    lines = re.split(rb\'\\n(?=(?:[^"]*"[^"]*")*[^"]*$)\', lines)\n'
-                    '    lines += [b""] * (block.n_records - len(lines))',
-                )
-            ]
-        },
-    ),
-    Mutation(
-        "a fallback parser for a whole column",
-        RAW,
-        {
-            block_table.BlockTable.numbers: [
-                (
-                    "values[rows, place] = cells.numbers(kind)",
-                    "read = cells.numbers(kind)\n"
-                    "            values[rows, place] = np.where(np.isnan(read).any(), np.nan, read)",
-                )
-            ]
-        },
-    ),
-    Mutation(
-        "malformed lines dropped",
-        RAW,
-        {lines.Lines.records: [("for line in lines]", "for line in lines if line.count(b',') == 7]")]},
-    ),
-)
 
 _LEARNING = (
     Mutation(
@@ -225,4 +184,4 @@ _FITS = (
     ),
 )
 
-RAW_TABLES = (*_READING, *_LEARNING, *_NAMES, *_FITS)
+RAW_TABLES = (*_LEARNING, *_NAMES, *_FITS)

@@ -57,4 +57,18 @@ READING = (
             ]
         },
     ),
+    Mutation(
+        "a quote that swallows lines",
+        READS,
+        {
+            lines.Lines.records: [
+                (
+                    'bytes(self.bytes[block.start : block.stop]).removesuffix(b"\\n").split(b"\\n")',
+                    'bytes(self.bytes[block.start : block.stop]).removesuffix(b"\\n")\n'
+                    '    lines = re.split(rb\'\\n(?=(?:[^"]*"[^"]*")*[^"]*$)\', lines)\n'
+                    '    lines += [b""] * (block.n_records - len(lines))',
+                )
+            ]
+        },
+    ),
 )

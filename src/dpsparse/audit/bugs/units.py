@@ -59,7 +59,11 @@ UNITS = (
     Mutation(
         "splits without noise",
         PURSUITS,
-        {releases.Releases.splits: [("grid.points[chosen]", "grid.points[scores.argmax(axis=1)]")]},
+        {
+            releases.Releases.splits: [
+                ("grid.points[chosen[: len(counts)]]", "grid.points[scores.argmax(axis=1)[: len(counts)]]")
+            ]
+        },
     ),
     Mutation(
         "a centre that is the exact median",

@@ -1,0 +1,154 @@
+"""`dpsparse check` of files; test_convert.py has that of stores."""
+
+import json
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpsparse.cli import main
+
+BOUNDS = '[columns.region]\ncategories = ["north", "south"]\n'
+FAULTY = """P900,ninety,Nroth,31/12/2023,7391
+P901,,south,,
+
+P902,3
+"P903,1,north,2024-01-01,7391
+P904,40,SOUTH,2024-01-05,NA
+"""
+
+
+@pytest.fixture
+def people(tmp_path, monkeypatch):
+    """60 good records, then a few with faults; the numbers of these lines begin at 62."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"name": [f"Q{k}zx" for k in range(60)], "age": rng.integers(7391, 7399, 60)})
+    table["region"] = rng.choice(["north", "south", "qzxwest"], 60)
+    table["joined"], table["cost"] = "2024-01-31", 7391 + rng.random(60)
+    table.to_csv("people.csv", index=False)
+    with open("people.csv", "a") as file:
+        file.write(FAULTY)
+    (tmp_path / "bounds.toml").write_text(BOUNDS)
+    return tmp_path
+
+
+def told(capsys, *more):
+    main(["check", "people.csv", *more])
+    return capsys.readouterr().out
+
+
+def faults(capsys, *more):
+    shown = json.loads(told(capsys, "--json", *more))
+    return {(each["column"], each["fault"]): each["lines"] for each in shown["faults"]}, shown
+
+
+def test_faults_have_their_lines(people, capsys):
+    seen, shown = faults(capsys, "--bounds", "bounds.toml", "--target", "cost")
+    assert seen == {
+        (None, "the line is empty"): [64],
+        (None, "the line has another number of cells than line 1"): [65],
+        (None, "a quote is left open, or text follows a closing quote"): [66],
+        ("age", "not a number"): [62],
+        ("age", "missing"): [63],
+        ("joined", "not a date as 2024-01-31"): [62],
+        ("joined", "missing"): [63],
+        ("cost", "missing"): [63, 67],
+        ("region", "perhaps a misspelling of 'north'"): [62],
+        ("region", "perhaps a misspelling of 'south'"): [67],
+    }
+    remarks = {each["column"]: each["remark"] for each in shown["remarks"]}
+    assert "it may be an identifier" in remarks["name"]
+    assert set(remarks) == {None, "name"}
+
+
+def test_it_shows_no_value_and_no_category_that_was_not_given(people, capsys):
+    for options in ((), ("--json",), ("--bounds", "bounds.toml")):
+        out = told(capsys, *options)
+        for value in ("7391", "ninety", "Nroth", "qzx", "P90", "2023", "SOUTH"):
+            assert value not in out
+    assert "north" not in told(capsys)
+
+
+def test_one_more_record_of_the_same_kinds_changes_nothing(people, capsys):
+    """So that no count, range or list of categories can be read off it."""
+    before = told(capsys)
+    text = (people / "people.csv").read_text().splitlines()
+    text.insert(3, "Q77zx,99999,east,1999-12-31,-1e9")
+    (people / "people.csv").write_text("\n".join(text) + "\n")
+    after = told(capsys)
+    shifted = after
+    for line in range(63, 69):
+        shifted = shifted.replace(str(line), str(line - 1))
+    assert shifted == before
+
+
+def test_it_ends_with_what_must_not_be_done_with_it(people, capsys):
+    out = told(capsys)
+    assert out.startswith("For your eyes only: this comes from the records, and no guarantee covers it.")
+    end = "Nothing seen here may be typed into bounds or decide which columns to use"
+    assert out.splitlines()[-1].startswith(end)
+    assert json.loads(told(capsys, "--json"))["then"].startswith(end)
+
+
+def test_it_takes_no_ledger_and_writes_nothing(people, capsys):
+    before = sorted(os.listdir())
+    told(capsys)
+    with pytest.raises(SystemExit) as stopped:
+        main(["check", "people.csv", "--ledger", "budget.db"])
+    assert stopped.value.code == 2
+    assert "no budget could pay for it; leave out --ledger" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["check", "people.csv", "--out", "faults.txt"])
+    assert sorted(os.listdir()) == before
+
+
+def test_separators_and_encodings(people, capsys):
+    text = (people / "people.csv").read_text().replace(",", ";").replace("name;", "name,x;")
+    (people / "people.csv").write_bytes(text.replace("Q7zx", "Zoë").encode("latin-1"))
+    out = told(capsys, "--separator", ",")
+    assert "cells seem to be separated by a semicolon" in out
+    out = told(capsys)
+    assert "some lines are not UTF-8: if the file is in latin-1, give that as its encoding" in out
+    assert "not UTF-8" not in told(capsys, "--encoding", "latin-1")
+
+
+def test_a_good_file(people, capsys):
+    pd.DataFrame({"age": [30, 40, 50] * 10, "sex": ["female", "male"] * 15, "cost": np.arange(30) + 0.5}).to_csv(
+        "people.csv", index=False
+    )
+    assert "No fault was seen." in told(capsys, "--target", "cost")
+
+
+def test_parquet_is_checked_by_records(people, capsys):
+    pd.DataFrame({"age": [30.0, None, 50.0], "sex": ["f", None, "m"]}).to_parquet("people.parquet")
+    main(["check", "people.parquet", "--json"])
+    seen = {(each["column"], each["fault"]): each["lines"] for each in json.loads(capsys.readouterr().out)["faults"]}
+    assert seen == {("age", "missing"): [2], ("sex", "missing"): [2]}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nothing.csv"], "nothing.csv does not exist"),
+        (["bounds.toml"], "must end in .csv, .parquet or .npy"),
+        (["people.csv", "--bounds", "other.toml"], "the data have no column 'regio'"),
+    ],
+)
+def test_mistakes(people, failed, arguments, message):
+    (people / "other.toml").write_text('[columns.regio]\ncategories = ["north", "south"]\n')
+    assert message in failed("check", *arguments)
+
+
+def test_fit_says_nothing_of_values_and_points_to_check(people, capsys):
+    options = ["--target", "cost", "--epsilon", "1", "--sparsity", "1", "--json"]
+    main(["fit", "people.csv", *options, "--out", "one.json"])
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    assert any(note.endswith("for your eyes only: dpsparse check people.csv") for note in notes)
+    (people / "people.csv").write_text("\n".join((people / "people.csv").read_text().splitlines()[:61]) + "\n")
+    main(["fit", "people.csv", *options, "--out", "two.json"])
+    # The same is said of a file without a fault.
+    assert [note for note in json.loads(capsys.readouterr().out)["notes"] if "dpsparse check" in note] == [
+        note for note in notes if "dpsparse check" in note
+    ]
