@@ -7,6 +7,12 @@ from dpsparse.io.cells import text_kernels
 from dpsparse.io.cells.grammar import Kind, classify, value
 from dpsparse.io.cells.lines import LONGEST_LINE
 
+_READINGS = {
+    Kind.number: kernels.PLAIN,
+    Kind.number_grouped: kernels.THOUSANDS,
+    Kind.number_comma: kernels.DECIMAL_COMMA,
+}
+
 
 class ByteCells:
     """Cells of one column in a block of lines.
@@ -41,10 +47,10 @@ class ByteCells:
     def numbers(self, kind):
         """The value of each cell."""
         out, hard = np.empty(len(self._starts)), np.empty(len(self._starts), dtype=np.bool_)
-        if kind in (Kind.number, Kind.number_grouped, Kind.number_comma):
-            count = kernels.numbers(self._data, self._starts, self._ends, kind == Kind.number_comma, out, hard)
+        if kind in _READINGS:
+            count = kernels.numbers(self._data, self._starts, self._ends, _READINGS[kind], out, hard)
         else:
-            # Places of a list of texts: no kernel knows these.
+            # Dates and truth values repeat themselves: each is read once.
             hard[:], out[:], count = self._ends != -1, np.nan, 1
         if count:
             codes, texts = self.take(hard).texts()
