@@ -74,6 +74,17 @@ class ByteCells:
         return (cell if end >= 0 else cell.replace(b'""', b'"')).decode(self._encoding).strip()
 
 
+def try_kernels():
+    """Compile the kernels, or raise what numba raises where it cannot."""
+    data = np.frombuffer(b"1\n", dtype=np.uint8)
+    starts, ends = np.zeros((2, 1, 1), dtype=np.int32)
+    kernels.split(data, ord(","), 1, np.zeros(1, dtype=np.int64), True, LONGEST_LINE, starts, ends)
+    cells = ByteCells(data, "utf-8", starts[:, 0], ends[:, 0])
+    cells.classes()
+    cells.numbers(Kind.number)
+    cells.texts()
+
+
 def byte_cells(lines, block, places):
     """The cells of some columns in a block.
 
