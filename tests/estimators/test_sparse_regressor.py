@@ -195,7 +195,7 @@ def test_public_response_location_saves_releases():
     assert "response scale" not in names
     no_intercept = seeded(fit_intercept=False)
     assert no_intercept.intercept_ == 0.0
-    assert "intercept" not in [r.name for r in no_intercept.privacy_.releases]
+    assert "offset" not in [r.name for r in no_intercept.privacy_.releases]
 
 
 @pytest.mark.parametrize(

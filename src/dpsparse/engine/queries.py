@@ -136,7 +136,8 @@ def gain_sums(records, center, effects, most, near):
         # A response that is NaN adds nothing to the last sum either.
         is_near = as_float64(abs(response) <= near) - 0.5 + 0.0 * response
         response = quotient(response.clip(-most, most), most)
-        return _bounded_sums([predicted * response, predicted * predicted - 0.5, is_near], math.sqrt(1.5))
+        entries = [predicted * response, predicted * predicted - 0.5, is_near]
+        return _bounded_sums(entries, math.sqrt(1.5))
 
 
 def _bounded_sums(entries, bound):

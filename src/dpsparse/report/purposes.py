@@ -23,10 +23,8 @@ PURPOSE = {
     "score variance": "how much the terms of a final gradient vary, for their errors",
     "final gradient": "how far the last estimates are off",
     "fraction at final gradient": "how many residuals are small at a final gradient",
-    "gain": "whether the features explain anything, and how many responses are equal",
-    "intercept": "the response where all features are at their centre",
-    "offset width": "how far residuals reach",
+    "gain": "how predictions go with responses, and how many responses are equal",
     "offset": "the mean of the residuals, which the intercept is moved by",
-    "response range": "how far responses reach, for the limits of predictions",
+    "response range": "how far responses reach, for the limits of predictions and of the offset",
     "step": "which features to keep and their coefficients, each step from other records",
 }

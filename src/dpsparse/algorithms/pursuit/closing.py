@@ -21,8 +21,9 @@ OFFSET_SPREAD, CENTER_SPREAD = 0.3, 0.5
 # The weight of the features in predictions, before it is looked at: where an effect is sure, where one is but the
 # responses lump together, and otherwise; its standard deviation in tables of up to SMALL, and less in larger ones.
 SURE_WEIGHT, LUMPED_WEIGHT, UNSURE_WEIGHT, WEIGHT_SPREAD, SMALL = 1.0, 0.5, 0.2, 0.4, 400
-# Below the first weight the features explain nothing; above the second they keep all of it.
-NO_WEIGHT, FULL_WEIGHT = 0.25, 0.8
+# Below this weight the features explain nothing. Sure effects keep all of it, unless the slope is this many standard
+# deviations below 1.
+NO_WEIGHT, DOUBT = 0.25, 1.5
 # Responses this many response scales from the centre are at it. A lump is this share of them there: a normal law has
 # .11, and a noisy share must exceed that by three standard deviations. Beyond the last share nothing is off the lump.
 LUMP_WIDTH, NO_LUMP, LUMP, ALL_EQUAL = 0.2, 0.11, 0.35, 0.95
@@ -113,7 +114,7 @@ class Closing:
         self.lumped = self.all_equal = False
 
     def release_gain(self, slot):
-        """How predictions go with responses, which gives the features' weight; and how many responses are at the centre.
+        """How predictions go with responses, which gives the features' weight; and how many responses are alike.
 
         The weight is the slope of responses on predictions, both from the centre and clipped, pulled toward what the
         effects' own errors let one expect.
@@ -130,7 +131,7 @@ class Closing:
         weight = self._weight(product, max(square + 0.5, 0.0), noise)
         self._explains = not (weight < NO_WEIGHT or self.all_equal)
         self._exact = state.residual_scale <= 1.05 * grids.SCALE_RANGE[0] * state.response_scale
-        self._effects[state.constants :] *= weight if weight < FULL_WEIGHT else 1.0
+        self._effects[state.constants :] *= weight
         if not self._explains:
             # The constant is kept where it is plausible.
             constant = np.where(np.abs(self._effects) < state.response_scale, self._effects, 0.0)[: state.constants]
@@ -139,11 +140,13 @@ class Closing:
             state.residual_scale = state.response_scale
 
     def _weight(self, product, square, noise):
-        """The posterior mean of the slope product / square, within [0, 1]."""
+        """The posterior mean of the slope product / square, within [0, 1]; 1 for sure effects without clear doubt."""
         state, size = self._pursuit.state, self._pursuit.settings.size
         sure = np.any(np.abs(state.estimate.effects) > SURE * self._errors, where=self._is_feature())
         prior = (LUMPED_WEIGHT if self.lumped else SURE_WEIGHT) if sure else UNSURE_WEIGHT
         spread = WEIGHT_SPREAD * min(1.0, SMALL / size)
+        if prior == SURE_WEIGHT and square - product < DOUBT * math.sqrt(2) * noise:
+            return 1.0
         precision = (square * spread / noise) ** 2
         slope = (prior + product * square * (spread / noise) ** 2) / (1 + precision)
         return float(np.clip(slope, 0.0, 1.0))

@@ -199,4 +199,4 @@ class Settings:
             return 0.0
         share = 0.45 + 0.09 * math.log2(self.noise_to_signal / 0.02)
         # Without units there is more to learn after a pick; where features are few, picks need less.
-        return clip(share, 0.3, 0.6 if self.known else min(0.5, 0.3 + 0.03 * math.log(self.d)))
+        return clip(share, 0.3, 0.6 if self.known else min(0.5, 0.35 + 0.03 * math.log(self.d)))

@@ -149,10 +149,10 @@ UNITS = (
         PURSUITS,
         {
             queries.gain_sums: [
-                ("abs(records.y - center).clip(0, most)", "abs(records.y - center)"),
+                ("response.clip(-most, most)", "response"),
                 (
-                    "_bounded_sums([quotient(before - after, most), is_near], math.sqrt(1.25))",
-                    _OWN_LEVELS.format(entries="[quotient(before - after, most), is_near]"),
+                    "_bounded_sums(entries, math.sqrt(1.5))",
+                    _OWN_LEVELS.format(entries="entries"),
                 ),
             ]
         },
