@@ -73,7 +73,7 @@ def test_as_many_features_as_asked_and_at_most_one_more(numbers):
     for before, after in (("pick 1", "gradient 1"), ("unit size 1", "gradient 1"), ("response size", "response scale")):
         if before in names and after in names:
             assert names.index(before) < names.index(after)
-    assert names[-1] == "response range"
+    assert names[-1] == ("offset" if numbers.fit_intercept else "gain")
     gradients = [k for k, name in enumerate(names) if "gradient" in name and not name.startswith("fraction")]
     assert all(names[k + 1] == f"fraction at {names[k]}" for k in gradients)
 

@@ -79,8 +79,8 @@ UNITS = (
         {
             closing.Closing.release_range: [
                 (
-                    "pursuit.releases.quantile(slot, count, grid, tail=OUTSIDE)",
-                    "(pursuit.releases.quantile(slot, count, grid, tail=OUTSIDE),"
+                    "pursuit.releases.quantile(slot, count, grid, tail=tail)",
+                    "(pursuit.releases.quantile(slot, count, grid, tail=tail),"
                     " float(np.nanmax(np.abs(pursuit.session._records.y))))[1]",
                 )
             ]
