@@ -15,8 +15,9 @@ for files of at least 5,000 records, 1.25 below, and is missed where the interva
 ratio is above the limit and the interval is not. A ratio of medians beside it tells whether a few fits make it.
 
 For context: "Huber" is not private, on all features of the bounds file; "arrays" is a private fit on the same features
-as an array, in exact units. "Codes" is a bounds file that gives columns of codes as categories, which no reader of the
-file can know. None of them has a limit.
+as an array, in exact units, shares of categories included, on the records with a response: what bounds could give at
+best. "Codes" is a bounds file that gives columns of codes as categories, which no reader of the file can know. None of
+them has a limit.
 """
 
 import json
@@ -34,6 +35,8 @@ from dpsparse import PrivateSparseRegressor
 from dpsparse.data.raw_data import read_table
 
 KINDS = ("squared", "absolute")
+# The first has limits. The others tell whether the fit with bounds is as good as it could be.
+PAIRS = (("nothing typed", "bounds"), ("nothing typed", "arrays"), ("bounds", "arrays"))
 
 
 def fit_raw(train_csv, target, options, bounds=None):
@@ -134,14 +137,20 @@ def summarize(dataset, frame, errors):
         "splits": {fit: values.tolist() for fit, values in errors.items()},
         "ratios": {},
     }
-    for k, kind in enumerate(KINDS):
-        ratio = ratio_of_sums(errors["nothing typed"][:, k], errors["bounds"][:, k])
-        medians = [float(np.median(errors[fit][:, k])) for fit in ("nothing typed", "bounds")]
-        row["ratios"][kind] = ratio._asdict() | {
-            "of_medians": medians[0] / medians[1],
-            "verdict": ratio.verdict(highest=limit),
-        }
+    for above, below in PAIRS:
+        if below in errors:
+            row["ratios"][f"{above} over {below}"] = {
+                kind: _ratio(errors[above][:, k], errors[below][:, k], limit if below == "bounds" else np.inf)
+                for k, kind in enumerate(KINDS)
+            }
     return row
+
+
+def _ratio(above, below, limit):
+    """A ratio of means over splits, that of medians, and the verdict; empty without a limit."""
+    ratio = ratio_of_sums(above, below)
+    verdict = ratio.verdict(highest=limit) if np.isfinite(limit) else ""
+    return ratio._asdict() | {"of_medians": float(np.median(above) / np.median(below)), "verdict": verdict}
 
 
 def spread(values):
@@ -156,11 +165,12 @@ def text_lines(row):
         f"{row['typed']} entries; limit {row['limit']:.2f}"
     )
     for kind in KINDS:
-        ratio = row["ratios"][kind]
-        yield (
-            f"  {kind:<8}  nothing typed over bounds {ratio['value']:.3f} [{ratio['low']:.3f}, {ratio['high']:.3f}] "
-            f"{ratio['verdict']}, of medians {ratio['of_medians']:.3f}"
-        )
+        for pair, ratios in row["ratios"].items():
+            ratio = ratios[kind]
+            yield (
+                f"  {kind:<8}  {pair} {ratio['value']:.3f} [{ratio['low']:.3f}, {ratio['high']:.3f}], of medians "
+                f"{ratio['of_medians']:.3f} {ratio['verdict']}".rstrip()
+            )
         figures = (
             f"{fit} {figure[kind]['mean']:.3f} (sd {figure[kind]['sd']:.3f}, largest {figure[kind]['largest']:.3f})"
             for fit, figure in row["errors"].items()

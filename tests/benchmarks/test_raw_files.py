@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from dpsparse.io.bounds import read_bounds
+from dpsparse.io.bounds_file import read_bounds
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
