@@ -327,3 +327,38 @@ def test_files_are_not_divided(tmp_path):
     np.save(tmp_path / "x.npy", X)
     with pytest.raises(TypeError, match="fit_and_evaluate reads X in memory"):
         fit_and_evaluate(ESTIMATOR, OnDisk(tmp_path / "x.npy"), Y)
+
+
+# Gaps.
+
+
+def with_gaps():
+    rng = np.random.default_rng(0)
+    x, y = X.copy(), Y.copy()
+    x[rng.random(x.shape) < 0.1] = np.nan
+    y[rng.random(len(y)) < 0.1] = np.nan
+    return x, y
+
+
+@pytest.mark.parametrize("storage", [np.asarray, pd.DataFrame, sparse.csr_matrix], ids=["array", "frame", "CSR"])
+def test_a_model_that_knows_of_gaps_is_evaluated_on_records_with_gaps(storage):
+    x, y = with_gaps()
+    options = {**PUBLIC, "missing": "center", "random_state": 0}
+    model = PrivateSparseRegressor(**options).fit(x[TRAIN], y[TRAIN])
+    found = seeded(model, storage(x[TEST]), y[TEST])
+    assert found.n_responses == pytest.approx(np.isfinite(y[TEST]).sum(), abs=60)
+    assert found.improvement.low > 0
+    errors = np.abs(y[TEST] - model.predict(x[TEST]))
+    plain = np.minimum(errors[np.isfinite(errors)], found.cut).mean()
+    assert abs(found.model.value - plain) < 4 * found.model.standard_error
+    with pytest.warns(NotPrivateWarning):
+        _, evaluation = fit_and_evaluate(PrivateSparseRegressor(**options), storage(x), y)
+    assert evaluation.improvement.low > 0
+
+
+def test_a_model_that_refuses_gaps_refuses_them_here_too():
+    x, _ = with_gaps()
+    with pytest.raises(ValueError, match='missing="center"'):
+        evaluate(MODEL, x[TEST], Y[TEST], epsilon=1.0)
+    with pytest.raises(ValueError, match='missing="center"'):
+        fit_and_evaluate(ESTIMATOR, x, Y)

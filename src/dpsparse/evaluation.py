@@ -30,7 +30,6 @@ from dpsparse.data.as_table import MemoryTable, as_table, in_memory
 from dpsparse.data.raw_data import RawData
 from dpsparse.data.responses import responses_of
 from dpsparse.data.units import public_units
-from dpsparse.engine.quantize import Quantizer
 from dpsparse.estimators._private import MIN_ROWS, PrivateEstimator
 from dpsparse.estimators._raw_fit import raw_schedule
 from dpsparse.estimators._types import LedgerLocation, Progress
@@ -97,7 +96,7 @@ def evaluate(
         A fitted private estimator, or what `load_model` gives. It must not have been fitted on these records: errors
         on records that a model has seen are too small.
     X : array-like, sparse matrix or other table of shape (n_samples, n_features)
-        The features of the records, finite, as the model's `predict` takes them.
+        The features of the records as the model's `predict` takes them: finite, unless the model knows of gaps.
     y : array-like of shape (n_samples,)
         Their responses. A record whose response is missing (NaN, None) or not finite counts as blank.
     epsilon : float
@@ -138,7 +137,7 @@ def evaluate(
         n, predictions = cells.n_records, cells.predictions
     else:
         table = as_table(X)
-        (n, _), predictions = table.shape, lambda: _predictions(released, table)
+        (n, _), predictions = table.shape, lambda: np.asarray(table.predict(released), dtype=np.float64)
     return evaluate_records(
         released,
         n,
@@ -207,9 +206,9 @@ def fit_and_evaluate(
     estimator : PrivateSparseRegressor
         Unfitted; it states the guarantee of the whole, and is cloned. A ledger is charged once for the whole.
     X : array-like or sparse matrix of shape (n_samples, n_features), or what `read_table` gives
-        Finite features, or a raw table.
+        Finite features, unless the estimator has ``missing="center"``, or a raw table.
     y : array-like of shape (n_samples,) or None
-        Finite responses; None for a raw table.
+        Responses, finite under the same condition; None for a raw table.
     holdout : float, default=0.2
         The share of the rows to hold out.
     progress : callable or None, default=None
@@ -246,19 +245,19 @@ def fit_and_evaluate(
         response = model._validated(table, y, (n, d))
         public_units(model.feature_center, model.feature_scale, range(d) if table.names is None else table.names)
         rows = table.rows(response)
-        if model._must_check_finite():
+        if model._must_check_finite() and not model._allow_missing:
             rows.require_finite()
     # A data frame keeps its names.
     _fit_part(meter, len(training), model, table.take(training), response[training], progress)
-    predictions = _predictions(model.released_, MemoryTable(table.take(np.flatnonzero(held_out))))
+    predictions = MemoryTable(table.take(np.flatnonzero(held_out))).predict(model.released_)
     return _evaluate_part(meter, model, response[held_out], predictions)
 
 
 def _fit_and_evaluate_raw(model, data, holdout, progress):
     """`fit_and_evaluate` on a raw table: what its columns are is learned from the training part too."""
-    modulus = Fraction(holdout).limit_denominator(_LONGEST_PATTERN).denominator
     n = data.table.n_records
     held_out_rows(n, holdout)
+    modulus = Fraction(holdout).limit_denominator(_LONGEST_PATTERN).denominator
     pattern = held_out_rows(MIN_ROWS * modulus, holdout)[:modulus]
     training, held_out = data.part(modulus, np.flatnonzero(~pattern)), data.part(modulus, np.flatnonzero(pattern))
     meter = model._open_meter(n)
@@ -332,14 +331,3 @@ def _in_parts(fit, evaluation):
 
 def _scores(meter, commitment, model, responses, predictions):
     return release_scores(meter, commitment, responses, predictions, model.constant_prediction, model.response_scale)
-
-
-@np.errstate(all="ignore")
-def _predictions(model, table):
-    """The model's predictions; in memory one feature after another, so that each depends on its record alone."""
-    if not isinstance(table, MemoryTable):
-        return np.asarray(table.predict(model), dtype=np.float64)
-    table.validate(model, reset=False, check_finite=PrivateEstimator._must_check_finite())
-    rows, coef = table.rows(np.zeros(table.shape[0])), model.coef
-    predictions = model.intercept - rows.residuals(coef, np.flatnonzero(coef), Quantizer(np.inf))
-    return predictions if model.prediction_range is None else np.clip(predictions, *model.prediction_range)

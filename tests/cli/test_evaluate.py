@@ -56,9 +56,10 @@ def test_a_missing_response_is_a_blank_record(parts, people, capsys):
 
 def test_the_cost_is_in_the_ledger(parts, capsys, failed):
     PrivacyLedger("ledger.db").grant("people", epsilon=1, delta=1e-3)
-    evaluated(capsys, "model.json", "test.csv", "--epsilon", "0.8", "--ledger", "ledger.db", "--dataset", "people")
-    assert PrivacyLedger("ledger.db").balance("people").epsilon_spent > 0.5
     options = ["--epsilon", "0.8", "--ledger", "ledger.db", "--dataset", "people"]
+    shown = " ".join(evaluated(capsys, "model.json", "test.csv", *options).split())
+    assert "people in ledger.db: 1 fit has spent epsilon" in shown
+    assert PrivacyLedger("ledger.db").balance("people").epsilon_spent > 0.5
     assert "epsilon=" in failed("evaluate", "model.json", "test.csv", *options)
 
 
@@ -114,3 +115,22 @@ def test_a_store_cannot_be_divided(folder, capsys):
     with pytest.raises(SystemExit):
         main(["fit", "store", "--epsilon", "1", "--holdout", "0.2", "--out", "model.json"])
     assert "hold records out before" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.slow
+def test_a_raw_file_is_evaluated_by_the_models_own_kinds(tmp_path, monkeypatch, people, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    table = people.assign(member=rng.choice(["yes", "no"], len(people)))
+    table.loc[rng.random(len(table)) < 0.1, "age"] = np.nan
+    table.loc[rng.random(len(table)) < 0.1, "region"] = None
+    table.loc[rng.random(len(table)) < 0.1, "cost"] = np.nan
+    table.iloc[:2_400].to_csv("first.csv", index=False)
+    table.iloc[2_400:].to_csv("test.csv", index=False)
+    main(["fit", "first.csv", "--target", "cost", "--epsilon", "5", "--sparsity", "3", "--out", "model.json"])
+    scores = json.loads(evaluated(capsys, "model.json", "test.csv", "--epsilon", "5", "--json"))["scores"]
+    assert scores["n_records"] == 600
+    assert scores["n_responses"] == pytest.approx(table.cost.iloc[2_400:].notna().sum(), abs=30)
+    assert scores["improvement"]["low"] > 0
+    main(["fit", "first.csv", "--target", "cost", "--epsilon", "5", "--holdout", "0.2", "--out", "held.json"])
+    assert load_model("held.json").scores.improvement.low > 0

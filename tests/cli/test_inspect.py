@@ -19,3 +19,17 @@ def test_inspect_shows_the_guarantee_in_words_and_in_full(folder, capsys, people
         (effect.interval, effect.verdict.value) for effect in effects
     ]
     assert told == json.loads((folder / "model.json").read_text())
+
+
+def test_inspect_writes_drafts_for_the_registry_and_for_a_review(folder, capsys, fit, failed):
+    fit("people.csv", "--out", "model.json")
+    capsys.readouterr()
+    main(["inspect", "model.json", "--registry", "entry.yaml", "--nist", "sheet.md"])
+    told = capsys.readouterr().out
+    assert "Registry: entry.yaml; fill in what is marked TO FILL" in told
+    assert "NIST: sheet.md; fill in what is marked TO FILL" in told
+    assert (folder / "entry.yaml").read_text().startswith("# Draft of an entry")
+    assert "## Unit of privacy" in (folder / "sheet.md").read_text()
+    # A draft that somebody has filled in is not overwritten.
+    assert "it exists" in failed("inspect", "model.json", "--registry", "entry.yaml")
+    assert "something else" in failed("inspect", "model.json", "--registry", "new.yaml", "--nist", "new.yaml")

@@ -72,6 +72,7 @@ PUBLIC = (
     "{} has shape",
     "{} holds no records",
     "{} changed while it was read; remove",
+    "{} is no Parquet file",
     "{} is not as long as its header says",
     "{} must be a number, one number",
     "{} must hold one array",

@@ -1,5 +1,6 @@
 """One seed, one result: whatever holds the features, however they are divided and whoever adds them up."""
 
+import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
@@ -121,3 +122,34 @@ def test_files(expected, storage, kept, tmp_path, configure):
     share = {"everything": 0.5, "something": N * D / 2 / available_bytes(), "nothing": 0.0}[kept]
     configure(disk_memory_share=share)
     same(expected, ON_DISK[storage](table(expected[2])[0], tmp_path))
+
+
+@pytest.mark.parametrize("units", [{}, STANDARDIZED], ids=["units unknown", "units known"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_gaps_and_missing_responses(units, dtype, tmp_path):
+    X, y = table(dtype)
+    rng = np.random.default_rng(0)
+    # Gaps of the second feature go with large responses, so that its indicator is selected.
+    X[rng.random(X.shape) < 0.2], X[5, 2] = np.nan, np.inf
+    y[np.isnan(X[:, 1])] += 9.0
+    y[rng.random(N) < 0.1] = np.nan
+
+    def fitted(values):
+        options = {"sparsity": 4, "epsilon": 9.0, "random_state": 5, "missing": "center"}
+        model = PrivateSparseRegressor(**options, **units).fit(values, y)
+        return np.concatenate([model.coef_, model.missing_coef_, [model.intercept_]])
+
+    with configured(compiled=False, least_records=2**15, block_bytes=2**30), threads(1):
+        expected = fitted(X)
+    assert expected[D + 1] > 0
+    np.save(tmp_path / "x.npy", X)
+    stores = {
+        "C order": X,
+        "Fortran order": np.asfortranarray(X),
+        "CSR": sparse.csr_matrix(X),
+        "data frame": pd.DataFrame(X, columns=[f"x{j}" for j in range(D)]),
+        "disk": OnDisk(tmp_path / "x.npy"),
+        "dask": da.from_array(X, chunks=(400, 10)),
+    }
+    for name, values in stores.items():
+        assert fitted(values).tobytes() == expected.tobytes(), name

@@ -82,7 +82,7 @@ def test_the_effects_fit_on_a_phone(browser, url):
         "Details",
     ]
     assert browser.value("[...document.querySelectorAll('details')].filter(e => e.open).length") == 0
-    assert browser.value("document.querySelectorAll('details').length") == 8
+    assert browser.value("document.querySelectorAll('details').length") == 9
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -119,7 +119,7 @@ def test_the_keyboard_reaches_every_link_and_table(browser, url):
     assert len(links) == 3
     reachable = f"[...document.querySelectorAll('a, .scroll, summary')].filter(e => e.checkVisibility()).map({NAME})"
     closed = browser.value(reachable)
-    assert len(closed) == 3 + 1 + 8
+    assert len(closed) == 3 + 1 + 9
     browser.value("document.querySelector('#details summary').focus()")
     browser.press("Enter")
     assert browser.value("document.querySelector('#details details').open")

@@ -7,6 +7,7 @@ import pytest
 
 import dpsparse
 from dpsparse import DPIHTH, PrivateSparseRegressor, load_model, plan, save_model
+from dpsparse.algorithms.evaluation import Estimate, Scores
 from dpsparse.algorithms.pursuit.schedule import schedule_for
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
@@ -231,6 +232,33 @@ def test_details_tell_the_date_and_what_is_left(model):
     assert (
         "trial-7 in budget.db: 2 fits together have spent epsilon 1.5 of 3 granted (delta 1e-06); one more fit" in text
     )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (40.0, 60.0, "Predictions are better than the constant: nearer to cost by 40 to 60 on average."),
+        (-1.0, 3.0, "These records do not show whether predictions are better than the constant."),
+    ],
+)
+def test_the_summary_tells_how_well_it_predicts(model, low, high, verdict):
+    improvement = Estimate(value=(low + high) / 2, standard_error=6.0, low=low, high=high, cut=0.01)
+    scores = Scores(
+        n_records=200,
+        n_responses=198.0,
+        cut=900.0,
+        bound=500.0,
+        model=Estimate(value=150.0, standard_error=6.0, low=140.0, high=160.0, cut=0.02),
+        constant=Estimate(value=210.0, standard_error=12.0, low=190.0, high=230.0, cut=0.05),
+        improvement=improvement,
+    )
+    text = words(fit_page(replace(model, scores=scores, constant=70.0, spread_explained=0.25)))
+    assert "The features explain about 25% of the spread of cost" in text
+    assert (
+        "On 200 records that were held out, predictions are off by 150 on average, and the constant 70 by 210; errors "
+        f"count up to 900. {verdict}"
+    ) in text
+    assert "min(|error|, 900), model 150 [140, 160] 2.0%" in text
 
 
 def test_what_cannot_be_trusted_has_no_interval_anywhere(model):

@@ -30,6 +30,7 @@ def evaluate(model, data, epsilon, delta, separator, encoding, records_per_perso
     from dpsparse.cli import output
     from dpsparse.cli.spending import collected, explained
     from dpsparse.evaluation import evaluate_records
+    from dpsparse.model.context import fit_context
     from dpsparse.model.json_file import load_model
     from dpsparse.model.tables import ModelTable
 
@@ -52,13 +53,15 @@ def evaluate(model, data, epsilon, delta, separator, encoding, records_per_perso
                 dataset=dataset,
                 records_per_person=records_per_person,
             )
+        context = fit_context(ledger, dataset)
         # Shown first: should the disk fill up now, what was paid for is not lost.
         if as_json:
-            output.print_json({**evaluation.to_dict(), "notes": notes, "out": out})
+            output.print_json({**evaluation.to_dict(), "context": context.to_dict(), "notes": notes, "out": out})
         else:
             output.say("Data", f"{data}: {table.n_records:,} records")
             output.print_notes(notes)
             output.say("Guarantee", evaluation.privacy.statement())
             output.print_scores(evaluation.scores, evaluation.constant_prediction, evaluation.target)
+            output.print_budget(context, ledger)
         if stream is not None:
             stream.write(json.dumps(evaluation.to_dict(), indent=1, allow_nan=False).encode() + b"\n")

@@ -115,7 +115,7 @@ def fit(
             output.print_notes(notes)
             output.say("Guarantee", model.privacy.statement())
             output.print_effects(model)
-            output.print_budget(model, ledger)
+            output.print_budget(model.context, ledger)
         write_model(model, stream)
         if report_stream is not None:
             report_stream.write(fit_page(model).encode())

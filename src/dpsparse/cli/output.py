@@ -61,11 +61,11 @@ def model_facts(model):
     return facts
 
 
-def print_budget(model, ledger):
-    """Print what a fit left of the budget in its ledger."""
+def print_budget(context, ledger):
+    """Print what was left of the budget in a ledger, as the context of a fit or an evaluation says."""
     if ledger is None:
         return
-    budget = model.context and model.context.budget
+    budget = context and context.budget
     unread = f"charged; the ledger could not be read again: see dpsparse budget show {ledger}"
     say("Budget", unread if budget is None else budget.sentence())
 

@@ -38,6 +38,9 @@ class RawData:
         for name in (self.target, *self.kinds):
             if name not in names:
                 raise FileError(f"there is no column {quoted(name)}; the columns are {listed(names)}")
+        for name, kind in self.kinds.items():
+            if kind not in list(Kind):
+                raise FileError(f"kinds: {quoted(name)} is {kind!r}; it must be one of {', '.join(Kind)}")
         # Refused here, before anything is spent: columns that the bounds name and the table lacks.
         self.bounds.features(names, self.target)
 

@@ -34,7 +34,7 @@ class Config:
     table_block_cells : int
         Cells of a block of rows of a table: 32 MB in float64.
     csv_block_bytes : int
-        Bytes of a CSV file parsed at a time; no record may be longer.
+        Bytes of a CSV file that a thread parses at a time, up to the end of a line.
     dask_records : int
         Records per task of a worker. Workers return freed memory at once, so large arrays are slow to allocate: these
         fit in 64 kB for a few columns.

@@ -1,7 +1,7 @@
 """A fit on a raw table: kinds, categories, the pursuit and names, under one commitment."""
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from dpsparse.schema import FileError
 FEATURES_PER_COLUMN = 3
 
 
-def raw_schedule(estimator, data, guarantee):
+def raw_schedule(estimator, data, guarantee, *, prepare=True):
     """The releases of a fit on raw data and their prices, from public numbers alone.
 
     Parameters
@@ -34,6 +34,8 @@ def raw_schedule(estimator, data, guarantee):
         The table.
     guarantee : Guarantee
         What is spent.
+    prepare : bool
+        False to leave out the releases that tell what the columns are, and names: others make them.
     """
     n, d = data.table.n_records, n_expected(data)
     shares = preparation_shares(
@@ -54,10 +56,10 @@ def raw_schedule(estimator, data, guarantee):
         scale_known=data.bounds.response_scale is not None,
         fit_intercept=bool(estimator.fit_intercept),
         missing=True,
-        preparation=tuple((name, share) for name, share in shares.items() if share),
+        preparation=tuple((name, share) for name, share in shares.items() if share and prepare),
         most_splits=len(data.maybe_numbers),
-        naming=naming,
-        naming_failure=names_failure(guarantee) if naming else 0.0,
+        naming=naming * prepare,
+        naming_failure=names_failure(guarantee) if naming and prepare else 0.0,
     )
 
 
@@ -89,25 +91,9 @@ def fit_raw(estimator, data, progress=None):
         estimator._warn_if_hopeless(n, n_expected(data), meter, data.units_known() == "all")
     plan = schedule(meter.guarantee)
     table = PreparedTable(data, meter, plan)
-    pursuit = Pursuit(
-        table.rows(),
-        meter,
-        plan,
-        units=table.units,
-        binary=table.binary,
-        response_center=data.bounds.response_center,
-        response_scale=data.bounds.response_scale,
-        check_finite=False,
-        progress=progress,
-    )
     estimator._reset()
-    result = pursuit.run()
-    features, baselines = table.named(meter, plan, result)
-    for name in ("feature_names_in_", "n_features_in_"):
-        vars(estimator).pop(name, None)
-    estimator.n_features_in_ = len(table.features)
-    names = {"target": data.target, "target_kind": str(table.encoding.target_kind), "baselines": baselines}
-    set_results(estimator, result, features, np.float64, meter, **names)
+    result = table.pursue(meter, plan, progress)
+    table.publish(estimator, result, meter, *table.named(meter, plan, result.support))
 
 
 class PreparedTable:
@@ -148,6 +134,7 @@ class PreparedTable:
         known = [(each.center, each.scale) for each in self.features]
         return PublicUnits(*np.array(known, dtype=np.float64).reshape(-1, 2).T)
 
+    @cached_property
     def rows(self):
         """The records as an engine reads them."""
         X = encode(self._data.table, self.features, self._buckets_of)
@@ -158,11 +145,35 @@ class PreparedTable:
         numbers = self.features[: self._n_numbers]
         return (*self.features, *(replace(each, center=None, scale=None, fill=None, missing=True) for each in numbers))
 
-    def named(self, meter, plan, result):
+    def pursue(self, meter, plan, progress=None):
+        """The result of a pursuit."""
+        bounds = self._data.bounds
+        pursuit = Pursuit(
+            self.rows,
+            meter,
+            plan,
+            units=self.units,
+            binary=self.binary,
+            response_center=bounds.response_center,
+            response_scale=bounds.response_scale,
+            check_finite=False,
+            progress=progress,
+        )
+        return pursuit.run()
+
+    def publish(self, estimator, result, meter, features, baselines):
+        """Set the results of an estimator, under the names that were released."""
+        for name in ("feature_names_in_", "n_features_in_"):
+            vars(estimator).pop(name, None)
+        estimator.n_features_in_ = len(self.features)
+        names = {"target": self._data.target, "target_kind": str(self.encoding.target_kind), "baselines": baselines}
+        set_results(estimator, result, features, np.float64, meter, **names)
+
+    def named(self, meter, plan, support):
         """All features, with the names of the selected texts, and the baselines of the text columns by column."""
         features, baselines = self.all_features(), {}
         if plan.naming:
-            labels = release_labels(meter, plan.naming[0], self._data.table, features, result.support)
+            labels = release_labels(meter, plan.naming[0], self._data.table, features, support)
             features, baselines = labels.features, labels.baselines
         public = {column: categories[0] for column, categories in self._data.with_categories.items()}
         return features, baselines | public

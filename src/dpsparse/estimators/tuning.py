@@ -35,10 +35,13 @@ from sklearn.base import clone
 
 from dpsparse.algorithms.pursuit.schedule import SIZES, median_share
 from dpsparse.data.as_table import in_memory
+from dpsparse.data.raw_data import RawData
 from dpsparse.data.units import public_units
 from dpsparse.engine import regrets, vector_sums
 from dpsparse.engine.quantize import WEIGHT_LEVELS
+from dpsparse.estimators._raw_fit import PreparedTable, n_expected, raw_schedule
 from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
+from dpsparse.model.tables import ModelTable
 from dpsparse.privacy import sensitivity
 from dpsparse.privacy.accounting.commitment import Commitment, in_part
 from dpsparse.privacy.accounting.compose import compose_gdp
@@ -51,7 +54,7 @@ from dpsparse.privacy.mechanisms.selection import exponential_pick
 # Every fifth row is held out.
 HELD_OUT_EVERY = 5
 TRAINING, HELD_OUT = 0, 1
-HELD_OUT_NAME = "held out"
+HELD_OUT_NAME, TABLE_NAME = "held out", "table"
 # The candidates must agree on these: they are the guarantee of the whole.
 OF_THE_GUARANTEE = ("epsilon", "delta", "adjacency", "records_per_person", "random_state", "ledger", "dataset")
 
@@ -67,14 +70,18 @@ privacy : the PrivacyRecord of all fits and the choice.
 
 @dataclass(frozen=True)
 class _Plan:
-    """The releases, from public numbers: the guarantee of each fit, the two picks on rows held out, and all of them."""
+    """The releases, from public numbers: the guarantee of each fit, the two picks on rows held out, and all of them.
+
+    `table` is the schedule that has the releases about a raw table, if it is one.
+    """
 
     share: object
     picks: Commitment
     commitment: Commitment
+    table: object
 
 
-def tune(candidates: list[PrivateSparseRegressor], X: object, y: object) -> Tuned:
+def tune(candidates: list[PrivateSparseRegressor], X: object, y: object = None) -> Tuned:
     """Fit every candidate and choose one by a private score on rows held out, all for one guarantee.
 
     The candidates state the guarantee of the whole, and each gets a share of it. Every fifth row is held out for the
@@ -86,10 +93,10 @@ def tune(candidates: list[PrivateSparseRegressor], X: object, y: object) -> Tune
     candidates : list of PrivateSparseRegressor
         Unfitted, and with the same `epsilon`, `delta`, `adjacency`, `records_per_person`, `random_state`, `ledger` and
         `dataset`. They are cloned. A ledger is charged once for the whole.
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-        Finite features.
-    y : array-like of shape (n_samples,)
-        Finite responses.
+    X : array-like or sparse matrix of shape (n_samples, n_features), or what `read_table` gives
+        Features. What the columns of a raw table are is learned once for all candidates.
+    y : array-like of shape (n_samples,) or None
+        Responses; None where X is from `read_table`.
 
     Returns
     -------
@@ -114,13 +121,20 @@ def tune(candidates: list[PrivateSparseRegressor], X: object, y: object) -> Tune
     (8, True, True)
     """
     models = [clone(candidate) for candidate in _checked(candidates)]
+    if isinstance(X, RawData):
+        if y is not None:
+            raise ValueError("y must be left out: the table from read_table names its response")
+        return _tune_raw(models, X)
     table, lead = in_memory(X, "tune"), clone(models[0])
     n, d = lead._public_shape(table, y)
-    if n < 2 * HELD_OUT_EVERY:
-        raise ValueError(f"X has {n} rows; tune needs at least {2 * HELD_OUT_EVERY}, to fit and to choose")
+    _require_rows(n)
     meter = lead._open_meter(n)
     about = {"estimator": "tune", "candidates": len(models)}
-    planned = lru_cache(lambda guarantee: _plan(guarantee, models, n, d))
+
+    def fits(share):
+        return [model._schedule(share, n - _n_held_out(n), d).commitment for model in models]
+
+    planned = lru_cache(lambda guarantee: _plan(guarantee, n, fits))
     with lead._reserved(meter, lambda guarantee: planned(guarantee).commitment, **about):
         response = lead._validated(table, y, (n, d))
         columns = range(d) if table.names is None else table.names
@@ -128,7 +142,7 @@ def tune(candidates: list[PrivateSparseRegressor], X: object, y: object) -> Tune
             public_units(model.feature_center, model.feature_scale, columns)
         lead._warn_if_weak(meter)
         rows = table.rows(response)
-        if lead._must_check_finite():
+        if lead._must_check_finite() and not lead._allow_missing:
             rows.require_finite()
     plan = planned(meter.guarantee)
     training = np.flatnonzero(np.arange(n) % HELD_OUT_EVERY != HELD_OUT_EVERY - 1)
@@ -139,10 +153,65 @@ def tune(candidates: list[PrivateSparseRegressor], X: object, y: object) -> Tune
         _fit_within(model, share, X, response[training])
     held_out = rows.part(HELD_OUT_EVERY - 1, HELD_OUT_EVERY)
     share = MeterShare(meter, meter.guarantee, held_out.n_records, part=HELD_OUT, name=HELD_OUT_NAME)
-    index = _choose(held_out, models, share, plan.picks.slots)
+    errors = regrets.absolute_errors(held_out, [_coefs(model) for model in models], [m.intercept_ for m in models])
+    return _tuned(models, _choose(errors, share, plan.picks.slots), meter)
+
+
+def _tune_raw(models, data):
+    """`tune` on a raw table: kinds, categories and names are releases of their own, made once for all candidates."""
+    lead, n = models[0], data.table.n_records
+    _require_rows(n)
+    training = data.part(HELD_OUT_EVERY, range(HELD_OUT_EVERY - 1))
+    meter = lead._open_meter(n)
+
+    def fits(share):
+        return [raw_schedule(model, training, share, prepare=False).commitment for model in models]
+
+    def plan_for(guarantee):
+        most = max(models, key=lambda model: model._picks(n_expected(data)))
+        return _plan(guarantee, n, fits, raw_schedule(most, training, guarantee))
+
+    planned = lru_cache(plan_for)
+    about = {"estimator": "tune", "candidates": len(models)}
+    with lead._reserved(meter, lambda guarantee: planned(guarantee).commitment, **about):
+        lead._warn_if_weak(meter)
+    plan, n_training = planned(meter.guarantee), training.table.n_records
+    once = MeterShare(meter, meter.guarantee, n_training, part=TRAINING, name=TABLE_NAME)
+    table, results = PreparedTable(training, once, plan.table), []
+    for k, model in enumerate(models):
+        share = MeterShare(meter, plan.share, n_training, part=TRAINING, name=_candidate(k))
+        results.append(table.pursue(share, raw_schedule(model, training, plan.share, prepare=False)))
+    support = list(dict.fromkeys(place for result in results for place in result.support.tolist()))
+    names = table.named(once, plan.table, support)
+    held_out = data.part(HELD_OUT_EVERY, [HELD_OUT_EVERY - 1]).table
+    for model, result in zip(models, results, strict=True):
+        table.publish(model, result, meter, *names)
+    tables = [ModelTable(model.released_, held_out) for model in models]
+    errors = np.abs(tables[0].responses() - np.array([each.predictions() for each in tables]))
+    share = MeterShare(meter, meter.guarantee, held_out.n_records, part=HELD_OUT, name=HELD_OUT_NAME)
+    return _tuned(models, _choose(errors, share, plan.picks.slots), meter)
+
+
+def _tuned(models, index, meter):
     for model in models:
         model._publish(replace(model.released_, privacy=meter.record()))
     return Tuned(models[index], index, models, meter.record())
+
+
+def _require_rows(n):
+    if n < 2 * HELD_OUT_EVERY:
+        raise ValueError(f"X has {n} rows; tune needs at least {2 * HELD_OUT_EVERY}, to fit and to choose")
+
+
+def _n_held_out(n):
+    return len(range(HELD_OUT_EVERY - 1, n, HELD_OUT_EVERY))
+
+
+def _coefs(model):
+    """The coefficients of the features and, where they may be missing, of their indicators, a gap counting as 0."""
+    if not model._allow_missing:
+        return model.coef_
+    return np.concatenate([model.coef_, model.missing_coef_ + model.coef_ * model.center_])
 
 
 def _checked(candidates):
@@ -157,9 +226,26 @@ def _checked(candidates):
     return candidates
 
 
-def _plan(guarantee, models, n, d):
-    """Even shares of mu^2 for the fits, or of rho where the Gaussian account fails; the picks get their own part's."""
-    n_held_out = len(range(HELD_OUT_EVERY - 1, n, HELD_OUT_EVERY))
+def _plan(guarantee, n, fits, table=None):
+    """Even shares of mu^2 for the fits, or of rho where the Gaussian account fails; the picks get their own part's.
+
+    Parameters
+    ----------
+    guarantee : Guarantee
+        Of the whole.
+    n : int
+        Records.
+    fits : callable
+        Gives the commitments of the fits from the guarantee of each.
+    table : Schedule or None
+        Of a fit on a raw table with the whole guarantee: its releases about the table are made once.
+    """
+    n_held_out = _n_held_out(n)
+    first, last = ((), ()) if table is None else (table.preparation, table.naming)
+    # What the fits have together.
+    left = 1.0
+    if table is not None:
+        left -= math.fsum(slot.rho for slot in (*first, *last)) / math.fsum(slot.rho for slot in table.slots())
     mu = guarantee.mu_per_record * (1 - 1e-9)
     rho = guarantee.rho_per_record
     # A quartile is as near to the end of its grid as a median of half the records.
@@ -171,16 +257,19 @@ def _plan(guarantee, models, n, d):
     mechanisms = [ExponentialMechanism(price, math.sqrt(8 * price)) for price in prices]
     picks = Commitment((Slot("size of regrets", mechanisms[0]), Slot("choice", mechanisms[1])))
     # A k-th of delta, at which any share of a guarantee still has an epsilon above 0.
-    count = len(models)
+    count = len(fits(guarantee))
     share = replace(guarantee, delta=guarantee.delta / count)
-    for spent in ({"rho": math.inf, "mu": mu / math.sqrt(count)}, {"rho": rho / count * (1 - 1e-9)}):
+    for spent in (
+        {"rho": math.inf, "mu": mu * math.sqrt(left / count)},
+        {"rho": rho * left / count * (1 - (1e-9 if table is None else 1e-3))},
+    ):
         share = replace(share, epsilon=share.epsilon_spent(**spent))
-        fits = [model._schedule(share, n - n_held_out, d).commitment for model in models]
-        training = [slot for k, fit in enumerate(fits) for slot in in_part(fit, TRAINING, _candidate(k))]
-        commitment = Commitment((*training, *in_part(picks, HELD_OUT, HELD_OUT_NAME)))
+        training = [slot for k, fit in enumerate(fits(share)) for slot in in_part(fit, TRAINING, _candidate(k))]
+        about = [in_part(Commitment(slots), TRAINING, TABLE_NAME) for slots in (first, last)]
+        commitment = Commitment((*about[0], *training, *about[1], *in_part(picks, HELD_OUT, HELD_OUT_NAME)))
         if commitment.is_within(guarantee):
             break
-    return _Plan(share, picks, commitment)
+    return _Plan(share, picks, commitment, table)
 
 
 def _candidate(k):
@@ -195,12 +284,11 @@ def _fit_within(model, meter, X, y):
         del model._shared_meter
 
 
-def _choose(rows, models, meter, slots):
+def _choose(errors, meter, slots):
+    """The place of the best candidate, from the absolute errors of all on the rows held out."""
     size_slot, choice_slot = slots
-    coefs, intercepts = [model.coef_ for model in models], [model.intercept_ for model in models]
-    errors = regrets.absolute_errors(rows, coefs, intercepts)
     counts = vector_sums.counts_at_most(regrets.regrets(errors).max(axis=0), SIZES)
-    target = 3 * rows.n_records // 4
+    target = 3 * errors.shape[1] // 4
     bound = release_quantile(meter, counts, SIZES, target=target, rho=size_slot.rho, name=size_slot.name)
     scores = -regrets.regret_sums(errors, bound)
     unit = sensitivity.regret(WEIGHT_LEVELS, meter.guarantee.adjacency)

@@ -117,19 +117,23 @@ def scores_table(scores: Scores, constant: float) -> Html:
     return table("How well it predicts records held out", HEADINGS, score_rows(scores, constant), numbers=(1, 3))
 
 
-def in_words(scores: Scores, target: str) -> str:
-    """Whether the model predicts better than a constant, and what the numbers mean."""
+def verdict(scores: Scores, target: str) -> str:
+    """Whether the model predicts better than a constant."""
     better = scores.improvement
     low, high = number(better.low), number(better.high)
     if better.low > 0:
-        verdict = f"Predictions are better than the constant: nearer to {target} by {low} to {high} on average."
-    elif better.high < 0:
-        verdict = f"Predictions are worse than the constant: further from {target} on average."
-    else:
-        verdict = "These records do not show whether predictions are better than the constant."
+        return f"Predictions are better than the constant: nearer to {target} by {low} to {high} on average."
+    if better.high < 0:
+        return f"Predictions are worse than the constant: further from {target} on average."
+    return "These records do not show whether predictions are better than the constant."
+
+
+def in_words(scores: Scores, target: str) -> str:
+    """Whether the model predicts better than a constant, and what the numbers mean."""
+    limits = f"Errors count up to {number(scores.cut)} and improvements up to ±{number(scores.bound)}"
     return (
-        f"{verdict} Errors count up to {number(scores.cut)} and improvements up to ±{number(scores.bound)}, both "
-        "released; the last column is the noisy share that was cut. Intervals include sampling and privacy noise. "
+        f"{verdict(scores, target)} {limits}, both released; the last column is the noisy share that was cut. "
+        "Intervals include sampling and privacy noise. "
         f"{scores.n_records:,} records were held out, about {scores.n_responses:,.0f} of them with a response."
     )
 

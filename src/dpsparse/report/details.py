@@ -2,6 +2,7 @@
 
 from dpsparse.html import number, table, tag
 from dpsparse.model import remarks
+from dpsparse.model.evaluation import in_words, scores_table
 from dpsparse.report.purposes import PURPOSE
 from dpsparse.report.summary import as_sentence
 
@@ -82,6 +83,21 @@ def _gaps(model):
         "Gaps: a missing number counted as a typical one, and whether it is missing was a feature that could be "
         "selected. A record without a response added nothing. No record was dropped."
     )
+
+
+def held_out(model):
+    """How well the model predicts records that were held out, in full.
+
+    Parameters
+    ----------
+    model : LinearModel
+        The model.
+    """
+    if model.scores is None:
+        yield "No records were held out in this fit. dpsparse evaluate measures predictions on other records."
+        return
+    yield in_words(model.scores, model.target)
+    yield scores_table(model.scores, model.constant_prediction)
 
 
 def circumstances(model):

@@ -39,6 +39,7 @@ def fit_page(model):
         "Details",
         "For those who check, repeat or cite the fit.",
         folded("Units", *details.units(model)),
+        folded("Records held out", *details.held_out(model)),
         folded("Categories and gaps", *details.categories_and_gaps(model)),
         folded("Date and budget", *details.circumstances(model)),
         folded("The guarantee in full, and every release", *details.releases(model.privacy)),

@@ -4,7 +4,7 @@ from dpsparse.html import number, tag
 from dpsparse.io.features import Feature
 from dpsparse.model import remarks
 from dpsparse.model.effect import Verdict
-from dpsparse.model.evaluation import in_words, scores_table
+from dpsparse.model.evaluation import verdict
 from dpsparse.schema import quoted
 
 
@@ -154,8 +154,13 @@ def _predictions(model):
     elif model.effects:
         yield "The features explain something: predictions from them came nearer to the responses than a constant."
     if model.scores is not None:
-        yield in_words(model.scores, model.target)
-        yield scores_table(model.scores, model.constant_prediction)
+        scores = model.scores
+        constant = f"the constant {number(model.constant_prediction)} by {number(scores.constant.value)}"
+        yield (
+            f"On {scores.n_records:,} records that were held out, predictions are off by "
+            f"{number(scores.model.value)} on average, and {constant}; errors count up to {number(scores.cut)}. "
+            f"{verdict(scores, model.target)}"
+        )
     elif model.effects and model.explains:
         yield (
             "How near predictions for new people are, only records that were held out can tell: dpsparse evaluate and "

@@ -11,7 +11,7 @@ if DEVICE == "cpu":
     os.environ["TRITON_INTERPRET"] = "1"
 pytest.importorskip("triton", reason="the GPU engine needs triton: pip install 'dpsparse[cuda]'")
 
-from dpsparse import Streamed  # noqa: E402
+from dpsparse import PrivateSparseRegressor, Streamed  # noqa: E402
 from dpsparse.data.as_table import as_table  # noqa: E402
 from dpsparse.engine import queries  # noqa: E402
 from dpsparse.engine.config import Config  # noqa: E402
@@ -139,3 +139,19 @@ def test_they_are_refused_unless_accepted(families):
     X, y = table()
     with pytest.raises(ValueError, match=NOT_FINITE):
         CudaRows(CardFeatures(torch.tensor(X, device=DEVICE)), y).session(families)
+
+
+def test_a_fit_has_the_bits_of_the_cpu():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 6)).astype(np.float32)
+    y = 2 * X[:, 0] - X[:, 3] + rng.standard_t(3, 300)
+    X[rng.random(X.shape) < 0.15] = np.nan
+    y[np.isnan(X[:, 1])] += 4
+    y[rng.random(300) < 0.1] = np.nan
+    fits = []
+    for values in (X, Streamed(X, DEVICE)):
+        model = PrivateSparseRegressor(sparsity=3, epsilon=9.0, random_state=0, missing="center").fit(values, y)
+        fits.append(np.concatenate([model.coef_, model.missing_coef_, [model.intercept_]]))
+        fits.append(model.predict(values))
+    np.testing.assert_array_equal(fits[0], fits[2])
+    np.testing.assert_allclose(fits[1], fits[3], rtol=1e-5)

@@ -46,6 +46,11 @@ numbers = st.one_of(
     st.decimals(allow_nan=False, allow_infinity=False).map(str),
     st.from_regex(r"\A[ ]?[-+]?[0-9]{0,21}(\.[0-9]{0,21})?(e[-+]?[0-9]{1,5})?\Z"),
 )
+separated = st.one_of(
+    st.from_regex(r"\A[-+]?[0-9]{0,4}([.,][0-9]{3}){0,3}([.,][0-9]{0,4})?(e[-+]?[0-9]{1,3})?%?\Z"),
+    st.from_regex(r"\A[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}\Z"),
+    st.text("0123456789.,", max_size=9),
+)
 texts = st.one_of(
     st.sampled_from(WORDS + ODD),
     numbers,

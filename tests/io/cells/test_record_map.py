@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpsparse.engine import config
 from dpsparse.engine.threads import threads
-from dpsparse.io.cells.grammar import CellClass, Kind
+from dpsparse.io.cells.grammar import CellClass, Kind, classify, value
 from dpsparse.io.cells.raw_table import CsvTable
 
 HEADER, NAMES = b"a,b,c\n", ["a", "b", "c"]
@@ -122,6 +122,16 @@ def test_kernels_round_numbers_as_python_does(text):
         assert np.float64(expected).tobytes() == found.tobytes()
     else:
         assert np.isnan(found)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(csv_files.separated, min_size=1, max_size=30))
+def test_kernels_read_separators_as_the_grammar_does(texts):
+    table = opened(("a,b,c\n" + "".join(f'"{text}",,\n' for text in texts)).encode())
+    expected = [[classify(text), *(value(text, kind) for kind in NUMERIC)] for text in texts]
+    np.testing.assert_array_equal(everything(table)[:, : 3 * len(NUMERIC) : 3], [row[1:] for row in expected])
+    counts = np.bincount([row[0] for row in expected], minlength=len(CellClass))
+    np.testing.assert_array_equal(table.class_counts(["a"])[0], counts)
 
 
 @pytest.mark.parametrize("compiled", [True, False])

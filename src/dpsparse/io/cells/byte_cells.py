@@ -7,6 +7,12 @@ from dpsparse.io.cells import text_kernels
 from dpsparse.io.cells.grammar import Kind, classify, value
 from dpsparse.io.cells.lines import LONGEST_LINE
 
+_READINGS = {
+    Kind.number: kernels.PLAIN,
+    Kind.number_grouped: kernels.THOUSANDS,
+    Kind.number_comma: kernels.DECIMAL_COMMA,
+}
+
 
 class ByteCells:
     """Cells of one column in a block of lines.
@@ -41,10 +47,10 @@ class ByteCells:
     def numbers(self, kind):
         """The value of each cell."""
         out, hard = np.empty(len(self._starts)), np.empty(len(self._starts), dtype=np.bool_)
-        if kind in (Kind.number, Kind.number_grouped, Kind.number_comma):
-            count = kernels.numbers(self._data, self._starts, self._ends, kind == Kind.number_comma, out, hard)
+        if kind in _READINGS:
+            count = kernels.numbers(self._data, self._starts, self._ends, _READINGS[kind], out, hard)
         else:
-            # Places of a list of texts: no kernel knows these.
+            # Dates and truth values repeat themselves: each is read once.
             hard[:], out[:], count = self._ends != -1, np.nan, 1
         if count:
             codes, texts = self.take(hard).texts()
@@ -66,6 +72,17 @@ class ByteCells:
         start, end = self._starts[place], self._ends[place]
         cell = self._data[start : end if end >= 0 else -2 - end].tobytes()
         return (cell if end >= 0 else cell.replace(b'""', b'"')).decode(self._encoding).strip()
+
+
+def try_kernels():
+    """Compile the kernels, or raise what numba raises where it cannot."""
+    data = np.frombuffer(b"1\n", dtype=np.uint8)
+    starts, ends = np.zeros((2, 1, 1), dtype=np.int32)
+    kernels.split(data, ord(","), 1, np.zeros(1, dtype=np.int64), True, LONGEST_LINE, starts, ends)
+    cells = ByteCells(data, "utf-8", starts[:, 0], ends[:, 0])
+    cells.classes()
+    cells.numbers(Kind.number)
+    cells.texts()
 
 
 def byte_cells(lines, block, places):

@@ -86,7 +86,10 @@ class CsvTable(BlockTable):
 @cache
 def _byte_cells():
     try:
-        from dpsparse.io.cells.byte_cells import byte_cells
+        from dpsparse.io.cells.byte_cells import byte_cells, try_kernels
+
+        try_kernels()
     except Exception:
+        # Beside a missing numba: one that does not fit this NumPy or this machine.
         return None
     return byte_cells

@@ -16,9 +16,14 @@ from dpsparse.io.cells.text_kernels import is_utf8, stripped
 
 HARD = 100
 BLANK = -1
+# Readings of numbers.
+PLAIN, THOUSANDS, DECIMAL_COMMA = 0, 1, 2
 
 _LF, _CR, _QUOTE = ord("\n"), ord("\r"), ord('"')
-_EMPTY, _NUMBER, _BOOLEAN, _TEXT = (int(CellClass[name]) for name in ("EMPTY", "NUMBER", "BOOLEAN", "TEXT"))
+_EMPTY, _NUMBER, _GROUPED, _COMMA, _EITHER, _BOOLEAN, _TEXT = (
+    int(CellClass[name]) for name in ("EMPTY", "NUMBER", "GROUPED", "COMMA", "EITHER", "BOOLEAN", "TEXT")
+)
+_NOT_READ = 2**40
 _MOST_DIGITS = 19
 
 
@@ -134,11 +139,64 @@ def _word_class(data, start, end):
 
 
 @_kernel
-def _read(data, start, end, comma, bits):
-    """The class of a cell, and the value of a number.
+def _are_groups(data, start, end, mark):
+    """Whether bytes are digits in groups of three with a mark between them; the first group may be shorter."""
+    first = (end - start) % 4
+    if first == 0 or end - start < 5 or not 49 <= data[start] <= 57:
+        return False
+    for place in range(start, end):
+        byte = data[place]
+        if (place - start - first) % 4 == 0 and place >= start + first:
+            if byte != mark:
+                return False
+        elif not 48 <= byte <= 57:
+            return False
+    return True
 
-    Where `comma` is set, a number with a dot is `HARD`: the dot may be one between thousands.
-    """
+
+@_kernel
+def _separated(data, start, end, reading):
+    """The class of a number that has commas, or dots that may be between thousands, its digits and the power of ten."""
+    digits, significant, commas, dots, comma, dot, last_dot = np.uint64(0), 0, 0, 0, -1, -1, -1
+    for place in range(start, end):
+        byte = data[place]
+        if 48 <= byte <= 57:
+            if significant or byte != 48:
+                significant += 1
+            digits = digits * np.uint64(10) + np.uint64(byte - 48)
+        elif byte == 44:
+            commas, comma = commas + 1, place
+        elif byte == 46:
+            dots, last_dot, dot = dots + 1, place, place if dots == 0 else dot
+        else:
+            return HARD, digits, 0
+    if significant > _MOST_DIGITS or commas + dots == end - start:
+        return HARD, digits, 0
+    plain = commas == 0 and dots == 1
+    grouped = commas > 0 and dots <= 1 and (dots == 0 or comma < dot)
+    grouped = grouped and _are_groups(data, start, dot if dots else end, 44)
+    if commas == 0:
+        decimal_comma = _are_groups(data, start, end, 46)
+    else:
+        decimal_comma = commas == 1 and last_dot < comma and (dots == 0 or _are_groups(data, start, comma, 46))
+    if not (plain or grouped or decimal_comma):
+        return HARD, digits, 0
+    if plain:
+        cell_class = _NUMBER
+    elif not grouped:
+        cell_class = _COMMA
+    else:
+        cell_class = _EITHER if decimal_comma else _GROUPED
+    if reading == DECIMAL_COMMA and decimal_comma:
+        return cell_class, digits, comma + 1 - end if commas else 0
+    if plain or (reading == THOUSANDS and grouped):
+        return cell_class, digits, dot + 1 - end if dots else 0
+    return cell_class, digits, _NOT_READ
+
+
+@_kernel
+def _read(data, start, end, reading, bits):
+    """The class of a cell, and the value of a number in one of three readings."""
     if end < -1:
         return HARD, np.nan
     if end == -1:
@@ -152,18 +210,15 @@ def _read(data, start, end, comma, bits):
     lower = first | 0x20
     if 97 <= lower <= 122:
         return _word_class(data, start, end), np.nan
-    place = start
-    if first == 43 or first == 45:
-        place += 1
-    digits, significant, after, dot = np.uint64(0), 0, 0, False
-    begin = place
+    if end - start == 1 and (first == 45 or first == 46 or first == 63):
+        return _EMPTY, np.nan
+    begin = start + 1 if first == 43 or first == 45 else start
+    place, digits, significant, after, dot = begin, np.uint64(0), 0, 0, False
     while place < end:
         byte = data[place]
         if 48 <= byte <= 57:
             if significant or byte != 48:
                 significant += 1
-                if significant > _MOST_DIGITS:
-                    return HARD, np.nan
             digits = digits * np.uint64(10) + np.uint64(byte - 48)
             after += dot
         elif byte == 46 and not dot:
@@ -171,30 +226,42 @@ def _read(data, start, end, comma, bits):
         else:
             break
         place += 1
-    if place - begin == dot:
-        # No digit.
-        if end - start == 1 and place - start <= 1:
-            return (_EMPTY if first == 46 or first == 45 or first == 63 else HARD), np.nan
+    cell_class, power = _NUMBER, -after
+    if (place < end and (data[place] == 44 or data[place] == 46)) or (
+        dot and reading == DECIMAL_COMMA and place == end
+    ):
+        cell_class, digits, power = _separated(data, begin, end, reading)
+        if cell_class == HARD or power == _NOT_READ:
+            return cell_class, np.nan
+    elif place - begin == dot or significant > _MOST_DIGITS:
         return HARD, np.nan
-    power = -after
-    if place < end and data[place] | 0x20 == 101:
-        place += 1
-        negative = place < end and data[place] == 45
-        if place < end and (data[place] == 45 or data[place] == 43):
-            place += 1
-        if place == end or end - place > 4:
+    elif place < end:
+        exponent, place = _exponent(data, place, end)
+        if place < 0 or (dot and reading == DECIMAL_COMMA):
             return HARD, np.nan
-        exponent = 0
-        while place < end and 48 <= data[place] <= 57:
-            exponent = exponent * 10 + (data[place] - 48)
-            place += 1
-        power += -exponent if negative else exponent
-    if place < end or (comma and dot):
-        return HARD, np.nan
+        power += exponent
     number = to_double(digits, power, bits)
     if number != number:
         return HARD, np.nan
-    return _NUMBER, -number if first == 45 else number
+    return cell_class, -number if first == 45 else number
+
+
+@_kernel
+def _exponent(data, place, end):
+    """The exponent of a number from its e on; a place of -1 where it is none, or has more than four signs."""
+    if data[place] | 0x20 != 101:
+        return 0, -1
+    place += 1
+    negative = place < end and data[place] == 45
+    if place < end and (data[place] == 45 or data[place] == 43):
+        place += 1
+    if place == end or end - place > 4:
+        return 0, -1
+    exponent = 0
+    while place < end and 48 <= data[place] <= 57:
+        exponent = exponent * 10 + np.int64(data[place] - 48)
+        place += 1
+    return -exponent if negative else exponent, place if place == end else -1
 
 
 @_kernel
@@ -202,15 +269,15 @@ def classes(data, starts, ends, out):
     """The class of each cell, or `HARD`."""
     bits = np.zeros(1, dtype=np.uint64)
     for row in range(len(starts)):
-        out[row], _ = _read(data, starts[row], ends[row], False, bits)
+        out[row], _ = _read(data, starts[row], ends[row], PLAIN, bits)
 
 
 @_kernel
-def numbers(data, starts, ends, comma, out, hard):
-    """The value of each cell that is a plain number, NaN for all others, and which are `HARD`; returns how many."""
+def numbers(data, starts, ends, reading, out, hard):
+    """The value of each cell that is a number in a reading, NaN for all others, and which are `HARD`: how many."""
     bits, count = np.zeros(1, dtype=np.uint64), 0
     for row in range(len(starts)):
-        cell_class, out[row] = _read(data, starts[row], ends[row], comma, bits)
+        cell_class, out[row] = _read(data, starts[row], ends[row], reading, bits)
         hard[row] = cell_class == HARD
         count += hard[row]
     return count

@@ -10,7 +10,8 @@ from dpsparse.io.cells.block_table import BlockTable
 from dpsparse.io.cells.columns import EmptyCells, NumberCells, TextCells, object_cells
 from dpsparse.io.cells.grammar import MICROSECONDS_A_DAY, Kind
 from dpsparse.io.formats import open_table
-from dpsparse.schema import is_name
+from dpsparse.io.tables.parquet import ParquetReader
+from dpsparse.schema import FileError, is_name
 
 _FRAME_ROWS = 2**16
 
@@ -33,10 +34,10 @@ class ParquetTable(BlockTable):
 
     def __init__(self, path):
         self._reader = open_table(path)
-        self.path, self.names = self._reader.path, self._reader.names
-        with self._reader._readable():
-            schemas = [self._reader._schema(number) for number in range(len(self._reader.files))]
-        self.declared = {}
+        if not isinstance(self._reader, ParquetReader):
+            raise FileError(f"{path} is no Parquet file: only CSV and Parquet files are read cell by cell")
+        self.path, self.names, self.declared = self._reader.path, self._reader.names, {}
+        schemas = self._reader.schemas()
         for name in self.names:
             kinds = {_arrow_kind(schema.field(name).type, Kind.text) for schema in schemas}
             if len(kinds) == 1 and None not in kinds:
@@ -46,20 +47,15 @@ class ParquetTable(BlockTable):
     def blocks(self):
         """Row groups."""
         blocks, first = [], 0
-        for path, metadata in zip(self._reader.files, self._reader._metadata, strict=True):
-            for group in range(metadata.num_row_groups):
-                blocks.append(_Rows(first, metadata.row_group(group).num_rows, (path, metadata, group)))
-                first += blocks[-1].n_records
+        for *group, n_rows in self._reader.row_groups():
+            blocks.append(_Rows(first, n_rows, tuple(group)))
+            first += n_rows
         return blocks
 
     def cells(self, block, columns):
         """The cells of some columns in a block."""
-        from pyarrow import parquet
-
-        path, metadata, group = block.group
-        with self._reader._readable(), parquet.ParquetFile(path, metadata=metadata) as file:
-            table = file.read_row_group(group, columns=columns, use_threads=False)
-            return [_arrow_cells(table[column]) for column in columns]
+        table = self._reader.read_row_group(*block.group, columns)
+        return [_arrow_cells(table[column]) for column in columns]
 
 
 class FrameTable(BlockTable):

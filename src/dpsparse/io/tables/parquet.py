@@ -25,6 +25,24 @@ class ParquetReader(TableReader):
     def _schema(self, number=0):
         return self._metadata[number].schema.to_arrow_schema()
 
+    def schemas(self):
+        """The Arrow schema of each file."""
+        with self._readable():
+            return [self._schema(number) for number in range(len(self.files))]
+
+    def row_groups(self):
+        """Each row group as its file, the file's metadata, its number there, and its number of rows."""
+        for path, metadata in zip(self.files, self._metadata, strict=True):
+            for group in range(metadata.num_row_groups):
+                yield path, metadata, group, metadata.row_group(group).num_rows
+
+    def read_row_group(self, path, metadata, group, columns):
+        """Some columns of a row group as an Arrow table, read by this thread alone."""
+        from pyarrow import parquet
+
+        with self._readable(), parquet.ParquetFile(path, metadata=metadata) as file:
+            return file.read_row_group(group, columns=columns, use_threads=False)
+
     def _read_names(self):
         names = self._schema().names
         for number, file in enumerate(self.files):

@@ -1,0 +1,136 @@
+"""What a released model says of its deployment, in words that registries and reviewers ask for.
+
+It reads releases and public facts only. What only people know is marked, never invented.
+"""
+
+from dpsparse import __version__
+from dpsparse.schema import FileError, listed
+
+TO_FILL = "TO FILL"
+
+
+def to_fill(what):
+    """The mark of an entry that only people can fill in.
+
+    Examples
+    --------
+    >>> from dpsparse.report.deployment import to_fill
+    >>> to_fill("who publishes the model")
+    'TO FILL: who publishes the model'
+    """
+    return f"{TO_FILL}: {what}"
+
+
+def require_private(model):
+    """Raise FileError where a model guarantees nothing: a simulation is no deployment."""
+    if not model.privacy.private:
+        raise FileError(
+            "this model was fitted with seeded noise and guarantees nothing: there is no deployment to describe"
+        )
+
+
+def description(model):
+    """What the model is."""
+    selected = listed(model.columns_needed) or "none"
+    return (
+        f"A sparse linear model of {model.target} from {len(model.columns_needed)} of "
+        f"{len({feature.column for feature in model.features}):,} columns ({selected}), fitted by {model.estimator} on "
+        f"{model.privacy.n_records:,} records."
+    )
+
+
+def unit(model):
+    """Who is protected."""
+    most = model.privacy.guarantee.records_per_person
+    return "Person (one record each)" if most == 1 else f"Person (at most {most} records each)"
+
+
+def neighbors(model):
+    """Which tables are adjacent."""
+    guarantee = model.privacy.guarantee
+    change = {
+        "replace-one": "one record holds any other values",
+        "zero-out-one": "one record is blanked and adds nothing to any sum",
+    }[guarantee.adjacency]
+    group = (
+        "" if guarantee.records_per_person == 1 else f", for up to {guarantee.records_per_person} records of a person"
+    )
+    return f"Tables of the same public number of records are adjacent where {change} ({guarantee.adjacency}){group}."
+
+
+def parameters(model):
+    """The parameters and what they mean to a person."""
+    record = model.privacy
+    return f"{record.statement()} {record.plain_words()}"
+
+
+def domain(model):
+    """Which tables are protected."""
+    return (
+        f"All tables of {model.privacy.n_records:,} records with these columns, whatever their cells hold, missing and "
+        "unreadable ones included."
+    )
+
+
+def unprotected(model):
+    """What the guarantee does not cover."""
+    given = sorted({feature.column for feature in model.features if feature.scale is not None})
+    public = f"; public centres and scales given for {listed(given)}" if given else ""
+    return (
+        f"The number of records, the names of the columns, the date of the fit{public}. Running time is not protected."
+    )
+
+
+def composition(model):
+    """How the releases add up, and what other fits were charged to the same budget."""
+    record = model.privacy
+    text = (
+        f"{len(record.releases)} releases within one fit, committed to before the data were read, composed by a "
+        f"certified account of Gaussian noise and exponential mechanisms or by zero-concentrated DP (rho "
+        f"{record.rho:.4g} for a record), whichever is tighter."
+    )
+    return f"{text} {budget(model)}"
+
+
+def budget(model):
+    """The budget that the fit was charged to."""
+    if model.context is None or model.context.budget is None:
+        return "The fit was charged to no ledger; " + to_fill("other releases from the same people, and their total.")
+    return f"The fit was charged to a ledger, which composes all fits through it: {model.context.budget.sentence()}."
+
+
+def preparation(model):
+    """What was done to the data before, and whether it was paid for."""
+    learned = sorted(model.privacy.grouped().keys() & {"kinds", "distinct values", "categories", "names"})
+    within = f" ({', '.join(learned)})" if learned else ""
+    return (
+        f"Everything that the fit learned of the columns beside its effects is a release within the guarantee{within}. "
+        + to_fill("any look at the records before the fit; how epsilon and the number of features were chosen.")
+    )
+
+
+def mechanisms(model):
+    """The mechanisms by kind, with the number of their releases."""
+    counts = {}
+    for release in model.privacy.releases:
+        words = release.mechanism.words
+        counts[words] = counts.get(words, 0) + 1
+    return [f"{words}: {count} release{'s' * (count > 1)}" for words, count in counts.items()]
+
+
+def implementation(model):
+    """Library, version, and safety of floating point and timing."""
+    return [
+        f"Library: dpsparse {__version__}; noise: {model.privacy.noise}.",
+        "Floating point: every protected sum is a sum of integers after clipping and rounding, and noise is drawn "
+        "exactly on integers.",
+        "Timing: the fit is not interactive; its running time depends on the data and is not to be published.",
+        "Audit: `dpsparse audit` replays releases on neighbouring tables, plays distinguishing games and plants bugs.",
+    ]
+
+
+def post_processing(model):
+    """What is computed from the releases."""
+    limits = "" if model.prediction_range is None else " Predictions are clipped to a released range."
+    follows = "Effects, their standard errors and intervals follow from the noisy releases"
+    return f"{follows}, and effects are shrunk by their errors.{limits}"

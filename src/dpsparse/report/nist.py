@@ -1,0 +1,81 @@
+"""A sheet along the pyramid of NIST SP 800-226 (Guidelines for Evaluating Differential Privacy), as Markdown.
+
+Every level rests on those below it. Each lists what the model says, the hazard to look for, and what only people know.
+"""
+
+from dpsparse.report import deployment
+from dpsparse.report.deployment import to_fill
+
+
+def nist_sheet(model):
+    """The sheet of a released model.
+
+    Parameters
+    ----------
+    model : LinearModel
+        A private model; nothing else is read.
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
+    deployment.require_private(model)
+    lines = [
+        f"# A differentially private model of {model.target}, along the pyramid of NIST SP 800-226",
+        "",
+        f"{deployment.description(model)} What is marked TO FILL only people know.",
+    ]
+    for heading, facts, hazard in _levels(model):
+        lines += ["", f"## {heading}", "", *(f"- {fact}" for fact in facts), "", f"Hazard: {hazard}"]
+    return "\n".join([*lines, ""])
+
+
+def _levels(model):
+    record = model.privacy
+    yield (
+        "Epsilon, and delta",
+        [
+            f"epsilon {record.epsilon:.6g}, delta {record.delta:.3g}, rho {record.rho:.4g} (zCDP, for a record)",
+            record.plain_words(),
+            to_fill("why this epsilon, and what it means to the people in the data"),
+        ],
+        "epsilon without its unit, or a delta that is not far below 1 / (number of records), says little.",
+    )
+    yield (
+        "Unit of privacy",
+        [deployment.unit(model), deployment.neighbors(model), to_fill("whether a person can have more records")],
+        "a unit that is an event rather than a person protects less than it seems.",
+    )
+    yield (
+        "Mechanisms and composition",
+        [*deployment.mechanisms(model), deployment.composition(model), deployment.post_processing(model)],
+        "budgets that are spent again and again, and releases that nobody counts.",
+    )
+    yield (
+        "Utility and bias",
+        [
+            "Every significant effect has a 90 % interval that includes privacy noise; an effect whose error cannot be "
+            "trusted has none.",
+            to_fill("whether small groups are served worse, and who was asked about it"),
+        ],
+        "noise hides small groups first, and clipping weighs typical records more.",
+    )
+    yield (
+        "Implementation and side channels",
+        [*deployment.implementation(model), f"Not covered: {deployment.unprotected(model)}"],
+        "floating-point noise, running time, error messages and logs can leak what the mathematics protects.",
+    )
+    yield (
+        "Trust model and access",
+        [
+            "Central: whoever runs the fit sees the records; everybody else sees releases only.",
+            to_fill("who may read the records and the ledger, and how that is controlled"),
+        ],
+        "the guarantee says nothing about people with access to the records.",
+    )
+    yield (
+        "Data collection",
+        [deployment.preparation(model), to_fill("consent, purpose, minimisation and deletion of the records")],
+        "differential privacy does not protect records that are stolen, or that should not have been collected.",
+    )

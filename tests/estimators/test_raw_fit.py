@@ -1,0 +1,181 @@
+"""Fits on raw tables: text, gaps, dates, identifiers and separators, with nothing typed."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpsparse import (
+    BudgetExceeded,
+    PrivacyLedger,
+    PrivateSparseRegressor,
+    evaluate,
+    fit_and_evaluate,
+    load_model,
+    read_table,
+    save_model,
+    tune,
+)
+from dpsparse.privacy.accounting.meter import Meter
+
+N = 8_000
+EFFECTS = {"age": 300.0, "region=east": 8_000.0, "region=west": -5_000.0, "member": 4_000.0, "income": 0.2}
+
+
+def people(seed=0, n=N):
+    """Records as people have them; the response follows `EFFECTS`, with t3 noise."""
+    rng = np.random.default_rng(seed)
+    region = rng.choice(["north", "south", "east", "west", "centre"], size=n, p=[0.4, 0.25, 0.15, 0.15, 0.05])
+    age, income, member = rng.normal(45, 12, n), np.exp(rng.normal(10, 0.6, n)), rng.random(n) < 0.3
+    cost = 20_000 + 300 * (age - 45) + 8_000 * (region == "east") - 5_000 * (region == "west")
+    cost += 0.2 * (income - 30_000) + 4_000 * member + 5_000 * rng.standard_t(3, n)
+    frame = pd.DataFrame(
+        {
+            "id": [f"P{place:06d}" for place in range(n)],
+            "age": age.round(1),
+            "income": [f"{value:,.0f}" for value in income],
+            "region": region,
+            "member": np.where(member, "yes", "no"),
+            "note": [f"said {value}" for value in rng.integers(1e9, size=n)],
+            "constant": 1,
+            "joined": pd.date_range("2015-01-01", periods=3_000)[rng.integers(3_000, size=n)].strftime("%d/%m/%Y"),
+            "cost": cost.round(2),
+        }
+    )
+    for column, share in (("age", 0.1), ("region", 0.05), ("cost", 0.02)):
+        frame.loc[rng.random(n) < share, column] = np.nan
+    return frame
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("raw")
+    people().to_csv(folder / "people.csv", index=False)
+    people(seed=1, n=2_000).to_csv(folder / "new.csv", index=False)
+    return folder
+
+
+def regressor(**options):
+    return PrivateSparseRegressor(**{"epsilon": 2.0, "delta": 1e-6, "random_state": 0} | options)
+
+
+@pytest.fixture(scope="module")
+def fitted(files):
+    with pytest.warns(UserWarning, match="random_state"):
+        return regressor().fit(read_table(files / "people.csv", "cost"))
+
+
+def test_nothing_is_typed_and_everything_is_found(fitted):
+    model = fitted.released_
+    coefs = {effect.feature: effect.coef for effect in model.effects}
+    assert coefs.keys() == EFFECTS.keys()
+    for name, effect in EFFECTS.items():
+        assert coefs[name] == pytest.approx(effect, rel=0.15)
+    assert model.target == "cost"
+    assert model.baselines == {"region": "north"}
+    # Identifiers and free text have no feature but whether they are missing.
+    for column in ("id", "note"):
+        assert [each.name for each in model.features if each.column == column] == [f"{column} is missing"]
+
+
+def test_predictions_read_the_columns_that_are_needed(fitted, files, tmp_path):
+    frame = pd.read_csv(files / "new.csv", dtype=str, keep_default_na=False)
+    save_model(fitted, tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json")
+    of_file = again.predict(files / "new.csv")
+    np.testing.assert_array_equal(of_file, fitted.predict(frame))
+    np.testing.assert_array_equal(of_file, again.predict(frame[again.columns_needed[::-1]]))
+    cost = pd.to_numeric(frame["cost"]).to_numpy()
+    there = ~np.isnan(cost)
+    of_constant = np.abs(cost - np.nanmedian(cost))[there].mean()
+    assert np.abs(cost - of_file)[there].mean() < 0.85 * of_constant
+    with pytest.raises(ValueError, match="no column 'age'"):
+        again.predict(frame.drop(columns="age"))
+
+
+def test_a_person_alone_is_not_named(files, tmp_path):
+    """A category of one person is in no result, however often it is fitted."""
+    frame = people()
+    frame.loc[17, "region"] = "the moon"
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    for seed in range(3):
+        with pytest.warns(UserWarning, match="random_state"):
+            model = regressor(epsilon=8.0, random_state=seed).fit(read_table(tmp_path / "people.csv", "cost"))
+        save_model(model, tmp_path / "model.json")
+        assert "moon" not in (tmp_path / "model.json").read_text()
+
+
+@pytest.mark.filterwarnings("ignore:random_state")
+def test_public_knowledge_is_used_and_costs_nothing(files):
+    declared = {
+        "age": "number",
+        "income": "number_grouped",
+        "region": "text",
+        "member": "boolean",
+        "joined": "date_dmy",
+    }
+    declared |= {"id": "text", "note": "text", "constant": "number", "cost": "number", "joined": "date_dmy"}
+    model = regressor().fit(read_table(files / "people.csv", "cost", kinds=declared))
+    names = [release.name for release in model.privacy_.releases]
+    assert "kinds" not in names
+    assert "categories" in names
+    assert set(EFFECTS) <= {effect.feature for effect in model.released_.effects}
+
+
+@pytest.mark.filterwarnings("ignore:random_state")
+def test_held_out_records_are_evaluated_in_the_same_guarantee(files):
+    model, evaluation = fit_and_evaluate(regressor(), read_table(files / "people.csv", "cost"))
+    assert model.privacy_ == evaluation.privacy
+    assert evaluation.privacy.n_records == N
+    assert {release.part for release in evaluation.privacy.releases} == {0, 1}
+    assert evaluation.improvement.low > 0
+    frame = people(seed=1, n=2_000)
+    again = evaluate(model, frame, frame["cost"], epsilon=2.0, random_state=0)
+    assert again.improvement.low > 0
+
+
+@pytest.mark.filterwarnings("ignore:random_state")
+def test_tune_learns_what_the_columns_are_once(files):
+    candidates = [regressor(sparsity=sparsity) for sparsity in (1, 5)]
+    tuned = tune(candidates, read_table(files / "people.csv", "cost"))
+    assert tuned.index == 1
+    assert tuned.privacy.epsilon <= 2.0
+    names = [release.name for release in tuned.privacy.releases]
+    for once in ("table: kinds", "table: distinct values", "table: categories", "table: names"):
+        assert names.count(once) == 1
+    assert {effect.feature for effect in tuned.estimator.released_.effects} == set(EFFECTS)
+
+
+def test_a_ledger_is_charged_before_anything_is_released(files, tmp_path, monkeypatch):
+    ledger = PrivacyLedger(tmp_path / "budget.db")
+    ledger.grant("people", epsilon=1.2, delta=1e-6)
+    spent = []
+    charge = Meter.charge
+
+    def noted(meter, *releases):
+        charge(meter, *releases)
+        spent.append(ledger.balance("people").epsilon_spent)
+
+    monkeypatch.setattr(Meter, "charge", noted)
+    options = {"epsilon": 1.0, "random_state": None, "ledger": tmp_path / "budget.db", "dataset": "people"}
+    regressor(**options).fit(read_table(files / "people.csv", "cost"))
+    assert min(spent) > 0.9
+    with pytest.raises(BudgetExceeded, match="epsilon="):
+        regressor(**options).fit(read_table(files / "people.csv", "cost"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"target": "price"}, "no column 'price'"),
+        ({"target": "cost", "kinds": {"ages": "number"}}, "no column 'ages'"),
+        ({"target": "cost", "kinds": {"age": "numeric"}}, "'numeric'"),
+    ],
+)
+def test_faults_are_found_before_anything_is_spent(files, options, message):
+    with pytest.raises(ValueError, match=message):
+        read_table(files / "people.csv", **options)
+
+
+def test_y_belongs_to_the_table(files):
+    with pytest.raises(ValueError, match="y must be left out"):
+        PrivateSparseRegressor().fit(read_table(files / "people.csv", "cost"), np.ones(N))
