@@ -87,3 +87,12 @@ def test_without_pyarrow_the_error_says_what_to_install(folder, people):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 1
     assert "pip install 'dpsparse[data]'" in done.stderr
+
+
+def test_a_template_of_a_file_with_semicolons(folder, capsys):
+    (folder / "people.csv").write_bytes("née;cost\n1,5;2\n".encode("latin-1"))
+    main(["bounds", "init", "people.csv", "--target", "cost", "--encoding", "latin-1", "--json"])
+    assert json.loads(capsys.readouterr().out)["columns"] == ["née", "cost"]
+    with pytest.raises(SystemExit):
+        main(["bounds", "init", "people.csv", "--target", "cost"])
+    assert "line 1 is not valid utf-8; save the file as UTF-8, or give its encoding" in capsys.readouterr().err

@@ -236,3 +236,13 @@ def test_commands_say_what_the_releases_say(folder, capsys, fit, change, sentenc
     capsys.readouterr()
     main(["inspect", "model.json"])
     assert sentence in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("sparsity", ["5", "auto"])
+def test_a_file_with_fewer_features_than_asked_for(folder, people, capsys, sparsity):
+    people[["age", "smoker", "cost"]].to_csv("people.csv", index=False)
+    options = ["--target", "cost", "--epsilon", "3", "--sparsity", sparsity, "--json"]
+    main(["fit", "people.csv", *options, "--out", "model.json"])
+    told = {effect["feature"]: effect for effect in json.loads(capsys.readouterr().out)["effects"]}
+    assert told["smoker"]["coef"] == pytest.approx(9_000, rel=0.2)
+    assert set(told) <= {"age", "smoker", "age is missing", "smoker is missing"}

@@ -121,6 +121,7 @@ def by_skops(model):
     assert sorted(trusted) == sorted(
         [
             f"{kind.__module__}.{kind.__name__}",
+            "dpsparse.model.context.FitContext",
             "dpsparse.model.effect.Effect",
             "dpsparse.model.released.LinearModel",
             "dpsparse.model.numeric_columns.NumericColumns",

@@ -275,6 +275,13 @@ def ledger(fuzzer, rng):
     return path, spend, lambda message: load_model(out) and None
 
 
+def check(fuzzer, rng):
+    """Show the faults of a broken table."""
+    path = fuzzer.broken(_table(rng), rng)
+    bounds = ["--bounds", str(fuzzer.folder / "good.toml")] * (rng.random() < 0.3)
+    return path, ["check", str(path), *bounds, "--json"], _is_json
+
+
 def convert(fuzzer, rng):
     """Convert a broken table."""
     path, out = fuzzer.broken(rng.choice(("good.csv", "good.csv", "good.parquet", "other.parquet")), rng), "new-store"
@@ -295,4 +302,4 @@ def store(fuzzer, rng):
     return None, arguments, lambda message: load_model(out) and None
 
 
-FAMILIES = (fit, fit, predict, model, model, bounds, template, arguments, ledger, convert, store)
+FAMILIES = (fit, fit, predict, model, model, bounds, template, arguments, ledger, check, convert, store)

@@ -138,7 +138,7 @@ def test_bounds_that_do_not_fit_the_data(bounds, message):
 def test_the_template_knows_names_and_kinds_alone_and_must_be_filled_in(tmp_path):
     data = tmp_path / "data.csv"
     data.write_text('id,"a ""b\\c",région,cost\n9731,9731.5,qzx,9731.25\n')
-    text = template(open_table(data), "cost")
+    text = template(data.name, open_table(data).names, target="cost")
     assert "would leak" in text
     assert "9731" not in text
     assert "qzx" not in text
@@ -154,7 +154,7 @@ def test_the_template_knows_names_and_kinds_alone_and_must_be_filled_in(tmp_path
     assert len(bounds_of(tmp_path, filled).features(open_table(data).names, "cost")) == 3
     # One record more cannot change it, whatever its values.
     data.write_text(data.read_text() + "text,text,3,text\n")
-    assert template(open_table(data), "cost") == text
+    assert template(data.name, open_table(data).names, target="cost") == text
 
 
 def test_features_are_read_in_their_own_units(tmp_path):
@@ -260,7 +260,7 @@ def test_a_file_of_bounds_serves_a_fit_in_python(tmp_path):
 def test_the_advice_of_the_template_is_right(tmp_path):
     data = tmp_path / "data.csv"
     data.write_text("id,smoker,region,gene_1,cost\n1,0,a,2,3\n")
-    text = template(open_table(data), "cost")
+    text = template(data.name, open_table(data).names, target="cost")
     for advice in ("share = 0.2", "fill = 0", 'categories = ["a", "b"]', "categories = {a = 0.7, b = 0.3}"):
         assert advice in text
         bounds_of(tmp_path, f"[columns.x]\n{advice}")

@@ -13,9 +13,10 @@ def bounds():
 @bounds.command()
 @options.DATA
 @click.option("--target", help="The column to explain, which needs no bounds.")
+@options.dialect
 @options.out("Where the template goes; printed unless given.")
 @options.AS_JSON
-def init(data, target, out, as_json):
+def init(data, target, separator, encoding, out, as_json):
     """Write a template of bounds for DATA, to be filled in BY HAND from public knowledge.
 
     Only names and kinds of the columns are read: bounds taken from the data would leak what is to be protected.
@@ -25,22 +26,27 @@ def init(data, target, out, as_json):
     """
     from dpsparse.cli import output
     from dpsparse.io.bounds_template import template
+    from dpsparse.io.cells.raw_table import as_raw_table
     from dpsparse.io.formats import open_table
-    from dpsparse.schema import FileError
+    from dpsparse.schema import FileError, existing_path
 
     with output.writing(out, data, replace=False, private=target is None) as stream:
-        table = open_table(data)
+        is_csv = str(data).lower().endswith(".csv")
+        table = (
+            as_raw_table(existing_path(data), separator=separator, encoding=encoding) if is_csv else open_table(data)
+        )
         # A record does not hold the target's name: who knows it has confirmed that the line is one of names.
-        if target is None and not table.declares_names and (out is None or as_json):
+        if target is None and is_csv and (out is None or as_json):
             raise FileError(
                 f"{data}: the first line, of {len(table.names):,} cells, would be printed, and might be a record; name "
                 "one of its columns as --target, or have the template written with --out and no --json"
             )
-        text = template(table, target)
+        text_columns = [] if is_csv else table.text_columns()
+        text = template(table.path.name, table.names, text_columns, target)
         if stream is not None:
             stream.write(text.encode())
     if as_json:
-        output.print_json({"columns": table.names, "text_columns": table.text_columns(), "out": out, "template": text})
+        output.print_json({"columns": table.names, "text_columns": text_columns, "out": out, "template": text})
     elif out is None:
         click.echo(text, nl=False)
     else:

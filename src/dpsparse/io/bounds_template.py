@@ -3,6 +3,7 @@
 import json
 
 from dpsparse.io.bounds_file import UNFILLED
+from dpsparse.schema import FileError, quoted
 
 _ADVICE = """\
 # Public bounds for {name}: fill in each "?" by hand, from what is known without looking at these records, or delete
@@ -23,21 +24,24 @@ drop = []
 """
 
 
-def template(table, target=None):
+def template(file, names, text_columns=(), target=None):
     """A bounds file to be filled in by hand, from the names and kinds of the columns alone.
 
     Parameters
     ----------
-    table : TableReader
-        The data's file.
+    file : str
+        The name of the data's file.
+    names : sequence of str
+        Of its columns.
+    text_columns : collection of str
+        The columns of text by the file's own schema.
     target : str or None
         The column of responses, which needs no bounds.
     """
-    if target is not None:
-        table.require([target])
-    text_columns = set(table.text_columns())
-    sections = [_ADVICE.format(name=json.dumps(table.path.name))]
-    for name in table.names:
+    if target is not None and target not in names:
+        raise FileError(f"{file} has no column {quoted(target)}")
+    sections = [_ADVICE.format(name=json.dumps(file))]
+    for name in names:
         if name != target:
             asked = (
                 f'categories = ["{UNFILLED}"]' if name in text_columns else f'low = "{UNFILLED}"\nhigh = "{UNFILLED}"'

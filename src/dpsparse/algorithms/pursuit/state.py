@@ -113,7 +113,8 @@ class PursuitState:
     def set_gram(self, moments, noise):
         """Replace the second moments of all columns by released ones."""
         trust = TRUST_LEARNED if self.settings.learn else TRUST_GIVEN
-        self.gram = clean_gram(moments, noise, np.diagonal(self.gram), trust)
+        # Fewer features than picks may have been there to select.
+        self.gram = clean_gram(moments, noise, np.diagonal(self.gram)[: len(moments)], trust)
         self.gram_noise = noise / np.sqrt(2)
 
     def set_jacobian(self, released, weight):

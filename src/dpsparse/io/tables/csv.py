@@ -16,7 +16,6 @@ class CsvReader(TableReader):
     """
 
     kind = "CSV"
-    declares_names = False
 
     def _read_names(self):
         self._table = CsvTable(self.path)

@@ -37,9 +37,6 @@ class TableReader:
     # How messages name the format, and the package and the extra of ours that it needs.
     kind = needs = extra = None
 
-    # Whether the format itself tells the names of the columns from the first record.
-    declares_names = True
-
     def __init__(self, path, files):
         self.path, self.files = path, files
         with self._readable():
