@@ -22,7 +22,7 @@ class Careful:
     drop : list of str
         Columns to leave out.
     columns : dict
-        For each other column its (centre, scale), or the list of its categories.
+        For each other column its (centre, scale), or the shares of its categories by name, the baseline first.
     """
 
     drop: list
@@ -34,7 +34,7 @@ class Careful:
         Examples
         --------
         >>> from raw_bounds import Careful
-        >>> print(Careful(["id"], {"age": (50.0, 15.0), "sex": ["f", "m"]}).toml())
+        >>> print(Careful(["id"], {"age": (50.0, 15.0), "sex": {"f": 0.6, "m": 0.4}}).toml())
         drop = ["id"]
         <BLANKLINE>
         [columns."age"]
@@ -42,24 +42,28 @@ class Careful:
         scale = 15.0
         <BLANKLINE>
         [columns."sex"]
-        categories = ["f", "m"]
+        categories = {"f" = 0.6, "m" = 0.4}
         <BLANKLINE>
         """
         sections = [f"drop = {_quoted(self.drop)}\n"]
         for name, known in self.columns.items():
-            about = f"categories = {_quoted(known)}\n" if isinstance(known, list) else _spread(known)
+            about = _shares(known) if isinstance(known, dict) else _spread(known)
             sections.append(f"[columns.{_quoted(name)}]\n{about}")
         return "\n".join(sections)
 
     @property
     def typed(self):
         """How many numbers and texts that is."""
-        return len(self.drop) + sum(map(len, self.columns.values()))
+        return len(self.drop) + sum(2 * len(known) if isinstance(known, dict) else 2 for known in self.columns.values())
 
 
 def _quoted(value):
     # For printable texts JSON's quotes are TOML's.
     return json.dumps(value, ensure_ascii=False)
+
+
+def _shares(known):
+    return "categories = {" + ", ".join(f"{_quoted(name)} = {share!r}" for name, share in known.items()) + "}\n"
 
 
 def _spread(known):
@@ -94,7 +98,10 @@ def careful(frame, dataset, codes=()):
             enough = known[1] > 0
         else:
             shares = values.astype(str).value_counts() / len(frame)
-            known = [name for name, share in shares.items() if share >= COMMON]
+            # Rounded down: shares that add up to 1 must not exceed it.
+            known = {
+                name: float(np.floor(1e4 * share + 1e-9) / 1e4) for name, share in shares.items() if share >= COMMON
+            }
             enough = len(known) >= 2
         if enough:
             columns[name] = known
@@ -123,9 +130,9 @@ def matrix(frame, known, gaps):
     features = []
     for name, about in known.columns.items():
         missing = frame[name].isna().to_numpy()
-        if isinstance(about, list):
+        if isinstance(about, dict):
             text = frame[name].astype(str).to_numpy()
-            features += [(text == category) & ~missing for category in about[1:]]
+            features += [(text == category) & ~missing for category in list(about)[1:]]
         else:
             features.append(frame[name].fillna(about[0]).to_numpy(float))
         if name in gaps:

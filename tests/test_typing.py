@@ -28,6 +28,7 @@ from dpsparse import (
     DPIHTH,
     DPIHTL,
     DPSLR,
+    Evaluation,
     LedgerError,
     NotPrivateWarning,
     OnDisk,
@@ -35,9 +36,12 @@ from dpsparse import (
     PrivacyRecord,
     PrivateSparseRegressor,
     Streamed,
+    evaluate,
+    fit_and_evaluate,
     load_model,
     plan,
     read_bounds,
+    read_table,
     save_model,
     scale_from_bounds,
     theory_parameters,
@@ -63,6 +67,11 @@ text: str = model.summary()
 predictions = model.predict(X)
 save_model(model, "model.json")
 again = load_model("model.json")
+found: Evaluation = evaluate(again, X, y, epsilon=0.5, ledger=ledger, dataset="trial")
+better: bool = found.improvement.low > 0
+held_out: Evaluation = fit_and_evaluate(PrivateSparseRegressor(), X, y, holdout=0.2).evaluation
+
+PrivateSparseRegressor().fit(read_table("claims.csv", "cost"))
 
 tau: float = theory_parameters(n=50, d=2, sparsity=1, zeta=1.0, epsilon=1.0, delta=1e-6).tau
 for estimator in (DPIHTH(tau=tau, step=0.5), DPIHTL(step="two-phase"), DPSLR(response_bound=3.0)):
@@ -83,6 +92,7 @@ import dpsparse
 
 PrivateSparseRegressor(epsilom=1)
 DPIHTH(sparsty=3)
+dpsparse.evaluate(PrivateSparseRegressor(), [[1.0]], [1.0], epsilon=1.0, dataste="trial")
 plan(n=50, d=2, sparsity=1, epsilon=1.0, noise_skale=2.0)
 tune([PrivateSparseRegressor()], X=[[1.0]], Y=[1.0])
 PrivacyLedger("budget.db").grant("trial", epsilon=3.0, delt=1e-6)

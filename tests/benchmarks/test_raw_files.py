@@ -65,11 +65,16 @@ def test_careful_bounds_are_a_bounds_file(load, people, dataset, tmp_path):
     path.write_text(known.toml())
     bounds = read_bounds(path)
     # The mean and standard deviation of 30, 50 and 40.
-    assert bounds.columns["age"] == pytest.approx((40, np.sqrt(200 / 3)), rel=1e-5)
+    age, town = bounds.columns["age"], bounds.columns["town"]
+    assert (age.center, age.scale) == pytest.approx((40, np.sqrt(200 / 3)), rel=1e-5)
     assert (bounds.response_center, bounds.response_scale) == (None, None)
-    assert bounds.columns["town"] == ["Ur", 'a "b", c']
+    assert (town.categories, town.shares) == (("Ur", 'a "b", c'), (101 / 200, 49 / 200))
     assert bounds.drop == ("id", "same")
-    assert load("raw_bounds").careful(people, dataset, dataset.codes).columns["code"] == ["1", "2", "3"]
+    assert load("raw_bounds").careful(people, dataset, dataset.codes).columns["code"] == {
+        "1": 0.5,
+        "2": 0.25,
+        "3": 0.25,
+    }
 
 
 def test_the_matrix_has_gaps_at_the_center_and_as_features(load, people, dataset):

@@ -109,11 +109,12 @@ def test_sums_are_numpys_up_to_a_level_a_record(plain):
     records, (residuals, z, v) = records_of(*plain), naive(plain)
     psi, n = np.clip(residuals / TAU, -1, 1), len(residuals)
     a, size = np.clip((z[1] - 0.3) / 0.7, -2.5, 2.5) / 2.5, np.minimum(np.abs(z[1]) / 0.7, 6) / 6
-    gain = (np.minimum(np.abs(plain[0] - CENTER), 4) - np.minimum(np.abs(residuals), 4)) / 4
+    u, q = (np.clip(each, -4, 4) / 4 for each in (plain[0] - CENTER, plain[0] - CENTER - residuals))
+    near = (np.abs(plain[0] - CENTER) <= 0.3) - 0.5
     for name, exact, bound in (
         ("spread_sums", [((z[1] != 0) - 0.5).sum(), (size - 0.5).sum()], math.sqrt(0.5)),
         ("mean_sums", [a.sum(), (a**2 - 0.5).sum()], math.sqrt(1.25)),
-        ("gain_sums", [gain.sum(), ((np.abs(plain[0] - CENTER) <= 0.3) - 0.5).sum()], math.sqrt(1.25)),
+        ("gain_sums", [(q * u).sum(), (q**2 - 0.5).sum(), near.sum()], math.sqrt(1.5)),
         ("gradient_sums", (psi * v * z).sum(axis=1), INNER),
     ):
         value = evaluated(name, records)

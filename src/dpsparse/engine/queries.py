@@ -138,16 +138,18 @@ def mean_sums(records, position, center, scale, most):
 
 
 def gain_sums(records, center, effects, most, near):
-    """Sums of how much nearer to a response its prediction is than the centre, and of whether the centre is `near`.
+    """Sums that tell how predictions go with responses: of q u and q^2, and of whether the centre is `near`.
 
-    Distances are clipped at `most` and in units of it. The first number lies in [-1, 1], the second is 1/2 or -1/2, so
-    the vector's norm is at most sqrt 1.25.
+    q is how far a prediction, u how far a response is from the centre, both clipped at `most` and in units of it. The
+    second number, less 1/2, lies in [-1/2, 1/2], the third is 1/2 or -1/2, so the vector's norm is at most sqrt 1.5.
     """
     with np.errstate(all="ignore"):
-        before = abs(records.y - center).clip(0, most)
-        after = abs(records.residuals(center, effects)).clip(0, most)
-        is_near = as_float64(before <= near) - 0.5
-        return _bounded_sums(records, [quotient(before - after, most), is_near], math.sqrt(1.25))
+        response = records.y - center
+        predicted = quotient((response - records.residuals(center, effects)).clip(-most, most), most)
+        is_near = as_float64(abs(response) <= near) - 0.5
+        response = quotient(response.clip(-most, most), most)
+        entries = [predicted * response, predicted * predicted - 0.5, is_near]
+        return _bounded_sums(records, entries, math.sqrt(1.5))
 
 
 def _without_gaps(values):

@@ -106,7 +106,7 @@ def test_lumps_of_the_priors():
     assert grids.CENTERS.points[np.argmax(grids.CENTERS.log_prior)] == 0
 
 
-@pytest.mark.parametrize("grid", [grids.CENTERS, grids.SLOPES, grids.splits(9.0), grids.NEAR_CENTERS, grids.INTERCEPTS])
+@pytest.mark.parametrize("grid", [grids.CENTERS, grids.SLOPES, grids.splits(9.0), grids.NEAR_CENTERS])
 def test_signed_grids_are_symmetric(grid):
     np.testing.assert_allclose(grid.points, -grid.points[::-1], atol=1e-12)
     np.testing.assert_allclose(grid.log_prior, grid.log_prior[::-1])

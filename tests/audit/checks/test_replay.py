@@ -43,7 +43,8 @@ def test_random_neighbors(name, first, second, position, storage, adjacency, dup
 
 
 # The largest change is short of the bound where the set of a record's terms is smaller than a ball: (a, a^2 - 1/2) has
-# a diameter of 2 in a ball of radius sqrt 1.25, and the two columns at a right angle to the constant share its row.
+# a diameter of 2 in a ball of radius sqrt 1.25, a gain's terms one of 2 in a ball of radius sqrt 1.5, and the two
+# columns at a right angle to the constant share its row.
 SHORT = {"unit mean": 0.89, "gradient": 0.8, "final gradient": 0.8, "score variance": 0.8, "gain": 0.4}
 
 

@@ -84,6 +84,16 @@ def test_pandas():
     check(FrameTable(frame), {name: DECLARED[name] for name in ("whole", "real", "when", "zone", "yes")})
 
 
+def test_texts_in_chunks_are_stripped_and_may_be_the_same():
+    column = pa.chunked_array([["x", None], [" x", "y "], pa.array([], pa.string())])
+    table = FrameTable(pa.table({"a": column}))
+    assert table.distinct_counts(["a"]).tolist() == [2]
+    assert table.value_counts("a", int(table.buckets("a")[0])) == {"x": 2}
+    assert table.buckets("a").tolist().index(-1) == 1
+    empty = FrameTable(pa.table({"a": pa.chunked_array([], pa.string())}))
+    assert (empty.n_records, empty.class_counts(["a"]).sum(), len(empty.buckets("a"))) == (0, 0, 0)
+
+
 def test_objects_are_read_by_their_own_types():
     cells = [
         1,

@@ -9,33 +9,37 @@ from dpsparse.algorithms.pursuit import grids
 from dpsparse.engine import queries
 from dpsparse.privacy import sensitivity
 
-# Errors are compared up to this many response scales.
-GAIN_WIDTH = 4.0
 # An effect of more than this many standard errors is there, whatever a noisy gain says.
 SURE = 3.5
-# A residual scale beyond this many response scales says that the fit went astray.
-ASTRAY = 1.7
-# One record in this many lies beyond the width of the offset's clip, and beyond the distance that bounds predictions.
-OUTSIDE = 20
-# From this table size on the offset's clip leaves out fewer: one record in 50.
-FAR_FROM, FAR_OUTSIDE = 1_000, 50
-# Predictions are cut at this many times the distance from the centre within which nearly all responses lie.
-REACH = 1.5
-# How far the mean may be from the median, in residual scales: noise beyond this shrinks the offset.
-OFFSET_SPREAD = 0.3
+# One response in this many lies beyond the released distance from the centre; from a table size on fewer do.
+OUTSIDE, FAR_FROM, FAR_OUTSIDE = 10, 1_000, 50
+# The offset's clip and the range of predictions reach this many times as far.
+REACH = 1.4
+# How far the mean may be from the constant so far, in response scales, where the features explain something and where
+# not: noise beyond this shrinks the offset.
+OFFSET_SPREAD, CENTER_SPREAD = 0.3, 0.5
+# The weight of the features in predictions, before it is looked at: where an effect is sure, where one is but the
+# responses lump together, and otherwise; its standard deviation in tables of up to SMALL, and less in larger ones.
+SURE_WEIGHT, LUMPED_WEIGHT, UNSURE_WEIGHT, WEIGHT_SPREAD, SMALL = 1.0, 0.5, 0.2, 0.4, 400
+# Below this weight the features explain nothing. Sure effects keep all of it, unless the slope is this many standard
+# deviations below 1.
+NO_WEIGHT, DOUBT = 0.25, 1.5
 # Responses this many response scales from the centre are at it. A lump is this share of them there: a normal law has
 # .11, and a noisy share must exceed that by three standard deviations. Beyond the last share nothing is off the lump.
 LUMP_WIDTH, NO_LUMP, LUMP, ALL_EQUAL = 0.2, 0.11, 0.35, 0.95
-NO_GAIN = "predictions from them were no nearer to the responses than a constant"
 # The share of the response's spread that is explained is stated where the noise of a share of records is below this:
 # its standard error is then below about 0.07.
 LARGEST_FRACTION_NOISE = 0.05
-# Nor where one response in twenty is further away than this many scales: a lump near the centre, which the response's
-# scale holds and the residuals' does not, or tails beside which a median distance says little. A lognormal law has 8.
-LARGEST_TAIL = 12.0
+# Nor where the tail of the responses begins further away than this many scales: a lump near the centre, which the
+# response's scale holds and the residuals' does not, or tails beside which a median distance says little. One response
+# in 50 of a lognormal law is further away than 12.
+LARGEST_TAIL = 20.0
 # Nor where the fit moved its constant by more than this many scales from the centre about which the responses' scale
 # was taken: residuals are then smaller for a better centre, and not for the features.
 LARGEST_SHIFT = 0.5
+# The offset's clip is narrower where the features explain much: by this factor on the residuals' scale.
+NARROWER = 1.5
+NO_GAIN = "predictions from them were not clearly nearer to the responses than a constant"
 # Nats by which the right size and centre of the response must lead those far from all responses.
 SAFE_NATS = 8.0
 
@@ -127,30 +131,46 @@ class Closing:
     """
 
     def __init__(self, pursuit):
-        self._pursuit, self._median, self._offset, self._explains = pursuit, 0.0, 0.0, True
+        self._pursuit, self._offset, self._explains = pursuit, 0.0, True
         self.lumped = self.all_equal = False
 
     def release_gain(self, slot):
-        """How much nearer to the responses the model is than their centre; without effects where it is not.
+        """How predictions go with responses, which gives the features' weight; and how many responses are alike.
 
-        And the share of responses that lie at their centre.
+        The weight is the slope of responses on predictions, both from the centre and clipped, pulled toward what the
+        effects' own errors let one expect.
         """
         pursuit, state = self._pursuit, self._pursuit.state
         self._errors = state.standard_errors()
         self._set_effects()
-        most, near = GAIN_WIDTH * state.response_scale, LUMP_WIDTH * state.response_scale
-        sums = pursuit.session.evaluate(queries.gain_sums, pursuit.center, self._effects, most, near)
-        gain, noise = pursuit.releases.mean(slot, sums, math.sqrt(1.25))
-        at_center = gain[1] + 0.5
+        near = LUMP_WIDTH * state.response_scale
+        sums = pursuit.session.evaluate(queries.gain_sums, pursuit.center, self._effects, self._distance, near)
+        (product, square, share), noise = pursuit.releases.mean(slot, sums, math.sqrt(1.5))
+        at_center = share + 0.5
         self.lumped = bool(at_center > max(LUMP, NO_LUMP + 3 * noise))
         self.all_equal = bool(at_center > max(ALL_EQUAL, NO_LUMP + 3 * noise))
-        sure = np.any(np.abs(state.estimate.effects) > SURE * self._errors, where=self._is_feature())
-        astray = state.residual_scale > ASTRAY * state.response_scale
-        worse = gain[0] < (-2 * noise if sure else 0) or (astray and gain[0] < 2 * noise)
-        self._explains = not (worse or self.all_equal)
+        weight = self._weight(product, max(square + 0.5, 0.0), noise)
+        self._explains = not (weight < NO_WEIGHT or self.all_equal)
+        self._exact = state.residual_scale <= 1.05 * grids.SCALE_RANGE[0] * state.response_scale
+        self._effects[state.constants :] *= weight
         if not self._explains:
+            # The constant is kept where it is plausible.
+            constant = np.where(np.abs(self._effects) < state.response_scale, self._effects, 0.0)[: state.constants]
             self._effects = np.zeros_like(self._effects)
+            self._effects[: state.constants] = constant
             state.residual_scale = state.response_scale
+
+    def _weight(self, product, square, noise):
+        """The posterior mean of the slope product / square, within [0, 1]; 1 for sure effects without clear doubt."""
+        state, size = self._pursuit.state, self._pursuit.settings.size
+        sure = np.any(np.abs(state.estimate.effects) > SURE * self._errors, where=self._is_feature())
+        prior = (LUMPED_WEIGHT if self.lumped else SURE_WEIGHT) if sure else UNSURE_WEIGHT
+        spread = WEIGHT_SPREAD * min(1.0, SMALL / size)
+        if prior == SURE_WEIGHT and square - product < DOUBT * math.sqrt(2) * noise:
+            return 1.0
+        precision = (square * spread / noise) ** 2
+        slope = (prior + product * square * (spread / noise) ** 2) / (1 + precision)
+        return float(np.clip(slope, 0.0, 1.0))
 
     def _is_feature(self):
         return self._pursuit.state.kept >= self._pursuit.state.constants
@@ -168,50 +188,41 @@ class Closing:
         self._effects = np.zeros(len(state.effects))
         self._effects[state.kept] = shrunk
 
-    def release_intercept(self, slot):
-        """The median of the residuals at the shrunk effects, by which the intercept is off."""
-        pursuit = self._pursuit
-        grid = grids.INTERCEPTS.times(pursuit.state.response_scale)
-        self._median = pursuit.releases.quantile(slot, self._counts(pursuit.center, self._effects), grid)
-
     def _counts(self, center, effects, sizes=False):
         session = self._pursuit.session
         return lambda points: session.evaluate(queries.residual_counts, center, effects, points, sizes)
 
-    def release_offset_width(self, slot):
-        """Beyond which few of the residuals lie."""
-        pursuit = self._pursuit
-        grid = grids.WIDTHS.times(pursuit.state.residual_scale)
-        count = self._counts(pursuit.center + self._median, self._effects, sizes=True)
-        tail = OUTSIDE if pursuit.settings.size < FAR_FROM else FAR_OUTSIDE
-        self._width = pursuit.releases.quantile(slot, count, grid, tail=tail)
-
-    def release_offset(self, slot):
-        """The mean of the residuals within that width: what predictions are to be moved by."""
-        pursuit, width = self._pursuit, self._width
-        center = pursuit.center + self._median
-        sums, _ = pursuit.session.evaluate(queries.gradient_sums, center, self._effects, width, [0], 1.0, 1.0)
-        mean, noise = pursuit.releases.mean(slot, sums, 1.0)
-        trust = 1 / (1 + (width * noise / (OFFSET_SPREAD * pursuit.state.residual_scale)) ** 2)
-        self._offset = float(trust * width * mean[0])
-
     def release_range(self, slot):
-        """How far from their centre nearly all responses lie: predictions are cut a little beyond."""
+        """How far from their centre nearly all responses lie: it clips the gain, the offset and the predictions."""
         pursuit = self._pursuit
         grid = grids.REACHES.times(pursuit.state.response_scale)
-        count = self._counts(pursuit.center, np.zeros_like(self._effects), sizes=True)
-        self._reach = REACH * pursuit.releases.quantile(slot, count, grid, tail=OUTSIDE)
+        count = self._counts(pursuit.center, np.zeros_like(pursuit.state.effects), sizes=True)
+        tail = OUTSIDE if pursuit.settings.size < FAR_FROM else FAR_OUTSIDE
+        self._distance = pursuit.releases.quantile(slot, count, grid, tail=tail)
+        self._reach = REACH * self._distance
+
+    def release_offset(self, slot):
+        """The mean of the clipped residuals: what predictions are to be moved by."""
+        pursuit, state = self._pursuit, self._pursuit.state
+        width = self._reach * min(1.0, NARROWER * state.residual_scale / state.response_scale)
+        sums, _ = pursuit.session.evaluate(queries.gradient_sums, pursuit.center, self._effects, width, [0], 1.0, 1.0)
+        mean, noise = pursuit.releases.mean(slot, sums, 1.0)
+        spread = math.hypot(OFFSET_SPREAD * state.response_scale, min(self._errors[0], state.response_scale))
+        if not self._explains:
+            spread = math.hypot(spread, CENTER_SPREAD * state.response_scale)
+        self._offset = float(width * mean[0] / (1 + (width * noise / spread) ** 2))
 
     def problem(self):
         """Why the scales were not learned, as a sentence without a full stop; empty where they were."""
-        pursuit, state, (low, high) = self._pursuit, self._pursuit.state, grids.SCALE_RANGE
+        pursuit, state, high = self._pursuit, self._pursuit.state, grids.SCALE_RANGE[1]
         if not _response_is_safe(pursuit.schedule):
             return f"{state.n_records:,} records are too few at this epsilon to learn the response's centre and scale"
         if self.all_equal:
             return "nearly all responses are equal"
-        if state.residual_scale <= 1.05 * low * state.response_scale:
+        if self._exact:
             end = "the residuals' scale ended at the lower end of its range, a fiftieth of the response's"
-            return f"{end}: {'most responses are equal' if self.lumped else 'the fit is nearly exact'}"
+            cause = "most responses are equal" if self.lumped or not self._explains else "the fit is nearly exact"
+            return f"{end}: {cause}"
         if state.residual_scale >= 0.95 * high * state.response_scale:
             return (
                 "the residuals' scale ended at the upper end of its range, twice the response's: the fit went astray, "
@@ -233,11 +244,9 @@ class Closing:
         state = self._pursuit.state
         if state.settings.scale_known or self.lumped or state.fraction_noise > LARGEST_FRACTION_NOISE:
             return None
-        shift = self._effects[0] + self._median + self._mean_of_effects() if state.constants else 0.0
-        if (
-            self._reach > REACH * LARGEST_TAIL * state.response_scale
-            or abs(shift) > LARGEST_SHIFT * state.response_scale
-        ):
+        shift = self._effects[0] + self._mean_of_effects() if state.constants else 0.0
+        far = self._distance > LARGEST_TAIL * state.response_scale
+        if far or abs(shift) > LARGEST_SHIFT * state.response_scale:
             return None
         explained = 1 - float(state.residual_scale / state.response_scale)
         # A little below 0 is noise; more than that says that the two are not comparable.
@@ -251,7 +260,7 @@ class Closing:
         center, scale = np.array([unit.center for unit in units]), np.array([unit.scale for unit in units])
         support = np.array(state.features, dtype=np.int64)[columns - state.constants]
         last = state.gradients[-1]
-        constant = self._effects[0] + self._median + self._offset if state.constants else 0.0
+        constant = self._effects[0] + self._offset if state.constants else 0.0
         if self.all_equal:
             # All points of a grid are as far from a median that holds all values; the centre is near it.
             constant = 0.0

@@ -90,9 +90,8 @@ TAILS = Grid.of([1, 1.4, 2, 2.8, 4, 5.6, 8], np.log([0.6, 0.15, 0.1, 0.06, 0.04,
 FINE_SCALES = Grid.of(np.geomspace(0.2, 5, 60), -2 * np.log(np.geomspace(0.2, 5, 60)) ** 2)
 SCALE_RANGE = (0.02, 2.0)
 RESIDUAL_SCALES = Grid.of(np.geomspace(*SCALE_RANGE, 47))
-# In response scales: what the intercept is off by, and where tails end.
-INTERCEPTS = Grid.of(np.linspace(-4, 4, 401))
-WIDTHS = Grid.of(2 * 2.0 ** (np.arange(26) / 2), -0.7 * np.arange(26))
-REACHES = Grid.of(2 * 2.0 ** (np.arange(48) / 4), -0.35 * np.arange(48))
+# How far a tenth of the responses lie from their centre, or fewer, in response scales; 2.4 for a normal law.
+_STEPS = np.arange(-10, 45)
+REACHES = Grid.of(2.4 * 2.0 ** (_STEPS / 4), -0.35 * np.abs(_STEPS))
 # How much nearer predictions are than a constant, in response scales.
 IMPROVEMENTS = Grid.of(2.0 ** (np.arange(-24, 33) / 4), -0.2 * np.abs(np.arange(-24, 33)))

@@ -149,8 +149,6 @@ class Pursuit:
             "score variance": self.release_score_variance,
             "final gradient": self.refine,
             "gain": closing_steps.release_gain,
-            "intercept": closing_steps.release_intercept,
-            "offset width": closing_steps.release_offset_width,
             "offset": closing_steps.release_offset,
             "response range": closing_steps.release_range,
         }

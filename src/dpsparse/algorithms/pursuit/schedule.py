@@ -124,7 +124,7 @@ class Schedule:
                 yield "score variance", once["score variance"]
             yield f"final gradient {k}", None
             yield f"fraction at final gradient {k}", each["fraction"]
-        for name in ("gain", "intercept", "offset width", "offset", "response range"):
+        for name in ("response range", "gain", "offset"):
             yield name, once[name]
         yield "names", settings.naming
 
@@ -152,7 +152,7 @@ class Schedule:
 # The groups of slots that are picks by the exponential mechanism; the others are Gaussian.
 PICKS = {
     *("response size", "response centre", "response scale", "pick", "unit size", "unit tail", "unit centre", "slope"),
-    *("second slope", "residual scale", "intercept", "offset width", "response range"),
+    *("second slope", "residual scale", "response range"),
 }
 
 

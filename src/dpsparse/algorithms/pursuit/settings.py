@@ -190,11 +190,12 @@ class Settings:
 
     def once(self):
         """Shares of rho of the releases that are made once, without the final gradients."""
-        N, plenty = self.size, self.plenty
-        closing = 0.004 if self.known else 0.01 - 0.006 * plenty
+        N = self.size
         intercept = self.fit_intercept
+        # In small tables with unknown units the constant and the check of the gain need more.
+        small = 0.0 if self.known else 1 / N**2
         return {
-            "response size": 0.0 if self.scale_known else clip(800 / N**2, 0.004, 0.02),
+            "response size": 0.0 if self.scale_known else clip(max(800 / N**2, 1600 * small), 0.004, 0.03),
             "response centre": clip(360 / N**2, 0.003, 0.0105) if intercept and not self.center_known else 0.0,
             "response scale": 0.0 if self.scale_known else clip(150 / N**2, 0.002, 0.005),
             "splits": self.splits_share,
@@ -202,11 +203,9 @@ class Settings:
             "Gram matrix": (0.02 if self.rows else 0.03) + 0.02 * clip(2 - N / 400, 0, 1),
             "Jacobian": 0.02 if self.sandwich else 0.0,
             "score variance": 0.01 if self.sandwich else 0.0,
-            "gain": closing,
-            "intercept": clip(200 / N**2, 0.004, 0.02) if intercept else 0.0,
-            "offset width": clip(100 / N**2, 0.001, 0.006) if intercept else 0.0,
-            "offset": clip(800 / N**2, 0.004, 0.02) if intercept else 0.0,
-            "response range": clip(150 / N**2, 0.001, 0.004),
+            "response range": clip(max(250 / N**2, 600 * small), 0.002, 0.012),
+            "gain": clip(1200 * small, 0.004, 0.03),
+            "offset": clip(max(1000 / N**2, 5000 * small), 0.004, 0.09) if intercept else 0.0,
         }
 
     def each(self):
@@ -231,4 +230,5 @@ class Settings:
         if not self.choose:
             return 0.0
         share = 0.45 + 0.09 * math.log2(self.noise_to_signal / 0.02)
-        return clip(share, 0.3, 0.6 if self.known else 0.5)
+        # Without units there is more to learn after a pick; where features are few, picks need less.
+        return clip(share, 0.3, 0.6 if self.known else min(0.5, 0.35 + 0.03 * math.log(self.d)))

@@ -61,11 +61,11 @@ READING = (
         "a quote that swallows lines",
         READS,
         {
-            lines.Lines.records: [
+            lines.Lines.lines: [
                 (
                     'bytes(self.bytes[block.start : block.stop]).removesuffix(b"\\n").split(b"\\n")',
                     'bytes(self.bytes[block.start : block.stop]).removesuffix(b"\\n")\n'
-                    '    lines = re.split(rb\'\\n(?=(?:[^"]*"[^"]*")*[^"]*$)\', lines)\n'
+                    '    lines = __import__("re").split(rb\'\\n(?=(?:[^"]*"[^"]*")*[^"]*$)\', lines)\n'
                     '    lines += [b""] * (block.n_records - len(lines))',
                 )
             ]

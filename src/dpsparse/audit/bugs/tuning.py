@@ -54,7 +54,7 @@ TUNING = (
     Mutation(
         "scores that leave with the choice",
         TUNED,
-        {tuning.tune: [("models[index], index, models", "models[index], np.abs(response).max(), models")]},
+        {tuning.tune: [("slots), meter)", "slots), meter)._replace(index=np.abs(response).max())")]},
     ),
     Mutation(
         "a share that is not charged",

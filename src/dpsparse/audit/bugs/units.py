@@ -83,8 +83,8 @@ UNITS = (
         {
             closing.Closing.release_range: [
                 (
-                    "pursuit.releases.quantile(slot, count, grid, tail=OUTSIDE)",
-                    "(pursuit.releases.quantile(slot, count, grid, tail=OUTSIDE),"
+                    "pursuit.releases.quantile(slot, count, grid, tail=tail)",
+                    "(pursuit.releases.quantile(slot, count, grid, tail=tail),"
                     " float(np.nanmax(np.abs(pursuit.session._records.y))))[1]",
                 )
             ]
@@ -153,10 +153,10 @@ UNITS = (
         PURSUITS,
         {
             queries.gain_sums: [
-                ("abs(records.y - center).clip(0, most)", "abs(records.y - center)"),
+                ("response.clip(-most, most)", "response"),
                 (
-                    "_bounded_sums(records, [quotient(before - after, most), is_near], math.sqrt(1.25))",
-                    _OWN_LEVELS.format(entries="[quotient(before - after, most), is_near]"),
+                    "_bounded_sums(records, entries, math.sqrt(1.5))",
+                    _OWN_LEVELS.format(entries="entries"),
                 ),
             ]
         },

@@ -107,6 +107,7 @@ def pairs():
         ("infinite", plain, [np.inf, -np.inf, np.inf, 1, 0], [-np.inf, np.inf, np.inf, -np.inf, 1]),
         *_one_far_above(plain),
         *_turned(plain),
+        ("largest responses", plain, [1.7e308, 50, 50, 50, 50], [-1.7e308, 50, 50, 50, 50]),
     ]
     position = POSITIONS[1]
     twin = plain[0][partner(position, range(N_RECORDS))]

@@ -29,6 +29,13 @@ class TextCells:
         codes = [-1 if text is None else places.setdefault(text.strip(), len(places)) for text in texts]
         return cls(np.array(codes, dtype=np.int64), list(places))
 
+    @classmethod
+    def encoded(cls, codes, texts):
+        """Cells from places in a list whose texts may be the same once stripped; -1 for missing cells."""
+        places = {}
+        numbers = [places.setdefault(text.strip(), len(places)) for text in (*texts, "")]
+        return cls(np.array(numbers, dtype=np.int64)[codes], list(places))
+
     def take(self, mask):
         """Some of the records."""
         return TextCells(self._codes[mask], self._texts)
@@ -75,13 +82,18 @@ class NumberCells:
 
     def numbers(self, kind):
         """The value of each cell. A type leaves no doubt: a date has every order, and a number every separator."""
-        same = kind == self._kind or (kind.startswith(self._kind[:4]) and kind != Kind.text)
+        same = _family(kind) == _family(self._kind)
         return self._values if same else np.full(len(self._values), np.nan)
 
     def texts(self):
         """Places in a list of texts, and the list."""
         distinct, codes = np.unique(self._values, return_inverse=True)
         return codes, [text_of(number, self._kind) for number in distinct.tolist()]
+
+
+def _family(kind):
+    """The part of a kind's name before what a reading of text adds to it."""
+    return kind.partition("_")[0]
 
 
 class EmptyCells(NumberCells):

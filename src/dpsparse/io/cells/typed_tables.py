@@ -164,7 +164,10 @@ def _arrow_cells(column):
         column = column.cast(column.type.value_type)
     kind = _arrow_kind(column.type)
     if _is_text(column.type):
-        return TextCells.of(["" if text is None else text for text in column.to_pylist()])
+        column = column.dictionary_encode().unify_dictionaries()
+        codes = [chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in column.chunks]
+        texts = column.chunk(0).dictionary.to_pylist() if codes else []
+        return TextCells.encoded(np.concatenate([np.empty(0, dtype=np.int64), *codes]), texts)
     if kind is None:
         return EmptyCells(len(column))
     if kind != Kind.date_ymd:
