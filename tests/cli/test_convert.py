@@ -64,7 +64,7 @@ def test_convert_once_fit_and_predict_on_raw_rows(folder, capsys, monkeypatch):
     assert "smoker" in capsys.readouterr().out
     model = load_model("model.json")
     assert model.target == "cost"
-    assert {effect.feature: effect for effect in model.effects}["smoker"].coef == pytest.approx(9_000, rel=0.1)
+    assert {effect.feature: effect for effect in model.effects}["smoker"].estimate == pytest.approx(9_000, rel=0.1)
     PEOPLE.drop(columns="cost").to_csv("new.csv", index=False)
     main(["predict", "model.json", "new.csv", "--out", "predictions.csv"])
     names = [feature.name for feature in model.features if not feature.missing]
@@ -196,7 +196,7 @@ def test_a_cell_that_is_no_number_counts_as_missing_and_is_not_quoted(folder, ca
         main(["fit", "store", "--epsilon", "3", "--sparsity", "2", "--json", "--out", f"{column}.json"])
         told = json.loads(capsys.readouterr().out)
         assert told["notes"] == []
-        effects = {effect["feature"]: effect["coef"] for effect in told["effects"]}
+        effects = {effect["feature"]: effect["estimate"] for effect in told["effects"]}
         assert effects["smoker"] == pytest.approx(9_000, rel=0.1)
         os.rename("store", f"old-{column}")
 
