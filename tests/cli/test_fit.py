@@ -29,7 +29,7 @@ def test_from_a_file_to_predictions(folder, capsys, data, people, fit):
     assert model.privacy.private
     assert model.target == "cost"
     found = {effect.feature: effect for effect in model.effects}
-    assert found["smoker"].coef == pytest.approx(9_000, rel=0.1)
+    assert found["smoker"].estimate == pytest.approx(9_000, rel=0.1)
     assert found["smoker"].clear
     main(["predict", "model.json", data, "--out", "predictions.csv"])
     assert capsys.readouterr().out.startswith("predictions.csv: 3,000 predictions\n")
@@ -244,5 +244,5 @@ def test_a_file_with_fewer_features_than_asked_for(folder, people, capsys, spars
     options = ["--target", "cost", "--epsilon", "3", "--sparsity", sparsity, "--json"]
     main(["fit", "people.csv", *options, "--out", "model.json"])
     told = {effect["feature"]: effect for effect in json.loads(capsys.readouterr().out)["effects"]}
-    assert told["smoker"]["coef"] == pytest.approx(9_000, rel=0.2)
+    assert told["smoker"]["estimate"] == pytest.approx(9_000, rel=0.2)
     assert set(told) <= {"age", "smoker", "age is missing", "smoker is missing"}

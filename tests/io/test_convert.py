@@ -266,7 +266,7 @@ def test_columns_that_a_fit_refuses_are_noted_once_also_when_resumed(tmp_path, b
     assert files_of(tmp_path / "store") == files_of(tmp_path / "once")
     assert manifest.refused == ["age", "cost", "income"]
     assert [len(chunk.refused) for chunk in manifest.chunks] == [1, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0]
-    assert "'age', 'cost', 'income'; list" in fit_refuses(manifest)[0]
+    assert "'age', 'cost', 'income': `dpsparse fit` counts" in fit_refuses(manifest)[0]
     assert fit_refuses(converted(written(tmp_path, "parquet"), tmp_path / "clean", bounds)) == []
 
 

@@ -23,6 +23,7 @@ COLUMNS = {
     "decimal commas": (votes(NUMBER=300, EITHER=100, COMMA=600), Kind.number_comma),
     "decimal commas, more whole numbers": (votes(NUMBER=600, COMMA=400), Kind.number_comma),
     "words for true": (votes(BOOLEAN=900, TEXT=100), Kind.boolean),
+    "F and M": (votes(BOOLEAN=700, TEXT=300), Kind.text),
     "dates": (votes(DATE_YMD=1_000), Kind.date_ymd),
     "days first": (votes(DATE_EITHER=600, DATE_DMY=400), Kind.date_dmy),
     "months first": (votes(DATE_EITHER=600, DATE_MDY=400), Kind.date_mdy),

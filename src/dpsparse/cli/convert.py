@@ -1,5 +1,7 @@
 """`dpsparse convert`: a table written once for many fits."""
 
+import shlex
+
 import click
 
 from dpsparse.cli import options
@@ -44,5 +46,4 @@ def convert(data, store, target, bounds, dtype, as_json):
         output.print_json({**output.store_facts(manifest), "target": target, "notes": notes, "out": store})
     else:
         output.print_store(store, manifest, notes)
-        if not manifest.refused:
-            click.echo(f"Use it with: dpsparse fit {store} --epsilon 1")
+        click.echo(f"Use it with: dpsparse fit {shlex.quote(store)} --epsilon 1 --out model.json")

@@ -50,8 +50,8 @@ NOT_FINITE_IN_FILE = (
     "the bounds file (True and False are text in a CSV file)"
 )
 COLUMNS_REFUSED = (
-    "a fit refuses columns with missing cells, text or infinite numbers, as in {columns}; list a text's categories in "
-    "the bounds file, put public constants into gaps, or drop the column; then convert anew"
+    "missing cells, text or infinite numbers, as in {columns}: `dpsparse fit` counts them as missing, and in Python "
+    'missing="center" does; to use a text, list its categories in the bounds file, and convert anew'
 )
 
 SENTENCES = {name: value for name, value in sorted(globals().items()) if name.isupper()}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpsparse.engine.refusals import NOT_NUMERIC
 from dpsparse.schema import quoted
 
 
@@ -222,7 +223,7 @@ def _frame_numbers(frame, name):
                 return column.to_numpy(dtype=np.float64, na_value=np.nan)
             return np.asarray(column.to_numpy(), dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"column {quoted(name)} of X holds something else than numbers; encode it first") from None
+        raise ValueError(NOT_NUMERIC) from None
 
 
 def _frame_texts(frame, name):

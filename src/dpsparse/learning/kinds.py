@@ -62,9 +62,10 @@ def release_kinds(meter, slot, raw, columns, numeric=()):
 def kind_of(counts, noise, *, may_be_text=True):
     """The kind of a column from its noisy votes.
 
-    The kind that reads the most cells wins if it reads at least half of them; otherwise the column is text. Cells that
-    two kinds read, such as 1,234 or 01/02/2024, go to the kind that the unambiguous cells favour; numbers have a
-    decimal comma only where these cells surely lead. Where no class counts, the column is one of numbers.
+    The kind that reads the most cells wins if it reads at least half of them; otherwise the column is text. So is one
+    of words for true and false with surely a quarter as many others beside them: F is also the category beside M.
+    Cells that two kinds read, such as 1,234 or 01/02/2024, go to the kind that the unambiguous cells favour; numbers
+    have a decimal comma only where these cells surely lead. Where no class counts, the column is one of numbers.
 
     Parameters
     ----------
@@ -96,7 +97,8 @@ def kind_of(counts, noise, *, may_be_text=True):
     kinds = [kind for kind in _NUMERIC if kind != Kind.number_comma or _is_comma(raw, noise)]
     reads = {kind: sum(seen[cell_class] for cell_class in kind.reads) for kind in kinds}
     most = max(reads.values())
-    if may_be_text and most < sum(seen.values()) / 2:
+    letters = raw[CellClass.TEXT] - raw[CellClass.BOOLEAN] / 4 > SURELY * noise and reads[Kind.boolean] == most
+    if may_be_text and (letters or most < sum(seen.values()) / 2):
         return Kind.text
     return max((kind for kind in kinds if reads[kind] == most), key=lambda kind: raw.get(_OWN_CLASS.get(kind), 0.0))
 

@@ -303,7 +303,12 @@ class LinearModel:
     def missing_coef_(self) -> NDArray[np.float64] | None:
         """The coefficients of a feature being missing; None where the model knows of no missing ones."""
         gaps = self.coef[self.n_features_in_ :]
-        return gaps if len(gaps) else None
+        if not len(gaps) or isinstance(self.features, NumericColumns):
+            return gaps if len(gaps) else None
+        # The categories of a column are 0/1 and never missing, and share one feature that says whether its text is.
+        of_column = {each.column: gap for each, gap in zip(self.features[self.n_features_in_ :], gaps, strict=True)}
+        own = self.features[: self.n_features_in_]
+        return np.array([0.0 if each.category is not None else of_column.get(each.column, 0.0) for each in own])
 
     @property
     def center_(self) -> NDArray[np.float64]:

@@ -123,7 +123,8 @@ def sentence(effect, feature, target, baselines=None):
     """
     way = "more" if effect.estimate > 0 else "less"
     low, high = sorted(map(abs, effect.interval))
-    size = f"{number(abs(effect.coef))} {way} of {target}"
+    # The unshrunk effect, which lies in its interval.
+    size = f"{number(abs(effect.estimate))} {way} of {target}"
     within = f"between {number(low)} and {number(high)} {way}, with 90 % confidence"
     return f"{effect.feature}: {_step(feature, baselines or {})} goes with {size} ({within})."
 
@@ -173,8 +174,9 @@ def _predictions(model):
 def _meaning(model):
     yield (
         f"The difference in {model.target} between records that differ by 1 in a feature, in that feature's own unit, "
-        "and are alike in the other selected ones. Effects are shrunk towards zero according to their errors, for "
-        "better predictions; intervals are of the effects before shrinkage."
+        "and are alike in the other selected ones. The table below has the effects that predictions use: they are "
+        "shrunk towards zero for better predictions. Intervals, and the sentences above, are of effects before "
+        "shrinkage."
     )
     example = _an_example(model)
     if example is not None:
