@@ -26,6 +26,7 @@ cell = st.one_of(st.sampled_from(HOSTILE), st.binary(max_size=6).map(lambda made
 line = st.one_of(st.lists(cell, min_size=8, max_size=8).map(b",".join), cell)
 
 
+@pytest.mark.slow
 def test_raw_tables_keep_to_their_sensitivities():
     assert all(finding.good for finding in check_raw_tables())
 

@@ -14,15 +14,18 @@ Whole fits on the same files are replayed as fits on arrays are (`replay`).
 
 import tempfile
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from dpsparse.audit.checks.replay import cached_schedules, changes, replay_runs, statistic_moves, unpaid
 from dpsparse.audit.finding import Finding
+from dpsparse.audit.harness.evaluated import HeldOutPursuit
 from dpsparse.audit.harness.raw_pairs import N_LINES, POSITION, TARGET, blanked, raw_pairs
 from dpsparse.audit.harness.sized import at_size
 from dpsparse.audit.harness.tape import Tape, recorded, same
+from dpsparse.audit.harness.tuned import TunedPursuit
 from dpsparse.data.raw_data import read_table
 from dpsparse.io.cells.raw_table import CsvTable
 from dpsparse.learning.names import release_labels
@@ -35,6 +38,11 @@ from dpsparse.privacy.mechanisms.partition import select_names
 
 # So weak that the releases follow the records; two records a person, so that thresholds must know of them.
 EPSILON, DELTA, RECORDS_PER_PERSON = 400.0, 1e-2, 2
+FITS = {
+    "fits on raw tables": partial(at_size(2_000), sparsity=3),
+    "tune on raw tables": partial(TunedPursuit, sparsity=2),
+    "fit_and_evaluate on raw tables": partial(HeldOutPursuit, sparsity=2),
+}
 
 
 @dataclass(frozen=True)
@@ -52,9 +60,10 @@ def check_raw_tables():
     yield _check_names()
     for adjacency in ADJACENCIES:
         yield _check("raw tables", adjacency, replay_raw_pair)
-    for adjacency in ADJACENCIES:
-        with cached_schedules():
-            yield _check("fits on raw tables", adjacency, replay_raw_fit)
+    with cached_schedules():
+        for name, model in FITS.items():
+            for adjacency in ADJACENCIES:
+                yield _check(name, adjacency, partial(replay_raw_fit, model))
 
 
 class _Given:
@@ -105,20 +114,20 @@ def _check(name, adjacency, replay):
     )
     # A bound that no pair comes near would mean that the pairs are too tame to test it. Those of fits are tested on
     # arrays, in whose pairs nothing has a kind to keep to.
-    learned = [shares[name] for name in ("kinds", "distinct values", "categories") if name in shares]
+    learned = [
+        share for release, share in shares.items() if release.endswith(("kinds", "distinct values", "categories"))
+    ]
     good = not violation and min(learned) > 0.99
     return Finding(f"{name}, {adjacency}", "within the declared sensitivity", evidence, bool(good))
 
 
-def replay_raw_fit(pair, adjacency, path):
+def replay_raw_fit(model, pair, adjacency, path):
     """Four fits with the same outputs: the first violation or None, and the changes as shares of their bounds."""
 
     def run_on(companions, version, script):
         pair.write(path, companions, version)
-        model = at_size(2_000)(
-            sparsity=3, records_per_person=RECORDS_PER_PERSON, epsilon=EPSILON, delta=DELTA, adjacency=adjacency
-        )
-        return recorded(model, lambda: (read_table(path, TARGET),), script)
+        options = {"records_per_person": RECORDS_PER_PERSON, "epsilon": EPSILON, "delta": DELTA}
+        return recorded(model(adjacency=adjacency, **options), lambda: (read_table(path, TARGET),), script)
 
     return replay_runs(run_on)
 

@@ -48,7 +48,7 @@ class EvaluatedInAnyUnit(EvaluatedModel):
 class HeldOutPursuit(PrivateSparseRegressor):
     """Fits and evaluates, and keeps everything that `fit_and_evaluate` publishes."""
 
-    def fit(self, X, y):
+    def fit(self, X, y=None):
         """Fit on some rows, evaluate on the others, and take over both results."""
         estimator, self.evaluation_ = fit_and_evaluate(PrivateSparseRegressor(**self.get_params()), X, y)
         fitted = {name: value for name, value in vars(estimator).items() if name not in self.get_params()}

@@ -6,7 +6,7 @@ from dpsparse import PrivateSparseRegressor, tune
 class TunedPursuit(PrivateSparseRegressor):
     """Chooses among candidates that differ in scale, and keeps everything that `tune` publishes."""
 
-    def fit(self, X, y):
+    def fit(self, X, y=None):
         """Tune, and take over the candidate chosen."""
         options = [{"response_scale": 1.0}, {"response_scale": 2.0, "feature_scale": 0.5}]
         tuned = tune([PrivateSparseRegressor(**{**self.get_params(), **option}) for option in options], X, y)
