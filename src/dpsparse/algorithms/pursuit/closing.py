@@ -24,9 +24,8 @@ OFFSET_SPREAD, CENTER_SPREAD = 0.3, 0.5
 # responses lump together, and otherwise; its standard deviation in tables of up to SMALL, and less in larger ones.
 SURE_WEIGHT, LUMPED_WEIGHT, UNSURE_WEIGHT, WEIGHT_SPREAD, SMALL = 1.0, 0.5, 0.2, 0.4, 400
 # Below this weight the features explain nothing. Sure effects keep all of it, unless the slope is below that by this
-# many standard deviations: clips pull it below 1 where nothing is wrong. In small tables with unknown units a sure
-# effect is more often a wrong one.
-NO_WEIGHT, DOUBT, SMALL_DOUBT = 0.25, 2.5, 1.5
+# many standard deviations: clips pull it below 1 where nothing is wrong.
+NO_WEIGHT, DOUBT = 0.25, 2.5
 # Responses this many response scales from the centre are at it. A lump is this share of them there: a normal law has
 # .11, and a noisy share must exceed that by three standard deviations. Beyond the last share nothing is off the lump.
 LUMP_WIDTH, NO_LUMP, LUMP, ALL_EQUAL = 0.2, 0.11, 0.35, 0.95
@@ -172,8 +171,7 @@ class Closing:
         sure = np.any(np.abs(state.estimate.effects) > SURE * self._errors, where=self._is_feature())
         prior = (LUMPED_WEIGHT if self.lumped else SURE_WEIGHT) if sure else UNSURE_WEIGHT
         spread = WEIGHT_SPREAD * min(1.0, SMALL / size)
-        doubt = DOUBT if self._pursuit.settings.known or size >= SMALL else SMALL_DOUBT
-        if prior == SURE_WEIGHT and product - NO_WEIGHT * square > -doubt * noise:
+        if prior == SURE_WEIGHT and product - NO_WEIGHT * square > -DOUBT * noise:
             return 1.0
         precision = (square * spread / noise) ** 2
         slope = (prior + product * square * (spread / noise) ** 2) / (1 + precision)
