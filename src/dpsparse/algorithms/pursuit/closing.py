@@ -146,8 +146,8 @@ class Closing:
         self._errors = state.standard_errors()
         self._set_effects()
         near = LUMP_WIDTH * state.response_scale
-        # Tails say little and cost much noise; half of them are looked at where a scale is small beside them, as that of
-        # responses with a lump is.
+        # Tails say little and cost much noise; half of them are looked at where a scale is small beside them, as it is
+        # for responses with a lump.
         most = min(self._distance, max(GAIN_WIDTH * state.response_scale, self._distance / 2))
         sums = pursuit.session.evaluate(queries.gain_sums, pursuit.center, self._effects, most, near)
         (product, square, share), noise = pursuit.releases.mean(slot, sums, math.sqrt(1.5))
