@@ -26,6 +26,9 @@ SURE_WEIGHT, LUMPED_WEIGHT, UNSURE_WEIGHT, WEIGHT_SPREAD, SMALL = 1.0, 0.5, 0.2,
 # Below this weight the features explain nothing. Sure effects keep all of it, unless the slope is below that by this
 # many standard deviations: clips pull it below 1 where nothing is wrong.
 NO_WEIGHT, DOUBT = 0.25, 2.5
+# In tables smaller than the first, in unknown units, a sure effect is more often a wrong one: there the slope must not
+# be below 1 by this many standard deviations.
+TINY, TINY_DOUBT = 250, 1.5
 # Responses this many response scales from the centre are at it. A lump is this share of them there: a normal law has
 # .11, and a noisy share must exceed that by three standard deviations. Beyond the last share nothing is off the lump.
 LUMP_WIDTH, NO_LUMP, LUMP, ALL_EQUAL = 0.2, 0.11, 0.35, 0.95
@@ -171,7 +174,9 @@ class Closing:
         sure = np.any(np.abs(state.estimate.effects) > SURE * self._errors, where=self._is_feature())
         prior = (LUMPED_WEIGHT if self.lumped else SURE_WEIGHT) if sure else UNSURE_WEIGHT
         spread = WEIGHT_SPREAD * min(1.0, SMALL / size)
-        if prior == SURE_WEIGHT and product - NO_WEIGHT * square > -DOUBT * noise:
+        tiny = size < TINY and not self._pursuit.settings.known
+        doubt = (square - product) / math.sqrt(2) / TINY_DOUBT if tiny else (NO_WEIGHT * square - product) / DOUBT
+        if prior == SURE_WEIGHT and doubt < noise:
             return 1.0
         precision = (square * spread / noise) ** 2
         slope = (prior + product * square * (spread / noise) ** 2) / (1 + precision)
