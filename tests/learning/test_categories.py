@@ -22,10 +22,9 @@ def counts(**of_texts):
 def test_the_largest_bucket_is_the_baseline_and_small_ones_are_another():
     features = category_features("region", counts(north=500, south=300, west=150, east=30), 10.0, 1_000)
     assert [each.buckets for each in features[:2]] == [(bucket("south"),), (bucket("west"),)]
-    other, missing = features[2:]
+    (other,) = features[2:]
     assert other.other
     assert set(other.buckets) == {bucket("north"), bucket("south"), bucket("west")}
-    assert missing.missing
     assert baseline_bucket(features, "region") == bucket("north")
     assert baseline_bucket(features, "age") is None
 
@@ -35,8 +34,8 @@ def test_rare_categories_are_no_candidates_however_little_noise_there_is():
     assert [each.buckets for each in features if each.buckets and not each.other] == []
 
 
-def test_without_a_common_bucket_the_gaps_alone_are_a_feature():
-    assert category_features("id", np.ones(N_BUCKETS), 10.0, 1_024) == [Feature("id", kind="text", missing=True)]
+def test_without_a_common_bucket_there_is_no_feature():
+    assert category_features("id", np.ones(N_BUCKETS), 10.0, 1_024) == []
 
 
 @given(
@@ -59,6 +58,7 @@ def test_every_text_counts_in_one_way():
     texts = ["north", "south", "west", "elsewhere", None, " north ", ""]
     raw = FrameTable(pd.DataFrame({"region": texts}))
     features = category_features("region", counts(north=500, south=300, west=150), 10.0, 1_000)
+    features.append(missing_feature("region"))
     encoded = encode(raw, features)
     #                         south  west  another  missing
     expected = [[0, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0], [0, 0, 0, 1]]

@@ -45,7 +45,7 @@ def test_another_and_missing_text_name_their_baseline(fitted):
     assert names.features == features
 
 
-@pytest.mark.parametrize("name", ["rate", "id is missing"])
+@pytest.mark.parametrize("name", ["rate", "fee"])
 def test_without_text_the_slot_is_skipped_and_stays_paid(fitted, name):
     raw, meter, slot, features = fitted
     names = release_labels(meter, slot, raw, features, [place(features, name)])

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from dpsparse.io.cells.encoding import encode
-from dpsparse.io.cells.grammar import Kind, bucket
+from dpsparse.io.cells.grammar import CellClass, Kind, bucket
 from dpsparse.io.cells.raw_table import CsvTable, FrameTable
 from dpsparse.io.features import read_feature
 from dpsparse.learning.preparation import Preparation
@@ -29,13 +29,11 @@ def test_a_raw_file_becomes_features_without_a_word_typed(prepared):
     _, meter, _, encoding = prepared
     kinds = {each.column: each.kind for each in encoding.features}
     assert kinds == {
-        "id": "text",
         "fee": "number_grouped",
         "rate": "number_grouped",
         "member": "boolean",
         "joined": "date_dmy",
         "region": "text",
-        "note": "text",
         "constant": "number_grouped",
     }
     assert encoding.target_kind == Kind.number_grouped
@@ -46,11 +44,8 @@ def test_a_raw_file_becomes_features_without_a_word_typed(prepared):
         "region is another",
         "region is missing",
     ]
-    # Identifiers and free text have no categories: their gaps alone are left.
-    assert [each.name for each in encoding.features if each.column in ("id", "note")] == [
-        "id is missing",
-        "note is missing",
-    ]
+    # Identifiers and free text have no categories, and here no gaps.
+    assert not {each.column for each in encoding.features} & {"id", "note"}
     assert [release.name for release in meter.record().releases] == ["kinds", "distinct values", "categories"]
 
 
@@ -70,12 +65,13 @@ def test_the_matrix_follows_from_the_features_alone(prepared):
     np.testing.assert_array_equal(encode(raw.part(5, [4]), stored), X[4::5])
 
 
-def test_declared_types_do_not_vote_and_slots_without_columns_are_skipped(open_meter):
+def test_declared_types_are_kept_and_slots_without_columns_are_skipped(open_meter):
     frame = pd.DataFrame({"age": [31.0, None] * 50, "member": [True, False] * 50, "fee": np.arange(100.0)})
-    meter, slots = open_meter(100)
+    meter, slots = open_meter(100, source=ZeroSource())
     encoding = Preparation(FrameTable(frame), "fee", meter, slots).run()
     assert [(each.column, each.kind) for each in encoding.features] == [("age", "number"), ("member", "boolean")]
-    assert [release.size for release in meter.record().releases] == [0, 0, 0]
+    # Their gaps are counted all the same.
+    assert [release.size for release in meter.record().releases] == [3 * len(CellClass), 0, 0]
 
 
 def test_kinds_of_the_user_come_first(raw_path, open_meter):
@@ -86,8 +82,8 @@ def test_kinds_of_the_user_come_first(raw_path, open_meter):
     assert (encoding.features[0].column, encoding.features[0].kind) == ("joined", "date_mdy")
     assert encoding.target_kind == Kind.number
     assert {each.kind for each in encoding.features if each.column == "constant"} == {"text"}
-    # Only one column votes.
-    assert meter.record().releases[0].size == 10
+    # Three columns and the response.
+    assert meter.record().releases[0].size == 4 * len(CellClass)
 
 
 def test_a_response_declared_as_text_is_refused(open_meter):

@@ -42,7 +42,6 @@ def raw_schedule(estimator, data, guarantee, *, prepare=True):
         n,
         guarantee.rho_per_record,
         len(data.columns) + 1,
-        len([name for name in (*data.learned_columns, data.target) if name not in data.declared]),
         len(data.maybe_text),
         estimator._picks(d),
     )

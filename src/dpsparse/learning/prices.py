@@ -18,7 +18,7 @@ SLOTS = tuple(_NUMBERS)
 _TEXT_SHARE = 1 / 3
 
 
-def preparation_shares(n, rho, n_columns, n_undeclared, n_maybe_text, sparsity):
+def preparation_shares(n, rho, n_columns, n_maybe_text, sparsity):
     """Shares of rho of the releases about a raw table.
 
     Parameters
@@ -29,8 +29,6 @@ def preparation_shares(n, rho, n_columns, n_undeclared, n_maybe_text, sparsity):
         What a record may cost by zCDP.
     n_columns : int
         Columns of features, and the response.
-    n_undeclared : int
-        Those of them that vote on their kind.
     n_maybe_text : int
         Columns of features that vote or are declared as text.
     sparsity : int
@@ -44,7 +42,7 @@ def preparation_shares(n, rho, n_columns, n_undeclared, n_maybe_text, sparsity):
     Examples
     --------
     >>> from dpsparse.learning.prices import preparation_shares
-    >>> shares = preparation_shares(10_000, 0.03, 20, 20, 19, 5)
+    >>> shares = preparation_shares(10_000, 0.03, 20, 19, 5)
     >>> [name for name, share in shares.items() if share > 0.02]
     ['categories', 'names']
     """
@@ -54,8 +52,8 @@ def preparation_shares(n, rho, n_columns, n_undeclared, n_maybe_text, sparsity):
         return min(max(target / (rho * n**2), low), high)
 
     return {
-        # Noise of a twentieth of the records in each class; of a seventh where only gaps are looked for.
-        "kinds": share(400 * n_undeclared + 50 * (n_columns - n_undeclared), 0.002, 0.05),
+        # Noise of a sixtieth of the records in each class, so that gaps in a thirtieth of them are seen; kinds need less.
+        "kinds": share(4_000 * n_columns, 0.002, 0.05),
         # A twentieth of the records, where a fifth decides.
         "distinct values": share(200 * texts, 0.001, 0.01) if n_maybe_text else 0.0,
         # Buckets of 2 % of the records are candidates.
