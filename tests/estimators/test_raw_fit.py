@@ -77,6 +77,15 @@ def test_nothing_is_typed_and_everything_is_found(fitted):
         assert [each.name for each in model.features if each.column == column] == [f"{column} is missing"]
 
 
+def test_public_categories_stand_beside_learned_text(files, tmp_path):
+    bounds = tmp_path / "bounds.toml"
+    bounds.write_text('[columns.region]\ncategories = ["north", "south", "east", "west", "centre"]\n')
+    with pytest.warns(UserWarning, match="random_state"):
+        model = regressor().fit(read_table(files / "people.csv", "cost", bounds=bounds)).released_
+    assert {"region=east", "region=west"} <= {effect.feature for effect in model.effects}
+    assert model.baselines["region"] == "north"
+
+
 def test_predictions_read_the_columns_that_are_needed(fitted, files, tmp_path):
     frame = pd.read_csv(files / "new.csv", dtype=str, keep_default_na=False)
     save_model(fitted, tmp_path / "model.json")
