@@ -112,9 +112,8 @@ class PreparedTable:
     def __init__(self, data, meter, plan):
         self._data = data
         slots = {slot.name: slot for slot in plan.preparation}
-        preparation = Preparation(
-            data.table, data.target, meter, slots, kinds=data.declared, columns=data.learned_columns
-        )
+        public = {"kinds": data.declared, "columns": data.learned_columns, "numeric": data.numeric}
+        preparation = Preparation(data.table, data.target, meter, slots, **public)
         self.encoding = preparation.run()
         learned = [replace(each, **data.public_facts(each)) for each in self.encoding.features]
         given = data.given_features()

@@ -44,7 +44,7 @@ def release_kinds(meter, slot, raw, columns, numeric=()):
     columns : sequence of str
         The columns that vote; none of them has a declared kind.
     numeric : collection of str
-        Columns that are no text whatever they hold: the response.
+        Columns that are no text whatever they hold: the response, and those with public units.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def kind_of(counts, noise, *, may_be_text=True):
     noise : float
         The standard deviation of their noise.
     may_be_text : bool
-        False for the response.
+        False for the response and for columns with public units.
 
     Returns
     -------

@@ -59,6 +59,8 @@ class Preparation:
         Kinds that are public: declared by the user. The table's own declared types come second.
     columns : sequence of str or None
         The columns to use, from public knowledge; None for all but the target.
+    numeric : collection of str
+        Of these, those that are no text whatever they hold, from public knowledge.
 
     Examples
     --------
@@ -78,10 +80,11 @@ class Preparation:
     ('number_grouped', ['region is another', 'region is missing'])
     """
 
-    def __init__(self, raw, target, meter, slots, *, kinds=None, columns=None):
+    def __init__(self, raw, target, meter, slots, *, kinds=None, columns=None, numeric=()):
         self._raw, self._target, self._meter, self._slots = raw, target, meter, slots
         self._columns = [name for name in raw.names if name != target] if columns is None else list(columns)
         self._public_kinds = public_kinds(raw, target, kinds or {}, self._columns)
+        self._numeric = {target, *numeric}
         self._buckets = {}
 
     @cached_property
@@ -100,7 +103,7 @@ class Preparation:
         kinds = dict(self._public_kinds)
         if self._is_needed("kinds", self._voting):
             slot = self._slots["kinds"]
-            kinds |= release_kinds(self._meter, slot, self._raw, self._voting, numeric={self._target})
+            kinds |= release_kinds(self._meter, slot, self._raw, self._voting, self._numeric)
         return Encoding(self._features(kinds), self._target, kinds[self._target])
 
     def _features(self, kinds):
