@@ -9,7 +9,7 @@ from dpsparse.io.bounds import Bounds
 from dpsparse.io.bounds_file import read_bounds
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.cells.raw_table import as_raw_table
-from dpsparse.schema import FileError, listed, quoted
+from dpsparse.schema import FileError, alternatives, quoted
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class RawData:
         names = self.table.names
         for name in (self.target, *self.kinds):
             if name not in names:
-                raise FileError(f"there is no column {quoted(name)}; the columns are {listed(names)}")
+                raise FileError(f"there is no column {quoted(name)}; {alternatives(name, names)}")
         for name, kind in self.kinds.items():
             if kind not in list(Kind):
                 raise FileError(f"kinds: {quoted(name)} is {kind!r}; it must be one of {', '.join(Kind)}")
