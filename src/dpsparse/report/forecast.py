@@ -18,8 +18,9 @@ def forecast(model, sparsity):
         The features asked for.
     """
     asked = model.privacy.guarantee
+    held_out = 0 if model.scores is None else model.scores.n_records
     here = plan(
-        model.privacy.n_records,
+        model.privacy.n_records - held_out,
         len(model.features),
         sparsity,
         asked.epsilon,
