@@ -2,7 +2,7 @@
 
 The numbers are the training records' own, which no private fit may have: they stand for somebody who knows the
 population. Categories are those of at least 1 % of the records, the most common first, which is the baseline. The
-response is left to the fit: on the development files fits are no better, and on some worse, if its units are given.
+response is left to the fit: over 40 splits of four development files its units made no difference beyond chance.
 """
 
 import json

@@ -12,7 +12,8 @@ seeded.
 Squared errors are over those of the training mean, absolute ones over those of the training median, of records with a
 response. "Nothing typed over bounds" is a ratio of means over splits with a 99 % bootstrap interval; its limit is 1.10
 for files of at least 5,000 records, 1.25 below, and is missed where the interval excludes it; "met*" says that the
-ratio is above the limit and the interval is not. A ratio of medians beside it tells whether a few fits make it.
+ratio is above the limit and the interval is not. A few fits in a hundred are no better than a constant, and rule a mean
+over 20 splits; the ratio of medians beside it tells where they do, and ``--splits 100`` settles it.
 
 For context: "Huber" is not private, on all features of the bounds file; "arrays" is a private fit on the same features
 as an array, in exact units, shares of categories included, on the records with a response: what bounds could give at
@@ -40,7 +41,7 @@ PAIRS = (("nothing typed", "bounds"), ("nothing typed", "arrays"), ("bounds", "a
 
 
 def fit_raw(train_csv, target, options, bounds=None):
-    """The fit that ``dpsparse fit train.csv`` makes; None where nothing is typed."""
+    """The model that ``dpsparse fit train.csv`` makes; `bounds` is None where nothing is typed."""
     return PrivateSparseRegressor(**options).fit(read_table(train_csv, target, bounds=bounds)).released_
 
 

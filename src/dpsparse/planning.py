@@ -31,22 +31,22 @@ from dpsparse.privacy.guarantee import Guarantee, default_delta
 from dpsparse.privacy.mechanisms.selection import paper_peeling_scale, tight_peeling_scale
 
 # Fitted by benchmarks/calibrate_plan.py.
-_EFFECT = {"privacy": 5.711, "sampling": 2.885}
+_EFFECT = {"privacy": 5.901, "sampling": 2.352}
 _ERROR = {
-    "sampling": 1.153,
-    "privacy": 156.346,
-    "features": 1.498,
-    "dimension": 0.707,
-    "power": 1.732,
-    "correlation": 0.251,
-    "crowding": 5.33,
+    "sampling": 1.284,
+    "privacy": 104.317,
+    "features": 1.536,
+    "dimension": 0.802,
+    "power": 1.576,
+    "correlation": 0.535,
+    "crowding": 5.105,
 }
-_WIDTH = {"sampling": 1.047, "privacy": 25.35, "correlation": 1.09}
+_WIDTH = {"sampling": 0.852, "privacy": 32.662, "correlation": 1.348}
 # What unknown units multiply the sampling and the privacy term by; how much more the latter where features are compared
 # by pairs alone; and how both grow where neighbours are correlated, since a neighbour may be selected instead.
-_UNKNOWN_EFFECT = {"sampling": 1.0, "privacy": 1.339, "pairs": 2.043, "correlation": 7.178}
-_UNKNOWN_ERROR = {"sampling": 1.0, "privacy": 2.622, "pairs": 0.0, "correlation": 7.582}
-_UNKNOWN_WIDTH = {"sampling": 1.066, "privacy": 2.189, "pairs": 0.0, "correlation": 0.721}
+_UNKNOWN_EFFECT = {"sampling": 1.0, "privacy": 1.997, "pairs": 1.144, "correlation": 7.596}
+_UNKNOWN_ERROR = {"sampling": 1.199, "privacy": 3.164, "pairs": 0.123, "correlation": 6.992}
+_UNKNOWN_WIDTH = {"sampling": 1.0, "privacy": 2.266, "pairs": 0.197, "correlation": 0.445}
 
 # The epsilons of a table of forecasts.
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)

@@ -22,6 +22,7 @@ class ConstantClass:
     """A released model that is not linear."""
 
     privacy: PrivacyRecord
+    context: object = None
 
     def as_html(self):
         """One paragraph."""

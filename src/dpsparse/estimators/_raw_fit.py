@@ -41,6 +41,7 @@ def raw_schedule(estimator, data, guarantee, *, prepare=True):
     shares = preparation_shares(
         n,
         guarantee.rho_per_record,
+        len(data.columns) + 1,
         len([name for name in (*data.learned_columns, data.target) if name not in data.declared]),
         len(data.maybe_text),
         estimator._picks(d),
@@ -112,12 +113,20 @@ class PreparedTable:
     def __init__(self, data, meter, plan):
         self._data = data
         slots = {slot.name: slot for slot in plan.preparation}
-        public = {"kinds": data.declared, "columns": data.learned_columns, "numeric": data.numeric}
-        preparation = Preparation(data.table, data.target, meter, slots, **public)
+        preparation = Preparation(
+            data.table,
+            data.target,
+            meter,
+            slots,
+            kinds=data.declared,
+            columns=data.learned_columns,
+            numeric=data.numeric,
+            others=list(data.with_categories),
+        )
         self.encoding = preparation.run()
         learned = [replace(each, **data.public_facts(each)) for each in self.encoding.features]
         given = data.given_features()
-        missing = [missing_feature(column) for column in data.with_categories]
+        missing = [missing_feature(column) for column in data.with_categories if column in self.encoding.with_gaps]
         self.features = (*learned, *given, *missing)
         self._n_numbers = sum(feature.kind != Kind.text for feature in learned)
         self._buckets_of = preparation.buckets_of
@@ -126,6 +135,14 @@ class PreparedTable:
     def binary(self):
         """Which features are 0/1."""
         return np.arange(len(self.features)) >= self._n_numbers
+
+    @property
+    def may_be_missing(self):
+        """Of which features enough cells are missing that it is a feature whether one is: the first ones."""
+        return np.array([self._has_gaps(each) for each in self.features])
+
+    def _has_gaps(self, feature):
+        return feature.kind != Kind.text and feature.column in self.encoding.with_gaps
 
     @property
     def units(self):
@@ -141,8 +158,8 @@ class PreparedTable:
 
     def all_features(self):
         """All features that may be selected: those of the table, and whether a number is missing."""
-        numbers = self.features[: self._n_numbers]
-        return (*self.features, *(replace(each, center=None, scale=None, fill=None, missing=True) for each in numbers))
+        missing = [each for each in self.features if self._has_gaps(each)]
+        return (*self.features, *(replace(each, center=None, scale=None, fill=None, missing=True) for each in missing))
 
     def pursue(self, meter, plan, progress=None):
         """The result of a pursuit."""
@@ -153,6 +170,7 @@ class PreparedTable:
             plan,
             units=self.units,
             binary=self.binary,
+            may_be_missing=self.may_be_missing,
             response_center=bounds.response_center,
             response_scale=bounds.response_scale,
             check_finite=False,

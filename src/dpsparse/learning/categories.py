@@ -74,7 +74,7 @@ def category_features(column, counts, noise, n_records):
     """The 0/1 features of a text column, from the noisy numbers of records in its buckets.
 
     The largest bucket is the baseline, which has no feature. "Another" is any text in none of these buckets, the
-    baseline's included, and a missing text is a category of its own.
+    baseline's included.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def category_features(column, counts, noise, n_records):
     Returns
     -------
     list of Feature
-        The most common bucket first, "another", "missing"; the last alone where no bucket has enough records.
+        The most common bucket first, then "another"; none where no bucket has enough records.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def category_features(column, counts, noise, n_records):
     >>> counts = np.zeros(1024)
     >>> counts[[5, 7]] = 600, 300
     >>> [feature.name for feature in category_features("region", counts, 10.0, 1_000)]
-    ['region in bucket 7', 'region is another', 'region is missing']
+    ['region in bucket 7', 'region is another']
     """
     least = max(SURELY * noise, LEAST_SHARE * n_records)
     order = np.argsort(-counts, kind="stable")[:MOST_CATEGORIES]
@@ -107,7 +107,7 @@ def category_features(column, counts, noise, n_records):
     features = [Feature(column, kind=Kind.text.value, buckets=(bucket,)) for bucket in listed[1:]]
     if listed:
         features.append(Feature(column, kind=Kind.text.value, buckets=tuple(listed), other=True))
-    return [*features, missing_feature(column)]
+    return features
 
 
 def missing_feature(column):

@@ -1,8 +1,11 @@
 """Kinds of columns, by a private vote of their cells.
 
 Every cell has a class of its own (`io.cells.grammar`), whatever the other cells are. The numbers of cells of each class
-are released with noise, one histogram a column, and the kind of a column is a function of its noisy histogram.
+are released with noise, one histogram a column, and the kind of a column is a function of its noisy histogram. Cells
+that its kind does not read are gaps.
 """
+
+from dataclasses import dataclass
 
 from dpsparse.io.cells.grammar import CellClass, Kind
 from dpsparse.learning.counts import release_counts
@@ -16,6 +19,9 @@ SURELY, LARGEST = 3.0, 2.0
 # By how many standard deviations cells with a decimal comma must lead those with commas between thousands, where they
 # are the largest class and where they are not: the wrong reading multiplies some cells by a thousand.
 LARGEST_LEAD, COMMA_LEAD = 2.0, 5.5
+# A column has gaps where the noisy number of cells of a class that it does not read exceeds this many standard
+# deviations of the noise, and this share of the records.
+GAPS_SURELY, LEAST_GAPS = 2.0, 0.005
 # The kinds that a vote may find. Numbers with commas between thousands are all that plain numbers are, and more.
 _NUMERIC = (
     *(Kind.number_grouped, Kind.number_comma, Kind.boolean),
@@ -30,8 +36,24 @@ _OWN_CLASS = {
 }
 
 
-def release_kinds(meter, slot, raw, columns, numeric=()):
-    """The kinds of columns, by one release of all their votes.
+@dataclass(frozen=True)
+class Columns:
+    """What the cells of columns are.
+
+    Parameters
+    ----------
+    kinds : dict of str to Kind
+        How each column is read.
+    with_gaps : frozenset of str
+        The columns that are missing in some records: by empty cells, or by cells that do not fit their kind.
+    """
+
+    kinds: dict[str, Kind]
+    with_gaps: frozenset[str]
+
+
+def release_kinds(meter, slot, raw, columns, declared, numeric=()):
+    """The kinds of columns and which have gaps, by one release of all their histograms.
 
     Parameters
     ----------
@@ -42,21 +64,54 @@ def release_kinds(meter, slot, raw, columns, numeric=()):
     raw : RawTable
         The table.
     columns : sequence of str
-        The columns that vote; none of them has a declared kind.
+        The columns.
+    declared : mapping of str to Kind
+        Kinds that are public; the others are found by a vote.
     numeric : collection of str
         Columns that are no text whatever they hold: the response, and those with public units.
 
     Returns
     -------
-    dict of str to Kind
-        The kind of each column.
+    Columns
+        Kinds and gaps.
     """
-    counts = raw.class_counts(columns)[:, list(VOTES)]
+    counts = raw.class_counts(columns)
     votes = release_counts(meter, slot, counts, sensitivity.histograms(len(columns), meter.guarantee.adjacency))
-    return {
-        column: kind_of(noisy, votes.noise, may_be_text=column not in numeric)
-        for column, noisy in zip(columns, votes.values, strict=True)
-    }
+    kinds, with_gaps = {}, set()
+    for column, noisy in zip(columns, votes.values, strict=True):
+        found = kind_of(noisy[list(VOTES)], votes.noise, may_be_text=column not in numeric)
+        kinds[column] = declared.get(column, found)
+        if has_gaps(noisy, votes.noise, kinds[column], meter.n_records):
+            with_gaps.add(column)
+    return Columns(kinds, frozenset(with_gaps))
+
+
+def has_gaps(counts, noise, kind, n_records):
+    """Whether enough cells of a column are missing that it matters which, from their noisy numbers.
+
+    Parameters
+    ----------
+    counts : ndarray of float64, shape (len(CellClass),)
+        Noisy numbers of cells of each class.
+    noise : float
+        The standard deviation of their noise.
+    kind : Kind
+        How the column is read.
+    n_records : int
+        The public number of records.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse.io.cells.grammar import CellClass, Kind
+    >>> from dpsparse.learning.kinds import has_gaps
+    >>> counts = np.zeros(len(CellClass))
+    >>> counts[[CellClass.EMPTY, CellClass.NUMBER]] = 100, 900
+    >>> has_gaps(counts, 20.0, Kind.number, 1_000), has_gaps(counts, 60.0, Kind.number, 1_000)
+    (True, False)
+    """
+    least = max(GAPS_SURELY * noise, LEAST_GAPS * n_records)
+    return any(counts[cell_class] > least for cell_class in CellClass if cell_class not in kind.reads)
 
 
 def kind_of(counts, noise, *, may_be_text=True):

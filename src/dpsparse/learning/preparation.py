@@ -6,7 +6,6 @@ no column needs is skipped, and stays paid.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 from dpsparse.io.cells.encoding import encode
 from dpsparse.io.cells.grammar import Kind
@@ -22,16 +21,19 @@ class Encoding:
     Parameters
     ----------
     features : tuple of Feature
-        Numbers first, then 0/1, each in the order of their columns.
+        Numbers that may be missing first, then other numbers, then 0/1, each in the order of their columns.
     target : str
         The column of responses.
     target_kind : Kind
         How it is read.
+    with_gaps : frozenset of str
+        The columns that may be missing; of the others, too few records lack one.
     """
 
     features: tuple[Feature, ...]
     target: str
     target_kind: Kind
+    with_gaps: frozenset[str]
 
     def encode(self, raw, buckets_of=None):
         """The features and the responses of a table with the same columns; NaN for gaps."""
@@ -61,6 +63,8 @@ class Preparation:
         The columns to use, from public knowledge; None for all but the target.
     numeric : collection of str
         Of these, those that are no text whatever they hold, from public knowledge.
+    others : sequence of str
+        Columns of which only gaps are looked for: their categories are public.
 
     Examples
     --------
@@ -80,17 +84,12 @@ class Preparation:
     ('number_grouped', ['region is another', 'region is missing'])
     """
 
-    def __init__(self, raw, target, meter, slots, *, kinds=None, columns=None, numeric=()):
+    def __init__(self, raw, target, meter, slots, *, kinds=None, columns=None, numeric=(), others=()):
         self._raw, self._target, self._meter, self._slots = raw, target, meter, slots
         self._columns = [name for name in raw.names if name != target] if columns is None else list(columns)
-        self._public_kinds = public_kinds(raw, target, kinds or {}, self._columns)
-        self._numeric = {target, *numeric}
+        self._numeric, self._others = {target, *numeric}, list(others)
+        self._public_kinds = public_kinds(raw, target, kinds or {}, [*self._columns, *self._others])
         self._buckets = {}
-
-    @cached_property
-    def _voting(self):
-        """The columns without a public kind."""
-        return [column for column in (*self._columns, self._target) if column not in self._public_kinds]
 
     def run(self):
         """Make the releases.
@@ -100,13 +99,13 @@ class Preparation:
         Encoding
             How records are read.
         """
-        kinds = dict(self._public_kinds)
-        if self._is_needed("kinds", self._voting):
-            slot = self._slots["kinds"]
-            kinds |= release_kinds(self._meter, slot, self._raw, self._voting, self._numeric)
-        return Encoding(self._features(kinds), self._target, kinds[self._target])
+        columns = [*self._columns, *self._others, self._target]
+        self._is_needed("kinds", columns)
+        slot = self._slots["kinds"]
+        known = release_kinds(self._meter, slot, self._raw, columns, self._public_kinds, self._numeric)
+        return self._encoding(known.kinds, known.with_gaps)
 
-    def _features(self, kinds):
+    def _encoding(self, kinds, with_gaps):
         texts, n = [column for column in self._columns if kinds[column] == Kind.text], self._raw.n_records
         categorical = []
         if self._is_needed("distinct values", texts):
@@ -117,10 +116,16 @@ class Preparation:
             counts = release_buckets(self._meter, self._slots["categories"], buckets)
             for column, noisy in zip(categorical, counts.values, strict=True):
                 made[column] = category_features(column, noisy, counts.noise, n)
-        features = [Feature(each, kind=kinds[each].value) for each in self._columns if kinds[each] != Kind.text]
+        numbers = [column for column in self._columns if kinds[column] != Kind.text]
+        # Those with gaps first.
+        numbers.sort(key=lambda column: column not in with_gaps)
+        features = [Feature(column, kind=kinds[column].value) for column in numbers]
         for column in texts:
-            features.extend(made.get(column) or [missing_feature(column)])
-        return tuple(features)
+            features.extend(made.get(column, []))
+            features.extend([missing_feature(column)] if column in with_gaps else [])
+        # Something must be left: a feature that is nowhere missing says nothing.
+        features = features or [missing_feature(self._columns[0])]
+        return Encoding(tuple(features), self._target, kinds[self._target], with_gaps)
 
     def buckets_of(self, column):
         """The buckets of a text column, read once."""

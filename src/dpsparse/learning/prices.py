@@ -6,20 +6,19 @@ C / (rho n^2) therefore keeps that noise at a fixed share of the records, within
 
 import math
 
-from dpsparse.io.cells.grammar import N_BUCKETS
-from dpsparse.learning.kinds import VOTES
+from dpsparse.io.cells.grammar import N_BUCKETS, CellClass
 from dpsparse.privacy.accounting.gdp import TV_SLACK_SHARE
 from dpsparse.privacy.accounting.release import GaussianMechanism, PartitionSelection, Slot
 from dpsparse.privacy.mechanisms.partition import RECORD_STEPS
 
 # The most numbers that a release draws for one column.
-_NUMBERS = {"kinds": len(VOTES), "distinct values": 1, "categories": N_BUCKETS}
+_NUMBERS = {"kinds": len(CellClass), "distinct values": 1, "categories": N_BUCKETS}
 SLOTS = tuple(_NUMBERS)
 # Of the columns that may be text, so many are taken for text: prices are fixed before the vote.
 _TEXT_SHARE = 1 / 3
 
 
-def preparation_shares(n, rho, n_undeclared, n_maybe_text, sparsity):
+def preparation_shares(n, rho, n_columns, n_undeclared, n_maybe_text, sparsity):
     """Shares of rho of the releases about a raw table.
 
     Parameters
@@ -28,8 +27,10 @@ def preparation_shares(n, rho, n_undeclared, n_maybe_text, sparsity):
         Records.
     rho : float
         What a record may cost by zCDP.
+    n_columns : int
+        Columns of features, and the response.
     n_undeclared : int
-        Columns that vote, the response included where it does.
+        Those of them that vote on their kind.
     n_maybe_text : int
         Columns of features that vote or are declared as text.
     sparsity : int
@@ -43,7 +44,7 @@ def preparation_shares(n, rho, n_undeclared, n_maybe_text, sparsity):
     Examples
     --------
     >>> from dpsparse.learning.prices import preparation_shares
-    >>> shares = preparation_shares(10_000, 0.03, 20, 19, 5)
+    >>> shares = preparation_shares(10_000, 0.03, 20, 20, 19, 5)
     >>> [name for name, share in shares.items() if share > 0.02]
     ['categories', 'names']
     """
@@ -53,8 +54,8 @@ def preparation_shares(n, rho, n_undeclared, n_maybe_text, sparsity):
         return min(max(target / (rho * n**2), low), high)
 
     return {
-        # Noise of a twentieth of the records in each class.
-        "kinds": share(400 * n_undeclared, 0.002, 0.05) if n_undeclared else 0.0,
+        # Noise of a twentieth of the records in each class; of a seventh where only gaps are looked for.
+        "kinds": share(400 * n_undeclared + 50 * (n_columns - n_undeclared), 0.002, 0.05),
         # A twentieth of the records, where a fifth decides.
         "distinct values": share(200 * texts, 0.001, 0.01) if n_maybe_text else 0.0,
         # Buckets of 2 % of the records are candidates.

@@ -22,7 +22,13 @@ from dpsparse.privacy.accounting.gdp import (
     is_certified,
     largest_mu,
 )
-from dpsparse.privacy.accounting.release import MECHANISMS, ExponentialMechanism, GaussianMechanism, LaplacePeeling
+from dpsparse.privacy.accounting.release import (
+    MECHANISMS,
+    ExponentialMechanism,
+    GaussianMechanism,
+    LaplacePeeling,
+    PartitionSelection,
+)
 from dpsparse.privacy.guarantee import Guarantee
 
 KINDS = (ExponentialMechanism, GaussianMechanism)
@@ -269,7 +275,8 @@ def test_a_sequence_stopped_early_costs_no_more(sequence):
 @given(st.floats(0, 10), st.sampled_from(list(MECHANISMS.values())), st.floats(0, 1))
 def test_no_step_lowers_the_cost_of_what_comes_later(later, kind, rho):
     """The premise of skipping a slot."""
-    assert kind(rho).mu_squared(later) >= later
+    fails = {"failure_probability": 1e-9} if kind is PartitionSelection else {}
+    assert kind(rho, **fails).mu_squared(later) >= later
 
 
 def test_pure_releases_mix_with_gaussian_ones():

@@ -9,6 +9,8 @@ from dpsparse.algorithms.pursuit import grids
 from dpsparse.engine import queries
 from dpsparse.privacy import sensitivity
 
+# Predictions are compared with responses up to this many response scales.
+GAIN_WIDTH = 4.0
 # An effect of more than this many standard errors is there, whatever a noisy gain says.
 SURE = 3.5
 # One response in this many lies beyond the released distance from the centre; from a table size on fewer do.
@@ -23,7 +25,10 @@ OFFSET_SPREAD, CENTER_SPREAD = 0.3, 0.5
 SURE_WEIGHT, LUMPED_WEIGHT, UNSURE_WEIGHT, WEIGHT_SPREAD, SMALL = 1.0, 0.5, 0.2, 0.4, 400
 # Below this weight the features explain nothing. Sure effects keep all of it, unless the slope is below that by this
 # many standard deviations: clips pull it below 1 where nothing is wrong.
-NO_WEIGHT, DOUBT = 0.25, 1.5
+NO_WEIGHT, DOUBT = 0.25, 2.5
+# In tables smaller than the first, in unknown units, a sure effect is more often a wrong one: there the slope must not
+# be below 1 by this many standard deviations.
+TINY, TINY_DOUBT = 250, 1.5
 # Responses this many response scales from the centre are at it. A lump is this share of them there: a normal law has
 # .11, and a noisy share must exceed that by three standard deviations. Beyond the last share nothing is off the lump.
 LUMP_WIDTH, NO_LUMP, LUMP, ALL_EQUAL = 0.2, 0.11, 0.35, 0.95
@@ -144,7 +149,10 @@ class Closing:
         self._errors = state.standard_errors()
         self._set_effects()
         near = LUMP_WIDTH * state.response_scale
-        sums = pursuit.session.evaluate(queries.gain_sums, pursuit.center, self._effects, self._distance, near)
+        # Tails say little and cost much noise; half of them are looked at where a scale is small beside them, as it is
+        # for responses with a lump.
+        most = min(self._distance, max(GAIN_WIDTH * state.response_scale, self._distance / 2))
+        sums = pursuit.session.evaluate(queries.gain_sums, pursuit.center, self._effects, most, near)
         (product, square, share), noise = pursuit.releases.mean(slot, sums, math.sqrt(1.5))
         at_center = share + 0.5
         self.lumped = bool(at_center > max(LUMP, NO_LUMP + 3 * noise))
@@ -166,7 +174,9 @@ class Closing:
         sure = np.any(np.abs(state.estimate.effects) > SURE * self._errors, where=self._is_feature())
         prior = (LUMPED_WEIGHT if self.lumped else SURE_WEIGHT) if sure else UNSURE_WEIGHT
         spread = WEIGHT_SPREAD * min(1.0, SMALL / size)
-        if prior == SURE_WEIGHT and product - NO_WEIGHT * square > -DOUBT * noise:
+        tiny = size < TINY and not self._pursuit.settings.known
+        doubt = (square - product) / math.sqrt(2) / TINY_DOUBT if tiny else (NO_WEIGHT * square - product) / DOUBT
+        if prior == SURE_WEIGHT and doubt < noise:
             return 1.0
         precision = (square * spread / noise) ** 2
         slope = (prior + product * square * (spread / noise) ** 2) / (1 + precision)

@@ -56,6 +56,8 @@ class Pursuit:
         Public centres and scales of the features, where they are given.
     binary : ndarray of bool or None
         Which features are 0/1 by construction, and never missing; None for no such feature.
+    may_be_missing : ndarray of bool or None
+        Of which features "it is missing" is a feature too, where cells may be missing; None for all.
     response_center, response_scale : float or None
         Public centre and scale of the response; None to release them.
     check_finite : bool
@@ -73,6 +75,7 @@ class Pursuit:
         *,
         units,
         binary=None,
+        may_be_missing=None,
         response_center=None,
         response_scale=None,
         check_finite=True,
@@ -90,7 +93,7 @@ class Pursuit:
         # Opening; scores and a column for each selected feature; the rest.
         self._reporter = ProgressReporter(progress, 2 + 2 * self.settings.n_picks)
         self.releases = Releases(meter, rows.n_records)
-        self.selection = Selection(rows, self.settings, units, binary)
+        self.selection = Selection(rows, self.settings, units, binary, may_be_missing)
         self._check_finite, self._sessions = check_finite, ()
         self._unit_releases = UnitReleases(self)
         self._level = 0.0

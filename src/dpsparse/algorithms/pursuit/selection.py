@@ -39,20 +39,23 @@ class Selection:
         Public centres and scales of the features, where they are given.
     binary : ndarray of bool or None
         Which features are 0/1 by construction, and never missing; None for no such feature.
+    may_be_missing : ndarray of bool or None
+        Of which features "it is missing" is a candidate, where cells may be missing; None for all.
     """
 
-    def __init__(self, rows, settings, units, binary=None):
+    def __init__(self, rows, settings, units, binary=None, may_be_missing=None):
         self._rows, self._settings, self._d = rows, settings, rows.n_features
         center, scale = (np.broadcast_to(each, self._d) for each in (units.center, units.scale))
         self._given = ~(np.isnan(center) | np.isnan(scale))
         self._clip = Quantizer(settings.clip_bound, *units.filled())
         self._binary = np.zeros(self._d, dtype=bool) if binary is None else binary
+        self._may_be_missing = ~self._binary if may_be_missing is None else may_be_missing
         self._splits = 0.0
 
     @cached_property
     def features(self):
         """All features that may be selected, in order."""
-        gaps = self._d + np.flatnonzero(~self._binary) if self._settings.missing else ()
+        gaps = self._d + np.flatnonzero(self._may_be_missing) if self._settings.missing else ()
         return np.append(np.arange(self._d), gaps).astype(np.int64)
 
     def count_splits(self, points, check_finite):
@@ -82,7 +85,7 @@ class Selection:
             possible.append(np.ones(self._d, dtype=bool))
         if settings.gaps:
             families.append(Quantizer(SIGN, 0.5, of_gaps=True))
-            possible.append(~self._binary)
+            possible.append(self._may_be_missing)
         options = {"constant": settings.fit_intercept, "check_finite": check_finite, "on_progress": on_progress}
         self._session = self._rows.session(tuple(families), **options)
         by_pairs = (Quantizer(SIGN),) if settings.pairs else ()

@@ -13,7 +13,7 @@ _LEARNING = (
     Mutation(
         "kinds without noise",
         RAW,
-        {kinds.release_kinds: [("zip(columns, votes.values, strict=True)", "zip(columns, counts, strict=True)")]},
+        {kinds.release_kinds: [("zip(columns, votes.values,", "zip(columns, counts.astype(float),")]},
     ),
     Mutation(
         "votes of all columns for the price of one",
