@@ -113,6 +113,26 @@ def test_a_disk_that_fills_up_after_the_fit_does_not_lose_what_was_paid_for(fold
     assert not (folder / "model.json").exists()
 
 
+def test_a_report_that_cannot_be_made_does_not_lose_what_was_paid_for(folder, capsys, monkeypatch, people, fit):
+    def broken(_):
+        raise ValueError("no page")
+
+    monkeypatch.setattr("dpsparse.report.fit.fit_page", broken)
+    with pytest.raises(SystemExit):
+        fit("people.csv", "--out", "model.json", "--report", "report.html")
+    told = capsys.readouterr()
+    assert "Model: model.json" in told.out
+    assert "no page" in told.err
+    assert load_model("model.json").target == "cost"
+    assert not (folder / "report.html").exists()
+
+
+def test_a_report_of_fewer_features_than_were_asked_for(folder, people):
+    people[["age", "cost"]].to_csv("few.csv", index=False)
+    main(["fit", "few.csv", "--target", "cost", "--epsilon", "1", "--out", "few.json", "--report", "few.html"])
+    assert (folder / "few.html").read_text().endswith("</html>\n")
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

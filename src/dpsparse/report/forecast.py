@@ -22,7 +22,8 @@ def forecast(model, sparsity):
     here = plan(
         model.privacy.n_records - held_out,
         len(model.features),
-        sparsity,
+        # A raw table may turn out to have fewer features than were asked for.
+        min(sparsity, len(model.features)),
         asked.epsilon,
         asked.delta,
         units_known=all(feature.center is not None and feature.scale is not None for feature in model.features),
