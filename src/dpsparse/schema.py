@@ -1,5 +1,6 @@
 """Reading our own small files against their schema: every key known, every value of its type, every number finite."""
 
+import difflib
 import json
 import math
 import re
@@ -200,6 +201,19 @@ def quoted(name):
 def listed(names):
     """Names as messages show them: the first twenty."""
     return ", ".join(map(quoted, names[:20])) + (", ..." if len(names) > 20 else "")
+
+
+def alternatives(name, names):
+    """What a message says to somebody who mistyped a name: the nearest one, and all there are.
+
+    Examples
+    --------
+    >>> from dpsparse.schema import alternatives
+    >>> alternatives("cots", ["age", "cost"])
+    "did you mean 'cost'? The columns are 'age', 'cost'"
+    """
+    near = difflib.get_close_matches(name, names, n=1)
+    return (f"did you mean {quoted(near[0])}? The" if near else "the") + f" columns are {listed(names)}"
 
 
 def is_name(value):

@@ -44,6 +44,22 @@ def faults(capsys, *more):
     return {(each["column"], each["fault"]): each["lines"] for each in shown["faults"]}, shown
 
 
+def test_a_narrow_screen_shows_whole_names_faults_and_lines(people, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    names = [f"age_{k}" for k in range(3)]
+    pd.DataFrame({name: [1.0] * 20 + [None] * 12 + [2.0] * 28 for name in names}).to_csv("people.csv", index=False)
+    with open("people.csv", "a") as file:
+        file.write('"1,1,1\n')
+    shown = told(capsys)
+    table = [line for line in shown.splitlines() if "│" in line]
+    assert {len(line) for line in table} == {80}
+    rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in table]
+    columns, faults, lines = (" ".join(filter(None, cells)) for cells in zip(*rows, strict=True))
+    assert columns == "(whole line) age_0 age_1 age_2"
+    assert "a quote is left open, or text follows a closing quote" in faults
+    assert lines == "62" + " 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, ..." * 3
+
+
 def test_faults_have_their_lines(people, capsys):
     seen, shown = faults(capsys, "--bounds", "bounds.toml", "--target", "cost")
     assert seen == {

@@ -113,10 +113,33 @@ def test_a_disk_that_fills_up_after_the_fit_does_not_lose_what_was_paid_for(fold
     assert not (folder / "model.json").exists()
 
 
+def test_a_report_that_cannot_be_made_does_not_lose_what_was_paid_for(folder, capsys, monkeypatch, people, fit):
+    def broken(_):
+        raise ValueError("no page")
+
+    monkeypatch.setattr("dpsparse.report.fit.fit_page", broken)
+    with pytest.raises(SystemExit):
+        fit("people.csv", "--out", "model.json", "--report", "report.html")
+    told = capsys.readouterr()
+    assert "Model: model.json" in told.out
+    assert "no page" in told.err
+    assert load_model("model.json").target == "cost"
+    assert not (folder / "report.html").exists()
+
+
+def test_a_report_of_fewer_features_than_were_asked_for(folder, people):
+    people[["age", "cost"]].to_csv("few.csv", index=False)
+    main(["fit", "few.csv", "--target", "cost", "--epsilon", "1", "--out", "few.json", "--report", "few.html"])
+    assert (folder / "few.html").read_text().endswith("</html>\n")
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"target": "income"}, "no column 'income'"),
+        ({"target": "income"}, "no column 'income'; the columns are"),
+        ({"target": "cots"}, "no column 'cots'; did you mean 'cost'?"),
+        ({"data": "empty.csv"}, "empty.csv is empty"),
+        ({"data": "latin.csv"}, "--encoding latin-1"),
         ({"bounds": "none.toml"}, "none.toml does not exist"),
         ({"data": "none.csv"}, "none.csv does not exist"),
         ({"data": "bounds.toml"}, "must end in .csv, .parquet or .npy"),
@@ -126,10 +149,20 @@ def test_a_disk_that_fills_up_after_the_fit_does_not_lose_what_was_paid_for(fold
 )
 def test_mistakes_cost_nothing(folder, capsys, monkeypatch, change, message, fit):
     monkeypatch.setattr(Meter, "charge", lambda *_: pytest.fail("it was charged"))
+    (folder / "empty.csv").touch()
+    (folder / "latin.csv").write_bytes("größe,cost\n1,2\n".encode("latin-1"))
     with pytest.raises(SystemExit) as stopped:
         fit(**change)
     assert stopped.value.code == 1
     assert message in capsys.readouterr().err
+
+
+def test_commands_to_copy_read_the_same_file(folder):
+    (folder / "latin.csv").write_bytes("größe;cost\n1;2\n".encode("latin-1"))
+    notes = open_input("latin.csv", "cost", separator=";", encoding="latin-1").notes
+    for command in ("bounds init latin.csv --target cost", "check latin.csv"):
+        assert any(f"dpsparse {command} --separator ';' --encoding latin-1" in note for note in notes)
+    assert "--separator" not in "".join(open_input("people.csv", "cost").notes)
 
 
 def test_no_answer_tells_of_one_record_beyond_the_constant_sentence(folder, capsys, people, fit):

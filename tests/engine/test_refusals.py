@@ -74,6 +74,7 @@ PUBLIC = (
     "{} has shape",
     "{} holds no records",
     "{} changed while it was read; remove",
+    "{} is empty",
     "{} is no Parquet file",
     "{} is not as long as its header says",
     "{} must be a number, one number",

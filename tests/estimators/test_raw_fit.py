@@ -15,6 +15,7 @@ from dpsparse import (
     save_model,
     tune,
 )
+from dpsparse.io.bounds import Bounds, ColumnBounds
 from dpsparse.privacy.accounting.meter import Meter
 
 N = 8_000
@@ -75,6 +76,35 @@ def test_nothing_is_typed_and_everything_is_found(fitted):
     # Identifiers and free text have no feature, and whether a column is missing is one where it has gaps.
     assert not {feature.column for feature in model.features} & {"id", "note"}
     assert {feature.column for feature in model.features if feature.missing} == {"age", "region"}
+
+
+def test_public_categories_stand_beside_learned_text(files, tmp_path):
+    bounds = tmp_path / "bounds.toml"
+    bounds.write_text('[columns.region]\ncategories = ["north", "south", "east", "west", "centre"]\n')
+    with pytest.warns(UserWarning, match="random_state"):
+        model = regressor().fit(read_table(files / "people.csv", "cost", bounds=bounds)).released_
+    assert {"region=east", "region=west"} <= {effect.feature for effect in model.effects}
+    assert model.baselines["region"] == "north"
+
+
+def test_public_units_do_not_decide_how_cells_are_written(files, tmp_path):
+    bounds = tmp_path / "bounds.toml"
+    bounds.write_text("[columns.member]\nshare = 0.3\n[columns.income]\nlow = 6000\nhigh = 73000\n")
+    with pytest.warns(UserWarning, match="random_state"):
+        model = regressor().fit(read_table(files / "people.csv", "cost", bounds=bounds)).released_
+    coefs = {effect.feature: effect.coef for effect in model.effects}
+    for name in ("member", "income"):
+        assert coefs[name] == pytest.approx(EFFECTS[name], rel=0.15)
+
+
+def test_columns_with_public_units_are_no_text(files):
+    known = {"note": ColumnBounds(0.0, 1.0), "i*": ColumnBounds(0.0, 1.0)}
+    data = read_table(files / "people.csv", "cost", bounds=Bounds(columns=known))
+    assert data.numeric == {"note"}
+    assert data.declared == {"id": "number", "income": "number"}
+    assert not {"note", "id", "income"} & set(data.maybe_text)
+    declared = read_table(files / "people.csv", "cost", bounds=Bounds(columns=known), kinds={"note": "text"})
+    assert "note" in declared.maybe_text
 
 
 def test_predictions_read_the_columns_that_are_needed(fitted, files, tmp_path):

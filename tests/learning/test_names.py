@@ -1,13 +1,13 @@
 """Names of the selected categories."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
 from dpsparse.io.cells.grammar import bucket
 from dpsparse.io.cells.raw_table import CsvTable
-from dpsparse.io.features import read_feature
+from dpsparse.io.features import one_hot, read_feature
 from dpsparse.learning.names import release_labels
 from dpsparse.learning.preparation import Preparation
 from dpsparse.privacy.noise import ZeroSource
@@ -54,6 +54,16 @@ def test_without_text_the_slot_is_skipped_and_stays_paid(fitted, name):
     release = meter.record().releases[-1]
     assert release.size == 0
     assert release.mechanism.failure_probability == slot.mechanism.failure_probability > 0
+
+
+def test_public_categories_need_no_names(fitted):
+    raw, meter, slot, learned = fitted
+    public = [replace(each, kind="text") for each in one_hot("ward", ["a", "b"])]
+    features = (*learned, *public)
+    selected = [place(features, f"region in bucket {bucket('west')}"), place(features, "ward=b")]
+    names = release_labels(meter, slot, raw, features, selected)
+    assert [names.features[each].name for each in selected] == ["region=west", "ward=b"]
+    assert names.baselines == {"region": "north"}
 
 
 def test_a_rare_value_in_a_selected_bucket_stays_unnamed(tmp_path, open_meter):

@@ -222,6 +222,12 @@ def test_details_tell_baselines_and_gaps(of_cells):
     assert "region north the baseline sector not released another" in text
     assert "Gaps: a missing number counted as a typical one" in text
     assert "Filled gaps column public number age 40" in text
+    assert "Text without categories" not in text
+    names = replace(of_cells, features=(*of_cells.features, Feature("name", kind="text", missing=True)))
+    assert "as identifiers are: name. No such text was used, only whether it is missing." in words(fit_page(names))
+    n_columns, n_features = len({each.column for each in names.features}), len(names.features)
+    assert f"Of {n_columns} columns that could explain cost" in words(fit_page(names))
+    assert f"With categories and gaps, the columns make {n_features} features." in words(fit_page(names))
 
 
 def test_details_tell_the_date_and_what_is_left(model):
@@ -259,6 +265,8 @@ def test_the_summary_tells_how_well_it_predicts(model, low, high, verdict):
         f"count up to 900. {verdict}"
     ) in text
     assert "min(|error|, 900), model 150 [140, 160] 2.0%" in text
+    # The effects come from the other records.
+    assert "from public numbers alone, for 800 records" in text
 
 
 def test_what_cannot_be_trusted_has_no_interval_anywhere(model):

@@ -83,7 +83,7 @@ def _check_file(data, target, bounds, dialect, as_json):
         for column, what, lines, more in faults
     ]
     if rows:
-        output.print_table(("column", "what", "lines"), rows)
+        output.print_table(("column", "what", "lines"), rows, texts=3)
     if not rows and not remarks:
         click.echo("No fault was seen.")
     click.echo(ENDING)

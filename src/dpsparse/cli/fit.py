@@ -86,40 +86,39 @@ def fit(
         raise click.UsageError(NO_OUT)
     notes = list(given.notes)
     inputs = [data] if bounds is None else [data, bounds]
-    # Opened before anything is spent: a model that cannot be saved is not fitted, and none that was paid for is lost.
-    with (
-        output.writing(out, *inputs, replace=False) as stream,
-        output.writing(report, *inputs, out) as report_stream,
-    ):
-        X, y = given.read()
-        with collected(notes), explained(data, ledger), output.share_bar() as progress:
-            estimator = PrivateSparseRegressor(
-                sparsity=sparsity,
-                epsilon=epsilon,
-                delta=delta,
-                **given.parameters,
-                records_per_person=records_per_person,
-                ledger=ledger,
-                dataset=dataset,
-            )
-            if holdout is None:
-                estimator.fit(X, y, progress=progress)
+    # Opened before anything is spent: a model that cannot be saved is not fitted. Saved before the report is made: none
+    # that was paid for is lost.
+    with output.writing(report, *inputs, out) as report_stream:
+        with output.writing(out, *inputs, replace=False) as stream:
+            X, y = given.read()
+            with collected(notes), explained(data, ledger), output.share_bar() as progress:
+                estimator = PrivateSparseRegressor(
+                    sparsity=sparsity,
+                    epsilon=epsilon,
+                    delta=delta,
+                    **given.parameters,
+                    records_per_person=records_per_person,
+                    ledger=ledger,
+                    dataset=dataset,
+                )
+                if holdout is None:
+                    estimator.fit(X, y, progress=progress)
+                else:
+                    estimator, _ = fit_and_evaluate(estimator, X, y, holdout=holdout, progress=progress)
+            model = given.model(estimator.released_)
+            # Shown first: should the disk fill up now, what was paid for is not lost.
+            if as_json:
+                output.print_json({**output.model_facts(model), "notes": notes, "out": out, "report": report})
             else:
-                estimator, _ = fit_and_evaluate(estimator, X, y, holdout=holdout, progress=progress)
-        model = given.model(estimator.released_)
-        # Shown first: should the disk fill up now, what was paid for is not lost.
-        if as_json:
-            output.print_json({**output.model_facts(model), "notes": notes, "out": out, "report": report})
-        else:
-            output.say("Data", f"{data}: {model.privacy.n_records:,} records, {model.n_columns:,} columns")
-            output.print_notes(notes)
-            output.say("Guarantee", model.privacy.statement())
-            output.print_effects(model)
-            output.print_budget(model.context, ledger)
-        write_model(model, stream)
+                output.say("Data", f"{data}: {model.privacy.n_records:,} records, {model.n_columns:,} columns")
+                output.print_notes(notes)
+                output.say("Guarantee", model.privacy.statement())
+                output.print_effects(model)
+                output.print_budget(model.context, ledger)
+            write_model(model, stream)
+        if not as_json:
+            output.say("Model", f"{out}; use it with: dpsparse predict {shlex.quote(out)} new.csv")
         if report_stream is not None:
             report_stream.write(fit_page(model).encode())
-    if not as_json:
-        output.say("Model", f"{out}; use it with: dpsparse predict {shlex.quote(out)} new.csv")
-        if report is not None:
-            output.say("Report", report)
+    if not as_json and report is not None:
+        output.say("Report", report)

@@ -42,11 +42,12 @@ def say(heading, text):
     console.print(f"[bold]{heading}[/]: {escape(text)}", soft_wrap=not console.is_terminal)
 
 
-def print_table(headings, rows):
-    """Print a table: names on the left, numbers on the right."""
+def print_table(headings, rows, *, texts=1):
+    """Print a table: so many columns of text on the left, which a narrow screen folds, and numbers on the right."""
     table = Table()
     for place, heading in enumerate(headings):
-        table.add_column(heading, **({"justify": "right", "no_wrap": True} if place else {"overflow": "fold"}))
+        is_text = place < texts
+        table.add_column(heading, **({"overflow": "fold"} if is_text else {"justify": "right", "no_wrap": True}))
     for row in rows:
         table.add_row(*map(escape, row))
     Console(**_PLAIN).print(table)

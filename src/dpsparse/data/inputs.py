@@ -49,11 +49,12 @@ class RawInput:
     def __init__(self, data, target, bounds, **dialect):
         require_format(data)
         self._data = read_table(data, target, bounds=bounds, **dialect)
-        self.notes = [] if bounds is not None else [_no_bounds(data, target, _ALL)]
+        given = "".join(f" --{name} {shlex.quote(each)}" for name, each in dialect.items() if each not in _USUAL)
+        self.notes = [] if bounds is not None else [_no_bounds(data, target, _ALL, given)]
         # Said of every file, whatever is in it.
         self.notes.append(
             "cells that are missing or cannot be read count as missing, and nothing is said of them here; to see them, "
-            f"for your eyes only: dpsparse check {shlex.quote(str(data))}"
+            f"for your eyes only: dpsparse check {shlex.quote(str(data))}{given}"
         )
         self.parameters = {}
 
@@ -67,13 +68,15 @@ class RawInput:
 
 
 _ALL = "what the columns are, their centres and scales"
+# Separators and encodings that a command to be copied need not give.
+_USUAL = (None, "utf-8")
 
 
-def _no_bounds(data, target, learned):
+def _no_bounds(data, target, learned, given=""):
     return (
         f"no --bounds: a fit learns {learned} within its guarantee; if some are publicly known, give them for more "
-        f"accurate effects: dpsparse bounds init {shlex.quote(str(data))} --target {shlex.quote(target)} "
-        "--out bounds.toml"
+        f"accurate effects: dpsparse bounds init {shlex.quote(str(data))} --target {shlex.quote(target)}"
+        f"{given} --out bounds.toml"
     )
 
 

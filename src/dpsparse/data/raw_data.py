@@ -9,7 +9,7 @@ from dpsparse.io.bounds import Bounds
 from dpsparse.io.bounds_file import read_bounds
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.cells.raw_table import as_raw_table
-from dpsparse.schema import FileError, listed, quoted
+from dpsparse.schema import FileError, alternatives, quoted
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class RawData:
         names = self.table.names
         for name in (self.target, *self.kinds):
             if name not in names:
-                raise FileError(f"there is no column {quoted(name)}; the columns are {listed(names)}")
+                raise FileError(f"there is no column {quoted(name)}; {alternatives(name, names)}")
         for name, kind in self.kinds.items():
             if kind not in list(Kind):
                 raise FileError(f"kinds: {quoted(name)} is {kind!r}; it must be one of {', '.join(Kind)}")
@@ -53,12 +53,20 @@ class RawData:
     def declared(self):
         """How cells are read, of the columns of which that is publicly known."""
         declared = dict(self.table.declared)
-        for name in self.columns:
-            known = self.bounds.of(name)
-            if known.center is not None or known.scale is not None:
-                declared.setdefault(name, Kind.number)
+        # Units for a whole group of columns say that these hold plain numbers, so that a wide table has no vote.
+        declared |= {name: Kind.number for name in self._with_units if name not in declared.keys() | self.numeric}
         declared |= self.bounds.kinds(self.columns) | self.kinds
         return {name: Kind(declared[name]) for name in (*self.columns, self.target) if name in declared}
+
+    @cached_property
+    def numeric(self):
+        """The columns whose own section gives units: no text, but written as 1,234.5, 1.234,5 or true, for a vote."""
+        return {name for name in self._with_units if name in self.bounds.columns}
+
+    @cached_property
+    def _with_units(self):
+        known = {name: self.bounds.of(name) for name in self.columns}
+        return [name for name, each in known.items() if each.center is not None or each.scale is not None]
 
     @cached_property
     def with_categories(self):
@@ -74,7 +82,8 @@ class RawData:
     @cached_property
     def maybe_text(self):
         """Of these, those that may be text."""
-        return [name for name in self.learned_columns if self.declared.get(name, Kind.text) == Kind.text]
+        kinds = dict.fromkeys(self.numeric, Kind.number) | self.declared
+        return [name for name in self.learned_columns if kinds.get(name, Kind.text) == Kind.text]
 
     @cached_property
     def maybe_numbers(self):

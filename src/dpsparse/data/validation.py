@@ -167,7 +167,7 @@ def is_zarr(X):
 def table_shape(X):
     """Rows and columns as X states them, so that nothing is read before it is paid for; lists are counted."""
     if isinstance(X, str | Path):
-        raise TypeError("X is a path; pass OnDisk(path), or read the file first")
+        raise TypeError("X is a path; pass OnDisk(path) or read_table(path, target), or read the file first")
     refuse_masked(X)
     shape = getattr(X, "shape", None)
     if not isinstance(shape, tuple):

@@ -12,7 +12,10 @@ NOT_FINITE = (
     'PrivateSparseRegressor count them as missing by missing="center"'
 )
 NOT_NUMBERS = "every entry, as float()'s argument must be a string or a real number; encode other objects first"
-NOT_NUMERIC = "Input could not be converted to numbers; encode text and categories as numbers first"
+NOT_NUMERIC = (
+    "Input could not be converted to numbers; encode text and categories as numbers first, or have "
+    "PrivateSparseRegressor learn them: fit(read_table(frame, target))"
+)
 # The beginning of scikit-learn's own, by which it refuses bytes and strings.
 NOT_DECIMAL = "Unable to convert array of bytes/strings into decimal numbers"
 MASKED = (
@@ -39,7 +42,10 @@ NOT_A_NAME = (
     "be: put a line of names before the records"
 )
 HEADER_TOO_LONG = "{path}: line 1 is longer than 1 MiB; it must name the columns"
-HEADER_NOT_TEXT = "{path}: line 1 is not valid {encoding}; save the file as UTF-8, or give its encoding"
+HEADER_NOT_TEXT = (
+    "{path}: line 1 is not valid {encoding}; save the file as UTF-8, or give its encoding: --encoding latin-1, or "
+    'encoding="latin-1" in Python'
+)
 HEADER_QUOTES = "{path}: line 1 has a quote that is left open, or text after a closing quote"
 NO_NAME = "{path}: every column needs a printable name; an index without one is better left out"
 SAME_NAME = "{path}: two columns have the same name"

@@ -119,6 +119,7 @@ class PreparedTable:
             slots,
             kinds=data.declared,
             columns=data.learned_columns,
+            numeric=data.numeric,
             others=list(data.with_categories),
         )
         self.encoding = preparation.run()

@@ -68,7 +68,7 @@ def release_kinds(meter, slot, raw, columns, declared, numeric=()):
     declared : mapping of str to Kind
         Kinds that are public; the others are found by a vote.
     numeric : collection of str
-        Columns that are no text whatever they hold: the response.
+        Columns that are no text whatever they hold: the response, and those with public units.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def kind_of(counts, noise, *, may_be_text=True):
     noise : float
         The standard deviation of their noise.
     may_be_text : bool
-        False for the response.
+        False for the response and for columns with public units.
 
     Returns
     -------

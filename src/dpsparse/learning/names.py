@@ -55,7 +55,8 @@ def release_labels(meter, slot, raw, features, selected):
     for feature in (features[k] for k in selected):
         if feature.kind == Kind.text:
             baseline = baseline_bucket(features, feature.column)
-            own = () if feature.other or feature.missing else feature.buckets
+            # A public category and a missing text have no bucket: their names are public.
+            own = () if feature.other or feature.buckets is None else feature.buckets
             known = wanted.setdefault(feature.column, [] if baseline is None else [baseline])
             known.extend(set(own) - set(known))
     wanted = {column: buckets for column, buckets in wanted.items() if buckets}

@@ -61,6 +61,8 @@ class Preparation:
         Kinds that are public: declared by the user. The table's own declared types come second.
     columns : sequence of str or None
         The columns to use, from public knowledge; None for all but the target.
+    numeric : collection of str
+        Of these, those that are no text whatever they hold, from public knowledge.
     others : sequence of str
         Columns of which only gaps are looked for: their categories are public.
 
@@ -82,10 +84,10 @@ class Preparation:
     ('number_grouped', ['region is another', 'region is missing'])
     """
 
-    def __init__(self, raw, target, meter, slots, *, kinds=None, columns=None, others=()):
+    def __init__(self, raw, target, meter, slots, *, kinds=None, columns=None, numeric=(), others=()):
         self._raw, self._target, self._meter, self._slots = raw, target, meter, slots
         self._columns = [name for name in raw.names if name != target] if columns is None else list(columns)
-        self._others = list(others)
+        self._numeric, self._others = {target, *numeric}, list(others)
         self._public_kinds = public_kinds(raw, target, kinds or {}, [*self._columns, *self._others])
         self._buckets = {}
 
@@ -97,11 +99,10 @@ class Preparation:
         Encoding
             How records are read.
         """
-        columns, target = [*self._columns, *self._others, self._target], self._target
+        columns = [*self._columns, *self._others, self._target]
         self._is_needed("kinds", columns)
-        known = release_kinds(
-            self._meter, self._slots["kinds"], self._raw, columns, self._public_kinds, numeric={target}
-        )
+        slot = self._slots["kinds"]
+        known = release_kinds(self._meter, slot, self._raw, columns, self._public_kinds, self._numeric)
         return self._encoding(known.kinds, known.with_gaps)
 
     def _encoding(self, kinds, with_gaps):

@@ -50,8 +50,9 @@ class ModelTable:
         names = self._table.names if self.raw is None else self.raw.names
         if column not in names:
             where = self._data if is_path(self._data) else "X"
-            needed = listed(self._model.columns_needed)
-            raise FileError(f"{where} has no column {quoted(column)}; the model needs {needed}")
+            needed = self._model.columns_needed
+            beside = f"; the model needs {listed(needed)}" if column in needed else ""
+            raise FileError(f"{where} has no column {quoted(column)}{beside}")
 
     @property
     def n_records(self) -> int:

@@ -18,10 +18,12 @@ def forecast(model, sparsity):
         The features asked for.
     """
     asked = model.privacy.guarantee
+    held_out = 0 if model.scores is None else model.scores.n_records
     here = plan(
-        model.privacy.n_records,
+        model.privacy.n_records - held_out,
         len(model.features),
-        sparsity,
+        # A raw table may turn out to have fewer features than were asked for.
+        min(sparsity, len(model.features)),
         asked.epsilon,
         asked.delta,
         units_known=all(feature.center is not None and feature.scale is not None for feature in model.features),

@@ -34,7 +34,9 @@ def _records(model):
     columns = "1 column" if count == 1 else f"{count:,} columns"
     selected = "none" if not n_selected else f"{n_selected:,}"
     known = f"Of {columns} that could explain {model.target} the fit selected {selected}"
-    yield f"{model.privacy.n_records:,} records. {known}."
+    n_features = len(model.features)
+    parts = "" if n_features == count else f" With categories and gaps, the columns make {n_features:,} features."
+    yield f"{model.privacy.n_records:,} records. {known}.{parts}"
 
 
 def _guarantee(record):
@@ -58,8 +60,8 @@ def _verdicts(model):
     if not model.response_scale_known:
         yield tag(
             "p",
-            f"Nothing was learned: {remarks.nothing_learned(model)}. So no effect can be significant. More epsilon, "
-            "more records, or a public centre and scale of the response would help.",
+            f"Nothing was learned: {remarks.nothing_learned(model)}. So no effect can be significant. The page "
+            "'Read a result' of the documentation has a remedy for each cause.",
             class_="bad",
         )
     if not model.effects:

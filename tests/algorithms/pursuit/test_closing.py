@@ -75,6 +75,14 @@ def test_equal_responses_are_named():
     assert model.reason == "nearly all responses are equal"
 
 
+def test_hardly_a_response_is_named():
+    for share, named in ((0.0, True), (0.01, True), (0.6, False)):
+        y = np.where(RNG.random(len(X)) < share, X[:, 3], np.nan)
+        model = fitted(y, missing="center")
+        assert model.response_scale_known != named
+        assert ("too few records have a response that can be read: about" in model.reason) == named
+
+
 def test_too_few_records_are_named_from_public_numbers_alone():
     reasons = {fitted(X[:100, 0] * scale, epsilon=0.5).reason for scale in (0.0, 1.0, 1e6)}
     assert reasons == {"100 records are too few at this epsilon to learn the response's centre and scale"}

@@ -225,8 +225,12 @@ class Closing:
     def problem(self):
         """Why the scales were not learned, as a sentence without a full stop; empty where they were."""
         pursuit, state, high = self._pursuit, self._pursuit.state, grids.SCALE_RANGE[1]
-        if not _response_is_safe(pursuit.schedule):
-            return f"{state.n_records:,} records are too few at this epsilon to learn the response's centre and scale"
+        n = pursuit.schedule.settings.n
+        if not _response_is_safe(pursuit.schedule, n):
+            return f"{n:,} records are too few at this epsilon to learn the response's centre and scale"
+        # Their number is noisy: where half of the records have a response, it says less than the public one.
+        if state.n_records < n / 2 and not _response_is_safe(pursuit.schedule, state.n_records):
+            return f"too few records have a response that can be read: about {state.n_records:,.0f} of {n:,}"
         if self.all_equal:
             return "nearly all responses are equal"
         if self._exact:
@@ -298,13 +302,14 @@ class Closing:
         )
 
 
-def _response_is_safe(schedule):
-    """From public numbers: are the response's centre and scale safe from points far from all responses?
+def _response_is_safe(schedule, n_responses):
+    """From public numbers or releases: are the response's centre and scale safe from points far from all responses?
 
     Where m responses, or pairs of them, take part, such a point has the utility -m, and the right one about 1.5 m
     (three quarters of them lie in its window).
     """
-    records = {"response size": schedule.settings.n // 2, "response centre": schedule.settings.n}
+    pairs = schedule.settings.n // 2 * (n_responses / schedule.settings.n) ** 2
+    records = {"response size": pairs, "response centre": n_responses}
     for slot in schedule.slots():
         if slot.name in records:
             change = sensitivity.located_utility("replace-one")

@@ -79,9 +79,9 @@ class Lines:
         if encoding not in ENCODINGS:
             raise FileError(f"the encoding must be one of {', '.join(ENCODINGS)}")
         with open(self.path, "rb") as file:
-            # An empty file cannot be mapped.
-            empty = not file.seek(0, 2)
-            self.bytes = b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            if not file.seek(0, 2):
+                raise FileError(f"{self.path} is empty; its first line must name the columns")
+            self.bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         start = len(_BOM) if encoding == "utf-8" and self.bytes[:3] == _BOM else 0
         end = self.bytes.find(b"\n", start)
         stop = len(self.bytes) if end < 0 else end
