@@ -9,7 +9,13 @@ from dpsparse.io.cells.encoding import encode
 from dpsparse.io.cells.grammar import N_BUCKETS, bucket
 from dpsparse.io.cells.raw_table import FrameTable
 from dpsparse.io.features import Feature
-from dpsparse.learning.categories import MOST_CATEGORIES, MOST_FEATURES, baseline_bucket, category_features
+from dpsparse.learning.categories import (
+    MOST_CATEGORIES,
+    MOST_FEATURES,
+    baseline_bucket,
+    category_features,
+    missing_feature,
+)
 
 
 def counts(**of_texts):

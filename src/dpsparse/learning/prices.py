@@ -52,7 +52,7 @@ def preparation_shares(n, rho, n_columns, n_maybe_text, sparsity):
         return min(max(target / (rho * n**2), low), high)
 
     return {
-        # Noise of a sixtieth of the records in each class, so that gaps in a thirtieth of them are seen; kinds need less.
+        # Noise of a sixtieth of the records in each class: gaps in a thirtieth of them are seen, and kinds need less.
         "kinds": share(4_000 * n_columns, 0.002, 0.05),
         # A twentieth of the records, where a fifth decides.
         "distinct values": share(200 * texts, 0.001, 0.01) if n_maybe_text else 0.0,
