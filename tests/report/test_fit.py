@@ -219,7 +219,7 @@ def test_effects_say_what_a_step_is(of_cells):
 
 def test_details_tell_baselines_and_gaps(of_cells):
     text = words(fit_page(of_cells))
-    assert "region north the baseline sector not released another" in text
+    assert "region north the baseline sector not released 'another', a category of its own" in text
     assert "Gaps: a missing number counted as a typical one" in text
     assert "Filled gaps column public number age 40" in text
     assert "Text without categories" not in text

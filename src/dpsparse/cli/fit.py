@@ -110,7 +110,7 @@ def fit(
             if as_json:
                 output.print_json({**output.model_facts(model), "notes": notes, "out": out, "report": report})
             else:
-                output.say("Data", f"{data}: {model.privacy.n_records:,} records, {model.n_columns:,} columns")
+                output.say("Data", f"{data}: {model.privacy.n_records:,} records, {model.n_columns:,} columns used")
                 output.print_notes(notes)
                 output.say("Guarantee", model.privacy.statement())
                 output.print_effects(model)

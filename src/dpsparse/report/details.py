@@ -62,7 +62,10 @@ def categories_and_gaps(model):
     text = [each for each in model.features if each.category is not None or each.buckets is not None]
     columns = list(dict.fromkeys(feature.column for feature in text))
     if columns:
-        yield "Effects of categories are differences from the baseline of their column."
+        yield (
+            "Effects of categories are differences from the baseline of their column. Where categories were learned, "
+            "a baseline's name is released only if one of them was selected, and only if it is common."
+        )
         rows = [[column, model.baselines.get(column, "not released"), _others(text, column)] for column in columns]
         yield table("Columns of text", ["column", "baseline", "other text counts as"], rows)
     else:
@@ -80,7 +83,8 @@ def categories_and_gaps(model):
 
 
 def _others(features, column):
-    return "another" if any(each.other for each in features if each.column == column) else "the baseline"
+    own = any(each.other for each in features if each.column == column)
+    return "'another', a category of its own" if own else "the baseline"
 
 
 def _gaps(model):
