@@ -21,8 +21,8 @@ REACH = 1.4
 # not: noise beyond this shrinks the offset.
 OFFSET_SPREAD, CENTER_SPREAD = 0.3, 0.5
 # The weight of the features in predictions, before it is looked at: where an effect is sure, where one is but the
-# responses lump together, and otherwise; its standard deviation in tables of up to SMALL, and less in larger ones.
-SURE_WEIGHT, LUMPED_WEIGHT, UNSURE_WEIGHT, WEIGHT_SPREAD, SMALL = 1.0, 0.5, 0.2, 0.4, 400
+# responses lump together, and otherwise; its standard deviation.
+SURE_WEIGHT, LUMPED_WEIGHT, UNSURE_WEIGHT, WEIGHT_SPREAD = 1.0, 0.5, 0.2, 0.4
 # Below this weight the features explain nothing. Sure effects keep all of it, unless the slope is below that by this
 # many standard deviations: clips pull it below 1 where nothing is wrong.
 NO_WEIGHT, DOUBT = 0.25, 2.5
@@ -173,13 +173,12 @@ class Closing:
         state, size = self._pursuit.state, self._pursuit.settings.size
         sure = np.any(np.abs(state.estimate.effects) > SURE * self._errors, where=self._is_feature())
         prior = (LUMPED_WEIGHT if self.lumped else SURE_WEIGHT) if sure else UNSURE_WEIGHT
-        spread = WEIGHT_SPREAD * min(1.0, SMALL / size)
         tiny = size < TINY and not self._pursuit.settings.known
         doubt = (square - product) / math.sqrt(2) / TINY_DOUBT if tiny else (NO_WEIGHT * square - product) / DOUBT
         if prior == SURE_WEIGHT and doubt < noise:
             return 1.0
-        precision = (square * spread / noise) ** 2
-        slope = (prior + product * square * (spread / noise) ** 2) / (1 + precision)
+        precision = (square * WEIGHT_SPREAD / noise) ** 2
+        slope = (prior + product * square * (WEIGHT_SPREAD / noise) ** 2) / (1 + precision)
         return float(np.clip(slope, 0.0, 1.0))
 
     def _is_feature(self):
