@@ -88,11 +88,11 @@ def _others(features, column):
 
 
 def _gaps(model):
-    if not any(feature.missing for feature in model.features):
+    if not model.reads_cells and not any(feature.missing for feature in model.features):
         return "Gaps: the fit refused missing values. Every record had a value in every feature, or a public number."
     return (
         "Gaps: a missing number counted as a typical one, and whether it is missing was a feature that could be "
-        "selected. A record without a response added nothing. No record was dropped."
+        "selected where enough are. A record without a response added nothing. No record was dropped."
     )
 
 
