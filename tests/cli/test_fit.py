@@ -1,5 +1,7 @@
 import json
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -111,6 +113,16 @@ def test_a_disk_that_fills_up_after_the_fit_does_not_lose_what_was_paid_for(fold
     assert "90 % interval" in told.out
     assert "No space left" in told.err
     assert not (folder / "model.json").exists()
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_a_reader_that_leaves_does_not_lose_what_was_paid_for(folder, more):
+    options = ["--target", "cost", "--epsilon", "3", "--bounds", "bounds.toml", "--out", "model.json", *more]
+    command = [sys.executable, "-m", "dpsparse", "fit", "people.csv", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as fit:
+        fit.stdout.close()
+        fit.stderr.read()
+    assert load_model("model.json").target == "cost"
 
 
 def test_a_report_that_cannot_be_made_does_not_lose_what_was_paid_for(folder, capsys, monkeypatch, people, fit):

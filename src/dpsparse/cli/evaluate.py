@@ -55,13 +55,14 @@ def evaluate(model, data, epsilon, delta, separator, encoding, records_per_perso
             )
         context = fit_context(ledger, dataset)
         # Shown first: should the disk fill up now, what was paid for is not lost.
-        if as_json:
-            output.print_json({**evaluation.to_dict(), "context": context.to_dict(), "notes": notes, "out": out})
-        else:
-            output.say("Data", f"{data}: {table.n_records:,} records")
-            output.print_notes(notes)
-            output.say("Guarantee", evaluation.privacy.statement())
-            output.print_scores(evaluation.scores, evaluation.constant_prediction, evaluation.target)
-            output.print_budget(context, ledger)
+        with output.reader_may_leave():
+            if as_json:
+                output.print_json({**evaluation.to_dict(), "context": context.to_dict(), "notes": notes, "out": out})
+            else:
+                output.say("Data", f"{data}: {table.n_records:,} records")
+                output.print_notes(notes)
+                output.say("Guarantee", evaluation.privacy.statement())
+                output.print_scores(evaluation.scores, evaluation.constant_prediction, evaluation.target)
+                output.print_budget(context, ledger)
         if stream is not None:
             stream.write(json.dumps(evaluation.to_dict(), indent=1, allow_nan=False).encode() + b"\n")

@@ -107,14 +107,16 @@ def fit(
                     estimator, _ = fit_and_evaluate(estimator, X, y, holdout=holdout, progress=progress)
             model = given.model(estimator.released_)
             # Shown first: should the disk fill up now, what was paid for is not lost.
-            if as_json:
-                output.print_json({**output.model_facts(model), "notes": notes, "out": out, "report": report})
-            else:
-                output.say("Data", f"{data}: {model.privacy.n_records:,} records, {model.n_columns:,} columns used")
-                output.print_notes(notes)
-                output.say("Guarantee", model.privacy.statement())
-                output.print_effects(model)
-                output.print_budget(model.context, ledger)
+            with output.reader_may_leave():
+                if as_json:
+                    output.print_json({**output.model_facts(model), "notes": notes, "out": out, "report": report})
+                else:
+                    columns = f"{model.n_columns:,} columns used"
+                    output.say("Data", f"{data}: {model.privacy.n_records:,} records, {columns}")
+                    output.print_notes(notes)
+                    output.say("Guarantee", model.privacy.statement())
+                    output.print_effects(model)
+                    output.print_budget(model.context, ledger)
             write_model(model, stream)
         if not as_json:
             output.say("Model", f"{out}; use it with: dpsparse predict {shlex.quote(out)} new.csv")

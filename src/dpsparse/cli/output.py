@@ -1,6 +1,8 @@
 """What the commands print, show of their progress and write. It reads releases and public numbers only."""
 
 import json
+import os
+import sys
 from contextlib import contextmanager, nullcontext
 
 import click
@@ -29,6 +31,19 @@ _PLAIN = {"highlight": False, "emoji": False}
 def writing(out, *inputs, replace=True, private=False):
     """The stream of `--out`, opened at once; None where there is no `--out`. A private file is its owner's alone."""
     return nullcontext() if out is None else atomic_file(out, inputs, replace, private)
+
+
+@contextmanager
+def reader_may_leave():
+    """Go on without printing where nobody reads any more, as after ``| head``: what was paid for is still saved."""
+    try:
+        yield
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit):
+        # rich turns the first into the second. Whatever is printed later goes nowhere.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def print_json(content):
