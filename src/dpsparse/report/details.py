@@ -63,7 +63,8 @@ def categories_and_gaps(model):
     columns = list(dict.fromkeys(feature.column for feature in text))
     if columns:
         yield (
-            "Effects of categories are differences from the baseline of their column. Where categories were learned, "
+            "Effects of categories are differences from the baseline of their column and from categories that were not "
+            "selected. Where categories were learned, "
             "a baseline's name is released only if one of them was selected, and only if it is common."
         )
         rows = [[column, model.baselines.get(column, "not released"), _others(text, column)] for column in columns]

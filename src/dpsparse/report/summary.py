@@ -198,7 +198,7 @@ def _an_example(model):
     if category is not None:
         return (
             f"A feature such as {category.name} is 1 for records in that category and 0 for others: its effect is the "
-            f"difference from {_baseline(category, model.baselines)}."
+            f"difference from {_baseline(category, model.baselines)} and from categories that were not selected."
         )
     gap = next((each for each in selected if each.missing), None)
     if gap is not None:
