@@ -14,6 +14,7 @@ from dpsparse.learning.categories import (
     MOST_FEATURES,
     baseline_bucket,
     category_features,
+    is_rare,
     missing_feature,
 )
 
@@ -81,3 +82,10 @@ def test_numbers_come_by_their_kinds_in_the_order_of_the_features():
     ]
     np.testing.assert_array_equal(encode(raw, features), [[3.0, 0.0, 30.0, 1234.0], [np.nan, 1.0, np.nan, np.nan]])
     np.testing.assert_array_equal(encode(raw, features[:1]), [[3.0], [np.nan]])
+
+
+def test_another_is_rare_where_nearly_all_text_is_listed():
+    noisy = counts(north=500, south=300, west=150)
+    other = category_features("region", noisy, 10.0, 1_000)[-1]
+    assert is_rare(noisy, 10.0, other, filled=960.0, filled_noise=10.0)
+    assert not is_rare(noisy, 10.0, other, filled=1_000.0, filled_noise=10.0)

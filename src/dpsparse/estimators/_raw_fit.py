@@ -175,7 +175,12 @@ class PreparedTable:
             check_finite=False,
             progress=progress,
         )
-        return pursuit.run()
+        result = pursuit.run()
+        features, rare = self.all_features(), self.encoding.rare
+        there = np.array([features[place] not in rare for place in result.support], dtype=bool)
+        return replace(
+            result, shrunk_effects=np.where(there, result.shrunk_effects, 0.0), trusted=result.trusted & there
+        )
 
     def publish(self, estimator, result, meter, features, baselines):
         """Set the results of an estimator, under the names that were released."""

@@ -5,6 +5,8 @@ of records in each of the public hash buckets are released with noise, and a buc
 candidate. Names are released for selected candidates only, at the end of a fit (`names`).
 """
 
+import math
+
 import numpy as np
 
 from dpsparse.io.cells.grammar import N_BUCKETS, Kind
@@ -108,6 +110,25 @@ def category_features(column, counts, noise, n_records):
     if listed:
         features.append(Feature(column, kind=Kind.text.value, buckets=tuple(listed), other=True))
     return features
+
+
+def is_rare(counts, noise, other, filled, filled_noise):
+    """Whether hardly a record is "another": its effect would be noise, and new text would be predicted by it.
+
+    Parameters
+    ----------
+    counts : ndarray of float64, shape (N_BUCKETS,)
+        Noisy numbers of records in the column's buckets.
+    noise : float
+        The standard deviation of their noise.
+    other : Feature
+        The feature.
+    filled, filled_noise : float
+        The noisy number of cells of the column that are not empty, and its standard deviation.
+    """
+    listed = list(other.buckets)
+    left = filled - counts[listed].sum()
+    return bool(left < 2 * math.hypot(filled_noise, noise * math.sqrt(len(listed))))
 
 
 def missing_feature(column):

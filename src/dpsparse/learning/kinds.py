@@ -46,10 +46,16 @@ class Columns:
         How each column is read.
     with_gaps : frozenset of str
         The columns that are missing in some records: by empty cells, or by cells that do not fit their kind.
+    filled : dict of str to float
+        The noisy number of cells of each column that are not empty.
+    noise : float
+        The standard deviation of its noise.
     """
 
     kinds: dict[str, Kind]
     with_gaps: frozenset[str]
+    filled: dict[str, float]
+    noise: float
 
 
 def release_kinds(meter, slot, raw, columns, declared, numeric=()):
@@ -77,13 +83,14 @@ def release_kinds(meter, slot, raw, columns, declared, numeric=()):
     """
     counts = raw.class_counts(columns)
     votes = release_counts(meter, slot, counts, sensitivity.histograms(len(columns), meter.guarantee.adjacency))
-    kinds, with_gaps = {}, set()
+    kinds, with_gaps, filled = {}, set(), {}
     for column, noisy in zip(columns, votes.values, strict=True):
         found = kind_of(noisy[list(VOTES)], votes.noise, may_be_text=column not in numeric)
         kinds[column] = declared.get(column, found)
         if has_gaps(noisy, votes.noise, kinds[column], meter.n_records):
             with_gaps.add(column)
-    return Columns(kinds, frozenset(with_gaps))
+        filled[column] = meter.n_records - float(noisy[CellClass.EMPTY])
+    return Columns(kinds, frozenset(with_gaps), filled, votes.noise)
 
 
 def has_gaps(counts, noise, kind, n_records):

@@ -10,7 +10,13 @@ from dataclasses import dataclass
 from dpsparse.io.cells.encoding import encode
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.features import Feature
-from dpsparse.learning.categories import category_features, missing_feature, release_buckets, release_categorical
+from dpsparse.learning.categories import (
+    category_features,
+    is_rare,
+    missing_feature,
+    release_buckets,
+    release_categorical,
+)
 from dpsparse.learning.kinds import release_kinds
 
 
@@ -28,12 +34,15 @@ class Encoding:
         How it is read.
     with_gaps : frozenset of str
         The columns that may be missing; of the others, too few records lack one.
+    rare : frozenset of Feature
+        Features that hardly a record has: "another" where nearly all text is in the other buckets.
     """
 
     features: tuple[Feature, ...]
     target: str
     target_kind: Kind
     with_gaps: frozenset[str]
+    rare: frozenset[Feature] = frozenset()
 
     def encode(self, raw, buckets_of=None):
         """The features and the responses of a table with the same columns; NaN for gaps."""
@@ -103,9 +112,10 @@ class Preparation:
         self._is_needed("kinds", columns)
         slot = self._slots["kinds"]
         known = release_kinds(self._meter, slot, self._raw, columns, self._public_kinds, self._numeric)
-        return self._encoding(known.kinds, known.with_gaps)
+        return self._encoding(known)
 
-    def _encoding(self, kinds, with_gaps):
+    def _encoding(self, known):
+        kinds, with_gaps, rare = known.kinds, known.with_gaps, set()
         texts, n = [column for column in self._columns if kinds[column] == Kind.text], self._raw.n_records
         categorical = []
         if self._is_needed("distinct values", texts):
@@ -116,6 +126,9 @@ class Preparation:
             counts = release_buckets(self._meter, self._slots["categories"], buckets)
             for column, noisy in zip(categorical, counts.values, strict=True):
                 made[column] = category_features(column, noisy, counts.noise, n)
+                for each in made[column]:
+                    if each.other and is_rare(noisy, counts.noise, each, known.filled[column], known.noise):
+                        rare.add(each)
         numbers = [column for column in self._columns if kinds[column] != Kind.text]
         # Those with gaps first.
         numbers.sort(key=lambda column: column not in with_gaps)
@@ -125,7 +138,7 @@ class Preparation:
             features.extend([missing_feature(column)] if column in with_gaps else [])
         # Something must be left: a feature that is nowhere missing says nothing.
         features = features or [missing_feature(self._columns[0])]
-        return Encoding(tuple(features), self._target, kinds[self._target], with_gaps)
+        return Encoding(tuple(features), self._target, kinds[self._target], with_gaps, frozenset(rare))
 
     def buckets_of(self, column):
         """The buckets of a text column, read once."""
