@@ -32,7 +32,9 @@ NAMES = [f"x{j}" for j in range(D)]
 
 def data(dtype=np.float64):
     rng = np.random.default_rng(0)
-    X = (4 * rng.standard_normal((N, D))).astype(dtype)
+    X = 4 * rng.standard_normal((N, D))
+    # No value is exactly 0: as bool all would be True.
+    X = X > 0 if dtype is bool else X.astype(dtype)
     return X, X[:, :3].astype(np.float64) @ [2.0, -1.0, 1.0] + rng.standard_t(2, N)
 
 

@@ -44,7 +44,7 @@ def preparation_shares(n, rho, n_columns, n_maybe_text, sparsity):
     >>> from dpsparse.learning.prices import preparation_shares
     >>> shares = preparation_shares(10_000, 0.03, 20, 19, 5)
     >>> [name for name, share in shares.items() if share > 0.02]
-    ['categories', 'names']
+    ['kinds', 'categories', 'names']
     """
     texts = max(1.0, _TEXT_SHARE * n_maybe_text)
 

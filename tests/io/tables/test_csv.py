@@ -21,7 +21,7 @@ def test_a_file_has_no_schema(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "line 1, field 1: every column needs a printable name"),
+        (b"", "is empty; its first line must name the columns"),
         (b"age,age\n1,2\n", "line 1, field 2: two columns have the same name"),
         (b"cost,\n1,2\n", "line 1, field 2: every column needs a printable name"),
         (b"age\x1b[31m,cost\n1,2\n", "line 1, field 1: every column needs a printable name"),

@@ -27,7 +27,7 @@ EVALUATION = (
         {errors.Errors._sums: [("np.where(self._answered, term, 0)", "np.asarray(term)")]},
     ),
     Mutation(
-        "errors less their mean over records",
+        "errors of an evaluation less their mean over records",
         EVALUATED,
         {
             errors.Errors.improvement_sums: [
