@@ -86,7 +86,7 @@ def evaluate(
 ) -> Evaluation:
     """Say privately how well a released model predicts records that were held out from its fit.
 
-    Three means are released, each with a 90 % interval: of min(|error|, c) for the model, the same for the constant
+    Three means are released, each with a 90 % interval: of ``min(|error|, c)`` for the model, the same for the constant
     that it would predict without any feature, and of how much nearer the model is than the constant, each record's
     clipped at +-b. The cut c and the bound b are releases too; they leave out about one record in twenty.
 

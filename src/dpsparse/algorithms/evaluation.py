@@ -98,7 +98,7 @@ class Scores:
     bound : float
         Improvements count up to this, either way.
     model, constant : Estimate
-        The means of min(|error|, cut) of the model and of the constant.
+        The means of ``min(|error|, cut)`` of the model and of the constant.
     improvement : Estimate
         The mean of |error of the constant| - |error of the model|, clipped at +-bound.
     """

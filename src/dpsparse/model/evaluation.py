@@ -43,7 +43,7 @@ class Evaluation:
 
     @property
     def model(self) -> Estimate:
-        """The mean of min(|error|, `cut`) of the model's predictions."""
+        """The mean of ``min(|error|, cut)`` of the model's predictions."""
         return self.scores.model
 
     @property
