@@ -58,10 +58,12 @@ def _cut(centered, cell):
 @overload(_cut)
 def _cut_of(centered, cell):
     real = np.float32 if centered == types.float32 else np.float64
-    zero, top, most = real(0), real(127), np.finfo(real).max
+    zero, top = real(0), real(127)
 
     def cut(centered, cell):
-        value = centered if centered == centered and abs(cell) <= most else zero
+        # A cell less itself is 0, or NaN where it is not finite: one selection for both, for two do not vectorise.
+        known = centered + (cell - cell)
+        value = known if known == known else zero
         return min(max(value, -top), top)
 
     return cut
