@@ -58,7 +58,7 @@ def say(heading, text):
 
 
 def print_table(headings, rows, *, texts=1):
-    """Print a table: so many columns of text on the left, which a narrow screen folds, and numbers on the right."""
+    """Print a table. The first `texts` columns are text, which a narrow screen folds; the others are numbers."""
     table = Table()
     for place, heading in enumerate(headings):
         is_text = place < texts

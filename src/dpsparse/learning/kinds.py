@@ -124,8 +124,8 @@ def has_gaps(counts, noise, kind, n_records):
 def kind_of(counts, noise, *, may_be_text=True):
     """The kind of a column from its noisy votes.
 
-    The kind that reads the most cells wins if it reads at least half of them; otherwise the column is text. So is one
-    of words for true and false with surely a quarter as many others beside them: F is also the category beside M.
+    The kind that reads the most cells wins if it reads at least half of them; otherwise the column is text. So is
+    a column of words for true and false if a fifth of its cells are surely something else: F may be a sex, beside M.
     Cells that two kinds read, such as 1,234 or 01/02/2024, go to the kind that the unambiguous cells favour; numbers
     have a decimal comma only where these cells surely lead. Where no class counts, the column is one of numbers.
 

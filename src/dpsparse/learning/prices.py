@@ -14,7 +14,7 @@ from dpsparse.privacy.mechanisms.partition import RECORD_STEPS
 # The most numbers that a release draws for one column.
 _NUMBERS = {"kinds": len(CellClass), "distinct values": 1, "categories": N_BUCKETS}
 SLOTS = tuple(_NUMBERS)
-# Of the columns that may be text, so many are taken for text: prices are fixed before the vote.
+# The share of the columns that may be text which prices assume to be text: they are fixed before the vote.
 _TEXT_SHARE = 1 / 3
 
 

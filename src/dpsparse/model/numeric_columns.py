@@ -13,7 +13,7 @@ from dpsparse.io.features import Feature
 class NumericColumns(Sequence[Feature]):
     """Features that are columns of numbers, each made when it is asked for: a fit may have a million.
 
-    With `gaps` there are as many features again, which say whether a column is missing.
+    With `gaps` every column has a second feature, which says whether it is missing.
 
     Parameters
     ----------
