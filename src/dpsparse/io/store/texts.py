@@ -1,0 +1,123 @@
+"""Texts of cells, one after another, and where each ends: how a store keeps them.
+
+Texts are in UTF-8. A blank record has the text "" and, in the place of its end, ~end, which is below 0.
+"""
+
+import numpy as np
+
+from dpsparse.io.cells.columns import TextCells
+from dpsparse.io.cells.compiled import compiled_cells
+
+
+def packed(cells):
+    r"""The texts of the cells of a column.
+
+    Parameters
+    ----------
+    cells : ByteCells, TextCells or EmptyCells
+        The cells.
+
+    Returns
+    -------
+    texts : ndarray of uint8
+        All texts.
+    ends : ndarray of int64
+        Where each ends.
+
+    Examples
+    --------
+    >>> from dpsparse.io.cells.columns import TextCells
+    >>> from dpsparse.io.store.texts import packed
+    >>> texts, ends = packed(TextCells.of(["north", None, "é"]))
+    >>> texts.tobytes(), ends.tolist()
+    (b'north\xc3\xa9', [5, -6, 7])
+    """
+    data, starts, ends = cells.places()
+    lengths = np.where(ends < 0, 0, ends - starts).astype(np.int64)
+    stops = np.cumsum(lengths)
+    # The places of all bytes: those of a cell follow each other.
+    of_bytes = np.repeat(starts - (stops - lengths), lengths) + np.arange(lengths.sum())
+    return data[of_bytes], np.where(ends < 0, ~stops, stops)
+
+
+def joined(columns):
+    """The texts of several columns one after another, and their ends in all of them.
+
+    Parameters
+    ----------
+    columns : list of list of (ndarray, ndarray)
+        For each column what `packed` gave of some of its cells, in their order.
+
+    Returns
+    -------
+    texts : ndarray of uint8
+        All texts.
+    ends : ndarray of int32 or int64, shape (n_records, len(columns)), in Fortran order
+        Where each ends.
+    """
+    pieces = [piece for column in columns for piece in column]
+    size = sum(len(texts) for texts, _ in pieces)
+    ends, before = np.empty(sum(len(ends) for _, ends in pieces), dtype=np.int32 if size < 2**31 else np.int64), 0
+    filled = 0
+    for texts, piece in pieces:
+        ends[filled : filled + len(piece)] = np.where(piece < 0, piece - before, piece + before)
+        before, filled = before + len(texts), filled + len(piece)
+    texts = np.concatenate([np.empty(0, dtype=np.uint8), *(texts for texts, _ in pieces)])
+    return texts, ends.reshape((-1, len(columns)), order="F")
+
+
+def unpacked(texts, ends, rows, columns):
+    """The cells of some columns in some records.
+
+    Parameters
+    ----------
+    texts, ends : ndarray
+        As `joined` gives them.
+    rows : slice
+        The records.
+    columns : list of int
+        The columns.
+
+    Returns
+    -------
+    list of ByteCells or TextCells or None
+        One for each column; None where the two arrays do not fit each other, as in a damaged file.
+    """
+    n = len(ends)
+    flat = ends.reshape(-1, order="F")
+    starts, stops = np.empty((2, rows.stop - rows.start, len(columns)), dtype=ends.dtype)
+    for slot, column in enumerate(columns):
+        first = column * n + rows.start
+        # The end of the cell before the first one, and of all.
+        places = flat[max(0, first - 1) : column * n + rows.stop]
+        places = np.where(places < 0, ~places, places)
+        places = places if first else np.append(0, places)
+        if not _fit(texts, places):
+            return None
+        starts[:, slot] = places[:-1]
+        stops[:, slot] = np.where(flat[first : column * n + rows.stop] < 0, -1, places[1:])
+    compiled = compiled_cells()
+    each = zip(starts.T, stops.T, strict=True)
+    if compiled is not None:
+        return [compiled.ByteCells(texts, "utf-8", *where) for where in each]
+    return [TextCells.of(_decoded(texts, *where)) for where in each]
+
+
+def _decoded(texts, starts, stops):
+    """The texts between these places; None in blank records."""
+    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+        yield None if stop < 0 else texts[start:stop].tobytes().decode()
+
+
+def _fit(texts, places):
+    """Whether texts of UTF-8 lie between these places."""
+    if (np.diff(places) < 0).any() or places[0] < 0 or places[-1] > len(texts):
+        return False
+    inside = places[places < len(texts)]
+    if ((texts[inside] & 0xC0) == 0x80).any():
+        return False
+    try:
+        texts[places[0] : places[-1]].tobytes().decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,350 @@
+"""A store of cells gives what its file gives: reading and fits, in chunks and blocks of any size."""
+
+import json
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+import csv_files
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpsparse import OnDisk, PrivateSparseRegressor, fit_and_evaluate, read_table, tune
+from dpsparse.data.inputs import TableInput, open_for_store
+from dpsparse.engine import config
+from dpsparse.io.bounds import Bounds, ColumnBounds
+from dpsparse.io.cells.encoded_source import EncodedSource
+from dpsparse.io.cells.encoding import encode
+from dpsparse.io.cells.grammar import Kind, bucket
+from dpsparse.io.cells.raw_table import CsvTable, ParquetTable, as_raw_table
+from dpsparse.io.convert import convert_cells
+from dpsparse.io.features import Feature
+from dpsparse.io.provenance import cells_of
+from dpsparse.io.store import writer
+from dpsparse.io.store.manifest import read_manifest, write_manifest
+from dpsparse.io.store.reader import check_store
+from dpsparse.model.json_file import as_dict
+from dpsparse.schema import FileError
+
+HEADER = b"a,b,c\n"
+NUMERIC = [kind for kind in Kind if kind != Kind.text]
+N = 1_500
+# Chunks of 64 records of eight columns, blocks of 16.
+SMALL = {"store_chunk_bytes": 64 * 8 * 16, "csv_block_bytes": 16 * 8 * 16, "table_block_cells": 400}
+
+
+def stored(table, folder, target="c", bounds=None):
+    convert_cells(table, cells_of(table, bounds or Bounds(), target), folder)
+    return as_raw_table(folder)
+
+
+def everything(table):
+    """All that a fit may ask of a raw table."""
+    values = [table.numbers(table.names, [kind] * len(table.names)).tobytes() for kind in NUMERIC]
+    of_columns = []
+    for name in table.names:
+        buckets = table.buckets(name)
+        counts = [table.value_counts(name, each) for each in sorted({*buckets.tolist()} - {-1})]
+        codes = table.category_codes(name, ["north", "true", "none", "12"]).tolist()
+        of_columns.append((buckets.tolist(), counts, codes, table.texts(name)))
+    counts = table.class_counts(table.names).tolist(), table.distinct_counts(table.names).tolist()
+    return table.n_records, values, of_columns, counts
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    csv_files.files(), st.booleans(), st.booleans(), st.sampled_from(["utf-8", "latin-1"]), st.sampled_from([1, 3, 9])
+)
+def test_a_store_gives_what_its_file_gives(content, writes_compiled, reads_compiled, encoding, rows):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.csv"
+        path.write_bytes(HEADER + b"".join(content))
+        sizes = {"store_chunk_bytes": rows * 3 * 16, "csv_block_bytes": 40}
+        with config.configured(compiled=writes_compiled, **sizes):
+            table = CsvTable(path, encoding=encoding)
+            store = stored(table, Path(folder) / "store")
+        with config.configured(compiled=reads_compiled, **sizes):
+            assert everything(store) == everything(table)
+            part = (5, [0, 2])
+            assert everything(store.part(*part)) == everything(table.part(*part))
+
+
+@pytest.fixture(scope="module")
+def people():
+    """All that files hold: an ID, gaps, thousands, True and False, dates, 100 towns, notes with commas and quotes."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "id": [f"p{k:06d}" for k in range(N)],
+            "age": rng.normal(50, 15, N).round(1),
+            "fee": [f"{fee:,.1f}" for fee in rng.lognormal(8, 1, N)],
+            "member": rng.choice(["True", "False"], N),
+            "joined": pd.to_datetime(rng.integers(10_000, 19_000, N), unit="D").strftime("%d/%m/%Y"),
+            "town": [f"town {k}" for k in rng.zipf(1.5, N).clip(1, 100)],
+            "note": [f'words, "quoted" {k}' for k in range(N)],
+        }
+    )
+    table.loc[rng.random(N) < 0.1, "age"] = np.nan
+    table.loc[rng.random(N) < 0.1, "town"] = None
+    effects = 100 * table.age.fillna(50) + 3_000 * (table.town == "town 1") + 1_000 * (table.member == "True")
+    cost = effects + 500 * rng.standard_t(3, N)
+    return table.assign(cost=[f"{each:.2f}" for each in cost])
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, people):
+    """The working folder with the table."""
+    monkeypatch.chdir(tmp_path)
+    people.to_csv("people.csv", index=False)
+    return tmp_path
+
+
+def fitted(data, **options):
+    estimator = PrivateSparseRegressor(sparsity=4, epsilon=6.0, random_state=0, **options)
+    return released(estimator.fit(data))
+
+
+def released(estimator):
+    """Effects, kinds, names, units, the record of the privacy: all but the date of a fit."""
+    return {key: value for key, value in as_dict(estimator.released_).items() if key != "context"}
+
+
+@pytest.mark.parametrize("bounds", [None, Bounds(columns={"age": ColumnBounds(50.0, 15.0)}, drop=("id", "n*"))])
+@pytest.mark.filterwarnings("ignore:random_state is set")
+def test_a_fit_on_a_store_has_the_bits_of_one_on_its_file(folder, configure, bounds):
+    expected = fitted(read_table("people.csv", "cost", bounds=bounds))
+    kinds = {feature["column"]: feature["kind"] for feature in expected["features"]}
+    assert (kinds["fee"], kinds["joined"], kinds["town"]) == ("number_grouped", "date_dmy", "text")
+    assert any(effect["feature"] == "town=town 1" or "town" in effect["feature"] for effect in expected["effects"])
+    configure(**SMALL)
+    store = stored(CsvTable("people.csv"), folder / "store", "cost", bounds)
+    assert len(store.blocks) > 4 * len(read_manifest("store").chunks) > 20
+    assert fitted(read_table("store")) == expected
+    # In blocks: nothing is held but responses, levels of a byte, and the columns selected.
+    configure(**SMALL, disk_memory_share=0.0)
+    assert fitted(read_table("store")) == expected
+
+
+@pytest.mark.filterwarnings("ignore:random_state is set")
+def test_tune_and_a_holdout_have_the_bits_of_the_file(folder, configure):
+    configure(**SMALL, disk_memory_share=0.0)
+    stored(CsvTable("people.csv"), folder / "store", "cost")
+    candidates = [PrivateSparseRegressor(sparsity=s, epsilon=6.0, random_state=0) for s in (1, 3)]
+    of_both = []
+    for data in (read_table("people.csv", "cost"), read_table("store")):
+        tuned = tune(candidates, data)
+        divided = fit_and_evaluate(candidates[1], data, holdout=0.2)
+        of_both.append((tuned.index, released(tuned.estimator), released(divided.estimator), divided.evaluation))
+    assert of_both[0][:3] == of_both[1][:3]
+    assert of_both[0][3].to_dict() == of_both[1][3].to_dict()
+
+
+def test_encoded_blocks_are_the_encoded_table(folder, configure):
+    configure(**SMALL)
+    table = stored(CsvTable("people.csv"), folder / "store", "cost").part(3, [0, 1])
+    features = [
+        *(
+            Feature("age", kind="number"),
+            Feature("fee", kind="number_grouped"),
+            Feature("age", kind="number", missing=True),
+        ),
+        *(Feature("town", kind="text", buckets=(bucket("town 1"),)), Feature("member", category="True", kind="text")),
+    ]
+    whole, source = encode(table, features), EncodedSource(table, features)
+    assert source.shape == whole.shape == (1_000, 5)
+    rows = source.row_blocks()
+    assert len(rows) > 50
+    np.testing.assert_array_equal(np.concatenate([source.cells((some, slice(None))) for some in rows]), whole)
+    np.testing.assert_array_equal(source.columns([3, 1]), whole[:, [3, 1]])
+    inside = slice(rows[5].start + 2, rows[5].stop - 1)
+    np.testing.assert_array_equal(source.cells((inside, slice(1, 4))), whole[inside, 1:4])
+
+
+def test_types_of_parquet_are_kept(tmp_path, configure, people):
+    configure(**SMALL)
+    frame = people.assign(
+        joined=pd.to_datetime(people.joined, dayfirst=True),
+        member=people.member == "True",
+        cost=people.cost.astype(float),
+    )
+    frame["nested"] = [[k] for k in range(N)]
+    frame.to_parquet(tmp_path / "people.parquet", row_group_size=400)
+    table = ParquetTable(tmp_path / "people.parquet")
+    store = stored(table, tmp_path / "store", "cost")
+    assert store.declared == table.declared
+    assert everything(store) == everything(table)
+
+
+def test_a_column_of_several_types_is_refused_before_anything_is_written(tmp_path):
+    (tmp_path / "parts").mkdir()
+    pd.DataFrame({"a": ["x"], "cost": [1.0]}).to_parquet(tmp_path / "parts/0.parquet")
+    pd.DataFrame({"a": [1.5], "cost": [1.0]}).to_parquet(tmp_path / "parts/1.parquet")
+    with pytest.raises(FileError, match="column 'a' has other types in other files; give it one type"):
+        stored(ParquetTable(tmp_path / "parts"), tmp_path / "store", "cost")
+    assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_at_whatever_chunk_it_stops_the_result_is_the_same(tmp_path, configure, people, monkeypatch, kind):
+    configure(**SMALL | {"store_chunk_bytes": 400 * 8 * 16})
+    path = tmp_path / f"people.{kind}"
+    people.to_csv(path, index=False) if kind == "csv" else people.to_parquet(path, row_group_size=350)
+    stored(as_raw_table(path), tmp_path / "once", "cost")
+    whole = {file.name: file.read_bytes() for file in (tmp_path / "once").iterdir()}
+    assert {stat.S_IMODE(file.stat().st_mode) for file in (tmp_path / "once").iterdir()} == {0o600}
+    for stop in range(1, 7):
+        calls = []
+
+        def stopped(folder, manifest, stop=stop, calls=calls):
+            write_manifest(folder, manifest)
+            calls.append(manifest)
+            if len(calls) == stop:
+                raise KeyboardInterrupt
+
+        folder = tmp_path / f"store-{stop}"
+        monkeypatch.setattr(writer, "write_manifest", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            stored(as_raw_table(path), folder, "cost")
+        monkeypatch.setattr(writer, "write_manifest", write_manifest)
+        if stop < 6:
+            with pytest.raises(FileError, match="the conversion was interrupted"):
+                as_raw_table(folder)
+        stored(as_raw_table(path), folder, "cost")
+        assert {file.name: file.read_bytes() for file in folder.iterdir()} == whole
+
+
+def test_another_file_or_other_options_are_refused(folder):
+    table, known = CsvTable("people.csv"), Bounds(columns={"age": ColumnBounds(scale=2.0)}, drop=("note",))
+    stored(table, folder / "store", "cost", known)
+    others = [
+        (cells_of(table, known, "age"), r"\(another target\)"),
+        (cells_of(table, Bounds(drop=("note",)), "cost"), r"\(other bounds of 'age'\)"),
+        (cells_of(table, Bounds(drop=("note", "id"), columns=known.columns), "cost"), r"\(other bounds of 'id'\)"),
+        (cells_of(CsvTable("people.csv", encoding="latin-1"), known, "cost"), r"\(another separator or encoding\)"),
+    ]
+    for provenance, message in others:
+        with pytest.raises(FileError, match=message):
+            convert_cells(table, provenance, folder / "store")
+    os.utime("people.csv", ns=(1, 1))
+    with pytest.raises(FileError, match="the file was changed; choose another folder, or remove it first"):
+        stored(CsvTable("people.csv"), folder / "store", "cost", known)
+
+
+def test_bounds_survive_the_manifest(folder):
+    columns = {
+        "age": ColumnBounds(50.0, 0.1 + 0.2, fill=7.5),
+        "t*": ColumnBounds(categories=("town 1", "a\tb"[:1]), shares=(0.5, 0.25), kind="text"),
+        "member": ColumnBounds(categories=("True", "False"), kind="text"),
+        "joined": ColumnBounds(kind="date_dmy"),
+        "i*": ColumnBounds(scale=3.0),
+    }
+    known = Bounds("bounds.toml", ColumnBounds(scale=2.0), columns, ("id",), 3.5, 0.25)
+    store = stored(CsvTable("people.csv", separator=","), folder / "store", "cost", known)
+    del columns["i*"]
+    assert store.bounds == Bounds("", ColumnBounds(scale=2.0), columns, (), 3.5, 0.25)
+    assert "id" not in store.names
+    data, of_file = read_table("store"), read_table("people.csv", "cost", bounds=known)
+    assert (data.target, data.columns, data.declared) == (of_file.target, of_file.columns, of_file.declared)
+
+
+def test_a_tab_may_separate(tmp_path):
+    (tmp_path / "a.csv").write_text("a\tc\n1\t2\n")
+    assert everything(stored(CsvTable(tmp_path / "a.csv"), tmp_path / "store")) == everything(
+        CsvTable(tmp_path / "a.csv")
+    )
+
+
+@pytest.mark.parametrize("which", ["texts", "ends", "numbers"])
+def test_what_was_changed_is_refused_or_found(folder, which):
+    store = folder / "store"
+    stored(CsvTable("people.csv"), store, "cost")
+    path = store / f"{which}-00000.npy"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1])
+    with pytest.raises(FileError, match=f"{path.name} was cut or changed; run the same dpsparse convert again"):
+        as_raw_table(store)
+    path.unlink()
+    with pytest.raises(FileError, match=f"{path.name} is missing"):
+        as_raw_table(store)
+    path.write_bytes(whole)
+    check_store(store)
+
+
+def test_places_that_do_not_fit_are_refused_in_one_line(tmp_path):
+    """Kernels check no place: what a damaged file holds must not lead them outside of it."""
+    (tmp_path / "a.csv").write_text("a,c\né,1\nx,2\n")
+    stored(CsvTable(tmp_path / "a.csv"), tmp_path / "store")
+    ends, texts = tmp_path / "store/ends-00000.npy", tmp_path / "store/texts-00000.npy"
+    good_ends, good_texts = np.load(ends), np.load(texts)
+    assert good_ends.tolist() == [[2, 4], [3, 5]]
+    harms = [
+        (ends, [[2, 4], [3, 2**30]]),
+        (ends, [[2, 4], [1, 5]]),
+        (ends, [[1, 4], [3, 5]]),
+        (ends, [[-9, 4], [3, 5]]),
+    ]
+    harms += [(texts, [0xFF, 0xA9, 120, 49, 50])]
+    for path, harm in harms:
+        np.save(ends, good_ends)
+        np.save(texts, good_texts)
+        array = np.load(path)
+        np.save(path, np.asarray(harm, dtype=array.dtype, order="F"))
+        with pytest.raises(FileError, match="a file of chunk 0 is damaged; run the same dpsparse convert"):
+            everything(as_raw_table(tmp_path / "store"))
+
+
+def test_features_are_stored_where_every_column_is_declared(folder, people):
+    numbers = people[["age", "cost"]].astype(float)
+    numbers.to_parquet("numbers.parquet")
+    numbers.to_csv("numbers.csv", index=False)
+    people.to_parquet("people.parquet")
+    Path("units.toml").write_text("default = {scale = 2.0}\n")
+    Path("kind.toml").write_text('columns.age.kind = "number"\n')
+    Path("date.toml").write_text('columns.age.kind = "date_ymd"\n')
+    for arguments, are_features in [
+        (("numbers.parquet", "cost"), True),
+        (("numbers.csv", "cost"), False),
+        (("numbers.csv", "cost", "units.toml"), True),
+        (("numbers.csv", "cost", "kind.toml"), True),
+        (("numbers.csv", "cost", "date.toml"), False),
+        (("people.parquet", "age"), False),
+    ]:
+        assert isinstance(open_for_store(*arguments), TableInput) == are_features
+    assert not isinstance(open_for_store("numbers.csv", "cost", "units.toml", encoding="latin-1"), TableInput)
+
+
+def test_what_a_store_cannot_do_is_said_with_the_remedy(folder, people):
+    stored(CsvTable("people.csv"), folder / "store", "cost")
+    with pytest.raises(FileError, match="holds cells.*give the store to read_table, not to OnDisk"):
+        OnDisk("store")
+    with pytest.raises(FileError, match="a store has its bounds in it; leave out the bounds, or convert again"):
+        read_table("store", bounds=Bounds())
+    with pytest.raises(FileError, match="the target of this store is 'cost'; leave out the target"):
+        read_table("store", "age")
+    with pytest.raises(FileError, match="the target is missing"):
+        read_table("people.csv")
+    people[["age", "cost"]].astype(float).to_parquet("numbers.parquet")
+    open_for_store("numbers.parquet", "cost").convert("features", "float32")
+    with pytest.raises(FileError, match="holds features in public units.*give the table that it was made of"):
+        read_table("features")
+
+
+def test_the_manifest_says_nothing_of_values(folder, people):
+    """Of two files with other values and texts of the same lengths, only checksums differ."""
+    told = []
+    for number, table in enumerate((people, people.assign(town=people.town.str.replace("town", "city")))):
+        table.to_csv("people.csv", index=False)
+        os.utime("people.csv", ns=(1, 1))
+        stored(CsvTable("people.csv"), folder / f"store-{number}", "cost")
+        content = json.loads((folder / f"store-{number}/store.json").read_text())
+        del content["seal"]
+        for chunk in content["chunks"]:
+            for file in chunk.values():
+                if isinstance(file, dict):
+                    del file["sha256"]
+        told.append(content)
+    assert told[0] == told[1]
