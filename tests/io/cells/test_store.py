@@ -33,8 +33,8 @@ from dpsparse.schema import FileError
 HEADER = b"a,b,c\n"
 NUMERIC = [kind for kind in Kind if kind != Kind.text]
 N = 1_500
-# Chunks of 64 records of eight columns, blocks of 16.
-SMALL = {"store_chunk_bytes": 64 * 8 * 16, "csv_block_bytes": 16 * 8 * 16, "table_block_cells": 400}
+# Chunks of 400 records of eight columns, blocks of 150, and batches of 100 of a Parquet file.
+SMALL = {"store_chunk_bytes": 400 * 8 * 16, "csv_block_bytes": 150 * 8 * 16, "table_block_cells": 800}
 
 
 def stored(table, folder, target="c", bounds=None):
@@ -48,17 +48,15 @@ def everything(table):
     of_columns = []
     for name in table.names:
         buckets = table.buckets(name)
-        counts = [table.value_counts(name, each) for each in sorted({*buckets.tolist()} - {-1})]
+        counts = [table.value_counts(name, each) for each in sorted({*buckets.tolist()} - {-1})[:9]]
         codes = table.category_codes(name, ["north", "true", "none", "12"]).tolist()
         of_columns.append((buckets.tolist(), counts, codes, table.texts(name)))
     counts = table.class_counts(table.names).tolist(), table.distinct_counts(table.names).tolist()
     return table.n_records, values, of_columns, counts
 
 
-@settings(deadline=None, max_examples=60)
-@given(
-    csv_files.files(), st.booleans(), st.booleans(), st.sampled_from(["utf-8", "latin-1"]), st.sampled_from([1, 3, 9])
-)
+@settings(deadline=None, max_examples=25)
+@given(csv_files.files(), st.booleans(), st.booleans(), st.sampled_from(["utf-8", "latin-1"]), st.integers(1, 4))
 def test_a_store_gives_what_its_file_gives(content, writes_compiled, reads_compiled, encoding, rows):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.csv"
@@ -119,10 +117,10 @@ def test_a_fit_on_a_store_has_the_bits_of_one_on_its_file(folder, configure, bou
     expected = fitted(read_table("people.csv", "cost", bounds=bounds))
     kinds = {feature["column"]: feature["kind"] for feature in expected["features"]}
     assert (kinds["fee"], kinds["joined"], kinds["town"]) == ("number_grouped", "date_dmy", "text")
-    assert any(effect["feature"] == "town=town 1" or "town" in effect["feature"] for effect in expected["effects"])
+    assert any(effect["feature"].startswith("town=town ") for effect in expected["effects"])
     configure(**SMALL)
     store = stored(CsvTable("people.csv"), folder / "store", "cost", bounds)
-    assert len(store.blocks) > 4 * len(read_manifest("store").chunks) > 20
+    assert len(store.blocks) > 2 * len(read_manifest("store").chunks) > 4
     assert fitted(read_table("store")) == expected
     # In blocks: nothing is held but responses, levels of a byte, and the columns selected.
     configure(**SMALL, disk_memory_share=0.0)
@@ -157,7 +155,7 @@ def test_encoded_blocks_are_the_encoded_table(folder, configure):
     whole, source = encode(table, features), EncodedSource(table, features)
     assert source.shape == whole.shape == (1_000, 5)
     rows = source.row_blocks()
-    assert len(rows) > 50
+    assert len(rows) > 10
     np.testing.assert_array_equal(np.concatenate([source.cells((some, slice(None))) for some in rows]), whole)
     np.testing.assert_array_equal(source.columns([3, 1]), whole[:, [3, 1]])
     inside = slice(rows[5].start + 2, rows[5].stop - 1)
@@ -166,11 +164,8 @@ def test_encoded_blocks_are_the_encoded_table(folder, configure):
 
 def test_types_of_parquet_are_kept(tmp_path, configure, people):
     configure(**SMALL)
-    frame = people.assign(
-        joined=pd.to_datetime(people.joined, dayfirst=True),
-        member=people.member == "True",
-        cost=people.cost.astype(float),
-    )
+    frame = people.assign(member=people.member == "True", cost=people.cost.astype(float))
+    frame["joined"] = pd.to_datetime(people.joined, dayfirst=True)
     frame["nested"] = [[k] for k in range(N)]
     frame.to_parquet(tmp_path / "people.parquet", row_group_size=400)
     table = ParquetTable(tmp_path / "people.parquet")
@@ -190,7 +185,7 @@ def test_a_column_of_several_types_is_refused_before_anything_is_written(tmp_pat
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_at_whatever_chunk_it_stops_the_result_is_the_same(tmp_path, configure, people, monkeypatch, kind):
-    configure(**SMALL | {"store_chunk_bytes": 400 * 8 * 16})
+    configure(**SMALL)
     path = tmp_path / f"people.{kind}"
     people.to_csv(path, index=False) if kind == "csv" else people.to_parquet(path, row_group_size=350)
     stored(as_raw_table(path), tmp_path / "once", "cost")
@@ -319,7 +314,7 @@ def test_features_are_stored_where_every_column_is_declared(folder, people):
 
 def test_what_a_store_cannot_do_is_said_with_the_remedy(folder, people):
     stored(CsvTable("people.csv"), folder / "store", "cost")
-    with pytest.raises(FileError, match="holds cells.*give the store to read_table, not to OnDisk"):
+    with pytest.raises(FileError, match=r"holds cells.*give the store to read_table, not to OnDisk"):
         OnDisk("store")
     with pytest.raises(FileError, match="a store has its bounds in it; leave out the bounds, or convert again"):
         read_table("store", bounds=Bounds())
@@ -329,7 +324,7 @@ def test_what_a_store_cannot_do_is_said_with_the_remedy(folder, people):
         read_table("people.csv")
     people[["age", "cost"]].astype(float).to_parquet("numbers.parquet")
     open_for_store("numbers.parquet", "cost").convert("features", "float32")
-    with pytest.raises(FileError, match="holds features in public units.*give the table that it was made of"):
+    with pytest.raises(FileError, match=r"holds features in public units.*give the table that it was made of"):
         read_table("features")
 
 
