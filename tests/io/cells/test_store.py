@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from dpsparse import OnDisk, PrivateSparseRegressor, fit_and_evaluate, read_table, tune
 from dpsparse.data.inputs import TableInput, open_for_store
 from dpsparse.engine import config
+from dpsparse.estimators import _raw_fit
 from dpsparse.io.bounds import Bounds, ColumnBounds
+from dpsparse.io.cells import encoded_source
 from dpsparse.io.cells.encoded_source import EncodedSource
 from dpsparse.io.cells.encoding import encode
 from dpsparse.io.cells.grammar import Kind, bucket
@@ -122,9 +124,25 @@ def test_a_fit_on_a_store_has_the_bits_of_one_on_its_file(folder, configure, bou
     store = stored(CsvTable("people.csv"), folder / "store", "cost", bounds)
     assert len(store.blocks) > 2 * len(read_manifest("store").chunks) > 4
     assert fitted(read_table("store")) == expected
-    # In blocks: nothing is held but responses, levels of a byte, and the columns selected.
+
+
+@pytest.mark.filterwarnings("ignore:random_state is set")
+def test_a_fit_without_room_in_memory_reads_blocks_and_has_the_same_bits(folder, configure, monkeypatch):
+    expected = fitted(read_table("people.csv", "cost"))
     configure(**SMALL, disk_memory_share=0.0)
-    assert fitted(read_table("store")) == expected
+    stored(CsvTable("people.csv"), folder / "store", "cost")
+    monkeypatch.setattr(_raw_fit, "encode", lambda *_: pytest.fail("the whole table was encoded"))
+    sizes = []
+
+    def watched(part, features):
+        sizes.append(part.n_records)
+        return encode(part, features)
+
+    monkeypatch.setattr(encoded_source, "encode", watched)
+    for data in (read_table("store"), read_table("people.csv", "cost")):
+        assert fitted(data) == expected
+    assert len(sizes) > 100
+    assert max(sizes) <= 400
 
 
 @pytest.mark.filterwarnings("ignore:random_state is set")
