@@ -145,6 +145,7 @@ def test_a_fit_without_room_in_memory_reads_blocks_and_has_the_same_bits(folder,
     assert max(sizes) <= 400
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:random_state is set")
 def test_tune_and_a_holdout_have_the_bits_of_the_file(folder, configure):
     configure(**SMALL, disk_memory_share=0.0)
