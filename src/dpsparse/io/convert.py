@@ -114,10 +114,10 @@ def convert_cells(table, provenance, folder, progress=None):
                 np.concatenate([cells.numbers(kinds[name]) for cells in column])
                 for name, column in zip(numbers, columns, strict=False)
             ]
-            bytes_and_ends = joined([[packed(cells) for cells in column] for column in columns[len(numbers) :]])
             rows = sum(len(cells) for cells in columns[0])
+            of_texts = [[packed(cells) for cells in column] for column in columns[len(numbers) :]]
             matrix = np.asfortranarray(np.reshape(values, (len(values), rows)).T)
-            writer.append(rows, *bytes_and_ends, matrix)
+            writer.append(rows, *joined(of_texts, rows), matrix)
         _finish(writer, table)
     return read_manifest(folder)
 

@@ -12,49 +12,25 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stores import SMALL, N, everything, stored
 
-from dpsparse import OnDisk, PrivateSparseRegressor, fit_and_evaluate, read_table, tune
+from dpsparse import OnDisk, read_table
 from dpsparse.data.inputs import TableInput, open_for_store
 from dpsparse.engine import config
-from dpsparse.estimators import _raw_fit
 from dpsparse.io.bounds import Bounds, ColumnBounds
-from dpsparse.io.cells import encoded_source
 from dpsparse.io.cells.encoded_source import EncodedSource
 from dpsparse.io.cells.encoding import encode
-from dpsparse.io.cells.grammar import Kind, bucket
+from dpsparse.io.cells.grammar import bucket
 from dpsparse.io.cells.raw_table import CsvTable, ParquetTable, as_raw_table
 from dpsparse.io.convert import convert_cells
 from dpsparse.io.features import Feature
 from dpsparse.io.provenance import cells_of
 from dpsparse.io.store import writer
-from dpsparse.io.store.manifest import read_manifest, write_manifest
+from dpsparse.io.store.manifest import write_manifest
 from dpsparse.io.store.reader import check_store
-from dpsparse.model.json_file import as_dict
 from dpsparse.schema import FileError
 
 HEADER = b"a,b,c\n"
-NUMERIC = [kind for kind in Kind if kind != Kind.text]
-N = 1_500
-# Chunks of 400 records of eight columns, blocks of 150, and batches of 100 of a Parquet file.
-SMALL = {"store_chunk_bytes": 400 * 8 * 16, "csv_block_bytes": 150 * 8 * 16, "table_block_cells": 800}
-
-
-def stored(table, folder, target="c", bounds=None):
-    convert_cells(table, cells_of(table, bounds or Bounds(), target), folder)
-    return as_raw_table(folder)
-
-
-def everything(table):
-    """All that a fit may ask of a raw table."""
-    values = [table.numbers(table.names, [kind] * len(table.names)).tobytes() for kind in NUMERIC]
-    of_columns = []
-    for name in table.names:
-        buckets = table.buckets(name)
-        counts = [table.value_counts(name, each) for each in sorted({*buckets.tolist()} - {-1})[:9]]
-        codes = table.category_codes(name, ["north", "true", "none", "12"]).tolist()
-        of_columns.append((buckets.tolist(), counts, codes, table.texts(name)))
-    counts = table.class_counts(table.names).tolist(), table.distinct_counts(table.names).tolist()
-    return table.n_records, values, of_columns, counts
 
 
 @settings(deadline=None, max_examples=25)
@@ -71,93 +47,6 @@ def test_a_store_gives_what_its_file_gives(content, writes_compiled, reads_compi
             assert everything(store) == everything(table)
             part = (5, [0, 2])
             assert everything(store.part(*part)) == everything(table.part(*part))
-
-
-@pytest.fixture(scope="module")
-def people():
-    """All that files hold: an ID, gaps, thousands, True and False, dates, 100 towns, notes with commas and quotes."""
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame(
-        {
-            "id": [f"p{k:06d}" for k in range(N)],
-            "age": rng.normal(50, 15, N).round(1),
-            "fee": [f"{fee:,.1f}" for fee in rng.lognormal(8, 1, N)],
-            "member": rng.choice(["True", "False"], N),
-            "joined": pd.to_datetime(rng.integers(10_000, 19_000, N), unit="D").strftime("%d/%m/%Y"),
-            "town": [f"town {k}" for k in rng.zipf(1.5, N).clip(1, 100)],
-            "note": [f'words, "quoted" {k}' for k in range(N)],
-        }
-    )
-    table.loc[rng.random(N) < 0.1, "age"] = np.nan
-    table.loc[rng.random(N) < 0.1, "town"] = None
-    effects = 100 * table.age.fillna(50) + 3_000 * (table.town == "town 1") + 1_000 * (table.member == "True")
-    cost = effects + 500 * rng.standard_t(3, N)
-    return table.assign(cost=[f"{each:.2f}" for each in cost])
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch, people):
-    """The working folder with the table."""
-    monkeypatch.chdir(tmp_path)
-    people.to_csv("people.csv", index=False)
-    return tmp_path
-
-
-def fitted(data, **options):
-    estimator = PrivateSparseRegressor(sparsity=4, epsilon=6.0, random_state=0, **options)
-    return released(estimator.fit(data))
-
-
-def released(estimator):
-    """Effects, kinds, names, units, the record of the privacy: all but the date of a fit."""
-    return {key: value for key, value in as_dict(estimator.released_).items() if key != "context"}
-
-
-@pytest.mark.parametrize("bounds", [None, Bounds(columns={"age": ColumnBounds(50.0, 15.0)}, drop=("id", "n*"))])
-@pytest.mark.filterwarnings("ignore:random_state is set")
-def test_a_fit_on_a_store_has_the_bits_of_one_on_its_file(folder, configure, bounds):
-    expected = fitted(read_table("people.csv", "cost", bounds=bounds))
-    kinds = {feature["column"]: feature["kind"] for feature in expected["features"]}
-    assert (kinds["fee"], kinds["joined"], kinds["town"]) == ("number_grouped", "date_dmy", "text")
-    assert any(effect["feature"].startswith("town=town ") for effect in expected["effects"])
-    configure(**SMALL)
-    store = stored(CsvTable("people.csv"), folder / "store", "cost", bounds)
-    assert len(store.blocks) > 2 * len(read_manifest("store").chunks) > 4
-    assert fitted(read_table("store")) == expected
-
-
-@pytest.mark.filterwarnings("ignore:random_state is set")
-def test_a_fit_without_room_in_memory_reads_blocks_and_has_the_same_bits(folder, configure, monkeypatch):
-    expected = fitted(read_table("people.csv", "cost"))
-    configure(**SMALL, disk_memory_share=0.0)
-    stored(CsvTable("people.csv"), folder / "store", "cost")
-    monkeypatch.setattr(_raw_fit, "encode", lambda *_: pytest.fail("the whole table was encoded"))
-    sizes = []
-
-    def watched(part, features):
-        sizes.append(part.n_records)
-        return encode(part, features)
-
-    monkeypatch.setattr(encoded_source, "encode", watched)
-    for data in (read_table("store"), read_table("people.csv", "cost")):
-        assert fitted(data) == expected
-    assert len(sizes) > 100
-    assert max(sizes) <= 400
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:random_state is set")
-def test_tune_and_a_holdout_have_the_bits_of_the_file(folder, configure):
-    configure(**SMALL, disk_memory_share=0.0)
-    stored(CsvTable("people.csv"), folder / "store", "cost")
-    candidates = [PrivateSparseRegressor(sparsity=s, epsilon=6.0, random_state=0) for s in (1, 3)]
-    of_both = []
-    for data in (read_table("people.csv", "cost"), read_table("store")):
-        tuned = tune(candidates, data)
-        divided = fit_and_evaluate(candidates[1], data, holdout=0.2)
-        of_both.append((tuned.index, released(tuned.estimator), released(divided.estimator), divided.evaluation))
-    assert of_both[0][:3] == of_both[1][:3]
-    assert of_both[0][3].to_dict() == of_both[1][3].to_dict()
 
 
 def test_encoded_blocks_are_the_encoded_table(folder, configure):
@@ -191,6 +80,13 @@ def test_types_of_parquet_are_kept(tmp_path, configure, people):
     store = stored(table, tmp_path / "store", "cost")
     assert store.declared == table.declared
     assert everything(store) == everything(table)
+
+
+def test_a_table_without_text_is_numbers(tmp_path):
+    days = pd.to_datetime(["2021-03-01", None, "1969-12-31"])
+    pd.DataFrame({"a": [1.5, None, 2.0], "joined": days}).to_parquet(tmp_path / "a.parquet")
+    table = ParquetTable(tmp_path / "a.parquet")
+    assert everything(stored(table, tmp_path / "store", "a")) == everything(table)
 
 
 def test_a_column_of_several_types_is_refused_before_anything_is_written(tmp_path):

@@ -40,13 +40,15 @@ def packed(cells):
     return data[of_bytes], np.where(ends < 0, ~stops, stops)
 
 
-def joined(columns):
+def joined(columns, rows):
     """The texts of several columns one after another, and their ends in all of them.
 
     Parameters
     ----------
     columns : list of list of (ndarray, ndarray)
         For each column what `packed` gave of some of its cells, in their order.
+    rows : int
+        The number of records.
 
     Returns
     -------
@@ -57,13 +59,13 @@ def joined(columns):
     """
     pieces = [piece for column in columns for piece in column]
     size = sum(len(texts) for texts, _ in pieces)
-    ends, before = np.empty(sum(len(ends) for _, ends in pieces), dtype=np.int32 if size < 2**31 else np.int64), 0
+    ends, before = np.empty(rows * len(columns), dtype=np.int32 if size < 2**31 else np.int64), 0
     filled = 0
     for texts, piece in pieces:
         ends[filled : filled + len(piece)] = np.where(piece < 0, piece - before, piece + before)
         before, filled = before + len(texts), filled + len(piece)
     texts = np.concatenate([np.empty(0, dtype=np.uint8), *(texts for texts, _ in pieces)])
-    return texts, ends.reshape((-1, len(columns)), order="F")
+    return texts, ends.reshape((rows, len(columns)), order="F")
 
 
 def unpacked(texts, ends, rows, columns):
@@ -83,19 +85,14 @@ def unpacked(texts, ends, rows, columns):
     list of ByteCells or TextCells or None
         One for each column; None where the two arrays do not fit each other, as in a damaged file.
     """
-    n = len(ends)
-    flat = ends.reshape(-1, order="F")
-    starts, stops = np.empty((2, rows.stop - rows.start, len(columns)), dtype=ends.dtype)
-    for slot, column in enumerate(columns):
-        first = column * n + rows.start
-        # The end of the cell before the first one, and of all.
-        places = flat[max(0, first - 1) : column * n + rows.stop]
-        places = np.where(places < 0, ~places, places)
-        places = places if first else np.append(0, places)
-        if not _fit(texts, places):
-            return None
-        starts[:, slot] = places[:-1]
-        stops[:, slot] = np.where(flat[first : column * n + rows.stop] < 0, -1, places[1:])
+    # What a column's first cell begins with is the end of the column before.
+    before = ends[rows.start - 1] if rows.start else np.append(np.zeros(1, dtype=ends.dtype), ends[-1, :-1])
+    places = np.vstack([before[columns][None], ends[rows][:, columns]])
+    is_blank = places[1:] < 0
+    places = np.where(places < 0, ~places, places)
+    if not _fit(texts, places):
+        return None
+    starts, stops = places[:-1], np.where(is_blank, places.dtype.type(-1), places[1:])
     compiled = compiled_cells()
     each = zip(starts.T, stops.T, strict=True)
     if compiled is not None:
@@ -110,14 +107,16 @@ def _decoded(texts, starts, stops):
 
 
 def _fit(texts, places):
-    """Whether texts of UTF-8 lie between these places."""
-    if (np.diff(places) < 0).any() or places[0] < 0 or places[-1] > len(texts):
+    """Whether texts of UTF-8 lie between these places, column by column."""
+    if places.size and (places.min() < 0 or places.max() > len(texts) or (np.diff(places, axis=0) < 0).any()):
         return False
+    # No cell begins within a letter.
     inside = places[places < len(texts)]
     if ((texts[inside] & 0xC0) == 0x80).any():
         return False
     try:
-        texts[places[0] : places[-1]].tobytes().decode()
+        for column in places.T:
+            texts[column[0] : column[-1]].tobytes().decode()
     except UnicodeDecodeError:
         return False
     return True
