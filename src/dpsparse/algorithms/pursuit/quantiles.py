@@ -1,4 +1,9 @@
-"""Utilities of private quantiles, from counts at or below thresholds. Ties with a point are on neither side of it."""
+"""Utilities of private quantiles, from counts at or below thresholds.
+
+A point of a grid stands for its cell, the values nearer to it than to its neighbours: they are on neither side of it.
+So a lump, the two values of a 0/1 feature for instance, is found wherever it lies between two points. The cells of the
+outermost points end at them.
+"""
 
 from dataclasses import dataclass
 
@@ -7,7 +12,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Tally:
-    """For each point of a grid how many values are below it, above it and in a window about it; and their number."""
+    """For each point how many values are below its cell, above it and in a window about the point; and their number."""
 
     below: np.ndarray
     above: np.ndarray
@@ -30,7 +35,9 @@ class Tally:
             Whether zeros are left out; the values are then sizes.
         """
         low, high = (points, points) if window is None else window
-        groups = [points, _before(points), high, _before(low), [0.0, np.inf]]
+        middles = (points[1:] + points[:-1]) / 2
+        first, last = np.append(points[0], middles), np.append(middles, points[-1])
+        groups = [last, _before(first), high, _before(low), [0.0, np.inf]]
         thresholds = np.concatenate(groups)
         # A stable sort merges the groups, which rise already.
         order = np.argsort(thresholds, kind="stable")

@@ -23,6 +23,8 @@ SETTLED_TAU, SETTLED_ERRORS = 0.25, 4.0
 LARGEST_NOISE = 0.27
 # A feature that may have fewer carriers than this has no reliable error.
 LEAST_CARRIERS = 150
+# Effects that make the median residual larger by this factor are taken back.
+WORSE = 1.3
 
 
 class PursuitState:
@@ -69,6 +71,19 @@ class PursuitState:
     def set_response_scale(self, scale):
         """Take in the scale of the response."""
         self.response_scale = self.residual_scale = float(scale)
+        # A public scale may be wrong: it says nothing of the residuals.
+        self._best = self.effects, np.inf if self.settings.scale_known else self.residual_scale
+
+    def set_residual_scale(self, scale):
+        """Take in the median size of the residuals; where it is clearly larger than before, go back to those effects.
+
+        A start from slopes, or a gradient that saturates, may be far off, and gradients from there saturate too.
+        """
+        if scale > WORSE * self._best[1]:
+            effects, scale = self._best
+            self.effects = np.append(effects, np.zeros(len(self.effects) - len(effects)))
+        self.residual_scale = scale
+        self._best = self.effects.copy(), scale
 
     def add_column(self, feature, unit):
         """Add a selected feature, with no effect yet."""
