@@ -25,6 +25,7 @@ def _draw_from(name):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
+    """Begin the noise of a test."""
     global _test
     _test = item.nodeid
     _draw_from(_test)
@@ -32,7 +33,7 @@ def pytest_runtest_setup(item):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_fixture_setup(fixturedef, request):
-    # Which test comes first, and sets up what it shares with others, depends on how tests are spread over processes.
+    """Begin the noise of what tests share: which of them sets it up depends on how they are spread over processes."""
     if fixturedef.scope != "function":
         _draw_from(f"{fixturedef.baseid} {fixturedef.argname}")
     result = yield
