@@ -146,8 +146,9 @@ class Closing:
         effects' own errors let one expect.
         """
         pursuit, state = self._pursuit, self._pursuit.state
-        self._errors = state.standard_errors()
-        self._set_effects()
+        covariance = state.covariance()
+        self._errors = np.sqrt(np.diagonal(covariance))
+        self._set_effects(covariance)
         near = LUMP_WIDTH * state.response_scale
         # Tails say little and cost much noise; half of them are looked at where a scale is small beside them, as it is
         # for responses with a lump.
@@ -184,16 +185,20 @@ class Closing:
     def _is_feature(self):
         return self._pursuit.state.kept >= self._pursuit.state.constants
 
-    def _set_effects(self):
-        """Shrink each effect toward 0 by its error, b max(0, 1 - se^2 / b^2); small ones without an error to 0."""
-        state, errors = self._pursuit.state, self._errors
-        effects = state.estimate.effects
-        shrunk = effects * np.maximum(0.0, 1 - (errors / np.where(effects == 0, np.inf, effects)) ** 2)
-        self._trusted = state.trusted(errors[state.constants :])
-        unsure = self._is_feature() & (np.abs(effects) < 4 * errors)
-        unsure[state.constants :] &= ~self._trusted
-        shrunk[unsure] = 0.0
-        shrunk[: state.constants] = effects[: state.constants]
+    def _set_effects(self, covariance):
+        """Shrink effects toward 0 by their errors; small ones without an error that can be relied on to 0.
+
+        The posterior mean T (T + V)^-1 b of effects b with covariance V under a normal prior of variance
+        T = diag(max(0, b^2 - V_jj)): b_j (1 - V_jj / b_j^2) for uncorrelated errors. Among features that are nearly
+        collinear effects cancel, and to shrink each by itself would undo that.
+        """
+        state, features = self._pursuit.state, slice(self._pursuit.state.constants, None)
+        effects, errors = state.estimate.effects[features], self._errors[features]
+        self._trusted = state.trusted(errors)
+        prior = np.maximum(0.0, effects**2 - errors**2)
+        prior[~self._trusted & (np.abs(effects) < 4 * errors)] = 0.0
+        shrunk = state.estimate.effects.copy()
+        shrunk[features] = prior * np.linalg.solve(np.diag(prior) + covariance[features, features], effects)
         self._effects = np.zeros(len(state.effects))
         self._effects[state.kept] = shrunk
 
