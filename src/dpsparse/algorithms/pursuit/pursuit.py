@@ -19,7 +19,7 @@ from dpsparse.algorithms.pursuit.quantiles import slope_window
 from dpsparse.algorithms.pursuit.releases import Releases
 from dpsparse.algorithms.pursuit.response import ResponseReleases, ResponseUnit
 from dpsparse.algorithms.pursuit.selection import Selection
-from dpsparse.algorithms.pursuit.shared_units import selectable, with_released
+from dpsparse.algorithms.pursuit.shared_units import selectable, splits, with_released
 from dpsparse.algorithms.pursuit.state import PursuitState
 from dpsparse.algorithms.pursuit.unit_releases import UnitReleases
 from dpsparse.algorithms.pursuit.units import FeatureUnit
@@ -96,8 +96,11 @@ class Pursuit:
         if shared and not self.settings.leads:
             self._taken_over = shared.features if self.settings.learn else {}
             among = selectable(units, self._taken_over, rows.n_features)
+            points = splits(units, self._taken_over, rows.n_features)
             units = with_released(units, self._taken_over, rows.n_features)
         self.selection = Selection(rows, self.settings, units, binary, may_be_missing, among)
+        if among is not None:
+            self.selection.set_splits(points if binary is None else points[~binary])
         # Where centre and scale are not public, the first slots release them, or those of another pursuit did.
         self._given_response = response_center, response_scale
         self._response = shared.response if shared else ResponseUnit(response_center, response_scale)

@@ -172,8 +172,8 @@ class Settings:
 
     @property
     def thresholds(self):
-        """Whether "x is above its split" is a candidate beside the pairs."""
-        return self.unit_free and (self.size >= 350 or self.splits_share > 0)
+        """Whether "x is above its split" is a candidate: beside the pairs, or at the median of a released unit."""
+        return (self.unit_free and (self.size >= 350 or self.splits_share > 0)) or (self.released and self.choose)
 
     @property
     def level(self):

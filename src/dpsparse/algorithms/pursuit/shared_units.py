@@ -11,6 +11,9 @@ import numpy as np
 from dpsparse.algorithms.pursuit.response import ResponseUnit
 from dpsparse.data.units import PublicUnits
 
+# In scales: more than a threshold is moved by rounding.
+BELOW = 2.0**-5
+
 
 class SharedUnits:
     """What was released once for several pursuits.
@@ -45,6 +48,19 @@ def with_released(units, released, n_features):
         if feature < n_features:
             center[feature], scale[feature] = unit.center, unit.scale
     return PublicUnits(center, scale)
+
+
+def splits(units, released, n_features):
+    """Thresholds of the features: their released medians, or public centres.
+
+    A median that is above the mean may be a lump of most values, and those below it are to be told from these.
+    """
+    points = np.array(np.broadcast_to(units.filled()[0], n_features))
+    for feature, unit in released.items():
+        if feature < n_features:
+            below = BELOW if unit.median > 0 else 0.0
+            points[feature] = unit.center + (unit.median - below) * unit.scale
+    return points
 
 
 def selectable(units, released, n_features):
