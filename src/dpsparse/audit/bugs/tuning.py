@@ -62,6 +62,10 @@ TUNING = (
         TUNED,
         {meter.MeterShare.charge: [("self._whole.charge(", "self._releases or self._whole.charge(")]},
     ),
+)
+
+# Of the units that candidates share.
+SHARED_UNITS = (
     Mutation(
         "units released again for a later candidate, and not charged to the whole",
         TUNED,
