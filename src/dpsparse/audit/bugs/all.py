@@ -6,13 +6,14 @@ from dpsparse.audit.bugs.evaluation import EVALUATION
 from dpsparse.audit.bugs.fits import FITS, TERMS
 from dpsparse.audit.bugs.gaps import GAPS
 from dpsparse.audit.bugs.mechanisms import NOISE, SENSITIVITIES
+from dpsparse.audit.bugs.program import PROGRAM
 from dpsparse.audit.bugs.raw_tables import RAW_TABLES
 from dpsparse.audit.bugs.reading import READING
 from dpsparse.audit.bugs.tuning import TUNING
 from dpsparse.audit.bugs.units import UNITS
 
 # Those that came last: CI hunts all of them, and a sample of the others.
-NEWEST = DRAWS
+NEWEST = (*DRAWS, *PROGRAM)
 MUTATIONS = (
     *(*NOISE, *SENSITIVITIES, *ACCOUNTS, *LEDGER, *TERMS, *FITS, *GAPS, *UNITS, *TUNING),
     *(*EVALUATION, *READING, *RAW_TABLES, *NEWEST),

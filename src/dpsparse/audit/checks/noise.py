@@ -1,7 +1,7 @@
 """The noise itself: what OpenDP and the operating system return passes through unchanged, and nothing else is used.
 
-A law by its variance is not enough: noise that is set to 0 beyond 4.5 scales has the right variance, and so have bits of
-a generator that the clock has seeded. Here the two doors through which randomness comes, OpenDP's samplers and
+A law by its variance is not enough: noise that is set to 0 beyond 4.5 scales has the right variance, and so have the
+bits of a generator that the clock has seeded. Here the two doors through which randomness comes, OpenDP's samplers and
 `secrets.randbits`, are held by the audit. It puts extremes through them, repeats whole fits on the same draws, and aims
 at the edges of picks, whose place it knows to 100 digits.
 """
