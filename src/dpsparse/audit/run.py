@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 
 from dpsparse.audit.bugs.all import MUTATIONS
 from dpsparse.audit.checks.accounts import check_accounts
+from dpsparse.audit.checks.configurations import check_configurations, check_real_sizes
 from dpsparse.audit.checks.floating import check_floating
 from dpsparse.audit.checks.games import check_fits, check_mechanisms, check_secure
 from dpsparse.audit.checks.gaps import check_gaps
@@ -35,6 +36,8 @@ CHECKS = {
     "replay of pursuits": check_pursuits,
     "replay of tuning": check_tuning,
     "replay of evaluations": check_evaluations,
+    "replay of real sizes": check_real_sizes,
+    "replay of configurations": check_configurations,
     "mechanism games": check_mechanisms,
     "secure games": check_secure,
     "fit games": check_fits,
@@ -42,8 +45,8 @@ CHECKS = {
 BUGS = "planted bugs"
 # The games on whole fits take longest, and any bug they notice changes the transcripts that replay compares.
 AGAINST_BUGS = tuple(name for name in CHECKS if name != "fit games")
-# Trials of the games in a long audit.
-LONG = {"mechanism games": 60_000, "secure games": 15_000, "fit games": 6_000}
+# In a long audit: pairs of each configuration, trials of the games.
+LONG = {"replay of configurations": 20, "mechanism games": 60_000, "secure games": 15_000, "fit games": 6_000}
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Every planted bug. An edit that no longer finds its piece of source is an error, so the list cannot go stale."""
 
 from dpsparse.audit.bugs.accounting import ACCOUNTS, LEDGER
+from dpsparse.audit.bugs.configurations import CONFIGURATIONS, SIZES
 from dpsparse.audit.bugs.draws import DRAWS
 from dpsparse.audit.bugs.evaluation import EVALUATION
 from dpsparse.audit.bugs.fits import FITS, TERMS
@@ -13,7 +14,7 @@ from dpsparse.audit.bugs.tuning import TUNING
 from dpsparse.audit.bugs.units import UNITS
 
 # Those that came last: CI hunts all of them, and a sample of the others.
-NEWEST = (*DRAWS, *PROGRAM)
+NEWEST = (*DRAWS, *PROGRAM, *CONFIGURATIONS, *SIZES)
 MUTATIONS = (
     *(*NOISE, *SENSITIVITIES, *ACCOUNTS, *LEDGER, *TERMS, *FITS, *GAPS, *UNITS, *TUNING),
     *(*EVALUATION, *READING, *RAW_TABLES, *NEWEST),

@@ -2,9 +2,9 @@
 
 `fit`, `convert` and `evaluate` run four times with the same outputs, as `replay` runs estimators: two versions of a
 record, each among two sets of companions. All that leaves the program must be the same: standard output and error,
-logs, warnings, the exit code, files and their modes, the ledger's payloads, calls of progress. What was asked for on the
-command line must reach the estimator. The outputs of `convert` and `predict` are records, for the eyes of their holder;
-there, a record may change nothing but its own row.
+logs, warnings, the exit code, files and their modes, the ledger's payloads, calls of progress. What was asked for on
+the command line must reach the estimator. The outputs of `convert` and `predict` are records, for their
+holder: there, a record may change nothing but its own row.
 """
 
 import io
