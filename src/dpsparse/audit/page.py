@@ -6,6 +6,8 @@ from dpsparse.html import Page, table, tag
 # One line about each check, for those who read the page alone.
 ABOUT = {
     "accounts": "Conversions, roots and the Gaussian account against oracles that share no code with them; slots.",
+    "inequalities": "Each step of the accounts against the formula that proves it, written anew.",
+    "forged histories": "Events that break a rule of the ledger each, with right digests; totals in every account.",
     "ledger": "Real fits on a real ledger: charged before the first draw, after a crash, when edited, when full.",
     "terms": "The term of a record, alone and among others, to the last bit; sums against unbounded integers.",
     "gaps": "Missing cells and blank records: nothing is filled in from the data, and no record is left out.",

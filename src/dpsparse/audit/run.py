@@ -7,8 +7,10 @@ from dpsparse.audit.bugs.all import MUTATIONS
 from dpsparse.audit.checks.accounts import check_accounts
 from dpsparse.audit.checks.configurations import check_configurations, check_real_sizes
 from dpsparse.audit.checks.floating import check_floating
+from dpsparse.audit.checks.forgeries import check_forgeries
 from dpsparse.audit.checks.games import check_fits, check_mechanisms, check_secure
 from dpsparse.audit.checks.gaps import check_gaps
+from dpsparse.audit.checks.inequalities import check_inequalities
 from dpsparse.audit.checks.ledger import check_ledger
 from dpsparse.audit.checks.noise import check_noise
 from dpsparse.audit.checks.program import check_program
@@ -23,6 +25,8 @@ from dpsparse.privacy.noise import NotPrivateWarning
 # Each gives findings one by one; the quick ones come first.
 CHECKS = {
     "accounts": check_accounts,
+    "inequalities": check_inequalities,
+    "forged histories": check_forgeries,
     "ledger": check_ledger,
     "terms": check_terms,
     "gaps": check_gaps,
