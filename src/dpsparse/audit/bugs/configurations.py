@@ -7,7 +7,7 @@ from dpsparse.engine.cpu import rows
 from dpsparse.estimators import _private, tuning
 from dpsparse.io.cells import block_table
 
-CONFIGURED, SIZED = "replay of configurations", "replay of real sizes"
+CONFIGURED, DIVIDED, SIZED = "replay of configurations", "replay of parts", "replay of real sizes"
 _SCALE = "self.state.set_response_scale(self.releases.quantile(slot, count, grid, nonzero=True))"
 _CENTER = "self.center = float(response_center or 0.0)"
 _RESIDUALS = (
@@ -66,12 +66,12 @@ CONFIGURATIONS = (
     ),
     Mutation(
         "a choice on rows that candidates were fitted on",
-        CONFIGURED,
+        DIVIDED,
         {tuning.tune: [("rows.part(HELD_OUT_EVERY - 1, HELD_OUT_EVERY)", "rows.part(3, HELD_OUT_EVERY)")]},
     ),
     Mutation(
         "the last record in every part",
-        CONFIGURED,
+        DIVIDED,
         {
             rows.LocalRows.part: [
                 ("slice(index, None, of)", "np.unique([*range(index, self.n_records, of), self.n_records - 1])")
@@ -80,7 +80,7 @@ CONFIGURATIONS = (
     ),
     Mutation(
         "the first record in every part",
-        CONFIGURED,
+        DIVIDED,
         {rows.LocalRows.part: [("slice(index, None, of)", "np.unique([0, *range(index, self.n_records, of)])")]},
     ),
 )
