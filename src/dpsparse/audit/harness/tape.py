@@ -199,8 +199,18 @@ def recorded(model, read, script=None, source=None):
         except Exception as raised:
             error = f"{type(raised).__name__}: {raised}"
     parameters = model.get_params()
+    error = error or _not_as_asked(model, parameters)
     fitted = {name: value for name, value in vars(model).items() if name not in parameters}
     return Run(tape, error, [(w.category.__name__, str(w.message)) for w in caught], fitted)
+
+
+def _not_as_asked(model, parameters):
+    """An error where a record states another guarantee than its estimator."""
+    stated = vars(model.privacy_.guarantee)
+    changed = [
+        name for name in ("epsilon", "delta", "adjacency", "records_per_person") if stated[name] != parameters[name]
+    ]
+    return f"another {changed[0]} than was asked for" if changed else None
 
 
 def same(first, second):
