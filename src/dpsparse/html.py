@@ -7,7 +7,7 @@ import base64
 import html
 from collections.abc import Collection, Iterable, Sequence
 
-_STYLE = """
+STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --soft: #5b6470; --line: #d4d9df; --band: #f4f6f8;
   --link: #0b5cad; --good: #17692f; --bad: #a3261a; --open: #7a5a00; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e9ed; --paper: #14171b; --soft: #a2abb6; --line: #363d46;
@@ -180,6 +180,6 @@ class Page:
         return (
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            f"{tag('title', self.title)}<style>{_STYLE}</style></head>\n"
+            f"{tag('title', self.title)}<style>{STYLE}</style></head>\n"
             f"<body>{tag('main', body)}</body></html>\n"
         )

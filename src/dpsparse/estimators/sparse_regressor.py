@@ -228,7 +228,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
 
     def _warn_if_hopeless(self, n, d, meter, known):
         """Warn, from public numbers, where a fit would learn next to nothing."""
-        warning = _forecast_warning(n, d, min(d, self._picks(d)), meter.guarantee, known)
+        warning = forecast_warning(n, d, min(d, self._picks(d)), meter.guarantee, known)
         if warning is not None:
             warnings.warn(warning, UserWarning, stacklevel=3)
 
@@ -289,7 +289,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             check_number("response_scale", self.response_scale, above=0, remedy="use None to release it privately")
 
 
-def _forecast_warning(n, d, sparsity, guarantee, known):
+def forecast_warning(n, d, sparsity, guarantee, known):
     """From public numbers: would even large effects be missed, and would public units help? None for no warning."""
     forecast = plan(
         n,

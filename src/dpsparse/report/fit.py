@@ -13,14 +13,21 @@ from dpsparse.report.forecast import forecast
 from dpsparse.report.rerun import citation, rerun
 from dpsparse.report.summary import in_short
 
+PREVIEW = (
+    "PREVIEW on made-up records. No record of yours was read: of your table only public numbers and the names of "
+    "columns are here, and every effect is invented. "
+)
 
-def fit_page(model):
+
+def fit_page(model, *, preview=False):
     """The report of a released model, as HTML.
 
     Parameters
     ----------
     model : LinearModel
         The model; nothing else is read.
+    preview : bool
+        Whether to mark the page as one on made-up records.
 
     Returns
     -------
@@ -30,8 +37,9 @@ def fit_page(model):
     sparsity = _sparsity(model)
     private = "with a guarantee of privacy" if model.privacy.private else "WITHOUT any guarantee of privacy"
     page = Page(
-        f"What explains {model.target}",
-        f"A regression on {model.privacy.n_records:,} records, {private}. Fitted by {model.estimator}.",
+        f"{'PREVIEW: what' if preview else 'What'} explains {model.target}",
+        f"{PREVIEW * preview}A regression on {model.privacy.n_records:,} records, {private}. "
+        f"Fitted by {model.estimator}.",
     )
     page.section("In short", *in_short(model))
     page.section("Effects", *effects(model))
