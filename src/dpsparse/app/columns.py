@@ -5,7 +5,6 @@ import re
 from dataclasses import dataclass, replace
 
 from dpsparse.app.settings import digest
-from dpsparse.io.bounds import fits_pattern
 from dpsparse.schema import FileError, alternatives, quoted
 
 # What may be known of a column, with the hint of its field.
@@ -135,6 +134,8 @@ def apply_pattern(rows, pattern, action, value):
     value : str
         What is known of these columns.
     """
+    from dpsparse.io.bounds import fits_pattern
+
     fitting = [row.name == pattern or fits_pattern(pattern, row.name) for row in rows]
     if not any(fitting):
         raise FileError(f"no column is like {quoted(pattern)}; write a name, in which * stands for any text: gene_*")

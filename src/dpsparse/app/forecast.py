@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import lru_cache
 
 from dpsparse.html import number
-from dpsparse.planning import plan
 from dpsparse.report.charts import curves
 
 # Places of the curve: epsilons from 0.03 to 10.
@@ -51,6 +50,8 @@ def forecast(n, d, known, *, epsilon, delta, sparsity, people=1, holdout=None, n
     dict
         Texts for the template.
     """
+    from dpsparse.planning import plan
+
     fitted = n if holdout is None else n - math.floor(n * holdout)
     here = plan(
         max(1, fitted),
@@ -73,16 +74,12 @@ def forecast(n, d, known, *, epsilon, delta, sparsity, people=1, holdout=None, n
         "grows."
     )
     marked = min(max(epsilon, _GRID[0]), _GRID[-1])
-    wanted = here.smallest_effect if effect is None else effect
     return {
         "epsilon": f"{epsilon:g}",
         "delta": f"{here.guarantee.delta:.2g}",
         "smallest": number(here.smallest_effect),
         "width": number(here.interval_width),
-        "wanted": None if effect is None else number(effect),
-        "reached": here.smallest_effect <= wanted,
-        "n_needed": _count(here.n_for_effect(wanted)),
-        "epsilon_needed": _epsilon(here.epsilon_for_effect(wanted)),
+        **({"wanted": None} if effect is None else _wanted(here, effect)),
         "unit": "of the noise" if noise is None else "in the response's own unit",
         "n": f"{fitted:,}",
         "warning": _warning(here, d),
@@ -94,6 +91,16 @@ def forecast(n, d, known, *, epsilon, delta, sparsity, people=1, holdout=None, n
 def _curve(base):
     """The forecasts over epsilon, which a slider of epsilon leaves as they are."""
     return [replace(base, epsilon=epsilon) for epsilon in _GRID]
+
+
+def _wanted(here, effect):
+    """What it takes to find an effect."""
+    return {
+        "wanted": number(effect),
+        "reached": here.smallest_effect <= effect,
+        "n_needed": _count(here.n_for_effect(effect)),
+        "epsilon_needed": _epsilon(here.epsilon_for_effect(effect)),
+    }
 
 
 def _warning(here, d):

@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
+from dpsparse.app.gate import Cancelled, Gate
 from dpsparse.app.settings import Settings, settings_of
-from dpsparse.app.watched_ledger import Cancelled, Gate, WatchedLedger, charge_of
 from dpsparse.io.atomic import atomic_file, write_file
 from dpsparse.messages import without_passwords
 from dpsparse.schema import Fields, FileError, read_json
@@ -111,8 +111,8 @@ class Jobs:
     ----------
     folder : path
         Where they are kept.
-    ledger : PrivacyLedger
-        What they are charged to.
+    ledger : callable
+        Gives the PrivacyLedger that they are charged to.
     """
 
     def __init__(self, folder, ledger):
@@ -160,6 +160,8 @@ class Jobs:
         settings : Settings
             What is asked for.
         """
+        from dpsparse.app.watched_ledger import WatchedLedger
+
         if self.running is not None or not self.working.acquire(blocking=False):
             raise FileError(BUSY)
         try:
@@ -167,7 +169,7 @@ class Jobs:
             folder.mkdir(mode=0o700)
             job = Job(name, folder, Path(data).name, settings, datetime.now(UTC).isoformat(timespec="seconds"))
             write_file(folder / "bounds.toml", settings.bounds_text(), private=True)
-            asked = job.asked(data, WatchedLedger(self._ledger, job.gate, name))
+            asked = job.asked(data, WatchedLedger(self._ledger(), job.gate, name))
             # Names and bounds are checked here, so that what is wrong with them is said before anything is reserved.
             given = asked.open()
             job.save()
@@ -217,7 +219,9 @@ class Jobs:
 
     def charge_of(self, job):
         """What the ledger says of a job; see `watched_ledger.charge_of`."""
-        return charge_of(self._ledger.state(), job.name)
+        from dpsparse.app.watched_ledger import charge_of
+
+        return charge_of(self._ledger().state(), job.name)
 
     def close(self):
         """Cancel a fit that has released nothing, and wait for one that is paid for."""

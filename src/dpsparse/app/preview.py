@@ -2,8 +2,6 @@
 
 from functools import lru_cache
 
-from dpsparse.io.features import Feature
-
 # Enough to look real, little enough to take a second.
 _MOST_RECORDS, _MOST_COLUMNS = 20_000, 200
 MADE_UP = "(made up)"
@@ -31,6 +29,7 @@ def preview_page(names, target, n, sparsity, epsilon, delta, people, known):
     """
     from dpsparse.datasets import make_heavy_tailed
     from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
+    from dpsparse.io.features import Feature
     from dpsparse.report.fit import fit_page
 
     names = names[:_MOST_COLUMNS]

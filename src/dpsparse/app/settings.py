@@ -4,7 +4,6 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass, field, replace
 
-from dpsparse.io.bounds_file import bounds_of
 from dpsparse.io.bounds_writer import bounds_text
 from dpsparse.schema import Fields, FileError, read_json
 
@@ -62,6 +61,8 @@ class Settings:
 
     def bounds(self):
         """What is publicly known, checked as a bounds file is."""
+        from dpsparse.io.bounds_file import bounds_of
+
         entries = {"drop": list(self.drop), "columns": self.public, "response": self.response}
         return bounds_of(Fields(entries, "public units"))
 

@@ -7,7 +7,6 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from dpsparse.app.jobs import CANCELLED, DONE, FAILED, LOST, STARTED
 from dpsparse.app.render import EXPECTED, one_line, page, redirect, require
 from dpsparse.app.security import REPORT_POLICY
-from dpsparse.report.budget import EVENT_HEADINGS, EVENTS_MEANING, MEANING, balance_facts, event_cells
 from dpsparse.schema import FileError
 
 # What the ledger says of a fit without a model, in words.
@@ -176,6 +175,8 @@ def report(request):
 
 def budget_page(request, error=None, form=None):
     """Step 7: grants, history, verification."""
+    from dpsparse.report.budget import EVENT_HEADINGS, EVENTS_MEANING, MEANING, balance_facts, event_cells
+
     work = request.app.state.work
     state, trouble, verified = None, error, None
     try:
@@ -231,6 +232,8 @@ def grant(request, form):
 
 def witness(request):
     """The newest head of the ledger as a file to keep elsewhere, for `dpsparse budget verify --witness`."""
-    head = request.app.state.work.ledger_state().head
+    state = request.app.state.work.ledger_state()
+    if state is None:
+        raise LookupError
     named = {"Content-Disposition": 'attachment; filename="ledger-head.txt"'}
-    return Response(f"{head}\n", media_type="text/plain", headers=named)
+    return Response(f"{state.head}\n", media_type="text/plain", headers=named)

@@ -13,7 +13,6 @@ from dpsparse.app.security import REPORT_POLICY
 from dpsparse.app.settings import digest, settings_of
 from dpsparse.app.tables import tables_in, within
 from dpsparse.app.typed import typed_count, typed_delta, typed_epsilon, typed_holdout, typed_number, typed_positive
-from dpsparse.privacy.ledger.location import check_name, granted_name
 from dpsparse.schema import Fields, FileError
 
 SEPARATORS = {"": "taken from the first line", ",": "comma", ";": "semicolon", "tab": "tab", "|": "bar"}
@@ -39,7 +38,8 @@ def file_page(request, error=None, form=None):
         "encoding": draft.settings.encoding,
     }
     typed |= {name: str(form[name]) for name in typed if form and name in form}
-    granted = sorted(work.ledger_state().filters) if error is None else []
+    state = work.ledger_state() if error is None else None
+    granted = [] if state is None else sorted(state.filters)
     lists |= {"tables": tables_in(work.opened), "opened": str(work.opened), "granted": granted}
     forgotten = request.query_params.get("forgotten", "")
     notice = f"This table has no {forgotten}, so what was chosen for it is forgotten." if forgotten else None
@@ -93,7 +93,8 @@ def _dataset(text):
     text = text.strip()
     if not text:
         raise FileError("give these people's budget a name, such as clinic-2026; every fit on them is charged to it")
-    check_name(text)
+    from dpsparse.privacy.ledger.location import granted_name
+
     return granted_name(text, ())
 
 

@@ -2,7 +2,6 @@
 
 import math
 
-from dpsparse.privacy.guarantee import check_delta, check_epsilon
 from dpsparse.schema import FileError
 
 
@@ -38,6 +37,8 @@ def typed_positive(typed, name, words):
 
 def typed_epsilon(typed):
     """An epsilon."""
+    from dpsparse.privacy.guarantee import check_epsilon
+
     value = typed_number(typed, "epsilon", None)
     check_epsilon(value)
     return value
@@ -45,6 +46,8 @@ def typed_epsilon(typed):
 
 def typed_delta(typed):
     """A delta, or None."""
+    from dpsparse.privacy.guarantee import check_delta
+
     value = typed_number(typed, "delta", None)
     if value is not None:
         check_delta(value)

@@ -5,40 +5,8 @@ gate. Either the gate was closed before, then the reservation is refunded and th
 passed, and from then on nothing can be cancelled. One lock decides which, so that both never happen.
 """
 
-import threading
-
+from dpsparse.app.gate import Cancelled
 from dpsparse.privacy.ledger.ledger import PrivacyLedger, Reservation
-
-
-class Cancelled(Exception):
-    """A fit was cancelled before its first release; its reservation was given back."""
-
-
-class Gate:
-    """What a fit passes before its first release.
-
-    Examples
-    --------
-    >>> from dpsparse.app.watched_ledger import Gate
-    >>> gate = Gate()
-    >>> gate.enter(), gate.close()
-    (True, False)
-    """
-
-    def __init__(self):
-        self._lock, self.passed, self.closed = threading.Lock(), False, False
-
-    def close(self):
-        """Cancel; False where the first release came before."""
-        with self._lock:
-            self.closed = self.closed or not self.passed
-            return self.closed
-
-    def enter(self):
-        """Go on to the first release; False where it was cancelled."""
-        with self._lock:
-            self.passed = self.passed or not self.closed
-            return self.passed
 
 
 class WatchedLedger(PrivacyLedger):

@@ -8,6 +8,7 @@ import os
 import secrets
 import threading
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from dpsparse.app.jobs import Jobs
@@ -15,10 +16,6 @@ from dpsparse.app.settings import Settings, digest, settings_of
 from dpsparse.app.tables import public_facts
 from dpsparse.app.uploads import Uploads
 from dpsparse.io.atomic import write_file
-from dpsparse.privacy.guarantee import default_delta
-from dpsparse.privacy.ledger.events import LedgerState
-from dpsparse.privacy.ledger.ledger import PrivacyLedger
-from dpsparse.report.budget import balance_facts
 from dpsparse.schema import Fields, FileError, read_json
 
 STALE = "the choices were changed in another tab; look at them again here, then confirm"
@@ -65,12 +62,22 @@ class Workspace:
         self.folder, self.opened = Path(folder), Path(os.path.realpath(opened))
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._held = _lock(self.folder / "lock")
-        self.ledger = PrivacyLedger(self.folder / "budget.db" if ledger is None else ledger)
+        self._ledger = str(self.folder / "budget.db" if ledger is None else ledger)
+        if "://" in self._ledger:
+            # What is wrong with a URL is said at the start.
+            _ = self.ledger
         self.uploads = Uploads(self.folder / "uploads")
-        self.jobs = Jobs(self.folder / "fits", self.ledger)
+        self.jobs = Jobs(self.folder / "fits", lambda: self.ledger)
         self.lock = threading.RLock()
         self.ticket = secrets.token_hex(16)
         self.draft = self._read_draft()
+
+    @cached_property
+    def ledger(self):
+        """Where the budget is kept. Imported when it is needed, so that the first page comes at once."""
+        from dpsparse.privacy.ledger.ledger import PrivacyLedger
+
+        return PrivacyLedger(self._ledger)
 
     def _read_draft(self):
         path = self.folder / "draft.json"
@@ -114,26 +121,30 @@ class Workspace:
         return forgotten
 
     def ledger_state(self):
-        """The ledger; empty where nothing was granted yet."""
-        url = self.ledger.url
-        if url.startswith("sqlite") and not os.path.exists(str(self.ledger)):
-            return LedgerState([])
+        """The ledger; None where it is a file that is not made yet, which the first grant does."""
+        if "://" not in self._ledger and not os.path.exists(self._ledger):
+            return None
         return self.ledger.state()
 
     def balance(self):
         """The budget of the draft's people, as `balance_facts` tells it; None where none was granted."""
         state, dataset = self.ledger_state(), self.draft.settings.dataset
-        if not dataset or state.name_of(dataset) not in state.filters:
+        if not dataset or state is None or state.name_of(dataset) not in state.filters:
             return None
+        from dpsparse.report.budget import balance_facts
+
         return balance_facts(state, state.name_of(dataset))
 
     def delta(self):
         """The delta of the draft's fit: what was typed, or the default, and never above the grant's."""
         if self.draft.settings.delta is not None:
             return self.draft.settings.delta
-        facts, balance = self.facts, self.balance()
-        usual = default_delta(max(2, facts.n_records)) if facts else None
-        return usual if balance is None else min(filter(None, (usual, balance["delta"])))
+        if self.draft.path is None:
+            return None
+        from dpsparse.privacy.guarantee import default_delta
+
+        usual, balance = default_delta(max(2, self.facts.n_records)), self.balance()
+        return usual if balance is None else min(usual, balance["delta"])
 
     def spend(self, ticket, seen):
         """Begin the fit of the draft, once for each ticket.

@@ -10,7 +10,7 @@ function focusError() {
 
 function foldOnPhones() {
   const chosen = $("aside details");
-  if (chosen && matchMedia("(max-width: 64rem)").matches) chosen.open = false;
+  if (chosen && matchMedia("(max-width: 63.9rem)").matches) chosen.open = false;
 }
 
 function tips() {
