@@ -138,10 +138,11 @@ def folded(title: str, *content: object) -> Html:
     >>> folded("More", "a < b")
     '<details><summary><h3>More</h3></summary><p>a &lt; b</p></details>'
     """
-    return tag("details", [tag("summary", tag("h3", title)), *_paragraphs(content)])
+    return tag("details", [tag("summary", tag("h3", title)), *paragraphs(content)])
 
 
-def _paragraphs(content: Iterable[object]) -> list[Html]:
+def paragraphs(content: Iterable[object]) -> list[Html]:
+    """Content as HTML, in which plain strings become paragraphs."""
     return [piece if isinstance(piece, Html) else tag("p", piece) for piece in content]
 
 
@@ -165,7 +166,7 @@ class Page:
     def section(self, heading: str, *content: object) -> None:
         """Add a section; plain strings become paragraphs."""
         anchor = "".join(c if c.isalnum() else "-" for c in heading.lower())
-        self._sections.append((anchor, heading, _paragraphs(content)))
+        self._sections.append((anchor, heading, paragraphs(content)))
 
     def html(self) -> str:
         """The whole page as text."""

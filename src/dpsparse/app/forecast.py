@@ -80,7 +80,7 @@ def forecast(n, d, known, *, epsilon, delta, sparsity, people=1, holdout=None, n
         "smallest": number(here.smallest_effect),
         "width": number(here.interval_width),
         **({"wanted": None} if effect is None else _wanted(here, effect)),
-        "unit": "of the noise" if noise is None else "in the response's own unit",
+        "unit": "times the response's noise" if noise is None else "in the response's own unit",
         "n": f"{fitted:,}",
         "warning": _warning(here, d),
         "picture": curves(_GRID, lines, (marked, f"epsilon {epsilon:g}"), words),

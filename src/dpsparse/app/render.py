@@ -54,6 +54,10 @@ class NotYet(Exception):
         self.step = step
 
 
+class Missing(Exception):
+    """Something that is not there."""
+
+
 def page(request, template, *, step=None, error=None, status=200, **content):
     """A page, with the steps, what was chosen so far, and the budget."""
     work = request.app.state.work
@@ -87,7 +91,11 @@ def overview(work):
         if settings.target is not None:
             chosen.append(("Response", settings.target, "columns"))
             chosen.append(("Columns", f"{used:,} of {len(facts.names) - 1:,} may be selected", "columns"))
-            chosen.append(("Public units", f"{len(settings.public):,} columns; the others are learned", "columns"))
+            known = len(settings.public)
+            units = (
+                f"of {known:,} column{'s' * (known > 1)}; the others are learned" if known else "none; all are learned"
+            )
+            chosen.append(("Public units", units, "columns"))
         if draft.planned:
             chosen.append(("To select", f"{settings.sparsity} columns", "accuracy"))
             if settings.holdout is not None:

@@ -16,7 +16,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from dpsparse.app import spending, steps
-from dpsparse.app.render import EXPECTED, NotYet, action, one_line, page, redirect
+from dpsparse.app.render import EXPECTED, Missing, NotYet, action, one_line, page, redirect
 from dpsparse.app.security import ENTER, Guard
 from dpsparse.app.workspace import Workspace
 from dpsparse.io.atomic import write_file
@@ -75,7 +75,7 @@ def create_app(work):
         get("/glossary", lambda request: page(request, "glossary")),
         Mount("/static", StaticFiles(directory=_STATIC)),
     ]
-    handlers = {NotYet: _not_yet, LookupError: _missing, HTTPException: _missing, Exception: _failed}
+    handlers = {NotYet: _not_yet, Missing: _missing, HTTPException: _missing, Exception: _failed}
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers | dict.fromkeys(EXPECTED, _refused))
     app.state.work = work
     return app

@@ -2,10 +2,11 @@
 
 import math
 
+from markupsafe import Markup
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from dpsparse.app.jobs import CANCELLED, DONE, FAILED, LOST, STARTED
-from dpsparse.app.render import EXPECTED, one_line, page, redirect, require
+from dpsparse.app.render import EXPECTED, Missing, one_line, page, redirect, require
 from dpsparse.app.security import REPORT_POLICY
 from dpsparse.schema import FileError
 
@@ -54,7 +55,7 @@ def spend(request, form):
 def _job(request):
     job = request.app.state.work.jobs.get(request.path_params["name"])
     if job is None:
-        raise LookupError
+        raise Missing
     return job
 
 
@@ -70,8 +71,20 @@ def job_page(request, error=None, form=None):
     content = {"job": job, "headline": HEADLINES[job.state], "cost": cost, "downloads": DOWNLOADS}
     content |= {"message": job.message, "context": None}
     if job.state == DONE:
-        content["context"] = job.model.context
+        content |= {
+            "context": job.model.context,
+            "statement": job.model.privacy.statement(),
+            "short": _short(job.model),
+        }
     return page(request, "job", step="results", error=error, **content)
+
+
+def _short(model):
+    """What matters, as the report says it."""
+    from dpsparse.html import paragraphs
+    from dpsparse.report.summary import verdicts
+
+    return Markup("".join(paragraphs(verdicts(model))))
 
 
 def job_state(request):
@@ -159,7 +172,7 @@ def download(request):
     """A file of a finished fit; no name but those of `DOWNLOADS` leads to one."""
     job, file = _job(request), request.path_params["file"]
     if job.state != DONE or file not in DOWNLOADS:
-        raise LookupError
+        raise Missing
     content = DOWNLOADS[file][1](job, request.app.state.work)
     named = {"Content-Disposition": f'attachment; filename="{file}"', "Content-Security-Policy": REPORT_POLICY}
     return Response(content, media_type="application/octet-stream", headers=named)
@@ -169,7 +182,7 @@ def report(request):
     """The report of a fit, to be shown within the page."""
     job = _job(request)
     if job.state != DONE:
-        raise LookupError
+        raise Missing
     return HTMLResponse(_report(job, None), headers={"Content-Security-Policy": REPORT_POLICY})
 
 
@@ -234,6 +247,6 @@ def witness(request):
     """The newest head of the ledger as a file to keep elsewhere, for `dpsparse budget verify --witness`."""
     state = request.app.state.work.ledger_state()
     if state is None:
-        raise LookupError
+        raise Missing
     named = {"Content-Disposition": 'attachment; filename="ledger-head.txt"'}
     return Response(f"{state.head}\n", media_type="text/plain", headers=named)

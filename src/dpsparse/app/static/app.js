@@ -73,8 +73,11 @@ function forecast() {
     const answer = await fetch(`${form.dataset.forecast}?${fields}`).catch(() => null);
     // Answers may overtake each other; the newest question counts.
     if (answer && answer.ok && mine === asked) show.innerHTML = await answer.text();
+    shorten();
     show.dataset.answered = String(mine);
   };
+  const shorten = () => { $("#short").textContent = show.querySelector("[data-short]")?.dataset.short || ""; };
+  shorten();
   for (const slider of form.querySelectorAll("[type=range]")) {
     const logarithmic = slider.dataset.logFor, box = form.elements[logarithmic || slider.dataset.for];
     const follow = () => {
