@@ -65,7 +65,7 @@ class Client:
         """A page, after redirects."""
         return self._followed(self.ask("GET", path))
 
-    def post(self, path, files=None, **fields):
+    def post(self, form, files=None, /, **fields):
         """Send a form; `files` has a name and bytes by field."""
         fields = {"csrf": self.csrf} | fields
         origin = {"Origin": f"http://{self.host}"}
@@ -74,7 +74,7 @@ class Client:
             kind = "application/x-www-form-urlencoded"
         else:
             sent, kind = _multipart(fields, files)
-        return self._followed(self.ask("POST", path, sent, **origin, **{"Content-Type": kind}))
+        return self._followed(self.ask("POST", form, sent, **origin, **{"Content-Type": kind}))
 
     def _followed(self, reply):
         while reply.status == 303:

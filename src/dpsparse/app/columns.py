@@ -164,6 +164,8 @@ def chosen(settings, rows, target, response):
     if target is not None and target not in names:
         raise FileError(f"there is no column {quoted(target)}; {alternatives(target, names)}" if target else _NO_TARGET)
     others = [row for row in rows if row.name != target]
+    if not any(row.used for row in others):
+        raise FileError("no column is left that could explain the response; tick at least one")
     public = {row.name: entries for row in others if row.used and (entries := row.entries())}
     typed = dict(zip(("center", "scale"), (text.strip() for text in response), strict=True))
     for key, text in typed.items():

@@ -62,11 +62,15 @@ class Guard:
     """
 
     def __init__(self, app, hosts):
-        self._app, self._hosts = app, frozenset(hosts)
-        self._origins = frozenset(f"http://{host}" for host in hosts)
+        self._app = app
+        self.allow(hosts)
         self.token, self.csrf, self._cookie = (secrets.token_urlsafe(32) for _ in range(3))
         # Cookies know no ports: another page on this machine has another name.
         self._name = f"dpsparse_{secrets.token_hex(4)}"
+
+    def allow(self, hosts):
+        """Set the names and ports by which the page may be called."""
+        self._hosts, self._origins = frozenset(hosts), frozenset(f"http://{host}" for host in hosts)
 
     async def __call__(self, scope, receive, send):
         """Answer a request, or refuse it."""

@@ -106,7 +106,7 @@ def read_settings(path):
 def settings_of(fields):
     """The settings in the entries of a file; FileError where one is wrong."""
     if fields.take("format", None) != FORMAT or fields.count("version") != VERSION:
-        raise FileError(f"{fields.where} holds no settings of this version's page; save them there again")
+        raise FileError(f"{fields.where}: this is no file of settings of this version; choose one that the page saved")
     holdout = fields.number("holdout", None, above=0)
     settings = Settings(
         target=fields.text("target", None),

@@ -80,6 +80,8 @@ def within(path, opened):
             f"{text} lies outside {root}, the folder that was opened; upload the file, or start again with: "
             "dpsparse app --data FOLDER"
         )
+    if not place.exists():
+        raise FileError(f"{text} does not exist in {root}; choose a name from the list, or upload the file")
     return place
 
 
