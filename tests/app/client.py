@@ -1,5 +1,6 @@
 """A browser without a screen: it keeps the cookie and follows redirects, and can lie about where it comes from."""
 
+import html
 import http.client
 import json
 import re
@@ -24,7 +25,7 @@ class Reply:
     def error(self):
         """The page's message about what went wrong."""
         shown = re.search(r'class="error"[^>]*>(.*?)</(?:div|p)>', self.text, re.S)
-        return shown and " ".join(re.sub("<[^>]*>", "", shown[1]).split())
+        return shown and html.unescape(" ".join(re.sub("<[^>]*>", "", shown[1]).split()))
 
     def hidden(self, name):
         """The value of a hidden field."""

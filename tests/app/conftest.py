@@ -117,5 +117,4 @@ def program(tmp_path, data):
 
     yield start
     for each in running:
-        if each.process.poll() is None:
-            each.kill()
+        each.kill()

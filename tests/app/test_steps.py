@@ -46,7 +46,7 @@ def test_wrong_inputs_at_the_first_step(client, work, data, csv):
         ("", "no file was named"),
         ("nobody.csv", "does not exist"),
         ("empty.csv", "empty"),
-        ("no_names.csv", "line 1"),
+        ("no_names.csv", "put a line of names"),
         ("array.npy", ".npy"),
         ("notes.txt", "must end in"),
         ("peo\tple.csv", "cannot be printed"),
@@ -62,7 +62,7 @@ def test_wrong_inputs_at_the_first_step(client, work, data, csv):
     refused(client.post("/file", {"upload": ("x.exe", b"")}, dataset="t", records_per_person="1"), "must end in")
     both = {"upload": ("x.csv", csv.encode())}
     refused(client.post("/file", both, path="people.csv", dataset="t", records_per_person="1"), "empty one")
-    refused(client.post("/file", {"upload": ("x.csv", b"\n")}, dataset="t", records_per_person="1"), "line 1")
+    refused(client.post("/file", {"upload": ("x.csv", b"\n")}, dataset="t", records_per_person="1"), "name")
     # An upload that cannot be used is not kept.
     assert list(work.uploads.folder.iterdir()) == []
     assert work.draft.path is None

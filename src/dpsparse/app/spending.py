@@ -11,7 +11,7 @@ from dpsparse.app.security import REPORT_POLICY
 from dpsparse.schema import FileError
 
 # What the ledger says of a fit without a model, in words.
-_COST = {
+COST = {
     "charged": "Its charge stands: epsilon {epsilon:g} is spent, and whatever it released is lost.",
     "reserved": "It had released nothing. Its reservation of epsilon {epsilon:g} still counts as spent: no other "
     "program can prove that nothing was released.",
@@ -65,7 +65,7 @@ def job_page(request, error=None, form=None):
     cost = None
     if job.state in (CANCELLED, FAILED, LOST):
         try:
-            cost = _COST[work.jobs.charge_of(job)].format(epsilon=job.settings.epsilon)
+            cost = COST[work.jobs.charge_of(job)].format(epsilon=job.settings.epsilon)
         except EXPECTED as trouble:
             cost = f"What it cost could not be read: {one_line(trouble)}"
     content = {"job": job, "headline": HEADLINES[job.state], "cost": cost, "downloads": DOWNLOADS}

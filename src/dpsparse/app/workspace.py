@@ -61,11 +61,11 @@ class Workspace:
     def __init__(self, folder, opened=".", ledger=None):
         self.folder, self.opened = Path(folder), Path(os.path.realpath(opened))
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._held = _lock(self.folder / "lock")
         self._ledger = str(self.folder / "budget.db" if ledger is None else ledger)
         if "://" in self._ledger:
             # What is wrong with a URL is said at the start.
             _ = self.ledger
+        self._held = _lock(self.folder / "lock")
         self.uploads = Uploads(self.folder / "uploads")
         self.jobs = Jobs(self.folder / "fits", lambda: self.ledger)
         self.lock = threading.RLock()
