@@ -41,12 +41,14 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 NOT_OURS = "This request does not come from the page of dpsparse app on this machine. Open the address that it printed."
-_STRANGER = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>dpsparse: not let in</title></head>
+_STRANGER = """<!doctype html><html lang="en"><head><meta charset="utf-8"><link
+rel="icon" href="data:,"><title>dpsparse: not let in</title></head>
 <body><main><h1>This page needs its secret address</h1><p>Open the address that <code>dpsparse app</code> printed in the
 terminal: it ends in a secret. After a restart there is a new one, and pages of the earlier run no longer work. Nothing
 that was saved or spent is lost by that.</p></main></body></html>"""
 _WELCOME = """<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=/">
-<title>dpsparse</title></head><body><main><h1>dpsparse</h1><p><a href="/">Go on to the page</a></p></main>
+<link rel="icon" href="data:,"><title>dpsparse</title></head>
+<body><main><h1>dpsparse</h1><p><a href="/">Go on to the page</a></p></main>
 </body></html>"""
 
 
