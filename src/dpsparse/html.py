@@ -63,6 +63,10 @@ class Html(str):
 
     __slots__ = ()
 
+    def __html__(self) -> "Html":
+        """Templates ask for this, and do not escape it either."""
+        return self
+
 
 def escaped(content: object) -> Html:
     """Content as HTML: `Html` as it is, a list piece by piece, anything else escaped."""

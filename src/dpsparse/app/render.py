@@ -4,7 +4,6 @@ import math
 from pathlib import Path
 
 import jinja2
-from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse
 
@@ -34,7 +33,7 @@ _environment = jinja2.Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_environment.globals |= {"TERMS": TERMS, "anchor": anchor, "digest": digest, "floor": math.floor, "Markup": Markup}
+_environment.globals |= {"TERMS": TERMS, "anchor": anchor, "digest": digest, "floor": math.floor}
 _environment.filters |= {"number": number}
 
 

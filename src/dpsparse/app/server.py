@@ -18,7 +18,7 @@ from starlette.staticfiles import StaticFiles
 from dpsparse.app import spending, steps
 from dpsparse.app.render import EXPECTED, Missing, NotYet, action, one_line, page, redirect
 from dpsparse.app.security import ENTER, Guard
-from dpsparse.app.workspace import Workspace
+from dpsparse.app.workspace import OPENER, Workspace
 from dpsparse.io.atomic import write_file
 from dpsparse.schema import FileError
 
@@ -123,8 +123,11 @@ def serve(folder, *, opened=".", ledger=None, host="127.0.0.1", port=0, expose=F
     browser : bool
         Whether to open it in a browser.
     """
-    listening = _listening(host, port, expose)
-    work = Workspace(folder, opened, ledger)
+    with _listening(host, port, expose) as listening:
+        _serve(Workspace(folder, opened, ledger), listening, host, on_ready, browser)
+
+
+def _serve(work, listening, host, on_ready, browser):
     port = listening.getsockname()[1]
     names = LOOPBACK if host in LOOPBACK else (host,)
     app = create_app(work)
@@ -136,8 +139,10 @@ def serve(folder, *, opened=".", ledger=None, host="127.0.0.1", port=0, expose=F
     config = uvicorn.Config(
         guard, log_level="warning", access_log=False, server_header=False, ws="none", timeout_graceful_shutdown=3
     )
-    server = _Server(config, lambda: _ready(url, work, on_ready, browser))
-    server.run(sockets=[listening])
+    try:
+        _Server(config, lambda: _ready(url, work, on_ready, browser)).run(sockets=[listening])
+    finally:
+        tempfile.tempdir = None
 
 
 class _Server(uvicorn.Server):
@@ -154,7 +159,7 @@ def _ready(url, work, on_ready, browser):
     on_ready(url)
     if browser:
         # Through a file: other users of this machine see the words of a command, and would see the token.
-        opener = work.folder / "open.html"
+        opener = work.folder / OPENER
         write_file(
             opener,
             f'<!doctype html><meta http-equiv="refresh" content="0;url={url}"><a href="{url}">dpsparse</a>',

@@ -2,7 +2,6 @@
 
 import math
 
-from markupsafe import Markup
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from dpsparse.app.jobs import CANCELLED, DONE, FAILED, LOST, STARTED
@@ -81,10 +80,10 @@ def job_page(request, error=None, form=None):
 
 def _short(model):
     """What matters, as the report says it."""
-    from dpsparse.html import paragraphs
+    from dpsparse.html import escaped, paragraphs
     from dpsparse.report.summary import verdicts
 
-    return Markup("".join(paragraphs(verdicts(model))))
+    return escaped(paragraphs(verdicts(model)))
 
 
 def job_state(request):

@@ -18,6 +18,8 @@ from dpsparse.app.uploads import Uploads
 from dpsparse.io.atomic import write_file
 from dpsparse.schema import Fields, FileError, read_json
 
+# The file by which a browser is opened; it holds the token, and goes with the program.
+OPENER = "open.html"
 STALE = "the choices were changed in another tab; look at them again here, then confirm"
 
 
@@ -175,6 +177,7 @@ class Workspace:
         """End the fit or wait for it, and remove the uploads."""
         self.jobs.close()
         self.uploads.remove()
+        (self.folder / OPENER).unlink(missing_ok=True)
         self._held.close()
 
 
