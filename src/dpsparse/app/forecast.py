@@ -69,16 +69,16 @@ def forecast(n, d, known, *, epsilon, delta, sparsity, people=1, holdout=None, n
         "width of a 90 % interval": [at.interval_width for at in forecasts],
     }
     words = (
-        f"Over epsilon: the smallest effect that a fit finds in four of five cases, {number(here.smallest_effect)} at "
-        f"epsilon {epsilon:g}, and the width of a 90 % interval, {number(here.interval_width)}. Both fall as epsilon "
+        f"Over epsilon: the smallest effect that a fit finds in four of five cases, {_rough(here.smallest_effect)} at "
+        f"epsilon {epsilon:g}, and the width of a 90 % interval, {_rough(here.interval_width)}. Both fall as epsilon "
         "grows."
     )
     marked = min(max(epsilon, _GRID[0]), _GRID[-1])
     return {
         "epsilon": f"{epsilon:g}",
         "delta": f"{here.guarantee.delta:.2g}",
-        "smallest": number(here.smallest_effect),
-        "width": number(here.interval_width),
+        "smallest": _rough(here.smallest_effect),
+        "width": _rough(here.interval_width),
         **({"wanted": None} if effect is None else _wanted(here, effect)),
         "unit": "times the response's noise" if noise is None else "in the response's own unit",
         "n": f"{fitted:,}",
@@ -91,6 +91,11 @@ def forecast(n, d, known, *, epsilon, delta, sparsity, people=1, holdout=None, n
 def _curve(base):
     """The forecasts over epsilon, which a slider of epsilon leaves as they are."""
     return [replace(base, epsilon=epsilon) for epsilon in _GRID]
+
+
+def _rough(value):
+    """Two digits: a forecast knows no more."""
+    return number(float(f"{value:.2g}"))
 
 
 def _wanted(here, effect):
