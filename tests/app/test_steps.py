@@ -26,7 +26,7 @@ from dpsparse.schema import Fields, FileError
 
 ROOT = Path(__file__).parents[2]
 # Remedies: what to do, in some word.
-REMEDY = re.compile("write|choose|give|upload|must|use|tick|grant|empty|the columns are|look|end in|learn", re.I)
+REMEDY = re.compile("save|write|choose|give|upload|must|use|tick|grant|empty|the columns are|look|end in|learn", re.I)
 
 
 def refused(reply, words):
@@ -42,6 +42,7 @@ def test_wrong_inputs_at_the_first_step(client, work, data, csv):
     (data / "no_names.csv").write_text("1,2,3\n4,5,6\n")
     np.save(data / "array.npy", np.zeros((3, 2)))
     (data / "notes.txt").write_text("hello")
+    (data / "book.xlsx").write_bytes(b"PK")
     for path, words in (
         ("", "no file was named"),
         ("nobody.csv", "does not exist"),
@@ -49,6 +50,7 @@ def test_wrong_inputs_at_the_first_step(client, work, data, csv):
         ("no_names.csv", "put a line of names"),
         ("array.npy", ".npy"),
         ("notes.txt", "must end in"),
+        ("book.xlsx", "save the table as CSV"),
         ("peo\tple.csv", "cannot be printed"),
     ):
         again = refused(client.choose(path), words)
@@ -128,7 +130,7 @@ def test_a_step_that_comes_too_early_leads_to_the_one_before(client):
     client.plan()
     shown = client.get("/spend")
     assert shown.path == "/spend"
-    assert "no <a" in shown.text
+    assert "First, a budget" in shown.text
     refused(client.post("/spend", sure="on"), "no budget yet")
 
 

@@ -52,8 +52,8 @@ TERMS = {
         "The most rows that one person has in the table. The guarantee is for the person, not for the row."
     ),
     "refund": (
-        "To return a reservation of a fit that failed validation, or was cancelled on the page before its first release. "
-        "Nothing is refunded after a charge."
+        "To return a reservation of a fit that failed validation, or was cancelled on the page before its "
+        "first release. Nothing is refunded after a charge."
     ),
     "Release": ("Anything that depends on the data and leaves the fit. Each release is noisy and is charged first."),
     "reserve": (

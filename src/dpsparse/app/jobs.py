@@ -162,7 +162,8 @@ class Jobs:
         """
         from dpsparse.app.watched_ledger import WatchedLedger
 
-        if self.running is not None or not self.working.acquire(blocking=False):
+        # A preview may be at work, for some seconds.
+        if self.running is not None or not self.working.acquire(timeout=30):
             raise FileError(BUSY)
         try:
             folder = self._folder / name

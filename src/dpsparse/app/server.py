@@ -69,6 +69,7 @@ def create_app(work):
         get("/budget", spending.budget_page),
         post("/budget/grant", spending.grant, spending.budget_page),
         post("/accuracy/grant", spending.grant, steps.accuracy_page),
+        post("/spend/grant", spending.grant, spending.spend_page),
         get("/budget/head", spending.witness),
         get("/settings", steps.save_settings),
         post("/settings", steps.load_settings, steps.file_page),

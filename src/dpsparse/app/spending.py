@@ -7,6 +7,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from dpsparse.app.jobs import CANCELLED, DONE, FAILED, LOST, STARTED
 from dpsparse.app.render import EXPECTED, Missing, one_line, page, redirect, require
 from dpsparse.app.security import REPORT_POLICY
+from dpsparse.app.steps import usual_grant
 from dpsparse.schema import FileError
 
 # What the ledger says of a fit without a model, in words.
@@ -35,7 +36,13 @@ def spend_page(request, error=None, form=None):
     # Fits on the same people before: a second one adds to them.
     earlier = [job for job in work.jobs.all() if job.settings.dataset == work.draft.settings.dataset]
     earlier = [(job, HEADLINES[job.state]) for job in earlier if job.state != CANCELLED]
-    confirm = {"ticket": ticket, "seen": seen, "earlier": earlier, "ledger": str(work.ledger)}
+    confirm = {
+        "grant": usual_grant(work, form),
+        "ticket": ticket,
+        "seen": seen,
+        "earlier": earlier,
+        "ledger": str(work.ledger),
+    }
     return page(request, "spend", step="spend", error=error, **confirm)
 
 
@@ -46,7 +53,7 @@ def spend(request, form):
     if form.get("sure") != "on":
         raise FileError("tick the box to say that you want to spend; nothing was spent")
     if work.balance() is None and work.jobs.get(str(form.get("ticket"))) is None:
-        raise FileError("these people have no budget yet; grant one in step 3, then confirm here")
+        raise FileError("these people have no budget yet; grant one here, then confirm")
     job = work.spend(str(form.get("ticket")), str(form.get("seen")))
     return redirect(f"/fits/{job.name}")
 
@@ -215,7 +222,7 @@ def budget_page(request, error=None, form=None):
 def _usual(work):
     settings = work.draft.settings
     known = {"dataset": settings.dataset or "", "records_per_person": str(settings.records_per_person)}
-    return {"grant_epsilon": "3", "grant_delta": "1e-06", **known}
+    return usual_grant(work) | known
 
 
 def grant(request, form):
@@ -239,7 +246,8 @@ def grant(request, form):
         delta=numbers["grant_delta"],
         records_per_person=int(numbers["records_per_person"]),
     )
-    return redirect("/accuracy" if form.get("back") == "accuracy" else "/budget")
+    back = form.get("back")
+    return redirect(f"/{back}" if back in ("accuracy", "spend") else "/budget")
 
 
 def witness(request):

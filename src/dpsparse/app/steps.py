@@ -1,5 +1,6 @@
 """The steps before anything is spent: the file, the columns, the accuracy, the preview."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -159,10 +160,18 @@ def accuracy_page(request, error=None, form=None):
         shown = _forecast(work, typed)
     except (ValueError, RuntimeError):
         shown = None
-    grant = {"grant_epsilon": "3", "grant_delta": f"{min(1e-6, (work.delta() or 1e-6)):.2g}"}
-    grant |= {name: str(form[name]) for name in grant if form and name in form}
-    content = {"typed": typed, "forecast": shown, "grant": grant, "budget": balance}
+    content = {"typed": typed, "forecast": shown, "grant": usual_grant(work, form), "budget": balance}
     return page(request, "accuracy", step="accuracy", error=error, **content)
+
+
+def usual_grant(work, form=None):
+    """What a grant's form shows: what was typed, or an epsilon for some fits at about the delta of the forecast."""
+    delta = work.delta()
+    usual = {
+        "grant_epsilon": "3",
+        "grant_delta": "1e-06" if delta is None else f"{10.0 ** math.floor(math.log10(delta)):g}",
+    }
+    return {name: str((form or {}).get(name, text)) for name, text in usual.items()}
 
 
 def forecast_fragment(request):

@@ -8,7 +8,7 @@ import secrets
 import shutil
 from pathlib import Path
 
-from dpsparse.app.tables import ENDINGS
+from dpsparse.app.tables import ENDINGS, OTHERS
 from dpsparse.schema import FileError
 
 _PIECE = 2**20
@@ -48,6 +48,8 @@ class Uploads:
             The content.
         """
         name = name.replace("\\", "/").rpartition("/")[2]
+        if name.lower().endswith(OTHERS):
+            raise FileError(f"{name}: save the table as CSV in the program that made it, then upload that file")
         if not name.lower().endswith(ENDINGS) or not name.isprintable() or len(name) > 200:
             raise FileError(f"the file's name must end in {' or '.join(ENDINGS)}, and have at most 200 letters")
         size = stream.seek(0, os.SEEK_END)

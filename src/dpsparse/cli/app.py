@@ -32,6 +32,8 @@ def app(ledger, data, folder, host, port, expose, no_browser, as_json):
         raise click.UsageError(NO_EXTRA.format(name=error.name)) from None
 
     def say(url):
+        if expose:
+            click.echo("Other machines can connect, and nothing is encrypted on the way.", err=True)
         if as_json:
             click.echo(json.dumps({"url": url}))
         else:
