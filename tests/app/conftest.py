@@ -3,45 +3,18 @@
 import sys
 import threading
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
-
-pytest.importorskip("starlette", reason='the page is not installed: pip install "dpsparse[app]"')
-pytest.importorskip("uvicorn", reason='the page is not installed: pip install "dpsparse[app]"')
-
-import uvicorn
-
-from dpsparse.app.security import ENTER, Guard
-from dpsparse.app.server import create_app
-from dpsparse.app.workspace import Workspace
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 from client import Client, Program
+from made_up_people import people
 
-
-def people(n=2_000, seed=0):
-    """Text, dates, identifiers, 44 laboratory values and a cost with outliers; a twentieth of the cells is missing."""
-    rng = np.random.default_rng(seed)
-    table = pd.DataFrame(
-        {
-            "id": [f"P{k:06d}" for k in rng.permutation(n)],
-            "age": rng.normal(50, 15, n).round(1),
-            "smoker": np.where(rng.random(n) < 0.2, "yes", "no"),
-            "region": rng.choice(["north", "south", "east"], n),
-            "joined": (pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 1000, n), "D")).strftime(
-                "%Y-%m-%d"
-            ),
-        }
-        | {f"lab_{k:02d}": rng.normal(k, 1 + k / 10, n).round(3) for k in range(44)}
-    )
-    table["cost"] = (100 * table.age + 9_000 * (table.smoker == "yes") + 2_000 * rng.standard_t(2, n)).round(2)
-    gaps = rng.random(table.shape) < 0.05
-    gaps[:, 0] = False
-    return table.astype(object).mask(gaps, rng.choice(["", "n/a"]))
+# Without the extra `app` there is no page to test.
+collect_ignore_glob = [] if find_spec("starlette") and find_spec("uvicorn") else ["test_*.py"]
 
 
 @pytest.fixture(scope="session")
@@ -62,6 +35,8 @@ def data(tmp_path, csv):
 @pytest.fixture
 def work(tmp_path, data):
     """What is behind the page."""
+    from dpsparse.app.workspace import Workspace
+
     work = Workspace(tmp_path / "home", data)
     yield work
     work.close()
@@ -70,6 +45,11 @@ def work(tmp_path, data):
 @pytest.fixture
 def url(work):
     """The address of the page, served from a thread of this process."""
+    import uvicorn
+
+    from dpsparse.app.security import ENTER, Guard
+    from dpsparse.app.server import create_app
+
     guard = Guard(create_app(work), [])
     server = uvicorn.Server(uvicorn.Config(guard, port=0, log_level="error", access_log=False, ws="none"))
     thread = threading.Thread(target=server.run)

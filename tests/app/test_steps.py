@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import people
 from hypothesis import given
 from hypothesis import strategies as st
+from made_up_people import people
 
 from dpsparse import plan
 from dpsparse.app.columns import Row
