@@ -30,7 +30,7 @@ def preview_page(names, target, n, sparsity, epsilon, delta, people, known):
     from dpsparse.datasets import make_heavy_tailed
     from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
     from dpsparse.io.features import Feature
-    from dpsparse.report.fit import fit_page
+    from dpsparse.report.fit import marked_page
 
     names = names[:_MOST_COLUMNS]
     sparsity = min(sparsity, len(names))
@@ -40,4 +40,4 @@ def preview_page(names, target, n, sparsity, epsilon, delta, people, known):
         sparsity=sparsity, epsilon=epsilon, delta=delta, records_per_person=people, **units
     ).fit(X, y)
     model = estimator.released_.on_columns([Feature(name) for name in names], f"{target} {MADE_UP}")
-    return fit_page(model, preview=True)
+    return marked_page(model)

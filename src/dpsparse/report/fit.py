@@ -19,27 +19,44 @@ PREVIEW = (
 )
 
 
-def fit_page(model, *, preview=False):
+def fit_page(model):
     """The report of a released model, as HTML.
 
     Parameters
     ----------
     model : LinearModel
         The model; nothing else is read.
-    preview : bool
-        Whether to mark the page as one on made-up records.
 
     Returns
     -------
     str
         A self-contained page: no script, and nothing is fetched.
     """
+    return _page(model, "What", "")
+
+
+def marked_page(model):
+    """The report of a model that was fitted on made-up records, marked as such.
+
+    Parameters
+    ----------
+    model : LinearModel
+        The model; nothing else is read.
+
+    Returns
+    -------
+    str
+        A page like that of `fit_page`.
+    """
+    return _page(model, "PREVIEW: what", PREVIEW)
+
+
+def _page(model, first, mark):
     sparsity = _sparsity(model)
     private = "with a guarantee of privacy" if model.privacy.private else "WITHOUT any guarantee of privacy"
     page = Page(
-        f"{'PREVIEW: what' if preview else 'What'} explains {model.target}",
-        f"{PREVIEW * preview}A regression on {model.privacy.n_records:,} records, {private}. "
-        f"Fitted by {model.estimator}.",
+        f"{first} explains {model.target}",
+        f"{mark}A regression on {model.privacy.n_records:,} records, {private}. Fitted by {model.estimator}.",
     )
     page.section("In short", *in_short(model))
     page.section("Effects", *effects(model))
