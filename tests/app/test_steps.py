@@ -1,6 +1,7 @@
 """The steps before anything is spent: choices, wrong inputs, forecasts, and that no value of a record shows."""
 
 import ast
+import html
 import json
 import re
 import subprocess
@@ -187,6 +188,23 @@ def test_nothing_that_is_shown_before_spending_depends_on_a_cell(client, work, d
         pages.append(client.get("/forecast?epsilon=1&sparsity=3&effect=0.3").text)
         shown.append([re.sub(r'(name="ticket" value=)"\w+"', r"\1", page) for page in pages])
     assert shown[0] == shown[1]
+
+
+def test_names_of_columns_are_text_and_nothing_else(client, work, data, tmp_path):
+    names = ["<script>alert(1)</script>", 'a"b', "it's & more", "{{ csrf }}", "../..", "cost"]
+    pd.DataFrame([range(6)] * 30, columns=names).to_csv(data / "odd<b>.csv", index=False)
+    client.choose("odd<b>.csv")
+    names_shown = re.findall(r'<th scope="row">(.*?)</th>', client.get("/columns").text)
+    assert [html.unescape(name) for name in names_shown] == names
+    client.columns("cost", {html.escape(names[1]).replace("&quot;", "&#34;"): ("range", "1 to 2")})
+    client.grant()
+    client.plan(sparsity="2")
+    for path in ("/file", "/columns", "/accuracy", "/spend", "/preview/report", "/settings"):
+        text = client.get(path).text
+        assert "<script>alert" not in text or path == "/settings"
+        assert "odd<b>" not in text
+    (tmp_path / "bounds.toml").write_text(work.draft.settings.bounds_text())
+    assert read_bounds(tmp_path / "bounds.toml").of('a"b').center == 1.5
 
 
 def test_types_are_shown_only_where_a_schema_declares_them(client, data):

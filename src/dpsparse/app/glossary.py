@@ -5,6 +5,9 @@ TERMS = {
         "Of a column of text, the category that has no feature of its own. Effects of the other categories "
         "are differences from it, and from those that were not selected."
     ),
+    "Bonferroni": (
+        "Dividing the error rate by the number of features tested, so that the family-wise error stays small."
+    ),
     "budget": ("What may be spent on the same people over all fits: an epsilon and a delta, granted once."),
     "centre and scale": ("Where a feature lies and how far it spreads: roughly its mean and its standard deviation."),
     "charge": (
@@ -26,6 +29,7 @@ TERMS = {
     "epsilon": (
         'How much "hardly" allows: probabilities change by a factor of at most e^epsilon. Smaller is more private.'
     ),
+    "family-wise error rate": ("The probability of at least one false discovery among all features."),
     "gap": (
         "A missing cell, or one that cannot be read as its column's kind. It counts as a typical value. "
         "Whether a cell is missing is a feature that may be selected; in a raw table, where a noisy count "
@@ -65,6 +69,7 @@ TERMS = {
         "attribute clear_ marks significant effects, those clear of the noise. Some effects are never marked."
     ),
     "sparse": ("Only a few effects are not zero."),
+    "standard deviation": ("The typical distance from the mean."),
     "units": (
         "Centre and scale of a feature. Public where you give them, and otherwise learned within the "
         "guarantee for the features that are selected: units_."

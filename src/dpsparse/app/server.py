@@ -3,6 +3,7 @@
 import asyncio
 import os
 import socket
+import sys
 import tempfile
 import threading
 import webbrowser
@@ -38,6 +39,8 @@ def create_app(work):
     @asynccontextmanager
     async def lifespan(app):
         yield
+        if work.jobs.running is not None:
+            print("Waiting for the fit: one that is paid for runs to its end.", file=sys.stderr, flush=True)
         await asyncio.to_thread(work.close)
 
     def get(path, endpoint):

@@ -32,7 +32,7 @@ def spend_page(request, error=None, form=None):
     work = request.app.state.work
     require(work, target=True, planned=True)
     with work.lock:
-        ticket, seen = work.ticket, work.draft.digest
+        ticket, seen = work.ticket, _or_none(lambda: work.confirmation)
     # Fits on the same people before: a second one adds to them.
     earlier = [job for job in work.jobs.all() if job.settings.dataset == work.draft.settings.dataset]
     earlier = [(job, HEADLINES[job.state]) for job in earlier if job.state != CANCELLED]
@@ -44,6 +44,14 @@ def spend_page(request, error=None, form=None):
         "ledger": str(work.ledger),
     }
     return page(request, "spend", step="spend", error=error, **confirm)
+
+
+def _or_none(read):
+    """What is read, or None where it cannot be: the page says why by itself."""
+    try:
+        return read()
+    except EXPECTED:
+        return None
 
 
 def spend(request, form):

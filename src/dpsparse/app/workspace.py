@@ -20,7 +20,7 @@ from dpsparse.schema import Fields, FileError, read_json
 
 # The file by which a browser is opened; it holds the token, and goes with the program.
 OPENER = "open.html"
-STALE = "the choices were changed in another tab; look at them again here, then confirm"
+STALE = "the choices or the table changed meanwhile, maybe in another tab; look at them again, then confirm"
 
 
 @dataclass(frozen=True)
@@ -148,6 +148,12 @@ class Workspace:
         usual, balance = default_delta(max(2, self.facts.n_records)), self.balance()
         return usual if balance is None else min(usual, balance["delta"])
 
+    @property
+    def confirmation(self):
+        """A fingerprint of what a confirmation shows: the choices, the table's public facts, and delta."""
+        facts = self.facts
+        return digest(self.draft.digest, facts and (facts.names, facts.n_records), self.delta())
+
     def spend(self, ticket, seen):
         """Begin the fit of the draft, once for each ticket.
 
@@ -167,7 +173,7 @@ class Workspace:
             known = self.jobs.get(ticket)
             if known is not None:
                 return known
-            if ticket != self.ticket or seen != self.draft.digest:
+            if ticket != self.ticket or seen != self.confirmation:
                 raise FileError(STALE)
             job = self.jobs.start(ticket, self.draft.path, replace(self.draft.settings, delta=self.delta()))
             self.ticket = secrets.token_hex(16)
