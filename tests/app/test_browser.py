@@ -247,7 +247,7 @@ def test_a_fit_that_is_killed_is_lost_and_the_page_says_so(tab, program, tmp_pat
     tab.click("[name=sure]")
     send(tab, "/spend")
     job = tab.value(PATH)
-    tab.wait_for("document.querySelector('#words').textContent.includes('epsilon is charged')")
+    tab.wait_for("document.querySelector('#words').textContent.includes('Epsilon is charged')")
     assert tab.value("document.querySelector('#cancel').disabled")
     uploads = tmp_path / "home" / "uploads"
     assert list(uploads.glob("*/people.csv"))

@@ -9,11 +9,12 @@ import sys
 import time
 import tomllib
 from pathlib import Path
+from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from made_up_people import people
 
@@ -259,8 +260,7 @@ def test_choices_survive_a_restart_and_go_to_a_colleague(client, work, data, tmp
     saved = client.get("/settings")
     assert "attachment" in saved.headers["content-disposition"]
     (tmp_path / "saved.json").write_bytes(saved.content)
-    settings = read_settings(tmp_path / "saved.json")
-    assert settings == work.draft.settings
+    assert read_settings(tmp_path / "saved.json") == work.draft.settings
     assert str(data) not in saved.text
     assert work._read_draft() == work.draft
     # A colleague has another table, which lacks a column.
@@ -280,7 +280,8 @@ def test_choices_survive_a_restart_and_go_to_a_colleague(client, work, data, tmp
         refused(client.post("/settings", {"settings": ("saved.json", content)}), "")
 
 
-NAMES = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=8)
+# A question mark alone marks what is not filled in yet.
+NAMES = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=8).filter(lambda name: name != "?")
 ENTRIES = st.one_of(
     st.builds(lambda a, w: {"low": a, "high": a + w}, st.floats(-1e6, 1e6), st.floats(1, 1e6)),
     st.builds(lambda share: {"share": share}, st.floats(0.01, 0.99)),
@@ -300,13 +301,10 @@ ENTRIES = st.one_of(
         sparsity=st.integers(1, 50),
     )
 )
-def test_settings_are_read_as_they_were_written(settings):
-
-    assert settings_of(Fields(json.loads(settings.to_json()), "here")) == settings
+def test_settings_are_read_as_they_were_written(chosen):
+    assert settings_of(Fields(json.loads(chosen.to_json()), "here")) == chosen
     # The bounds file says the same as the settings themselves.
-    if "?" not in settings.to_json():
-        again = bounds_of(Fields(tomllib.loads(settings.bounds_text()), "public units"))
-        assert again == settings.bounds()
+    assert bounds_of(Fields(tomllib.loads(chosen.bounds_text()), "public units")) == chosen.bounds()
 
 
 @given(st.sampled_from(["range", "center", "share", "categories"]), st.text(max_size=12))
@@ -316,6 +314,47 @@ def test_whatever_is_typed_is_read_or_refused_in_words(known, text):
     except FileError as error:
         entries = str(error)
     assert "'age'" in entries or isinstance(entries, dict)
+
+
+FORMS = {
+    "/file": ("path", "dataset", "records_per_person", "separator", "encoding"),
+    "/columns": (
+        "target",
+        "columns",
+        "pattern",
+        "pattern_action",
+        "pattern_value",
+        "do",
+        "use-0",
+        "known-1",
+        "value-1",
+    ),
+    "/accuracy": ("epsilon", "delta", "sparsity", "holdout", "records", "noise", "effect"),
+    "/budget/grant": ("dataset", "grant_epsilon", "grant_delta", "records_per_person", "sure", "back"),
+    "/spend": ("ticket", "seen", "sure"),
+}
+TYPED = st.one_of(
+    st.sampled_from(
+        ["on", "apply", "range", "1e999", "-0", "nan", "1e-10", "1e10", "9" * 400, "people.csv", "trial", "*"]
+    ),
+    st.text(st.characters(codec="utf-8"), max_size=10),
+)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(form=st.sampled_from(sorted(FORMS)), typed=st.lists(TYPED, min_size=9, max_size=9), asked=st.booleans())
+def test_whatever_is_sent_is_answered_in_words(client, form, typed, asked):
+    if client.csrf is not None and client.get("/accuracy").path == "/file":
+        client.ready()
+    columns = client.get("/columns")
+    fields = dict(zip(FORMS[form], typed, strict=False))
+    if form == "/columns" and columns.path == "/columns":
+        fields["columns"] = columns.hidden("columns")
+    reply = client.post(form, **fields)
+    assert reply.status in (200, 422)
+    assert "Something went wrong" not in reply.text
+    if asked and form == "/accuracy":
+        assert client.get(f"/forecast?{urlencode(fields)}").status == 200
 
 
 def test_the_words_are_those_of_the_glossary():

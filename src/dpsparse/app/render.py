@@ -23,7 +23,7 @@ STEPS = (
     ("budget", "Budget"),
 )
 # What people can mend; anything else is a mistake of the program.
-EXPECTED = (ValueError, RuntimeError, OSError, ImportError)
+EXPECTED = (ValueError, ArithmeticError, RuntimeError, OSError, ImportError)
 _FIELDS = 200_000
 
 _environment = jinja2.Environment(
@@ -106,6 +106,7 @@ def overview(work):
         "balance": balance,
         "delta": delta,
         "chosen": chosen,
+        "brief": " · ".join(value for label, value, _ in chosen if label in ("Table", "Response")),
         "trouble": trouble,
         "running": work.jobs.running,
         "uploaded": work.uploads.holds(draft.path),

@@ -106,9 +106,7 @@ def job_state(request):
     job = _job(request)
     released = job.gate.passed
     words = (
-        "reading the table; nothing is released yet"
-        if not released
-        else "epsilon is charged; the fit must run to its end"
+        "Reading the table; nothing is released yet" if not released else "Epsilon is charged; the fit runs to its end"
     )
     return JSONResponse(
         {"state": job.state, "share": job.share if released else 0.0, "words": words, "cancellable": not released}

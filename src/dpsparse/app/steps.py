@@ -158,7 +158,7 @@ def accuracy_page(request, error=None, form=None):
     typed |= {name: str(form[name]) for name in typed if form and name in form}
     try:
         shown = _forecast(work, typed)
-    except (ValueError, RuntimeError):
+    except (ValueError, ArithmeticError):
         shown = None
     content = {"typed": typed, "forecast": shown, "grant": usual_grant(work, form), "budget": balance}
     return page(request, "accuracy", step="accuracy", error=error, **content)
@@ -180,7 +180,7 @@ def forecast_fragment(request):
     require(work, target=True)
     try:
         return fragment("_forecast", forecast=_forecast(work, request.query_params))
-    except (ValueError, RuntimeError) as error:
+    except (ValueError, ArithmeticError) as error:
         return fragment("_forecast", forecast=None, error=str(error))
 
 

@@ -111,7 +111,7 @@ function progress() {
       const state = await answer.json();
       if (state.state !== "started") return location.reload();
       if (state.share > 0) bar.value = state.share;
-      say(`${state.share > 0 ? Math.round(100 * state.share) + " %: " : ""}${state.words}. You may close this page.`);
+      say(`${state.words}${state.share > 0 ? " (" + Math.round(100 * state.share) + " %)" : ""}. You may close this page.`);
       cancel.disabled = !state.cancellable;
     } catch {
       say("The connection to the program is lost. If it still runs, the fit goes on; if it ended, start dpsparse app " +
