@@ -58,6 +58,11 @@ def test_wrong_inputs_at_the_first_step(client, work, data, csv):
         again = refused(client.choose(path), words)
         # What was typed is still there.
         assert 'value="trial"' in again.text
+    (data / "latin.csv").write_bytes("größe;preis\n1,5;2,5\n".encode("latin-1"))
+    refused(client.choose("latin.csv"), "choose other letters below")
+    assert client.choose("latin.csv", encoding="latin-1").path == "/columns"
+    assert "größe" in client.get("/columns").text
+    work.change(path=None)
     refused(client.choose("people.csv", dataset=" "), "give these people's budget a name")
     refused(client.choose("people.csv", dataset="postgresql://me:secret@host/db"), "swapped")
     assert "secret" not in client.choose("people.csv", dataset="postgresql://me:secret@host/db").error
@@ -242,6 +247,12 @@ def test_a_forecast_in_the_responses_own_unit():
     plain, in_units = forecast(3_000, 60, False, **numbers), forecast(3_000, 60, False, noise=100.0, **numbers)
     assert float(in_units["smallest"]) == pytest.approx(100 * float(plain["smallest"]), rel=0.1)
     assert forecast(3_000, 60, False, holdout=0.5, **numbers)["n"] == "1,500"
+
+
+def test_advice_is_for_the_page():
+    few = forecast(1_500, 60, False, epsilon=0.5, delta=1e-6, sparsity=3)
+    assert "type in step 2 what is publicly known" in few["warning"]
+    assert "feature_center" not in few["warning"]
 
 
 def test_the_preview_is_marked_and_made_up(client):

@@ -111,7 +111,21 @@ def _wanted(here, effect):
 def _warning(here, d):
     from dpsparse.estimators.sparse_regressor import forecast_warning
 
-    return forecast_warning(here.n, d, here.sparsity, here.guarantee, here.units_known)
+    warning = forecast_warning(here.n, d, here.sparsity, here.guarantee, here.units_known)
+    return warning and page_words(warning)
+
+
+def page_words(note):
+    """A note of an estimator, with what to do on the page in the place of what to write in Python.
+
+    Parameters
+    ----------
+    note : str
+        A warning of a fit or of a forecast.
+    """
+    from dpsparse.estimators.sparse_regressor import HOW_TO_GIVE_UNITS
+
+    return note.replace(HOW_TO_GIVE_UNITS, "type in step 2 what is publicly known of the columns")
 
 
 def _count(needed):

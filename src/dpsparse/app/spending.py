@@ -4,6 +4,7 @@ import math
 
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
+from dpsparse.app.forecast import page_words
 from dpsparse.app.jobs import CANCELLED, DONE, FAILED, LOST, STARTED
 from dpsparse.app.render import EXPECTED, Missing, one_line, page, redirect, require
 from dpsparse.app.security import REPORT_POLICY
@@ -83,7 +84,7 @@ def job_page(request, error=None, form=None):
         except EXPECTED as trouble:
             cost = f"What it cost could not be read: {one_line(trouble)}"
     content = {"job": job, "headline": HEADLINES[job.state], "cost": cost, "downloads": DOWNLOADS}
-    content |= {"message": job.message, "context": None}
+    content |= {"message": job.message, "context": None, "notes": [page_words(note) for note in job.notes]}
     if job.state == DONE:
         content |= {
             "context": job.model.context,

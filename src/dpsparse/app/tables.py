@@ -48,6 +48,7 @@ def public_facts(path, separator=None, encoding="utf-8"):
 
 @lru_cache(maxsize=8)
 def _facts(path, separator, encoding, _stamp):
+    from dpsparse.engine.refusals import HEADER_NOT_TEXT
     from dpsparse.io.cells.raw_table import as_raw_table
     from dpsparse.io.formats import require_format
 
@@ -56,7 +57,15 @@ def _facts(path, separator, encoding, _stamp):
     require_format(path)
     if path.lower().endswith(".npy"):
         raise FileError("the page reads .csv and .parquet files; for an .npy file use: dpsparse fit")
-    table = as_raw_table(path, separator=separator, encoding=encoding)
+    try:
+        table = as_raw_table(path, separator=separator, encoding=encoding)
+    except FileError as error:
+        if str(error) != HEADER_NOT_TEXT.format(path=path, encoding=encoding):
+            raise
+        raise FileError(
+            f"{Path(path).name}: line 1 is not valid {encoding}; choose other letters below, under 'If a CSV file is "
+            "unusual', or save the file as UTF-8"
+        ) from None
     kinds = {name: str(kind.value) for name, kind in table.declared.items()}
     return PublicFacts(tuple(table.names), table.n_records, kinds)
 

@@ -26,6 +26,10 @@ from dpsparse.privacy.guarantee import Adjacency
 # Minimum detectable effects, in units of the noise: beyond the first a selection is close to random; beyond the second
 # most effects of practical size are missed, which is worth a word where public units would help.
 HOPELESS, WEAK = 1.5, 0.5
+HOW_TO_GIVE_UNITS = (
+    "if your features are standardised, pass feature_center=0, feature_scale=1 (in a bounds file [default] with "
+    "center = 0, scale = 1)"
+)
 
 
 class PrivateSparseRegressor(PrivateLinearRegressor):
@@ -313,10 +317,7 @@ def forecast_warning(n, d, sparsity, guarantee, known):
     else:
         return None
     if not known and with_units <= HOPELESS:
-        advice += (
-            f". With public units it would be those above {with_units:.2g}: if your features are standardised, pass "
-            "feature_center=0, feature_scale=1 (in a bounds file [default] with center = 0, scale = 1)"
-        )
+        advice += f". With public units it would be those above {with_units:.2g}: {HOW_TO_GIVE_UNITS}"
     return (
         f"With n={n} and epsilon={guarantee.epsilon:g}{'' if known else ', and features in unknown units,'} only "
         f"effects above {effect:.2g} times the noise can be detected{advice}"
