@@ -43,6 +43,7 @@ def hold(monkeypatch):
     return stop
 
 
+@pytest.mark.slow
 def test_from_a_raw_table_to_everything_that_is_taken_home(client, work, ended, data, tmp_path, monkeypatch):
     client.choose("people.csv")
     client.columns("cost", {"age": ("range", "20 to 80")}, drop=["id"])

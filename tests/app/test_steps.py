@@ -255,6 +255,7 @@ def test_advice_is_for_the_page():
     assert "feature_center" not in few["warning"]
 
 
+@pytest.mark.slow
 def test_the_preview_is_marked_and_made_up(client):
     client.ready()
     preview = client.get("/preview/report").text
@@ -315,7 +316,8 @@ ENTRIES = st.one_of(
 def test_settings_are_read_as_they_were_written(chosen):
     assert settings_of(Fields(json.loads(chosen.to_json()), "here")) == chosen
     # The bounds file says the same as the settings themselves.
-    assert bounds_of(Fields(tomllib.loads(chosen.bounds_text()), "public units")) == chosen.bounds()
+    again = bounds_of(Fields(tomllib.loads(chosen.bounds_text()), "public units"), "public units")
+    assert again == chosen.bounds()
 
 
 @given(st.sampled_from(["range", "center", "share", "categories"]), st.text(max_size=12))
@@ -352,6 +354,7 @@ TYPED = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(form=st.sampled_from(sorted(FORMS)), typed=st.lists(TYPED, min_size=9, max_size=9), asked=st.booleans())
 def test_whatever_is_sent_is_answered_in_words(client, form, typed, asked):

@@ -64,7 +64,7 @@ class Settings:
         from dpsparse.io.bounds_file import bounds_of
 
         entries = {"drop": list(self.drop), "columns": self.public, "response": self.response}
-        return bounds_of(Fields(entries, "public units"))
+        return bounds_of(Fields(entries, "public units"), "public units")
 
     def bounds_text(self):
         """The bounds file of these settings."""

@@ -78,16 +78,18 @@ def read_bounds(path: str | os.PathLike[str]) -> Bounds:
     {'age': 50.0, 'sex=m': 0.5}
     >>> model = PrivateSparseRegressor(sparsity=2, feature_center=center, feature_scale=scale)
     """
-    return bounds_of(read_toml(path))
+    return bounds_of(read_toml(path), str(path))
 
 
-def bounds_of(fields: Fields) -> Bounds:
-    """What is publicly known of the columns, from the entries of a bounds file.
+def bounds_of(fields: Fields, where: str = "") -> Bounds:
+    """What a table of a file of ours says of columns, as a bounds file writes it.
 
     Parameters
     ----------
     fields : Fields
-        The entries.
+        The table.
+    where : str
+        The file, for messages.
 
     Examples
     --------
@@ -96,7 +98,6 @@ def bounds_of(fields: Fields) -> Bounds:
     >>> bounds_of(Fields({"columns": {"age": {"low": 20, "high": 80}}}, "public units")).of("age").center
     50.0
     """
-    where = fields.where
     default = fields.table("default", None)
     columns = fields.table("columns", None)
     response = fields.table("response", None)
@@ -114,6 +115,32 @@ def bounds_of(fields: Fields) -> Bounds:
     if bounds.default.categories is not None:
         raise FileError(f"{where}: [default] is for numbers; give categories to columns by name, or by a pattern")
     return bounds
+
+
+def bounds_content(bounds):
+    """What `bounds_of` reads again: the entries of a bounds file.
+
+    Parameters
+    ----------
+    bounds : Bounds
+        What is known.
+    """
+    response = _given({"center": bounds.response_center, "scale": bounds.response_scale})
+    columns = {name: _entries(known) for name, known in bounds.columns.items()}
+    return {"drop": list(bounds.drop), "columns": columns, "default": _entries(bounds.default), "response": response}
+
+
+def _entries(known):
+    if known.categories is None:
+        return _given({name: getattr(known, name) for name in ("center", "scale", "fill", "kind")})
+    shares = known.shares
+    return {
+        "categories": list(known.categories) if shares is None else dict(zip(known.categories, shares, strict=True))
+    }
+
+
+def _given(entries):
+    return {name: value for name, value in entries.items() if value is not None}
 
 
 def _column(fields):
