@@ -80,7 +80,6 @@ def steady(tab):
 def test_the_whole_way_from_a_raw_table_to_a_report(tab, url, work, artifacts):
     enter(tab, url)
     assert faults(tab) == []
-    picture(tab, artifacts, "1-file")
     tab.fill("#path", "nobody.csv")
     tab.fill("#dataset", "clinic")
     send(tab, "/file")
@@ -133,7 +132,6 @@ def test_the_whole_way_from_a_raw_table_to_a_report(tab, url, work, artifacts):
     send(tab, "/spend")
     assert "tick the box" in tab.value(ERROR)
     assert work.jobs.all() == []
-    picture(tab, artifacts, "5-spend")
     tab.click("[name=sure]")
     send(tab, "/spend")
     tab.wait_for("document.querySelector('h1').textContent === 'The report'")

@@ -89,7 +89,9 @@ class Bounds:
         """
         kept = {name: None for name in names if not self.is_dropped(name)}
         known = {
-            key: each for key, each in self.columns.items() if key in kept or any(_fits(key, name) for name in kept)
+            key: each
+            for key, each in self.columns.items()
+            if key in kept or any(fits_pattern(key, name) for name in kept)
         }
         return replace(self, where="", columns=known, drop=())
 
