@@ -40,6 +40,9 @@ NOT_RUN = {
     'pip install "dpsparse[cuda]"': "installs gigabytes",
     'pip install "dpsparse[accounting]"': "installs",
     'pip install "dpsparse[dask]"': "installs",
+    'pip install "dpsparse[app]"': "installs",
+    "dpsparse app": "serves until it is interrupted; app/ runs it",
+    "dpsparse app --ledger budget.db": "serves until it is interrupted; app/ runs it",
 }
 EXAMPLES_NOT_RUN = {
     "README.md": "test_readme.py runs them",

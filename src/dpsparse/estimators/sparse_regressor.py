@@ -26,6 +26,10 @@ from dpsparse.privacy.guarantee import Adjacency
 # Minimum detectable effects, in units of the noise: beyond the first a selection is close to random; beyond the second
 # most effects of practical size are missed, which is worth a word where public units would help.
 HOPELESS, WEAK = 1.5, 0.5
+HOW_TO_GIVE_UNITS = (
+    "if your features are standardised, pass feature_center=0, feature_scale=1 (in a bounds file [default] with "
+    "center = 0, scale = 1)"
+)
 
 
 class PrivateSparseRegressor(PrivateLinearRegressor):
@@ -234,7 +238,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
 
     def _warn_if_hopeless(self, n, d, meter, known):
         """Warn, from public numbers, where a fit would learn next to nothing."""
-        warning = _forecast_warning(n, d, min(d, self._picks(d)), meter.guarantee, known)
+        warning = forecast_warning(n, d, min(d, self._picks(d)), meter.guarantee, known)
         if warning is not None:
             warnings.warn(warning, UserWarning, stacklevel=3)
 
@@ -302,7 +306,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             check_number("response_scale", self.response_scale, above=0, remedy="use None to release it privately")
 
 
-def _forecast_warning(n, d, sparsity, guarantee, known):
+def forecast_warning(n, d, sparsity, guarantee, known):
     """From public numbers: would even large effects be missed, and would public units help? None for no warning."""
     forecast = plan(
         n,
@@ -326,10 +330,7 @@ def _forecast_warning(n, d, sparsity, guarantee, known):
     else:
         return None
     if not known and with_units <= HOPELESS:
-        advice += (
-            f". With public units it would be those above {with_units:.2g}: if your features are standardised, pass "
-            "feature_center=0, feature_scale=1 (in a bounds file [default] with center = 0, scale = 1)"
-        )
+        advice += f". With public units it would be those above {with_units:.2g}: {HOW_TO_GIVE_UNITS}"
     return (
         f"With n={n} and epsilon={guarantee.epsilon:g}{'' if known else ', and features in unknown units,'} only "
         f"effects above {effect:.2g} times the noise can be detected{advice}"
