@@ -44,6 +44,8 @@ def matches(design, patterns):
 
 def refusal(peer, design, delta):
     """Why a peer does not run on a design at this delta; empty where it does."""
+    if peer.missing:
+        return peer.missing
     if peer.most_features is not None and design.d > peer.most_features:
         return f"not above {peer.most_features:,} features"
     if peer.private and delta == 0 and not peer.pure:

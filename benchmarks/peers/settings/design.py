@@ -91,7 +91,7 @@ def scores(line, data):
     >>> from types import SimpleNamespace
     >>> from peers.settings.design import Data, scores
     >>> truth = Data(np.eye(3), np.zeros(3), coef=np.array([3.0, 4.0, 0.0]))
-    >>> scores(SimpleNamespace(coef=np.array([3.0, 0.0, 0.0]), intercept=0.0), truth)
+    >>> scores(SimpleNamespace(coef=np.array([3.0, 0.0, 0.0])), truth)
     {'l2': 0.8, 'f1': 0.6666666666666666, 'exact': 0.0}
     """
     coef = np.asarray(line.coef, dtype=float)
@@ -103,7 +103,7 @@ def scores(line, data):
             "f1": float(2 * hits / (np.count_nonzero(selected) + np.count_nonzero(true))),
             "exact": float(np.array_equal(selected, true)),
         }
-    residuals = data.y_test - (data.X_test @ coef + line.intercept)
+    residuals = data.y_test - line.predict(data.X_test)
     return {
         "squared": float((residuals**2).mean() / ((data.y_test - data.y.mean()) ** 2).mean()),
         "absolute": float(np.abs(residuals).mean() / np.abs(data.y_test - np.median(data.y)).mean()),
