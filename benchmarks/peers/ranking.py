@@ -128,7 +128,7 @@ def settings_of(rows, design, metric):
 
 
 def verdict_of(setting, ours, rivals):
-    """The best rival, our gap to it and the verdict; a setting without rivals has none, one where ours failed is lost."""
+    """The best rival, our gap to it and the verdict; None without rivals. Where ours failed there is no gap."""
     rival = setting.best(rivals)
     if rival is None:
         return None
