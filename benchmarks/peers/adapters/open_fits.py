@@ -1,0 +1,56 @@
+"""Non-private references: least squares, Huber's regression, adaptive Huber lasso, lasso, hard thresholding."""
+
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LassoCV
+
+from dpsparse import AdaHuber
+from dpsparse.algorithms.iht.hard_thresholding import huber_iht
+from peers.problem import Line
+
+
+def ols(X, y, budget, rng):
+    """Least squares with an intercept; of least norm where columns are dependent."""
+    center, response_center = X.mean(axis=0), y.mean()
+    coef = np.linalg.lstsq(X - center, y - response_center, rcond=None)[0]
+    return Line(coef, float(response_center - coef @ center))
+
+
+def huber(X, y, budget, rng):
+    """Huber's regression, clipped at 1.345 normalized median sizes of the residuals."""
+    from reference_fits import huber_fit
+
+    keep = np.ptp(X, axis=0) > 0
+    intercept, coef = huber_fit(X[:, keep], y)
+    every = np.zeros(X.shape[1])
+    every[keep] = coef
+    return Line(every, float(intercept))
+
+
+def ada_huber(X, y, budget, rng):
+    """Adaptive Huber lasso (Sun, Zhou and Fan 2020), thresholded to the number of features asked for and refitted."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = AdaHuber(lam=0.1, sparsity=min(budget.sparsity, X.shape[1])).fit(X, y)
+    return Line(model.coef_, float(model.intercept_))
+
+
+def lasso(X, y, budget, rng):
+    """scikit-learn's lasso, its penalty by 5-fold cross-validation."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = LassoCV(cv=5, random_state=int(rng.integers(2**32))).fit(X, y)
+    return Line(model.coef_, float(model.intercept_))
+
+
+def iht(X, y, budget, rng):
+    """Huber iterative hard thresholding (tau 1, step 0.5) on centred units."""
+    sparsity = min(budget.sparsity, X.shape[1])
+    # A step of 0.5 diverges where correlated features have a large eigenvalue; then the step is cut.
+    for step in (0.5, 0.1, 0.02):
+        coef = huber_iht(X, y, sparsity, step=step)
+        if np.abs(y - X @ coef).mean() <= np.abs(y).mean():
+            return Line(coef, 0.0)
+    return Line(np.zeros(X.shape[1]), 0.0)

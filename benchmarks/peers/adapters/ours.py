@@ -1,0 +1,27 @@
+"""The package's own method, with units given exactly as public numbers and with nothing known."""
+
+import warnings
+
+from dpsparse import PrivateSparseRegressor
+from peers.problem import Line, exact_feature_units
+
+
+def fit(X, y, budget, rng, *, units_known=True, auto=False):
+    """PrivateSparseRegressor, replace-one adjacency; the response's centre and scale are always learned privately.
+
+    `auto` selects up to 10 features and keeps the significant ones, so that `budget.sparsity` is not used.
+    """
+    center, scale = exact_feature_units(X) if units_known else (None, None)
+    model = PrivateSparseRegressor(
+        sparsity="auto" if auto else min(budget.sparsity, X.shape[1]),
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        feature_center=center,
+        feature_scale=scale,
+        random_state=int(rng.integers(2**32)),
+    )
+    with warnings.catch_warnings():
+        # A forecast from public numbers that the fit may be weak, and the seed's, say nothing new here.
+        warnings.simplefilter("ignore")
+        model.fit(X, y)
+    return Line(model.coef_, model.intercept_, model.prediction_range_ or Line._field_defaults["limits"])
