@@ -30,6 +30,7 @@ def parser():
     run.add_argument("--jobs", type=int, default=2, help="processes (2)")
     run.add_argument("--minutes", type=float, help="begin no fit after so many minutes")
     run.add_argument("--parts", type=Path, help="folder of the unfinished run's parts")
+    run.add_argument("--resume", type=Path, metavar="FILE", help="results of an earlier run to go on from")
     run.add_argument("--results", type=Path, help="file to merge into")
     run.add_argument("--tables", type=Path, help="folder that `peers tables` wrote")
     report = commands.add_parser("report", help="write the tables and pictures of docs/comparison.md")
@@ -66,7 +67,6 @@ def measure(options):
     if options.tables:
         os.environ["DPSPARSE_PEERS_TABLES"] = str(options.tables.resolve())
     from peers.adapters import PEERS
-    from peers.results import code_digest
     from peers.runner import run
     from peers.settings.design import DEFAULT, FULL, QUICK
 
@@ -80,9 +80,9 @@ def measure(options):
         again=options.again,
         jobs=options.jobs,
         minutes=options.minutes,
+        resume=options.resume,
         folder=options.parts or ARTEFACTS / (QUICK if options.quick else "parts"),
         results=options.results or (ARTEFACTS / "quick.parquet" if options.quick else RESULTS),
-        version=code_digest(),
         say=lambda line: print(line, flush=True),
     )
 

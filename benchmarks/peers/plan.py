@@ -10,6 +10,8 @@ from peers.results import NOT_PRIVATE
 # Seconds of a fit of a peer that has never been timed: a fixed part, and one for each cell of the table.
 UNTIMED = (0.05, 2e-7)
 
+_MAY_PASS = ("ImportError", "ModuleNotFoundError", "FileNotFoundError")
+
 
 @dataclass(frozen=True)
 class Fit:
@@ -65,14 +67,17 @@ def fits_of(design, repeat, peers, refused=None):
                 yield Fit(peer.name, epsilon, delta)
 
 
-def done_fits(rows):
+def done_fits(rows, versions):
     """The keys of fits that need not be made again, by design and repeat.
 
-    A fit that failed for want of a library or a file is tried again: it may be there by now.
+    A fit of another version of its peer is made again. So is one that failed for want of a library or a file: it may be
+    there by now.
     """
     done = {}
     for row in rows.itertuples():
-        if not row.failed.startswith(("ImportError", "ModuleNotFoundError", "FileNotFoundError")):
+        if versions.get(row.peer) == row.version and not row.failed.startswith(
+            ("ImportError", "ModuleNotFoundError", "FileNotFoundError")
+        ):
             done.setdefault((row.design, row.repeat), set()).add(Fit(row.peer, row.epsilon, row.delta).key)
     return done
 

@@ -10,7 +10,7 @@ from peers.pictures import draw_all
 from peers.ranking import FIRST, LOST, TIED, mean_ranks
 from peers.reasons import reason_for
 from peers.settings import DESIGNS
-from peers.settings.tables import CHOSEN
+from peers.settings.tables import CHOSEN, REAL
 from peers.tally import OURS, PRIVATE, all_settings, judged, pure_settings, references, verdicts
 
 METRIC_WORDS = {"l2": "l2 error", "f1": "F1", "exact": "exact support", "squared": "squared", "absolute": "absolute"}
@@ -136,6 +136,18 @@ def ranks_table(rows):
     return table(("peer", "all", *ranks), lines)
 
 
+def astray_table(rows):
+    """The share of fits on real tables that are worse than a constant by more than a tenth, by peer and epsilon."""
+    part = rows[rows["design"].isin([design.name for design in REAL]) & rows["peer"].isin(PRIVATE)]
+    if part.empty:
+        return "No real table has been measured yet."
+    bad = part.assign(bad=(part["squared"] > 1.1) | (part["failed"] != ""))
+    shares = bad.pivot_table(index="peer", columns="epsilon", values="bad", aggfunc="mean")
+    shares = shares.loc[shares.mean(axis=1).sort_values().index]
+    lines = [(peer, *("" if pd.isna(v) else f"{v:.0%}" for v in values)) for peer, *values in shares.itertuples()]
+    return table(("peer", *(f"epsilon {epsilon:g}" for epsilon in shares.columns)), lines)
+
+
 def peers_table(rows):
     """What every peer is, what it was given, how its adapter was checked, and the time of a fit."""
     seconds, failed = rows.groupby("peer")["seconds"].median(), rows[rows["failed"] != ""].groupby("peer").size()
@@ -163,7 +175,7 @@ def measured_text(rows, path):
     """What was measured with what."""
     fits, hours = len(rows), rows["seconds"].sum() / 3600
     versions = ", ".join(f"{name} {version}" for name, version in results.about(path).items())
-    codes = rows.loc[rows["peer"].isin(OURS.values()), "version"].nunique()
+    codes = rows[rows["peer"].isin(OURS.values())].groupby("peer")["version"].nunique().max()
     stale = "" if codes <= 1 else f" Our own fits are of {codes} states of the code."
     return f"{fits:,} fits, {hours:.1f} hours of one core; {versions}.{stale}"
 
@@ -195,6 +207,7 @@ def write_page(path, docs):
         "tally": tally_table(frame),
         "pure": pure_table(rows),
         "ranks": ranks_table(rows),
+        "astray": astray_table(rows),
         "peers": peers_table(rows),
         "tables": tables_table(),
         **{f"settings-{k}": settings_table(frame, rows, setting) for k, setting in enumerate(SETTINGS)},

@@ -5,9 +5,11 @@ A row is one fit of a peer: (design, epsilon, delta, repeat, peer). Fits that ar
 
 import hashlib
 import importlib.metadata
+import inspect
 import json
 import platform
 import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -32,14 +34,27 @@ def versions():
     return found
 
 
-def code_digest():
+@cache
+def _package_digest():
     """A digest of the package's code that decides the numbers of our own fits."""
-    root = Path(dpsparse.__file__).parent
-    digest = hashlib.sha256()
+    root, digest = Path(dpsparse.__file__).parent, hashlib.sha256()
     for folder in ("algorithms", "data", "engine", "estimators", "model", "privacy"):
         for file in sorted((root / folder).rglob("*.py")):
             digest.update(file.relative_to(root).as_posix().encode() + b"\0" + file.read_bytes())
-    return digest.hexdigest()[:12]
+    return digest.hexdigest()
+
+
+def version_of(peer):
+    """A digest of a peer's adapter and, where the adapter calls this package, of the package.
+
+    Fits of an older version are made again; those of other peers are kept.
+    """
+    fit = inspect.unwrap(peer.fit)
+    while hasattr(fit, "func"):  # a partial function
+        fit = inspect.unwrap(fit.func)
+    source = Path(inspect.getfile(fit)).read_text()
+    package = _package_digest() if "from dpsparse" in source else ""
+    return hashlib.sha256((source + package).encode()).hexdigest()[:12]
 
 
 def part_path(folder, design, repeat):
@@ -103,12 +118,12 @@ def read_parts(folder):
     return pd.concat(parts, ignore_index=True) if parts else frame_of([])
 
 
-def merge(folder, path):
-    """Put the rows of all parts into the file of results, beside those it has; return all rows.
+def save(rows, path):
+    """Put rows into the file of results, beside those it has; return all rows.
 
     Six digits are kept: they are more than any interval can tell apart, and half of the bytes.
     """
-    rows = replace_rows(read(path), read_parts(folder))
+    rows = replace_rows(read(path), rows)
     kept = rows.copy()
     kept[[*METRICS, "seconds"]] = kept[[*METRICS, "seconds"]].astype("float32")
     write(path, kept, about=versions())

@@ -13,10 +13,11 @@ from concurrent.futures.process import BrokenProcessPool
 
 from peers.adapters import PEERS
 from peers.plan import Timing, cells_of, done_fits, matches
-from peers.results import merge, read, read_parts, replace_rows
+from peers.results import frame_of, read, read_parts, replace_rows, save, version_of
 from peers.settings import DESIGNS
 from peers.worker import run_cell
 
+SAVE_EVERY = 60  # seconds
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -34,20 +35,22 @@ def clock(seconds):
     return f"{seconds / 60:.1f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def plan_run(size, only, peer_names, again, folder, results, say):
-    """The cells to run, after saying what is left out and about how long they take."""
+def plan_run(size, only, peer_names, earlier, made, say):
+    """The cells to run, after saying what is left out.
+
+    `made` has the rows of fits that need not be made again. Of `earlier`, the committed results, only slow references
+    are taken, unless they are asked for by name.
+    """
     designs = [design for design in DESIGNS.values() if matches(design, only) and design.count(size)]
     peers = {name: peer for name, peer in PEERS.items() if not peer_names or name in peer_names}
-    earlier, parts = read(results), read_parts(folder)
-    done = {} if again else done_fits(parts)
-    # References that are slow come from the committed results, unless they are asked for by name.
+    versions = {name: version_of(peer) for name, peer in peers.items()}
+    done = done_fits(made, versions)
     if not peer_names:
         slow = earlier[earlier["peer"].isin([name for name, peer in peers.items() if peer.heavy])]
-        for key, fits in done_fits(slow).items():
+        for key, fits in done_fits(slow, dict(zip(slow["peer"], slow["version"], strict=True))).items():
             done.setdefault(key, set()).update(fits)
     refused = {}
-    timing = Timing(replace_rows(earlier, parts), DESIGNS)
-    cells = cells_of(designs, size, peers, done, timing, refused)
+    cells = cells_of(designs, size, peers, done, Timing(replace_rows(earlier, made), DESIGNS), refused)
     for (peer, reason), names in refused.items():
         say(f"{peer}: {reason} ({len(names)} of {len(designs)} designs left out)")
     return cells
@@ -56,8 +59,8 @@ def plan_run(size, only, peer_names, again, folder, results, say):
 class Progress:
     """What has been done, and about how long the rest takes."""
 
-    def __init__(self, cells, jobs, say):
-        self.cells, self.jobs, self.say, self.started = len(cells), jobs, say, time.time()
+    def __init__(self, cells, say):
+        self.cells, self.say, self.started = len(cells), say, time.time()
         self.fits = sum(len(cell.fits) for cell in cells)
         self.expected = sum(cell.seconds for cell in cells)
         self.past, self.done, self.made, self.failures = 0.0, 0, 0, {}
@@ -82,8 +85,8 @@ class Progress:
         self.say(f"{self.made:,} fits in {clock(time.time() - self.started)}")
 
 
-def run(size, *, only=(), peers=(), again=False, jobs=1, minutes=None, folder, results, version, say=print):
-    """Run what is missing and merge all parts into the file of results; return all rows.
+def run(size, *, only=(), peers=(), again=False, jobs=1, minutes=None, resume=None, folder, results, say=print):
+    """Run what is missing and put it into the file of results; return all rows.
 
     Parameters
     ----------
@@ -94,50 +97,55 @@ def run(size, *, only=(), peers=(), again=False, jobs=1, minutes=None, folder, r
     peers : sequence of str
         Names of peers; all if empty.
     again : bool
-        Whether to make fits again that the parts have.
+        Whether to make fits again that are there.
     jobs : int
         Processes.
     minutes : float or None
         No fit begins after so many minutes; a later run goes on from there.
+    resume : path or None
+        Results of an earlier run, from another machine say: their fits are not made again.
     folder, results : path
-        Where the parts are, and the file into which they are merged.
-    version : str
-        The digest of the package's code, noted in every row.
+        Where the parts are, and the file into which they are put.
     say : callable
         Takes each line of progress.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    cells = plan_run(size, only, peers, again, folder, results, say)
-    progress = Progress(cells, jobs, say)
+    before = read(resume) if resume else frame_of([])
+    made = frame_of([]) if again else replace_rows(before, read_parts(folder))
+    cells = plan_run(size, only, peers, read(results), made, say)
+    progress = Progress(cells, say)
     say(f"{len(cells):,} cells, {progress.fits:,} fits: about {clock(progress.expected / jobs)} on {jobs} processes")
+
+    def keep():
+        return save(replace_rows(before, read_parts(folder)), results)
+
     deadline = time.time() + 60 * minutes if minutes else float("inf")
     with contextlib.suppress(KeyboardInterrupt):
-        _run_cells(cells, jobs, folder, version, deadline, progress)
+        _run_cells(cells, jobs, folder, deadline, progress, keep)
     progress.summary()
-    return merge(folder, results)
+    return keep()
 
 
-def _run_cells(cells, jobs, folder, version, deadline, progress):
+def _run_cells(cells, jobs, folder, deadline, progress, keep):
     """Run all cells; after a worker died, those it left in a new pool, each at most twice."""
-    waiting, tries = list(cells), {}
-    while waiting:
+    waiting, tries, kept = list(cells), {}, time.time()
+    while waiting and time.time() <= deadline:
         running = {}
         with _one_thread(), _pool(jobs) as pool:
             try:
-                while waiting or running:
-                    # Few are handed over at a time, so that none is begun after the deadline.
+                while running or (waiting and time.time() <= deadline):
+                    # Few are handed over at a time, so that none begins after the deadline.
                     while waiting and len(running) < jobs and time.time() <= deadline:
                         cell = waiting.pop(0)
                         tries[cell] = tries.get(cell, 0) + 1
-                        fits = cell.fits
-                        running[
-                            pool.submit(run_cell, cell.design.name, cell.repeat, fits, folder, version, deadline)
-                        ] = cell
-                    if not running:
-                        return
+                        work = (cell.design.name, cell.repeat, cell.fits, folder, deadline)
+                        running[pool.submit(run_cell, *work)] = cell
                     for future in wait(running, return_when=FIRST_COMPLETED).done:
                         outcome = future.result()
                         progress.finished(running.pop(future), *outcome)
+                    if time.time() > kept + SAVE_EVERY:
+                        keep()
+                        kept = time.time()
             except BrokenProcessPool:
                 for cell in running.values():
                     if tries[cell] < 2:

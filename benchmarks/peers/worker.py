@@ -10,7 +10,7 @@ import numpy as np
 
 from peers.adapters import PEERS
 from peers.problem import Budget
-from peers.results import frame_of, part_path, read, replace_rows, write
+from peers.results import frame_of, part_path, read, replace_rows, version_of, write
 from peers.settings import DESIGNS
 from peers.settings.design import METRICS, scores, seed_of
 
@@ -46,11 +46,11 @@ def one_line(error):
     return f"{type(error).__name__}: {text}"[:200]
 
 
-def run_fit(design, data, repeat, fit, version, peers=None):
+def run_fit(design, data, repeat, fit):
     """The row of one fit. Whatever a peer raises is in the row, and so is a line that is not finite."""
-    peer = (peers or PEERS)[fit.peer]
+    peer = PEERS[fit.peer]
     row = {"design": design.name, "epsilon": fit.epsilon, "delta": fit.delta, "repeat": repeat, "peer": fit.peer,
-           "version": version, "failed": "", **dict.fromkeys(METRICS, np.nan)}  # fmt: skip
+           "version": version_of(peer), "failed": "", **dict.fromkeys(METRICS, np.nan)}  # fmt: skip
     private = not np.isnan(fit.epsilon)
     budget = Budget(fit.epsilon if private else np.inf, fit.delta if private else 0.0, design.sparsity)
     # Noise of its own for every fit; the data are the same for all peers.
@@ -71,7 +71,7 @@ def run_fit(design, data, repeat, fit, version, peers=None):
     return row
 
 
-def run_cell(name, repeat, fits, folder, version, deadline=np.inf, changed=None):
+def run_cell(name, repeat, fits, folder, deadline=np.inf):
     """Make the fits of a cell and keep its part up to date; return fits made, failures and a reason if it stopped.
 
     Parameters
@@ -84,12 +84,8 @@ def run_cell(name, repeat, fits, folder, version, deadline=np.inf, changed=None)
         The fits to make.
     folder : path
         Where the parts are.
-    version : str
-        The digest of the package's code.
     deadline : float, default=inf
         No fit begins after this time of `time.time`.
-    changed : callable or None, default=None
-        Called before each fit, for tests.
     """
     design, path = DESIGNS[name], part_path(folder, name, repeat)
     try:
@@ -100,9 +96,7 @@ def run_cell(name, repeat, fits, folder, version, deadline=np.inf, changed=None)
     for k, fit in enumerate(fits):
         if time.time() > deadline:
             return k, failures, "stopped at the time given"
-        if changed is not None:
-            changed(fit)
-        row = run_fit(design, data, repeat, fit, version)
+        row = run_fit(design, data, repeat, fit)
         if row["failed"]:
             failures.append((fit.peer, row["failed"]))
         rows = replace_rows(rows, frame_of([row]))
