@@ -10,6 +10,7 @@ from peers.results import NOT_PRIVATE
 # Seconds of a fit of a peer that has never been timed: a fixed part, and one for each cell of the table.
 UNTIMED = (0.05, 2e-7)
 
+LARGE = 3e6  # cells of a table, from which references are slow
 _MAY_PASS = ("ImportError", "ModuleNotFoundError", "FileNotFoundError")
 
 
@@ -56,28 +57,30 @@ def refusal(peer, design, delta):
 
 
 def fits_of(design, repeat, peers, refused=None):
-    """The fits of a cell; slow references run on the first repeat alone. Refusals are added to `refused`, a dict."""
+    """The fits of a cell; refusals are added to `refused`, a dict.
+
+    References without privacy run on the first repeat alone where they are slow or the design is large.
+    """
     for peer in peers.values():
         for epsilon, delta in design.budgets if peer.private else (NOT_PRIVATE,):
             reason = refusal(peer, design, delta)
             if reason:
                 if refused is not None:
                     refused.setdefault((peer.name, reason), set()).add(design.name)
-            elif repeat == 0 or not peer.heavy:
+            elif repeat == 0 or peer.private or not (peer.heavy or design.n * design.d > LARGE):
                 yield Fit(peer.name, epsilon, delta)
 
 
 def done_fits(rows, versions):
     """The keys of fits that need not be made again, by design and repeat.
 
-    A fit of another version of its peer is made again. So is one that failed for want of a library or a file: it may be
-    there by now.
+    A fit of another version of its peer is made again, unless `versions` is None. So is one that failed for want of a
+    library or a file: it may be there by now.
     """
     done = {}
     for row in rows.itertuples():
-        if versions.get(row.peer) == row.version and not row.failed.startswith(
-            ("ImportError", "ModuleNotFoundError", "FileNotFoundError")
-        ):
+        fresh = versions is None or versions.get(row.peer) == row.version
+        if fresh and not row.failed.startswith(_MAY_PASS):
             done.setdefault((row.design, row.repeat), set()).add(Fit(row.peer, row.epsilon, row.delta).key)
     return done
 

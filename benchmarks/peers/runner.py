@@ -12,7 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 
 from peers.adapters import PEERS
-from peers.plan import Timing, cells_of, done_fits, matches
+from peers.plan import LARGE, Timing, cells_of, done_fits, matches
 from peers.results import frame_of, read, read_parts, replace_rows, save, version_of
 from peers.settings import DESIGNS
 from peers.worker import run_cell
@@ -46,14 +46,21 @@ def plan_run(size, only, peer_names, earlier, made, say):
     versions = {name: version_of(peer) for name, peer in peers.items()}
     done = done_fits(made, versions)
     if not peer_names:
-        slow = earlier[earlier["peer"].isin([name for name, peer in peers.items() if peer.heavy])]
-        for key, fits in done_fits(slow, dict(zip(slow["peer"], slow["version"], strict=True))).items():
+        for key, fits in slow_references(earlier, peers).items():
             done.setdefault(key, set()).update(fits)
     refused = {}
     cells = cells_of(designs, size, peers, done, Timing(replace_rows(earlier, made), DESIGNS), refused)
     for (peer, reason), names in refused.items():
         say(f"{peer}: {reason} ({len(names)} of {len(designs)} designs left out)")
     return cells
+
+
+def slow_references(rows, peers):
+    """The keys of slow fits without privacy that are among the rows, by design and repeat, whatever their version."""
+    large = {design.name for design in DESIGNS.values() if design.n * design.d > LARGE}
+    rows = rows[rows["peer"].isin([name for name, peer in peers.items() if not peer.private])]
+    heavy = rows["peer"].isin([name for name, peer in peers.items() if peer.heavy])
+    return done_fits(rows[heavy | rows["design"].isin(large)], None)
 
 
 class Progress:

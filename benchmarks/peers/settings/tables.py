@@ -2,8 +2,8 @@
 
 They were chosen by their documentation and shapes, before any fit was run on them: six that came with the peers' own
 repositories, and eight that Python packages ship, one of them a second time with one feature. Together they have from
-442 to 53,940 records and from 1 to 274 features. scikit-learn ships diabetes; it only downloads California housing, so that table is not here. None is among
-the held-out files of `raw_datasets.py`, which stay unseen.
+442 to 53,940 records and from 1 to 274 features. scikit-learn ships diabetes; it only downloads California housing, so
+that table is not here. None is among the held-out files of `raw_datasets.py`, which stay unseen.
 
 Text becomes one column a value, without the first; a gap in text is a value. Records without a number are left out.
 This happens once, to the whole table, and every peer gets the same columns.
