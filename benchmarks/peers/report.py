@@ -7,7 +7,7 @@ import pandas as pd
 from peers import results
 from peers.adapters import PEERS
 from peers.pictures import draw_all
-from peers.ranking import FIRST, LOST, TIED, mean_ranks
+from peers.ranking import FIRST, TIED, mean_ranks
 from peers.reasons import reason_for
 from peers.settings import DESIGNS
 from peers.settings.tables import CHOSEN, REAL
@@ -196,10 +196,15 @@ def fill(text, name, content):
     return pattern.sub(lambda _: f"{start}\n\n{content}\n\n{end}", text)
 
 
-def write_page(path, docs):
-    """Fill the page's markers and draw its pictures."""
+def results_of(path):
+    """The rows of peers and designs that there are."""
     rows = results.read(path)
-    rows = rows[rows["peer"].isin(PEERS) & rows["design"].isin(DESIGNS)]
+    return rows[rows["peer"].isin(PEERS) & rows["design"].isin(DESIGNS)]
+
+
+def filled(text, path):
+    """The page with all its markers filled from a file of results."""
+    rows = results_of(path)
     frame = verdicts(rows)
     parts = {
         "measured": measured_text(rows, path),
@@ -212,10 +217,17 @@ def write_page(path, docs):
         "tables": tables_table(),
         **{f"settings-{k}": settings_table(frame, rows, setting) for k, setting in enumerate(SETTINGS)},
     }
-    page = docs / "comparison.md"
-    text = page.read_text()
     for name, content in parts.items():
         text = fill(text, name, content)
-    page.write_text(text)
+    return text
+
+
+def write_page(path, docs):
+    """Fill the page's markers and draw its pictures."""
+    page = docs / "comparison.md"
+    page.write_text(filled(page.read_text(), path))
+    rows = results_of(path)
+    frame = verdicts(rows)
     draw_all(rows, frame, docs / "img")
-    print(f"{page.name}: {len(frame)} verdicts, {(frame['verdict'] == LOST).sum()} lost")
+    held = frame["verdict"].isin([FIRST, TIED])
+    print(f"{page.name}: {len(frame)} verdicts, {held.sum()} held, {(~held).sum()} lost")

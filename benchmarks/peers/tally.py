@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from peers.adapters import PEERS
-from peers.ranking import FIRST, TIED, settings_of, verdict_of
+from peers.ranking import settings_of, typical, verdict_of
 from peers.settings import DESIGNS
 
 KNOWN, UNKNOWN = "ours", "ours, nothing known"
@@ -61,14 +61,7 @@ def pure_settings(rows):
     return [(design, setting) for design, setting in all_settings(rows) if setting.delta == 0]
 
 
-def share_held(verdicts_frame):
-    """The share of settings where ours is first or ties with the first."""
-    return verdicts_frame["verdict"].isin([FIRST, TIED]).mean()
-
-
 def references(rows, design, metric):
     """Typical values of the fits that are not private, by peer, over the repeats they have."""
-    from peers.ranking import typical
-
     part = rows[(rows["design"] == design.name) & rows["epsilon"].isna() & (rows["failed"] == "")]
     return {peer: typical(metric, values) for peer, values in part.groupby("peer")[metric] if np.isfinite(values).all()}
