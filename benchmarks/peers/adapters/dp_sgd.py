@@ -15,10 +15,11 @@ CLIP = 0.3
 def fit(X, y, budget, rng):
     """Abadi et al. (2016) for squared loss with an intercept, for data in exact units.
 
-    "Deep learning with differential privacy", CCS, arXiv 1607.00133. Adjacency: one record added or removed. Steps,
-    clip and rate were tuned on synthetic tables in its favour: batches of all records did better there than of a
-    tenth of them, and their Gaussian noise is accounted for exactly. The rate depends on the exact largest eigenvalue
-    of the features' covariance, a gift like the exact units. The second half of the iterates is averaged.
+    "Deep learning with differential privacy", CCS, arXiv 1607.00133. Adjacency: the paper adds or removes a record;
+    here one is replaced, as in this package, which doubles the sensitivity of the summed gradient. Steps, clip and
+    rate were tuned on synthetic tables in its favour: batches of all records did better there than of a tenth of them,
+    and their Gaussian noise is accounted for exactly. The rate depends on the exact largest eigenvalue of the features'
+    covariance, a gift like the exact units. The second half of the iterates is averaged.
     """
     n, d = X.shape
     clip = CLIP * math.sqrt(d + 1)
@@ -38,8 +39,8 @@ def fit(X, y, budget, rng):
 
 
 def noise_multiplier(epsilon, delta):
-    """Noise over the clip of the summed gradient, in each of `STEPS` steps."""
-    return math.sqrt(STEPS) / largest_mu(epsilon, delta)
+    """Noise over the clip of a gradient, in each of `STEPS` steps; replacing a record moves their sum by two clips."""
+    return 2 * math.sqrt(STEPS) / largest_mu(epsilon, delta)
 
 
 def largest_eigenvalue(X, rng, passes=15):

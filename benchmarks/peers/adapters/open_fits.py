@@ -1,5 +1,6 @@
 """Non-private references: least squares, Huber's regression, adaptive Huber lasso, lasso, hard thresholding."""
 
+import math
 import warnings
 
 import numpy as np
@@ -8,14 +9,14 @@ from sklearn.linear_model import LassoCV
 
 from dpsparse import AdaHuber
 from dpsparse.algorithms.iht.hard_thresholding import huber_iht
-from peers.problem import Line
+from peers.problem import Line, exact_feature_units
 
 
 def ols(X, y, budget, rng):
-    """Least squares with an intercept; of least norm where columns are dependent."""
-    center, response_center = X.mean(axis=0), y.mean()
-    coef = np.linalg.lstsq(X - center, y - response_center, rcond=None)[0]
-    return Line(coef, float(response_center - coef @ center))
+    """Least squares with an intercept, on standardised features so that units do not spoil the numbers."""
+    center, scale = exact_feature_units(X)
+    coef = np.linalg.lstsq((X - center) / scale, y - y.mean(), rcond=None)[0] / scale
+    return Line(coef, float(y.mean() - coef @ center))
 
 
 def huber(X, y, budget, rng):
@@ -30,10 +31,15 @@ def huber(X, y, budget, rng):
 
 
 def ada_huber(X, y, budget, rng):
-    """Adaptive Huber lasso (Sun, Zhou and Fan 2020), thresholded to the number of features asked for and refitted."""
+    """Adaptive Huber lasso (Sun, Zhou and Fan 2020), thresholded to the number of features asked for and refitted.
+
+    Its penalty is the theory's sqrt(log d / n), for data in exact units: cross-validation would take hours on the
+    largest designs, and the refit removes its bias.
+    """
+    lam = math.sqrt(math.log(max(2, X.shape[1])) / len(X))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = AdaHuber(lam=0.1, sparsity=min(budget.sparsity, X.shape[1])).fit(X, y)
+        model = AdaHuber(lam=lam, sparsity=min(budget.sparsity, X.shape[1])).fit(X, y)
     return Line(model.coef_, float(model.intercept_))
 
 
