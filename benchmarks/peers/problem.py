@@ -61,6 +61,9 @@ class Peer:
         The largest number of features it takes, by its own limits or for time.
     heavy : bool
         A slow non-private reference, run once a design.
+    adjacency : {"replace-one", "zero-out-one", "add-remove"}
+        The neighbours of its guarantee. At the same epsilon the first is the strongest: replacing a record is removing
+        one and adding another.
     missing : str
         Why it cannot run here, such as a library that is not installed; empty where it can.
     """
@@ -74,6 +77,7 @@ class Peer:
     pure: bool = False
     most_features: int | None = None
     heavy: bool = False
+    adjacency: str = "replace-one"
     missing: str = ""
 
 

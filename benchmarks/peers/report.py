@@ -58,11 +58,12 @@ def losses_table(frame):
             f"{row.rival} {number(row.theirs)}",
             number(row.ours),
             gap_text(row),
+            row.like_for_like,
             reason_for(row.design, row.epsilon, row.metric) if row.useful else "none is better than a constant here",
         )
         for row in lost.itertuples()
     ]
-    head = ("setting", "epsilon", "by", "ours with", "first", "ours", "ours over theirs [95 %]", "why")
+    head = ("setting", "epsilon", "by", "ours with", "first", "ours", "ours over theirs [95 %]", "like for like", "why")
     return table(head, rows)
 
 
@@ -153,7 +154,7 @@ def peers_table(rows):
     seconds, failed = rows.groupby("peer")["seconds"].median(), rows[rows["failed"] != ""].groupby("peer").size()
     lines = []
     for name, peer in PEERS.items():
-        kind = ("pure epsilon" if peer.pure else "(epsilon, delta)") if peer.private else "not private"
+        kind = f"{'pure epsilon' if peer.pure else '(epsilon, delta)'}, {peer.adjacency}" if peer.private else "none"
         limit = f"at most {peer.most_features:,} features" if peer.most_features else ""
         count = int(failed.get(name, 0))
         lines.append((

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 import dpsparse
+from peers import problem
 from peers.settings.design import METRICS
 
 KEY = ["design", "epsilon", "delta", "repeat", "peer"]
@@ -44,17 +45,27 @@ def _package_digest():
     return digest.hexdigest()
 
 
+def _modules(module):
+    """An adapter's module and those of other adapters that it imports."""
+    yield module
+    for value in vars(module).values():
+        if inspect.ismodule(value) and value.__name__.startswith("peers.adapters."):
+            yield from _modules(value)
+
+
 def version_of(peer):
-    """A digest of a peer's adapter and, where the adapter calls this package, of the package.
+    """A digest of a peer's adapter, of what turns its units and, where the adapter calls this package, of the package.
 
     Fits of an older version are made again; those of other peers are kept.
     """
     fit = inspect.unwrap(peer.fit)
     while hasattr(fit, "func"):  # a partial function
         fit = inspect.unwrap(fit.func)
-    source = Path(inspect.getfile(fit)).read_text()
-    package = _package_digest() if "from dpsparse" in source else ""
-    return hashlib.sha256((source + package).encode()).hexdigest()[:12]
+    sources = [inspect.getsource(module) for module in _modules(inspect.getmodule(fit))]
+    if any("from dpsparse" in source for source in sources):
+        sources.append(_package_digest())
+    sources += [inspect.getsource(function) for _, function in inspect.getmembers(problem, inspect.isfunction)]
+    return hashlib.sha256("".join(sources).encode()).hexdigest()[:12]
 
 
 def part_path(folder, design, repeat):

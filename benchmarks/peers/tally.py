@@ -9,7 +9,12 @@ from peers.settings import DESIGNS
 
 KNOWN, UNKNOWN = "ours", "ours, nothing known"
 OURS = {"units known": KNOWN, "nothing known": UNKNOWN}
-RIVALS = tuple(name for name, peer in PEERS.items() if peer.private and not name.startswith("ours"))
+BLANKED = {"units known": "ours, record blanked", "nothing known": "ours, nothing known, record blanked"}
+# Its sensitivity is wrong, and 0 for some bounds: it is measured, and not ranked.
+NOT_RANKED = ("diffprivlib",)
+RIVALS = tuple(
+    name for name, peer in PEERS.items() if peer.private and not name.startswith("ours") and name not in NOT_RANKED
+)
 PRIVATE = (*OURS.values(), *RIVALS)
 
 
@@ -42,6 +47,8 @@ def verdicts(rows):
             if judgement is None:
                 continue
             rival, gap, verdict = judgement
+            blanked = BLANKED[units]
+            like = setting.gap(blanked, rival) if blanked in setting.values else None
             found.append({
                 "setting": design.setting, "design": design.name, "n": design.n, "d": design.d,
                 "epsilon": setting.epsilon, "delta": setting.delta, "metric": setting.metric, "units": units,
@@ -49,6 +56,7 @@ def verdicts(rows):
                 "ours": setting.typical(ours) if gap else np.nan,
                 "gap": gap.value if gap else np.nan, "low": gap.low if gap else np.nan,
                 "high": gap.high if gap else np.nan, "verdict": verdict,
+                "like_for_like": like.verdict if like and PEERS[rival].adjacency != "replace-one" else "",
                 "repeats": len(setting.values[rival]),
                 "useful": setting.metric not in ("squared", "absolute")
                 or any(setting.beats_constant(peer) for peer in (rival, ours) if peer in setting.values),

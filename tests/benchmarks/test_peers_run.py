@@ -134,6 +134,15 @@ def test_a_fit_of_another_version_is_made_again(small, load, tmp_path, monkeypat
     assert "4 cells, 8 fits" in said
 
 
+def test_a_version_knows_the_adapters_that_an_adapter_calls(load):
+    results, peers = load("peers.results"), load("peers.adapters").PEERS
+    modules = {module.__name__.rpartition(".")[2] for module in results._modules(load("peers.adapters.kendall"))}
+    assert modules >= {"kendall", "tukey", "boosted_adassp"}
+    versions = {name: results.version_of(peer) for name, peer in peers.items()}
+    assert versions["AdaSSP"] == versions["AdaSSP, rows clipped"]
+    assert len({versions[name] for name in ("AdaSSP", "ours", "DP-SLR", "TukeyEM", "Kendall + Tukey")}) == 5
+
+
 def test_a_part_that_a_crash_broke_counts_as_none(load, tmp_path):
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 and then the power went")
     assert load("peers.results").read_parts(tmp_path).empty

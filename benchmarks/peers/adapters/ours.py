@@ -6,8 +6,8 @@ from dpsparse import PrivateSparseRegressor
 from peers.problem import Line, exact_feature_units
 
 
-def fit(X, y, budget, rng, *, units_known=True, auto=False):
-    """PrivateSparseRegressor, replace-one adjacency; the response's centre and scale are always learned privately.
+def fit(X, y, budget, rng, *, units_known=True, auto=False, adjacency="replace-one"):
+    """PrivateSparseRegressor; the response's centre and scale are always learned privately.
 
     `auto` selects up to 10 features and keeps the significant ones, so that `budget.sparsity` is not used.
     """
@@ -18,6 +18,7 @@ def fit(X, y, budget, rng, *, units_known=True, auto=False):
         delta=budget.delta,
         feature_center=center,
         feature_scale=scale,
+        adjacency=adjacency,
         random_state=int(rng.integers(2**32)),
     )
     with warnings.catch_warnings():
