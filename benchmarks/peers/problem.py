@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-NEEDS = ("nothing", "exact units", "row norms", "bounds")
+NEEDS = ("nothing", "units of the features", "exact units", "row norms", "bounds")
 # The median absolute deviation of a standard normal variable.
-_NORMAL_MAD = 0.6744897501960817
+NORMAL_MAD = 0.6744897501960817
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def exact_feature_units(X):
 def robust_units(y):
     """Median and normalized median absolute deviation, or the standard deviation where that is 0."""
     center = np.median(y)
-    scale = np.median(np.abs(y - center)) / _NORMAL_MAD or np.std(y) or 1.0
+    scale = np.median(np.abs(y - center)) / NORMAL_MAD or np.std(y) or 1.0
     return float(center), float(scale)
 
 

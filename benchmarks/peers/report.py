@@ -16,7 +16,8 @@ from peers.tally import OURS, PRIVATE, all_settings, judged, pure_settings, refe
 METRIC_WORDS = {"l2": "l2 error", "f1": "F1", "exact": "exact support", "squared": "squared", "absolute": "absolute"}
 NEEDS_WORDS = {
     "nothing": "nothing",
-    "exact units": "exact means and standard deviations",
+    "units of the features": "exact means and standard deviations",
+    "exact units": "exact means and standard deviations, median and MAD of the response",
     "row norms": "exact units and the largest norm",
     "bounds": "exact bounds of every column",
 }

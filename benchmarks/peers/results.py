@@ -53,6 +53,7 @@ def _modules(module):
             yield from _modules(value)
 
 
+@cache
 def version_of(peer):
     """A digest of a peer's adapter, of what turns its units and, where the adapter calls this package, of the package.
 

@@ -31,6 +31,14 @@ _BSS_CHECK = "not reproduced: it needs a commercial solver; the mechanism's law 
 
 _ALL = [
     Peer("ours", ours.fit, True, "exact units", _OURS, _OWN_PAGE),
+    Peer(
+        "ours, response unknown",
+        partial(ours.fit, response_known=False),
+        True,
+        "units of the features",
+        _OURS,
+        _OWN_PAGE,
+    ),
     Peer("ours, auto", partial(ours.fit, auto=True), True, "exact units", _OURS, _OWN_PAGE),
     Peer("ours, nothing known", partial(ours.fit, units_known=False), True, "nothing", _OURS, _OWN_PAGE),
     Peer(
@@ -167,7 +175,6 @@ _ALL = [
         "exact units",
         "Abadi et al. (2016), CCS, arXiv 1607.00133",
         "not reproduced: the paper trains networks; noise and limit in tests/benchmarks",
-        adjacency="add-remove",
     ),
     Peer(
         "OpenDP Theil-Sen",
