@@ -5,6 +5,7 @@ import math
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import numpy as np
@@ -115,6 +116,29 @@ def test_results_of_another_machine_are_gone_on_from(small, tmp_path):
     rows, said = run(small, tmp_path / "here", resume=tmp_path / "there" / "all.parquet")
     assert "0 cells, 0 fits" in said
     assert len(rows) == 22
+
+
+@pytest.mark.parametrize(("times", "rows", "said"), [(1, 22, "22 fits in"), (2, 16, "worker died twice")])
+def test_a_worker_that_dies_takes_one_cell_with_it_at_most(small, tmp_path, monkeypatch, times, rows, said):
+    real, deaths = small.run_cell, []
+
+    def dying(name, repeat, *rest):
+        if (name, repeat) == ("one", 0) and len(deaths) < times:
+            deaths.append(name)
+            raise BrokenProcessPool
+        return real(name, repeat, *rest)
+
+    monkeypatch.setattr(small, "run_cell", dying)
+    found, text = run(small, tmp_path)
+    assert len(found) == rows
+    assert said in text
+
+
+def test_a_cell_that_raises_is_left_out_with_its_reason(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(small, "run_cell", lambda *_: 1 / 0)
+    found, text = run(small, tmp_path)
+    assert found.empty
+    assert text.count("left out: ZeroDivisionError: division by zero") == 4
 
 
 def test_no_fit_begins_after_the_deadline(small, load, tmp_path):
