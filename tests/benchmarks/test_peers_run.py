@@ -233,7 +233,9 @@ def example_rows():
 def test_the_best_rival_is_one_that_never_failed(load):
     ranking, simulated = load("peers.ranking"), load("peers.settings.simulated")
     design = next(d for d in simulated.SIMULATED if d.name == "task A")
-    (setting,) = ranking.settings_of(example_rows().assign(design="task A"), design, "l2")
+    unfinished = pd.DataFrame([{"epsilon": 1.0, "delta": 1e-6, "repeat": 3, "peer": "b", "l2": 0.01, "failed": ""}])
+    rows = pd.concat([example_rows(), unfinished]).assign(design="task A")
+    (setting,) = ranking.settings_of(rows, design, "l2")
     # Geometric means: a (0.5 * 0.6 * 0.4)^(1/3) = 0.493, b 0.5, ours 0.997.
     assert setting.best(["a", "b", "c"]) == "a"
     assert setting.typical("a") == pytest.approx(0.12 ** (1 / 3))
