@@ -166,7 +166,7 @@ _ALL = [
         "golden numbers of the R package: tests/algorithms",
         heavy=True,
     ),
-    Peer("lasso", open_fits.lasso, False, "nothing", "Tibshirani (1996)", "is scikit-learn's", heavy=True),
+    Peer("lasso", open_fits.lasso, False, "nothing", "Tibshirani (1996)", "is scikit-learn's", most_features=2500, heavy=True),
 ]
 
 PEERS = {peer.name: peer for peer in _ALL}
