@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-NEEDS = ("nothing", "exact units", "row norms", "bounds")
+NEEDS = ("nothing", "units of the features", "exact units", "row norms", "bounds")
 # The median absolute deviation of a standard normal variable.
-_NORMAL_MAD = 0.6744897501960817
+NORMAL_MAD = 0.6744897501960817
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,9 @@ class Peer:
         The largest number of features it takes, by its own limits or for time.
     heavy : bool
         A slow non-private reference, run once a design.
+    adjacency : {"replace-one", "zero-out-one", "add-remove"}
+        The neighbours of its guarantee. At the same epsilon the first is the strongest: replacing a record is removing
+        one and adding another.
     missing : str
         Why it cannot run here, such as a library that is not installed; empty where it can.
     """
@@ -74,6 +77,7 @@ class Peer:
     pure: bool = False
     most_features: int | None = None
     heavy: bool = False
+    adjacency: str = "replace-one"
     missing: str = ""
 
 
@@ -87,7 +91,7 @@ def exact_feature_units(X):
 def robust_units(y):
     """Median and normalized median absolute deviation, or the standard deviation where that is 0."""
     center = np.median(y)
-    scale = np.median(np.abs(y - center)) / _NORMAL_MAD or np.std(y) or 1.0
+    scale = np.median(np.abs(y - center)) / NORMAL_MAD or np.std(y) or 1.0
     return float(center), float(scale)
 
 

@@ -14,7 +14,7 @@ from dpsparse.engine.config import configured
 from dpsparse.engine.disk.memory import available_bytes
 from dpsparse.engine.threads import threads
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
 N, D = 1_501, 37
 MODELS = {

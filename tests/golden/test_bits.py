@@ -24,7 +24,7 @@ from make_bits import (
     running,
 )
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
 try:
     import torch

@@ -31,16 +31,54 @@ _BSS_CHECK = "not reproduced: it needs a commercial solver; the mechanism's law 
 
 _ALL = [
     Peer("ours", ours.fit, True, "exact units", _OURS, _OWN_PAGE),
+    Peer(
+        "ours, response unknown",
+        partial(ours.fit, response_known=False),
+        True,
+        "units of the features",
+        _OURS,
+        _OWN_PAGE,
+    ),
     Peer("ours, auto", partial(ours.fit, auto=True), True, "exact units", _OURS, _OWN_PAGE),
     Peer("ours, nothing known", partial(ours.fit, units_known=False), True, "nothing", _OURS, _OWN_PAGE),
     Peer(
         "ours, nothing known, auto", partial(ours.fit, units_known=False, auto=True), True, "nothing", _OURS, _OWN_PAGE
     ),
+    # Beside peers whose guarantee is about adding or removing a record: a record is blanked.
+    Peer(
+        "ours, record blanked",
+        partial(ours.fit, adjacency="zero-out-one"),
+        True,
+        "exact units",
+        _OURS,
+        _OWN_PAGE,
+        adjacency="zero-out-one",
+    ),
+    Peer(
+        "ours, nothing known, record blanked",
+        partial(ours.fit, units_known=False, adjacency="zero-out-one"),
+        True,
+        "nothing",
+        _OURS,
+        _OWN_PAGE,
+        adjacency="zero-out-one",
+    ),
     *(
-        Peer(name, with_exact_units(partial(paper.fit, method=method)), True, "exact units", _PAPER, _OWN_PAGE)
+        Peer(
+            name, with_exact_units(partial(paper.fit, method=method)), True, "exact units", _PAPER, _OWN_PAGE, pure=True
+        )
         for name, method in (("DP-IHT-H", DPIHTH), ("DP-IHT-L", DPIHTL), ("DP-SLR", DPSLR))
     ),
-    Peer("AdaSSP", with_row_norms(adassp.fit), True, "row norms", _WANG, _ADASSP_TABLE, most_features=1500),
+    Peer(
+        "AdaSSP",
+        with_row_norms(adassp.fit),
+        True,
+        "row norms",
+        _WANG,
+        _ADASSP_TABLE,
+        most_features=1500,
+        adjacency="add-remove",
+    ),
     Peer(
         "AdaSSP, rows clipped",
         with_clipped_rows(adassp.fit),
@@ -49,6 +87,7 @@ _ALL = [
         _WANG,
         _ADASSP_TABLE + _CLIPS,
         most_features=1500,
+        adjacency="add-remove",
     ),
     Peer(
         "TukeyEM",
@@ -58,6 +97,7 @@ _ALL = [
         "Amin et al. (2023), ICLR, arXiv 2208.07353",
         "not reproduced: its tables are not at hand; least squares' R2 on its synthetic design: peers/checks.py",
         most_features=200,
+        adjacency="add-remove",
     ),
     *(
         Peer(
@@ -68,6 +108,7 @@ _ALL = [
             "Amin et al. (2023), NeurIPS, arXiv 2306.00920",
             "not reproduced: its 25 OpenML tables are not at hand; scores, noise and limits in tests/benchmarks",
             most_features=2000,
+            adjacency="add-remove",
         )
         for regression, needs in (("BAS", "exact units"), ("Tukey", "nothing"))
     ),
@@ -87,6 +128,7 @@ _ALL = [
         "Lev et al. (2026), arXiv 2601.07545",
         _IHM_CHECK,
         most_features=1000,
+        adjacency="add-remove",
     ),
     Peer(
         "Hessian mixing, rows clipped",
@@ -96,6 +138,7 @@ _ALL = [
         "Lev et al. (2026), arXiv 2601.07545",
         _IHM_CHECK + _CLIPS,
         most_features=1000,
+        adjacency="add-remove",
     ),
     Peer(
         "DP-BSS",
@@ -124,6 +167,7 @@ _ALL = [
         "exact units",
         "Talwar, Thakurta and Zhang (2015), NIPS",
         "not reproduced: the paper has no experiments; noise and limit in tests/benchmarks",
+        adjacency="add-remove",
     ),
     Peer(
         "DP-SGD",
@@ -142,6 +186,7 @@ _ALL = [
         "is the library's",
         pure=True,
         most_features=1,
+        adjacency="add-remove",
     ),
     Peer(
         "diffprivlib",
@@ -166,7 +211,16 @@ _ALL = [
         "golden numbers of the R package: tests/algorithms",
         heavy=True,
     ),
-    Peer("lasso", open_fits.lasso, False, "nothing", "Tibshirani (1996)", "is scikit-learn's", most_features=2500, heavy=True),
+    Peer(
+        "lasso",
+        open_fits.lasso,
+        False,
+        "nothing",
+        "Tibshirani (1996)",
+        "is scikit-learn's",
+        most_features=2500,  # at 5,000 x 5,000 its paths take over ten minutes
+        heavy=True,
+    ),
 ]
 
 PEERS = {peer.name: peer for peer in _ALL}

@@ -77,7 +77,7 @@ def test_equal_responses_are_named():
 
 def test_hardly_a_response_is_named():
     for share, named in ((0.0, True), (0.01, True), (0.6, False)):
-        y = np.where(RNG.random(len(X)) < share, X[:, 3], np.nan)
+        y = np.where(RNG.random(len(X)) < share, X[:, 3] + RNG.normal(size=len(X)), np.nan)
         model = fitted(y, missing="center")
         assert model.response_scale_known != named
         assert ("too few records have a response that can be read: about" in model.reason) == named

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsparse.audit.checks.raw_tables import check_raw_tables, replay_raw_pair
+from dpsparse.audit.checks.raw_tables import replay_raw_pair
 from dpsparse.audit.harness.raw_pairs import RawPair, raw_pairs
 from dpsparse.privacy.guarantee import ADJACENCIES
 
@@ -27,11 +27,7 @@ line = st.one_of(st.lists(cell, min_size=8, max_size=8).map(b",".join), cell)
 
 
 @pytest.mark.slow
-def test_raw_tables_keep_to_their_sensitivities():
-    assert all(finding.good for finding in check_raw_tables())
-
-
-@pytest.mark.slow
+@pytest.mark.no_cover
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_random_lines(adjacency, tmp_path):
     @settings(max_examples=60, deadline=None)

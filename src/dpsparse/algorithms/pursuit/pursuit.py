@@ -258,7 +258,7 @@ class Pursuit:
         state = self.state
         grid = grids.RESIDUAL_SCALES.times(state.response_scale)
         count = self.counter(self.session, queries.residual_counts, self.center, state.effects, sizes=True)
-        state.residual_scale = self.releases.quantile(slot, count, grid)
+        state.set_residual_scale(self.releases.quantile(slot, count, grid))
 
     def estimate_new_effect(self, slot):
         """A gradient, and the effects that follow from all gradients so far."""

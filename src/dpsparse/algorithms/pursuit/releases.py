@@ -48,9 +48,9 @@ class Releases:
         utility = Tally.of(count, grid.points, window, nonzero).located()
         return self._point(slot, utility, grid, sensitivity.located_utility(self._adjacency))
 
-    def quantile(self, slot, count, grid, tail=2, nonzero=False, open_below=False):
-        """A point with about 1/tail of the values above it; the first one may have fewer with `open_below`."""
-        utility = Tally.of(count, grid.points, nonzero=nonzero).balanced(tail, open_below)
+    def quantile(self, slot, count, grid, tail=2, nonzero=False):
+        """A point with about 1/tail of the values above it."""
+        utility = Tally.of(count, grid.points, nonzero=nonzero).balanced(tail)
         return self._point(slot, utility, grid, sensitivity.balanced_utility(tail, self._adjacency))
 
     def densest(self, slot, count, grid, window):

@@ -23,6 +23,8 @@ SETTLED_TAU, SETTLED_ERRORS = 0.25, 4.0
 LARGEST_NOISE = 0.27
 # A feature that may have fewer carriers than this has no reliable error.
 LEAST_CARRIERS = 150
+# Effects that make the median residual larger by this factor are taken back.
+WORSE = 1.3
 
 
 class PursuitState:
@@ -63,12 +65,30 @@ class PursuitState:
         self.effects, self.gradients = np.zeros(self.constants), []
         self.kept = np.arange(self.constants)
         self.gram, self.gram_noise = np.eye(self.constants + settings.n_picks), 0.0
-        self.jacobian = self.variance = None
+        self.jacobian = self.variance = self._unstarted = None
         self.fraction_noise = np.inf
 
     def set_response_scale(self, scale):
         """Take in the scale of the response."""
         self.response_scale = self.residual_scale = float(scale)
+        # A public scale may be wrong: it says nothing of the residuals.
+        self._best = self.effects, np.inf if self.settings.scale_known else self.residual_scale
+
+    def set_residual_scale(self, scale):
+        """Take in the median size of the residuals; where it is clearly larger than before, take back what made it so.
+
+        A start from slopes may be far off, and gradients from there would saturate: it is taken back. A step that
+        follows from gradients goes the right way, but too far: half of it is.
+        """
+        effects, best = self._best
+        if scale > WORSE * best:
+            padded = np.append(effects, np.zeros(len(self.effects) - len(effects)))
+            self.effects = (padded + self.effects) / 2 if self._unstarted is None else self._unstarted
+            self.residual_scale = best
+        else:
+            self.residual_scale = scale
+            self._best = self.effects.copy(), scale
+        self._unstarted = None
 
     def add_column(self, feature, unit):
         """Add a selected feature, with no effect yet."""
@@ -87,6 +107,8 @@ class PursuitState:
         Most records of a rare feature are at its median: a slope that is roughly right for its carriers is wrong for
         these if it turns about the mean.
         """
+        if slope and self._unstarted is None:
+            self._unstarted = self.effects.copy()
         self.effects[column] += slope
         if self.constants:
             self.effects[0] -= slope * self.units[column - 1].median

@@ -48,7 +48,7 @@ class UnitReleases:
             unit.set_tail(1.0)
             return
         grid = unit.tail_grid(tail)
-        point = pursuit.releases.quantile(slot, self._pair_sizes(), grid, tail=tail, nonzero=True, open_below=True)
+        point = pursuit.releases.quantile(slot, self._pair_sizes(), grid, tail=tail, nonzero=True)
         unit.set_tail(grids.TAILS.points[np.flatnonzero(grid.points == point)[0]])
 
     def release_center(self, slot):
