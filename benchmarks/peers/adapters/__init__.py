@@ -167,6 +167,7 @@ _ALL = [
         "exact units",
         "Talwar, Thakurta and Zhang (2015), NIPS",
         "not reproduced: the paper has no experiments; noise and limit in tests/benchmarks",
+        adjacency="add-remove",
     ),
     Peer(
         "DP-SGD",
@@ -197,7 +198,6 @@ _ALL = [
         pure=True,
         most_features=100,
         missing=libraries.diffprivlib_missing(),
-        adjacency="add-remove",
     ),
     Peer("OLS", open_fits.ols, False, "nothing", "Gauss", "is the library's", most_features=2500),
     Peer("Huber", open_fits.huber, False, "nothing", "Huber (1964)", "tests/benchmarks", most_features=1000),

@@ -25,7 +25,7 @@ def fit(X, y, budget, rng):
     clip = CLIP * math.sqrt(d + 1)
     norms = np.sqrt(np.einsum("ij,ij->i", X, X) + 1)
     noise = noise_multiplier(budget.epsilon, budget.delta) * clip / n
-    rate = min(0.6 / largest_eigenvalue(X, rng), 0.3 / (noise * math.sqrt(d)))
+    rate = min(0.6 / largest_eigenvalue(X, rng), 0.07 / (noise * math.sqrt(d)))
     effects, total = np.zeros(d + 1), np.zeros(d + 1)
     for step in range(STEPS):
         residuals = y - X @ effects[:-1] - effects[-1]

@@ -13,10 +13,11 @@ FEATURE_CLIP, RESIDUAL_CLIP = 2.0, 0.5
 def fit(X, y, budget, rng):
     """Algorithm 2 of Talwar, Thakurta and Zhang (2015) with Huber's loss, for data in exact units; no intercept.
 
-    "Nearly optimal private LASSO", NIPS. Adjacency: replace-one. The l1 ball has radius sqrt(sparsity), which holds
-    the coefficients of any model of that many features that explains no more than the variance of y. Clipped features
-    and Huber's loss give the Lipschitz constant that the paper assumes; the clips were tuned on synthetic tables in its
-    favour. The number of steps is a tenth of what balances the paper's two bounds, for the same reason.
+    "Nearly optimal private LASSO", NIPS. Adjacency: one record added or removed; the noise has the published scale,
+    half of what the general argument for noisy minima needs, in its favour. The l1 ball has radius sqrt(sparsity),
+    which holds the coefficients of any model of that many uncorrelated features that explains no more than the variance
+    of y. Clipped features and Huber's loss give the Lipschitz constant that the paper assumes. The clips were tuned on
+    synthetic tables in its favour, and the number of steps is a tenth of what balances the paper's two bounds.
     """
     n, d = X.shape
     radius, _ = ball(budget.sparsity)

@@ -32,9 +32,10 @@ def opendp_theil_sen(X, y, budget, rng):
 def diffprivlib_linear(X, y, budget, rng):
     """Diffprivlib's LinearRegression: the functional mechanism (Zhang et al. 2012), with exact bounds; pure.
 
-    Its issues 104 and 105: the sensitivity of a squared feature is computed from the lower bound twice, so it is 0 and
-    no noise is added for bounds such as (0, 1); `fit` overwrites the constructor's parameters. The guarantee does not
-    hold, and the comparison says so.
+    Adjacency: replace-one. Its issues 104 and 105: the sensitivity of a squared feature is computed from the lower
+    bound twice, so it is too small where the upper bound is larger in size, and 0 for bounds such as (0, 1) without an
+    intercept; `fit` overwrites the constructor's parameters. The guarantee does not hold, and the comparison says so.
+    Version 0.6.6 imports with scikit-learn up to 1.8 only.
     """
     from diffprivlib.models import LinearRegression
 
