@@ -21,6 +21,7 @@ NEEDS_WORDS = {
     "row norms": "exact units and the largest norm",
     "bounds": "exact bounds of every column",
 }
+NOT_YET = "Not measured yet."
 SETTINGS = tuple(dict.fromkeys(design.setting for design in DESIGNS.values()))
 
 
@@ -95,6 +96,8 @@ def tally_table(frame):
 def settings_table(frame, rows, setting):
     """All settings of a group: the best rival, ours with both kinds of units, and a reference without privacy."""
     part, lines = frame[frame["setting"] == setting], []
+    if part.empty:
+        return NOT_YET
     for (name, epsilon, metric), pair in part.groupby(["design", "epsilon", "metric"], sort=False):
         open_fits = references(rows, DESIGNS[name], metric)
         # Of shares the largest is best, of errors the smallest.
@@ -117,7 +120,7 @@ def pure_table(rows):
         for design, setting in pure_settings(rows)
         for peer in setting.ranks(PRIVATE)
     ]
-    return table(("design", "epsilon", "peer", "F1"), lines) if lines else "No pure peer has been measured yet."
+    return table(("design", "epsilon", "peer", "F1"), lines) if lines else NOT_YET
 
 
 def ranks_table(rows):
@@ -142,7 +145,7 @@ def astray_table(rows):
     """The share of fits on real tables that are worse than a constant by more than a tenth, by peer and epsilon."""
     part = rows[rows["design"].isin([design.name for design in REAL]) & rows["peer"].isin(PRIVATE)]
     if part.empty:
-        return "No real table has been measured yet."
+        return NOT_YET
     bad = part.assign(bad=(part["squared"] > 1.1) | (part["failed"] != ""))
     shares = bad.pivot_table(index="peer", columns="epsilon", values="bad", aggfunc="mean")
     shares = shares.loc[shares.mean(axis=1).sort_values().index]

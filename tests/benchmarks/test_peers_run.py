@@ -287,6 +287,16 @@ def test_the_page_is_made_of_the_results(load, tmp_path):
     assert page.read_text() == text
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("part", ["losses", "tally"])
+def test_the_committed_page_says_what_the_committed_results_say(load, part):
+    page = (BENCHMARKS.parent / "docs" / "comparison.md").read_text()
+    report = load("peers.report")
+    frame = report.verdicts(report.results_of(BENCHMARKS / "results" / "peers.parquet"))
+    content = {"losses": report.losses_table, "tally": report.tally_table}[part](frame)
+    assert report.fill(page, part, content) == page
+
+
 def test_text_becomes_columns_and_gaps_do_not_vanish(load):
     frame = pd.DataFrame(
         {"n": [1, 2, 3, 4], "t": ["u", None, "v", "w"], "id": list("abcd"), "y": [1.0, 2.0, np.nan, 4.0]}
