@@ -70,27 +70,29 @@ def losses_table(frame):
 
 
 def tally_table(frame):
-    """Settings first, tied and lost by group, epsilon, metric and kind of units."""
+    """Settings first, tied and lost by group, epsilon, metric and kind of units; the shares held and ahead."""
     rows = []
     for setting in SETTINGS:
         for (epsilon, metric), part in frame[frame["setting"] == setting].groupby(["epsilon", "metric"], sort=False):
-            cells = []
-            for units in OURS:
-                verdict = part.loc[part["units"] == units, "verdict"]
-                held = verdict.isin([FIRST, TIED])
-                cells += [f"{(verdict == FIRST).sum()} / {(verdict == TIED).sum()} / {(~held).sum()}"]
-                cells += [f"{held.mean():.0%}" if len(held) else ""]
+            cells = [cell for units in OURS for cell in _counts(part[part["units"] == units])]
             rows.append((setting, f"{epsilon:g}", METRIC_WORDS[metric], *cells))
-    for label, part in (("**all, epsilon below .3**", frame[frame["epsilon"] < 0.3]),
-                        ("**all, epsilon .3 and above**", frame[frame["epsilon"] >= 0.3])):  # fmt: skip
-        cells = []
-        for units in OURS:
-            held = part.loc[part["units"] == units, "verdict"].isin([FIRST, TIED])
-            cells += [f"{held.sum()} of {len(held)} held", f"{held.mean():.0%}" if len(held) else ""]
+    for label, part in (
+        ("**all, epsilon below .3**", frame[frame["epsilon"] < 0.3]),
+        ("**all, epsilon .3 and above**", frame[frame["epsilon"] >= 0.3]),
+    ):
+        cells = [cell for units in OURS for cell in _counts(part[part["units"] == units])]
         rows.append((label, "", "", *cells))
-    head = ("ground", "epsilon", "by", "units known: first / tied / lost", "held",
-            "nothing known: first / tied / lost", "held")  # fmt: skip
+    head = ("ground", "epsilon", "by", *(f"{units}: {what}" for units in OURS for what in (
+        "first / tied / lost", "held", "ahead")))  # fmt: skip
     return table(head, rows)
+
+
+def _counts(part):
+    """The cells of one kind of units: counts of verdicts, the shares held and ahead."""
+    held = part["verdict"].isin([FIRST, TIED])
+    even = part["metric"].isin(["f1", "exact"]).map({True: 0.0, False: 1.0})
+    counts = f"{(part['verdict'] == FIRST).sum()} / {(part['verdict'] == TIED).sum()} / {(~held).sum()}"
+    return (counts, *(f"{share.mean():.0%}" if len(part) else "" for share in (held, part["gap"] <= even)))
 
 
 def settings_table(frame, rows, setting):
