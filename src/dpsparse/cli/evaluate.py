@@ -21,9 +21,9 @@ from dpsparse.cli import options
 def evaluate(model, data, epsilon, delta, separator, encoding, records_per_person, ledger, dataset, out, as_json):
     """Say how well MODEL predicts the records of DATA, which it was not fitted on.
 
-    DATA is a table with the columns that the model was fitted on, the target included. Three means are released, each
-    with a 90 % interval: the error of the model, that of the constant that it would predict without any feature, and
-    how much the model improves on it. A record whose response is missing counts as blank.
+    DATA is a table, or a store of its cells, with the columns that the model was fitted on, the target included. Three
+    means are released, each with a 90 % interval: the error of the model, that of the constant that it would predict
+    without any feature, and how much the model improves on it. A record whose response is missing counts as blank.
 
     The whole of epsilon is spent, on the people in DATA; --ledger keeps count.
     """

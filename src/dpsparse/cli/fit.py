@@ -68,15 +68,18 @@ def fit(
     from dpsparse.cli import output
     from dpsparse.cli.spending import collected, explained
     from dpsparse.data.inputs import open_input
-    from dpsparse.io.store.manifest import is_store
+    from dpsparse.io.store.manifest import FEATURES, is_store, read_manifest
     from dpsparse.model.json_file import write_model
     from dpsparse.report.fit import fit_page
     from dpsparse.schema import existing_path
 
     if target is None and not is_store(existing_path(data)):
         raise click.MissingParameter(param_hint="'--target'", param_type="option")
-    if holdout is not None and is_store(data):
-        raise click.UsageError("--holdout needs a table; hold records out before `dpsparse convert`")
+    if holdout is not None and is_store(data) and read_manifest(data).layout == FEATURES:
+        raise click.UsageError(
+            "--holdout needs the table, or a store of its cells: this one holds features; hold records out before "
+            "`dpsparse convert`"
+        )
     if ledger is not None:
         from dpsparse.privacy.ledger.ledger import PrivacyLedger
 

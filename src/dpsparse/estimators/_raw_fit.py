@@ -8,9 +8,13 @@ import numpy as np
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
 from dpsparse.algorithms.pursuit.schedule import schedule_for
 from dpsparse.data.units import PublicUnits
+from dpsparse.engine import config
 from dpsparse.engine.cpu.dense import DenseRows
+from dpsparse.engine.disk.memory import available_bytes
+from dpsparse.engine.disk.rows import DiskRows
 from dpsparse.estimators._private import MIN_ROWS
 from dpsparse.estimators._results import set_results
+from dpsparse.io.cells.encoded_source import EncodedSource
 from dpsparse.io.cells.encoding import encode
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.learning.categories import missing_feature
@@ -151,9 +155,12 @@ class PreparedTable:
 
     @cached_property
     def rows(self):
-        """The records as an engine reads them."""
-        X = encode(self._data.table, self.features, self._buckets_of)
-        return DenseRows(X, self.encoding.responses(self._data.table))
+        """The records as an engine reads them: in memory where there is room for their features, or in blocks."""
+        table = self._data.table
+        if 8 * table.n_records * len(self.features) > config.current.disk_memory_share * available_bytes():
+            return DiskRows(EncodedSource(table, self.features), self.encoding.responses(table))
+        X = encode(table, self.features, self._buckets_of)
+        return DenseRows(X, self.encoding.responses(table))
 
     def all_features(self):
         """All features that may be selected: those of the table, and whether a number is missing."""

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -78,6 +78,20 @@ class Bounds:
     def is_dropped(self, name: str) -> bool:
         """Whether the column of a name is left out."""
         return name in self.drop or (name not in self.columns and any(_fits(key, name) for key in self.drop))
+
+    def of_kept(self, names: Iterable[str]) -> "Bounds":
+        """The same for a table without the dropped columns, in which nothing else of these names is looked for.
+
+        Parameters
+        ----------
+        names : iterable of str
+            The columns of the table, dropped ones included.
+        """
+        kept = {name: None for name in names if not self.is_dropped(name)}
+        known = {
+            key: each for key, each in self.columns.items() if key in kept or any(_fits(key, name) for name in kept)
+        }
+        return replace(self, where="", columns=known, drop=())
 
     def features(self, names: Iterable[str], target: str | None = None) -> list[Feature]:
         """The features of a table with these column names, in their order.

@@ -165,14 +165,14 @@ def test_half_of_a_step_that_makes_residuals_larger_is_taken_back():
     state.set_residual_scale(0.7)
     state.effects[1] = 5.0
     state.add_column(12, FeatureUnit())
-    state.set_residual_scale(1.1)
+    state.set_residual_scale(1.4)
     assert state.effects.tolist() == [0.0, 3.0, 0.0]
     # The smallest residuals so far are what others are compared with.
-    state.set_residual_scale(1.0)
+    state.set_residual_scale(1.2)
     assert state.effects.tolist() == [0.0, 2.0, 0.0]
-    state.set_residual_scale(0.8)
+    state.set_residual_scale(0.9)
     assert state.effects.tolist() == [0.0, 2.0, 0.0]
-    assert state.residual_scale == 0.8
+    assert state.residual_scale == 0.9
 
 
 def test_a_public_scale_of_the_response_says_nothing_of_the_residuals():

@@ -24,7 +24,7 @@ LARGEST_NOISE = 0.27
 # A feature that may have fewer carriers than this has no reliable error.
 LEAST_CARRIERS = 150
 # Effects that make the median residual larger by this factor are taken back.
-WORSE = 1.3
+WORSE = 1.6
 
 
 class PursuitState:

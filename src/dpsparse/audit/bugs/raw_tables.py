@@ -163,9 +163,8 @@ _FITS = (
         {
             _raw_fit.PreparedTable.rows: [
                 (
-                    "return DenseRows(X, self.encoding.responses(self._data.table))",
-                    "y = self.encoding.responses(self._data.table)\n"
-                    "    return DenseRows(X[~np.isnan(y)], y[~np.isnan(y)])",
+                    "return DenseRows(X, self.encoding.responses(table))",
+                    "y = self.encoding.responses(table)\n    return DenseRows(X[~np.isnan(y)], y[~np.isnan(y)])",
                 )
             ]
         },
@@ -176,8 +175,8 @@ _FITS = (
         {
             _raw_fit.PreparedTable.rows: [
                 (
-                    "self.encoding.responses(self._data.table)",
-                    "np.nan_to_num(self.encoding.responses(self._data.table))",
+                    "return DenseRows(X, self.encoding.responses(table))",
+                    "return DenseRows(X, np.nan_to_num(self.encoding.responses(table)))",
                 )
             ]
         },
