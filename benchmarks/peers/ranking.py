@@ -116,10 +116,13 @@ class Setting:
 def settings_of(rows, design, metric):
     """The settings of a design, one a budget, from the rows of private fits.
 
-    A peer counts where it has a finite value on every repeat that any peer has.
+    Repeats that an unfinished run left with fewer peers than others do not count. A peer counts where it failed on none
+    of the rest.
     """
     rows = rows[(rows["design"] == design.name) & rows["epsilon"].notna()]
     for (epsilon, delta), part in rows.groupby(["epsilon", "delta"]):
+        peers = part.groupby("repeat")["peer"].transform("size")
+        part = part[peers == peers.max()]
         part = part.assign(value=part[metric].where(part["failed"] == ""))
         table = part.pivot(index="repeat", columns="peer", values="value")
         table = table.loc[:, np.isfinite(table).all()]

@@ -21,6 +21,7 @@ NEEDS_WORDS = {
     "row norms": "exact units and the largest norm",
     "bounds": "exact bounds of every column",
 }
+NOT_YET = "Not measured yet."
 SETTINGS = tuple(dict.fromkeys(design.setting for design in DESIGNS.values()))
 
 
@@ -69,32 +70,36 @@ def losses_table(frame):
 
 
 def tally_table(frame):
-    """Settings first, tied and lost by group, epsilon, metric and kind of units."""
+    """Settings first, tied and lost by group, epsilon, metric and kind of units; the shares held and ahead."""
     rows = []
     for setting in SETTINGS:
         for (epsilon, metric), part in frame[frame["setting"] == setting].groupby(["epsilon", "metric"], sort=False):
-            cells = []
-            for units in OURS:
-                verdict = part.loc[part["units"] == units, "verdict"]
-                held = verdict.isin([FIRST, TIED])
-                cells += [f"{(verdict == FIRST).sum()} / {(verdict == TIED).sum()} / {(~held).sum()}"]
-                cells += [f"{held.mean():.0%}" if len(held) else ""]
+            cells = [cell for units in OURS for cell in _counts(part[part["units"] == units])]
             rows.append((setting, f"{epsilon:g}", METRIC_WORDS[metric], *cells))
-    for label, part in (("**all, epsilon below .3**", frame[frame["epsilon"] < 0.3]),
-                        ("**all, epsilon .3 and above**", frame[frame["epsilon"] >= 0.3])):  # fmt: skip
-        cells = []
-        for units in OURS:
-            held = part.loc[part["units"] == units, "verdict"].isin([FIRST, TIED])
-            cells += [f"{held.sum()} of {len(held)} held", f"{held.mean():.0%}" if len(held) else ""]
+    for label, part in (
+        ("**all, epsilon below .3**", frame[frame["epsilon"] < 0.3]),
+        ("**all, epsilon .3 and above**", frame[frame["epsilon"] >= 0.3]),
+    ):
+        cells = [cell for units in OURS for cell in _counts(part[part["units"] == units])]
         rows.append((label, "", "", *cells))
-    head = ("ground", "epsilon", "by", "units known: first / tied / lost", "held",
-            "nothing known: first / tied / lost", "held")  # fmt: skip
+    head = ("ground", "epsilon", "by", *(f"{units}: {what}" for units in OURS for what in (
+        "first / tied / lost", "held", "ahead")))  # fmt: skip
     return table(head, rows)
+
+
+def _counts(part):
+    """The cells of one kind of units: counts of verdicts, the shares held and ahead."""
+    held = part["verdict"].isin([FIRST, TIED])
+    even = part["metric"].isin(["f1", "exact"]).map({True: 0.0, False: 1.0})
+    counts = f"{(part['verdict'] == FIRST).sum()} / {(part['verdict'] == TIED).sum()} / {(~held).sum()}"
+    return (counts, *(f"{share.mean():.0%}" if len(part) else "" for share in (held, part["gap"] <= even)))
 
 
 def settings_table(frame, rows, setting):
     """All settings of a group: the best rival, ours with both kinds of units, and a reference without privacy."""
     part, lines = frame[frame["setting"] == setting], []
+    if part.empty:
+        return NOT_YET
     for (name, epsilon, metric), pair in part.groupby(["design", "epsilon", "metric"], sort=False):
         open_fits = references(rows, DESIGNS[name], metric)
         # Of shares the largest is best, of errors the smallest.
@@ -117,7 +122,7 @@ def pure_table(rows):
         for design, setting in pure_settings(rows)
         for peer in setting.ranks(PRIVATE)
     ]
-    return table(("design", "epsilon", "peer", "F1"), lines) if lines else "No pure peer has been measured yet."
+    return table(("design", "epsilon", "peer", "F1"), lines) if lines else NOT_YET
 
 
 def ranks_table(rows):
@@ -142,7 +147,7 @@ def astray_table(rows):
     """The share of fits on real tables that are worse than a constant by more than a tenth, by peer and epsilon."""
     part = rows[rows["design"].isin([design.name for design in REAL]) & rows["peer"].isin(PRIVATE)]
     if part.empty:
-        return "No real table has been measured yet."
+        return NOT_YET
     bad = part.assign(bad=(part["squared"] > 1.1) | (part["failed"] != ""))
     shares = bad.pivot_table(index="peer", columns="epsilon", values="bad", aggfunc="mean")
     shares = shares.loc[shares.mean(axis=1).sort_values().index]

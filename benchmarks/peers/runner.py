@@ -15,7 +15,7 @@ from peers.adapters import PEERS
 from peers.plan import LARGE, Timing, cells_of, done_fits, matches
 from peers.results import frame_of, read, read_parts, replace_rows, save, version_of
 from peers.settings import DESIGNS
-from peers.worker import run_cell
+from peers.worker import one_line, run_cell
 
 SAVE_EVERY = 60  # seconds
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -148,7 +148,7 @@ def _run_cells(cells, jobs, folder, deadline, progress, keep):
                         work = (cell.design.name, cell.repeat, cell.fits, folder, deadline)
                         running[pool.submit(run_cell, *work)] = cell
                     for future in wait(running, return_when=FIRST_COMPLETED).done:
-                        outcome = future.result()
+                        outcome = _outcome(future)
                         progress.finished(running.pop(future), *outcome)
                     if time.time() > kept + SAVE_EVERY:
                         keep()
@@ -164,6 +164,16 @@ def _run_cells(cells, jobs, folder, deadline, progress, keep):
                 for process in multiprocessing.active_children():
                     process.terminate()
                 raise
+
+
+def _outcome(future):
+    """What a cell came to; a cell that raised is left out, a worker that died raises."""
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        raise
+    except Exception as error:
+        return 0, [], f"left out: {one_line(error)}"
 
 
 def _pool(jobs):
