@@ -1,6 +1,6 @@
 """Bugs to plant that show in one configuration, in one part of the rows, or in large blocks alone."""
 
-from dpsparse.algorithms.pursuit import pursuit
+from dpsparse.algorithms.pursuit import pursuit, response
 from dpsparse.audit.bugs.mutation import Mutation
 from dpsparse.engine import errors, queries, regrets
 from dpsparse.engine.cpu import rows
@@ -8,8 +8,8 @@ from dpsparse.estimators import _private, tuning
 from dpsparse.io.cells import block_table
 
 CONFIGURED, DIVIDED, SIZED = "replay of configurations", "replay of parts", "replay of real sizes"
-_SCALE = "self.state.set_response_scale(self.releases.quantile(slot, count, grid, nonzero=True))"
-_CENTER = "self.center = float(response_center or 0.0)"
+_SCALE = "self._unit.scale = self._pursuit.releases.quantile(slot, count, grid, nonzero=True)"
+_CENTER = "self.center = float((released.center if center is None else center) or 0.0)"
 _RESIDUALS = (
     "return vector_sums.subtract_columns(self.y - center, (column.sanitized for column in self.columns), effects)"
 )
@@ -19,12 +19,12 @@ CONFIGURATIONS = (
         "the raw MAD as the scale where the response's centre alone is given",
         CONFIGURED,
         {
-            pursuit.Pursuit.__init__: [(_CENTER, f"{_CENTER}\n    self.only_center = response_center is not None")],
-            pursuit.Pursuit.release_response_scale: [
+            response.ResponseReleases.release_scale: [
                 (
                     _SCALE,
-                    f"{_SCALE}\n    if self.only_center:\n"
-                    "        self.state.set_response_scale(np.nanmedian(abs(self.session._records.y - self.center)))",
+                    f"{_SCALE}\n    if self._pursuit._given_response[0] is not None:\n"
+                    "        off = abs(self._pursuit.session._records.y - self._pursuit.center)\n"
+                    "        self._unit.scale = float(np.nanmedian(off))",
                 )
             ],
         },
@@ -33,11 +33,11 @@ CONFIGURATIONS = (
         "the raw median as the centre where the response's scale alone is given",
         CONFIGURED,
         {
-            pursuit.Pursuit.__init__: [
+            pursuit.Pursuit.take_response: [
                 (
                     _CENTER,
-                    "only_scale = response_center is None and response_scale is not None\n"
-                    "    self.center = float(np.nanmedian(rows.y) if only_scale else response_center or 0.0)",
+                    f"{_CENTER}\n    if center is None and scale is not None:\n"
+                    "        self.center = float(np.nanmedian(self.selection._rows.y))",
                 )
             ]
         },
@@ -46,9 +46,12 @@ CONFIGURATIONS = (
         "a raw mean in the place of the intercept that is not fitted",
         CONFIGURED,
         {
-            pursuit.Pursuit.__init__: [
-                (_CENTER, "self.center = float(response_center or (0.0 if constants else np.nanmean(rows.y)))"),
-                ("self.state = Pur", "constants = schedule.settings.fit_intercept\n    self.state = Pur"),
+            pursuit.Pursuit.take_response: [
+                (
+                    _CENTER,
+                    f"{_CENTER}\n    if center is None and not self.state.constants:\n"
+                    "        self.center = float(np.nanmean(self.selection._rows.y))",
+                )
             ]
         },
     ),
@@ -67,7 +70,7 @@ CONFIGURATIONS = (
     Mutation(
         "a choice on rows that candidates were fitted on",
         DIVIDED,
-        {tuning.tune: [("rows.part(HELD_OUT_EVERY - 1, HELD_OUT_EVERY)", "rows.part(3, HELD_OUT_EVERY)")]},
+        {tuning._tune_array: [("rows.part(HELD_OUT_EVERY - 1, HELD_OUT_EVERY)", "rows.part(3, HELD_OUT_EVERY)")]},
     ),
     Mutation(
         "the last record in every part",
