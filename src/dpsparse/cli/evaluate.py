@@ -28,8 +28,9 @@ def evaluate(model, data, epsilon, delta, separator, encoding, records_per_perso
     The whole of epsilon is spent, on the people in DATA; --ledger keeps count.
     """
     from dpsparse.cli import output
-    from dpsparse.cli.spending import collected, explained
+    from dpsparse.cli.spending import interruptible
     from dpsparse.evaluation import evaluate_records
+    from dpsparse.fitting import collected, explained
     from dpsparse.model.context import fit_context
     from dpsparse.model.json_file import load_model
     from dpsparse.model.tables import ModelTable
@@ -42,7 +43,7 @@ def evaluate(model, data, epsilon, delta, separator, encoding, records_per_perso
     table = ModelTable(released, data, separator=separator, encoding=encoding)
     # Opened before anything is spent.
     with output.writing(out, model, data, replace=False) as stream:
-        with collected(notes), explained(data, ledger):
+        with collected(notes), explained(data), interruptible(ledger):
             evaluation = evaluate_records(
                 released,
                 table.n_records,

@@ -43,7 +43,7 @@ import os
 
 from dpsparse.io.bounds import Bounds, ColumnBounds, scale_from_bounds
 from dpsparse.io.features import binary_units
-from dpsparse.schema import FileError, read_toml
+from dpsparse.schema import Fields, FileError, read_toml
 
 UNFILLED = "?"
 KINDS = ("number", "number_grouped", "number_comma", "boolean", "date_ymd", "date_dmy", "date_mdy", "text")
@@ -81,7 +81,7 @@ def read_bounds(path: str | os.PathLike[str]) -> Bounds:
     return bounds_of(read_toml(path), str(path))
 
 
-def bounds_of(fields, where=""):
+def bounds_of(fields: Fields, where: str = "") -> Bounds:
     """What a table of a file of ours says of columns, as a bounds file writes it.
 
     Parameters
@@ -90,6 +90,13 @@ def bounds_of(fields, where=""):
         The table.
     where : str
         The file, for messages.
+
+    Examples
+    --------
+    >>> from dpsparse.io.bounds_file import bounds_of
+    >>> from dpsparse.schema import Fields
+    >>> bounds_of(Fields({"columns": {"age": {"low": 20, "high": 80}}}, "public units")).of("age").center
+    50.0
     """
     default = fields.table("default", None)
     columns = fields.table("columns", None)
