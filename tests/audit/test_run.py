@@ -25,7 +25,7 @@ HUNTED = [
     for mutation in MUTATIONS
 ]
 # Those that others cover line by line: measuring the coverage would double their time.
-UNMEASURED = ("replay of pursuits", "replay of tuning", "mechanism games")
+UNMEASURED = ("replay of pursuits", "replay of tuning", "replay of configurations", "mechanism games")
 CHECKED = [
     pytest.param(name, marks=pytest.mark.no_cover if name in UNMEASURED else ())
     for name in CHECKS
@@ -56,7 +56,7 @@ def test_every_planted_bug_is_caught_where_expected(mutation):
 
 
 def test_there_are_enough_bugs_of_different_names():
-    assert len({mutation.name for mutation in MUTATIONS}) == len(MUTATIONS) >= 25
+    assert len({mutation.name for mutation in MUTATIONS}) == len(MUTATIONS) >= 250
 
 
 def test_one_bad_verdict_or_one_unnoticed_bug_spoils_an_audit():

@@ -3,12 +3,19 @@
 import warnings
 from dataclasses import asdict, dataclass, field
 
+from joblib import Parallel, cpu_count, delayed
+
 from dpsparse.audit.bugs.all import MUTATIONS
 from dpsparse.audit.checks.accounts import check_accounts
+from dpsparse.audit.checks.configurations import check_configurations, check_parts, check_real_sizes
 from dpsparse.audit.checks.floating import check_floating
+from dpsparse.audit.checks.forgeries import check_forgeries
 from dpsparse.audit.checks.games import check_fits, check_mechanisms, check_secure
 from dpsparse.audit.checks.gaps import check_gaps
+from dpsparse.audit.checks.inequalities import check_inequalities
 from dpsparse.audit.checks.ledger import check_ledger
+from dpsparse.audit.checks.noise import check_noise
+from dpsparse.audit.checks.program import check_program
 from dpsparse.audit.checks.raw_tables import check_raw_tables
 from dpsparse.audit.checks.reading import check_reading
 from dpsparse.audit.checks.replay import check_evaluations, check_loops, check_pursuits, check_tuning
@@ -20,17 +27,24 @@ from dpsparse.privacy.noise import NotPrivateWarning
 # Each gives findings one by one; the quick ones come first.
 CHECKS = {
     "accounts": check_accounts,
+    "inequalities": check_inequalities,
+    "forged histories": check_forgeries,
     "ledger": check_ledger,
     "terms": check_terms,
     "gaps": check_gaps,
     "reading": check_reading,
     "sources": check_sources,
+    "noise": check_noise,
+    "whole program": check_program,
     "floating point": check_floating,
     "replay of raw tables": check_raw_tables,
     "replay of loops": check_loops,
     "replay of pursuits": check_pursuits,
     "replay of tuning": check_tuning,
     "replay of evaluations": check_evaluations,
+    "replay of real sizes": check_real_sizes,
+    "replay of parts": check_parts,
+    "replay of configurations": check_configurations,
     "mechanism games": check_mechanisms,
     "secure games": check_secure,
     "fit games": check_fits,
@@ -38,8 +52,8 @@ CHECKS = {
 BUGS = "planted bugs"
 # The games on whole fits take longest, and any bug they notice changes the transcripts that replay compares.
 AGAINST_BUGS = tuple(name for name in CHECKS if name != "fit games")
-# Trials of the games in a long audit.
-LONG = {"mechanism games": 60_000, "secure games": 15_000, "fit games": 6_000}
+# In a long audit: pairs of each configuration, trials of the games.
+LONG = {"replay of configurations": 20, "mechanism games": 60_000, "secure games": 15_000, "fit games": 6_000}
 
 
 @dataclass(frozen=True)
@@ -96,16 +110,16 @@ def hunt(mutation):
 
 
 def run_audit(only=None, *, long=False, progress=lambda name: None):
-    """Run every check and hunt every planted bug.
+    """Run every check and hunt every planted bug, on all cores.
 
     Parameters
     ----------
     only : str or None
         A name in `CHECKS`, or "planted bugs"; None for all.
     long : bool
-        Play the games ten times longer.
+        Play the games at least ten times longer, and replay every configuration on ten times as many pairs.
     progress : callable
-        Called with the name of the next check or bug.
+        Called with the name of a check or bug once it is done.
 
     Returns
     -------
@@ -119,13 +133,32 @@ def run_audit(only=None, *, long=False, progress=lambda name: None):
     True
     """
     audit = Audit()
-    for name in CHECKS if only is None else {only} - {BUGS}:
+    if only in CHECKS:
+        audit.findings[only] = list(run_check(only, long=long))
+        progress(only)
+        return audit
+    # The longest first, so that no core is left with one of them at the end.
+    checks = [] if only == BUGS else list(CHECKS)[::-1]
+    tasks = [delayed(_findings)(name, long) for name in checks]
+    tasks += [delayed(_catch)(place) for place in range(len(MUTATIONS))]
+    results = Parallel(n_jobs=cpu_count(), return_as="generator")(tasks)
+    for name, result in zip((*checks, *(mutation.name for mutation in MUTATIONS)), results, strict=True):
         progress(name)
-        audit.findings[name] = list(run_check(name, long=long))
-    for mutation in MUTATIONS if only in (None, BUGS) else ():
-        progress(mutation.name)
-        audit.catches.append(hunt(mutation))
+        if isinstance(result, Catch):
+            audit.catches.append(result)
+        else:
+            audit.findings[name] = result
+    audit.findings = {name: audit.findings[name] for name in CHECKS if name in audit.findings}
     return audit
+
+
+def _findings(name, long):
+    return list(run_check(name, long=long))
+
+
+def _catch(place):
+    """By its place: a property cannot be sent to another process."""
+    return hunt(MUTATIONS[place])
 
 
 def steps(only=None):

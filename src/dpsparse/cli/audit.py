@@ -8,7 +8,7 @@ from dpsparse.cli import options
 
 
 @click.command()
-@click.option("--long", is_flag=True, help="Play the distinguishing games ten times longer.")
+@click.option("--long", is_flag=True, help="Longer games, more pairs of neighbours.")
 @click.option("--only", metavar="NAME", help="One check, or 'planted bugs'; a wrong name lists them all.")
 @options.out_file("Where the page goes.", "dpsparse-audit.html")
 @options.AS_JSON

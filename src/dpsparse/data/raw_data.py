@@ -117,6 +117,11 @@ class RawData:
             return "none"
         return "all" if len(given) == 2 * len(known) else "some"
 
+    def n_units_known(self):
+        """Of how many features, at most, both centre and scale are public."""
+        known = [self.bounds.of(name) for name in self.learned_columns]
+        return sum(None not in (each.center, each.scale) for each in known) + len(self.given_features())
+
     def part(self, modulus, residues):
         """Some of the records, by position; see `BlockTable.part`."""
         return replace(self, table=self.table.part(modulus, residues))

@@ -8,7 +8,7 @@ from scipy.special import ndtr, ndtri
 
 from dpsparse.algorithms.pursuit.gls import EIGENVALUE_FLOOR, KEEP_ABOVE, Gradient, clean_gram, solve_gls
 from dpsparse.algorithms.pursuit.grids import NORMAL_MEDIAN, SCALE_RANGE
-from dpsparse.algorithms.pursuit.sandwich import Jacobian, standard_errors
+from dpsparse.algorithms.pursuit.sandwich import Jacobian, covariance
 
 # A weak prior: the effects together are of about this size, in units of the response's scale.
 PRIOR_SCALE = 2.0
@@ -172,12 +172,14 @@ class PursuitState:
         self.effects = np.zeros(size)
         self.effects[self.kept] = self.estimate.effects
 
+    def covariance(self):
+        """The covariance of the kept columns' effects."""
+        gram = self.gram[np.ix_(self.kept, self.kept)]
+        return covariance(self.estimate, self.gradients, self.kept, gram, self.n_records, self.jacobian, self.variance)
+
     def standard_errors(self):
         """Standard errors of the kept columns."""
-        gram = self.gram[np.ix_(self.kept, self.kept)]
-        return standard_errors(
-            self.estimate, self.gradients, self.kept, gram, self.n_records, self.jacobian, self.variance
-        )
+        return np.sqrt(np.diagonal(self.covariance()))
 
     def keep_most_significant(self, sparsity):
         """Keep the constant and the features whose effects are the most standard errors from 0."""

@@ -1,18 +1,23 @@
 """Every planted bug. An edit that no longer finds its piece of source is an error, so the list cannot go stale."""
 
 from dpsparse.audit.bugs.accounting import ACCOUNTS, LEDGER
+from dpsparse.audit.bugs.configurations import CONFIGURATIONS, SIZES
+from dpsparse.audit.bugs.draws import DRAWS
 from dpsparse.audit.bugs.evaluation import EVALUATION
 from dpsparse.audit.bugs.fits import FITS, TERMS
+from dpsparse.audit.bugs.forgeries import FORGERIES
 from dpsparse.audit.bugs.gaps import GAPS
+from dpsparse.audit.bugs.inequalities import INEQUALITIES
 from dpsparse.audit.bugs.mechanisms import NOISE, SENSITIVITIES
+from dpsparse.audit.bugs.program import PROGRAM
 from dpsparse.audit.bugs.raw_tables import RAW_TABLES
 from dpsparse.audit.bugs.reading import READING
-from dpsparse.audit.bugs.tuning import TUNING
+from dpsparse.audit.bugs.tuning import SHARED_UNITS, TUNING
 from dpsparse.audit.bugs.units import UNITS
 
 # Those that came last: CI hunts all of them, and a sample of the others.
-NEWEST = GAPS
+NEWEST = (*SHARED_UNITS, *DRAWS, *PROGRAM, *CONFIGURATIONS, *SIZES, *INEQUALITIES, *FORGERIES)
 MUTATIONS = (
-    *(*NOISE, *SENSITIVITIES, *ACCOUNTS, *LEDGER, *TERMS, *FITS, *UNITS, *TUNING),
+    *(*NOISE, *SENSITIVITIES, *ACCOUNTS, *LEDGER, *TERMS, *FITS, *GAPS, *UNITS, *TUNING),
     *(*EVALUATION, *READING, *RAW_TABLES, *NEWEST),
 )

@@ -243,7 +243,7 @@ FITS = {
 }
 
 
-def check_fits(trials=600):
+def check_fits(trials=300):
     """Games on whole fits: the likelihood ratio of everything that was released."""
     return (fit_game(name, trials * share) for name, share in FITS.items())
 

@@ -89,6 +89,8 @@ class Tape:
         if self._script is not None and made >= len(self._script):
             raise Diverged("more draws than before")
         output = fresh() if self._script is None else self._script[made]
+        if kind in ("gaussian", "laplace") and not isinstance(output, np.ndarray):
+            raise Diverged("another kind of draw than before")
         self.events.append(Draw(kind, float(scale), np.array(values), output))
         return output
 
@@ -197,8 +199,18 @@ def recorded(model, read, script=None, source=None):
         except Exception as raised:
             error = f"{type(raised).__name__}: {raised}"
     parameters = model.get_params()
+    error = error or _not_as_asked(model, parameters)
     fitted = {name: value for name, value in vars(model).items() if name not in parameters}
     return Run(tape, error, [(w.category.__name__, str(w.message)) for w in caught], fitted)
+
+
+def _not_as_asked(model, parameters):
+    """An error where a record states another guarantee than its estimator."""
+    stated = vars(model.privacy_.guarantee)
+    changed = [
+        name for name in ("epsilon", "delta", "adjacency", "records_per_person") if stated[name] != parameters[name]
+    ]
+    return f"another {changed[0]} than was asked for" if changed else None
 
 
 def same(first, second):

@@ -1,0 +1,141 @@
+"""Bugs to plant that show in one configuration, in one part of the rows, or in large blocks alone."""
+
+from dpsparse.algorithms.pursuit import pursuit
+from dpsparse.audit.bugs.mutation import Mutation
+from dpsparse.engine import errors, queries, regrets
+from dpsparse.engine.cpu import rows
+from dpsparse.estimators import _private, tuning
+from dpsparse.io.cells import block_table
+
+CONFIGURED, DIVIDED, SIZED = "replay of configurations", "replay of parts", "replay of real sizes"
+_SCALE = "self.state.set_response_scale(self.releases.quantile(slot, count, grid, nonzero=True))"
+_CENTER = "self.center = float(response_center or 0.0)"
+_RESIDUALS = (
+    "return vector_sums.subtract_columns(self.y - center, (column.sanitized for column in self.columns), effects)"
+)
+
+CONFIGURATIONS = (
+    Mutation(
+        "the raw MAD as the scale where the response's centre alone is given",
+        CONFIGURED,
+        {
+            pursuit.Pursuit.__init__: [(_CENTER, f"{_CENTER}\n    self.only_center = response_center is not None")],
+            pursuit.Pursuit.release_response_scale: [
+                (
+                    _SCALE,
+                    f"{_SCALE}\n    if self.only_center:\n"
+                    "        self.state.set_response_scale(np.nanmedian(abs(self.session._records.y - self.center)))",
+                )
+            ],
+        },
+    ),
+    Mutation(
+        "the raw median as the centre where the response's scale alone is given",
+        CONFIGURED,
+        {
+            pursuit.Pursuit.__init__: [
+                (
+                    _CENTER,
+                    "only_scale = response_center is None and response_scale is not None\n"
+                    "    self.center = float(np.nanmedian(rows.y) if only_scale else response_center or 0.0)",
+                )
+            ]
+        },
+    ),
+    Mutation(
+        "a raw mean in the place of the intercept that is not fitted",
+        CONFIGURED,
+        {
+            pursuit.Pursuit.__init__: [
+                (_CENTER, "self.center = float(response_center or (0.0 if constants else np.nanmean(rows.y)))"),
+                ("self.state = Pur", "constants = schedule.settings.fit_intercept\n    self.state = Pur"),
+            ]
+        },
+    ),
+    Mutation(
+        "one record a person where cells may be missing",
+        CONFIGURED,
+        {
+            _private.PrivateEstimator._open_meter: [
+                (
+                    "int(self.records_per_person)",
+                    '1 if getattr(self, "missing", "") == "center" else int(self.records_per_person)',
+                )
+            ]
+        },
+    ),
+    Mutation(
+        "a choice on rows that candidates were fitted on",
+        DIVIDED,
+        {tuning.tune: [("rows.part(HELD_OUT_EVERY - 1, HELD_OUT_EVERY)", "rows.part(3, HELD_OUT_EVERY)")]},
+    ),
+    Mutation(
+        "the last record in every part",
+        DIVIDED,
+        {
+            rows.LocalRows.part: [
+                ("slice(index, None, of)", "np.unique([*range(index, self.n_records, of), self.n_records - 1])")
+            ]
+        },
+    ),
+    Mutation(
+        "the first record in every part",
+        DIVIDED,
+        {rows.LocalRows.part: [("slice(index, None, of)", "np.unique([0, *range(index, self.n_records, of)])")]},
+    ),
+)
+
+
+def _in_large_blocks(name, function, *edits):
+    return Mutation(name, SIZED, {function: list(edits)})
+
+
+SIZES = (
+    _in_large_blocks(
+        "residuals less their block's mean in blocks above 16,384 records",
+        queries.Records.residuals,
+        (
+            _RESIDUALS,
+            f"left = {_RESIDUALS.removeprefix('return ')}\n        "
+            "return left - np.nanmean(left.clip(-9, 9)) if len(left) > 16_384 else left",
+        ),
+    ),
+    _in_large_blocks(
+        "responses of large blocks less their median",
+        queries.Records.take,
+        ("Records(self.y[rows],", "Records(self.y[rows] - np.nanmedian(self.y[rows]) * (len(self.y[rows]) > 16_384),"),
+    ),
+    _in_large_blocks(
+        "columns of large blocks clipped at their own quantiles",
+        queries.Column.of.__func__,
+        (
+            "vector_sums.sanitized(units)",
+            "vector_sums.sanitized(units).clip(*np.nanquantile(units, [0.01, 0.99]))"
+            " if len(units) > 16_384 else vector_sums.sanitized(units)",
+        ),
+    ),
+    _in_large_blocks(
+        "errors of a large table in units of their mean",
+        errors.levels,
+        (
+            "/ bound, -1.0, 1.0)",
+            "/ (bound * (1 if np.size(values) < 16_384 else np.nanmean(np.minimum(np.abs(values), 9)))), -1.0, 1.0)",
+        ),
+    ),
+    _in_large_blocks(
+        "errors of the choice in a large table less their mean",
+        regrets.regret_sums,
+        (
+            "regrets(errors), bound",
+            "errors - np.nanmean(errors.clip(0, 9)) if errors.size > 9_999 else regrets(errors), bound",
+        ),
+    ),
+    _in_large_blocks(
+        "numbers of a large file by their block's own mean",
+        block_table.BlockTable.numbers,
+        (
+            "= cells.numbers(kind)",
+            "= cells.numbers(kind) - 1e-3 * np.nanmean(cells.numbers(kind).clip(-9, 9)) * (self.n_records > 9_999)",
+        ),
+    ),
+)

@@ -1,0 +1,185 @@
+"""The program as a shell runs it, with everything that leaves it kept: for two tables, all of it must be the same."""
+
+import contextlib
+import io
+import json
+import logging
+import shutil
+import stat
+import warnings
+from dataclasses import dataclass
+from datetime import datetime
+from pkgutil import resolve_name
+
+import numpy as np
+
+from dpsparse import PrivacyLedger, PrivateSparseRegressor
+from dpsparse.audit.harness.patching import replaced
+from dpsparse.audit.harness.tape import Run, Tape
+from dpsparse.engine.threads import threads
+from dpsparse.estimators._private import PrivateEstimator
+from dpsparse.model import context
+
+# By name, as the console script does: the audit lies below the commands.
+_MAIN, _OUTPUT = "dpsparse.cli:main", "dpsparse.cli.output"
+DATASET = "people"
+
+
+@dataclass(frozen=True)
+class Program:
+    """Commands, one after the other, in a folder of their own.
+
+    Parameters
+    ----------
+    commands : tuple of tuple of str
+        The arguments of each; "{folder}" stands for the folder.
+    files : dict of str to bytes
+        Files that are there beforehand.
+    grant : dict or None
+        A budget to grant in the folder's ledger.
+    """
+
+    commands: tuple
+    files: dict
+    grant: dict | None = None
+
+
+def run_program(program, folder, script=None):
+    """Run the commands, the last of them on a tape.
+
+    Parameters
+    ----------
+    program : Program
+        What to run.
+    folder : Path
+        Made anew.
+    script : list or None
+        Outputs to replay.
+
+    Returns
+    -------
+    Run
+        Its `fitted` is all that left the program.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700)
+    for name, content in program.files.items():
+        (folder / name).write_bytes(content)
+    ledger = PrivacyLedger(folder / "budget.db") if program.grant else None
+    if ledger:
+        ledger.grant(DATASET, **program.grant)
+    *before, last = ([part.format(folder=folder) for part in command] for command in program.commands)
+    leaks = {}
+    for number, command in enumerate(before):
+        _, shown = _watched(command, None)
+        leaks |= {f"{what} of command {number + 1}": value for what, value in shown.items()}
+    tape = Tape(script)
+    tape.private = ledger is not None
+    seen, shown = _watched(last, tape)
+    if seen.meters and ledger:
+        shown["ledger"] = [_public(event) for event in ledger.history()]
+    shown |= {"parameters": seen.parameters, "progress": seen.progress, "support_": np.array([], dtype=int)}
+    shown |= _files(folder, program.files)
+    if seen.meters:
+        shown["privacy_"] = seen.meters[0].record()
+    error = None if shown["exit code"] == 0 else f"an error: {shown['standard error'].strip()}"
+    return Run(tape, error, shown.pop("warnings"), leaks | shown)
+
+
+class _NewYear(datetime):
+    """A clock that stands still: a model says the day of its fit."""
+
+    @classmethod
+    def now(cls, tz=None):
+        return cls(2000, 1, 1, tzinfo=tz)
+
+
+class _Seen:
+    """What reaches the estimators, and how they tell of their progress."""
+
+    def __init__(self):
+        self.meters, self.parameters, self.progress = [], [], []
+
+    @contextlib.contextmanager
+    def bar(self, *_):
+        """A bar that keeps the calls."""
+        yield lambda *call: self.progress.append(call)
+
+
+def _watched(command, tape):
+    """Run one command; what reached the estimators, and all that left it."""
+    seen, log, out, err = _Seen(), [], io.StringIO(), io.StringIO()
+    fit, open_meter = PrivateSparseRegressor.fit, PrivateEstimator._open_meter
+
+    def fitted(model, X, y=None, **more):
+        known = {name: value for name, value in model.get_params().items() if name != "ledger"}
+        seen.parameters.append({**known, "features": type(X).__name__, "responses": type(y).__name__})
+        return fit(model, X, y, **more)
+
+    def opened(model, *arguments):
+        meter = open_meter(model, *arguments)
+        seen.meters.append(meter)
+        return meter
+
+    output = resolve_name(_OUTPUT)
+    with contextlib.ExitStack() as stack:
+        if tape is not None:
+            stack.enter_context(tape.running())
+        for owner, values in (
+            (PrivateSparseRegressor, {"fit": fitted}),
+            (PrivateEstimator, {"_open_meter": opened}),
+            (context, {"datetime": _NewYear}),
+            (output, {"share_bar": seen.bar, "step_bar": seen.bar}),
+        ):
+            stack.enter_context(replaced(owner, **values))
+        # In one thread, so that the sums of blocks come onto the tape in order.
+        stack.enter_context(threads(1))
+        stack.enter_context(_logged(log))
+        stack.enter_context(contextlib.redirect_stdout(out))
+        stack.enter_context(contextlib.redirect_stderr(err))
+        caught = stack.enter_context(warnings.catch_warnings(record=True))
+        warnings.simplefilter("always")
+        status = _status(command)
+    told = [(warning.category.__name__, str(warning.message)) for warning in caught]
+    shown = {"standard output": out.getvalue(), "standard error": err.getvalue(), "log": log}
+    return seen, {**shown, "exit code": status, "warnings": told}
+
+
+def _status(command):
+    try:
+        resolve_name(_MAIN)(command)
+    except SystemExit as stopped:
+        return stopped.code
+    return 0
+
+
+@contextlib.contextmanager
+def _logged(lines):
+    """Every line that any logger of the package writes, whatever its level."""
+
+    class Kept(logging.Handler):
+        def emit(self, record):
+            lines.append((record.name, record.levelname, record.getMessage()))
+
+    root, ours, kept = logging.getLogger(), logging.getLogger("dpsparse"), Kept()
+    levels = root.level, ours.level
+    root.addHandler(kept)
+    ours.setLevel(1)
+    try:
+        yield
+    finally:
+        root.removeHandler(kept)
+        ours.setLevel(levels[1])
+
+
+def _files(folder, inputs):
+    """Names and modes of all files, and the content of those that are published."""
+    paths = sorted(path for path in folder.rglob("*") if path.name not in inputs)
+    modes = [(str(path.relative_to(folder)), stat.filemode(path.stat().st_mode)) for path in paths]
+    published = [path for path in paths if path.suffix in (".json", ".html") and path.parent == folder]
+    return {"modes of files": modes, "files": {path.name: path.read_bytes() for path in published}}
+
+
+def _public(event):
+    """An event of a ledger without the time and the fit's id, which is drawn at random."""
+    return event.dataset, event.kind, {key: value for key, value in json.loads(event.payload).items() if key != "at"}
