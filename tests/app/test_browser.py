@@ -276,7 +276,9 @@ def test_a_fit_that_is_killed_is_lost_and_the_page_says_so(tab, program, tmp_pat
     record_property("counted", f"the page started in {time.perf_counter() - start:.1f} s")
     assert list(uploads.iterdir()) == []
     enter(tab, second.url)
-    tab.open(second.url.partition("/enter")[0] + job)
+    assert "The program ended during the last fit" in tab.value("document.querySelector('main').textContent")
+    tab.click(".notice a", leaves=True)
+    assert tab.value(PATH) == job
     shown = tab.value("document.querySelector('main').textContent")
     assert "The program ended during this fit" in shown
     assert "Its charge stands: epsilon 1 is spent" in re.sub(r"\s+", " ", shown)
