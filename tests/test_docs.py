@@ -46,7 +46,7 @@ NOT_RUN = {
     'pip install -e ".[bench]"': "installs",
     "python -m peers run --quick": "five minutes; benchmarks/test_peers_run.py runs it smaller",
     "python -m peers run": "two hours; benchmarks/test_peers_run.py runs it smaller",
-    "python -m peers report": "writes docs/comparison.md; benchmarks/test_peers_run.py runs it",
+    "python -m peers report": "writes docs/comparison.md; benchmarks/test_peers_ranking.py runs it",
 }
 EXAMPLES_NOT_RUN = {
     "README.md": "test_readme.py runs them",

@@ -184,7 +184,13 @@ def measured_text(rows, path):
     versions = ", ".join(f"{name} {version}" for name, version in results.about(path).items())
     codes = rows[rows["peer"].isin(OURS.values())].groupby("peer")["version"].nunique().max()
     stale = "" if codes <= 1 else f" Our own fits are of {codes} states of the code."
-    return f"{fits:,} fits, {hours:.1f} hours of one core; {versions}.{stale}"
+    repeats = rows.groupby("design")["repeat"].nunique()
+    spans = []
+    for setting in SETTINGS:
+        counts = [repeats[name] for name, design in DESIGNS.items() if design.setting == setting and name in repeats]
+        span = "not measured yet" if not counts else f"{len(counts)} designs, {min(counts)} to {max(counts)} repeats"
+        spans.append(f"{setting}: {span}")
+    return f"{fits:,} fits, {hours:.1f} hours of one core ({'; '.join(spans)}); {versions}.{stale}"
 
 
 def fill(text, name, content):
