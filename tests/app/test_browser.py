@@ -15,6 +15,7 @@ pytestmark = pytest.mark.slow
 
 HELD_UP = Path(__file__).parent / "held_up.py"
 WIDTHS = (390, 1024, 1920)
+RECEIVED = "Network.responseReceived"
 PATH, ERROR = "location.pathname", "document.querySelector('.error')?.textContent"
 
 
@@ -202,6 +203,24 @@ def test_the_keyboard_alone_goes_from_step_to_step(tab, url):
     assert tab.value(PATH) == "/accuracy"
 
 
+def test_a_file_opens_the_page_and_another_page_cannot_use_it(tab, url, work, tmp_path):
+    # As the command opens the browser: through a file, which is another site to the browser.
+    opener, foreign, base = tmp_path / "open.html", tmp_path / "foreign.html", url.partition("/enter")[0]
+    opener.write_text(f'<!doctype html><meta http-equiv="refresh" content="0;url={url}">')
+    tab.open(opener.as_uri())
+    tab.wait_for("location.pathname === '/file' && document.readyState === 'complete'")
+    foreign.write_text(
+        f'<!doctype html><iframe src="{base}/file"></iframe><form method="post" action="{base}/budget/grant">'
+        '<input name="dataset" value="x"><input name="grant_epsilon" value="9"><input name="sure" value="on"></form>'
+    )
+    tab.open(foreign.as_uri())
+    answers = {event["response"]["url"]: event["response"]["status"] for event in tab.events_named(RECEIVED)}
+    assert answers[f"{base}/file"] == 403
+    tab.leave_by(lambda: tab.value("document.forms[0].submit()"))
+    assert "does not come from the page" in tab.value("document.body.textContent")
+    assert work.ledger_state() is None
+
+
 def test_two_tabs_race_for_the_last_of_the_budget(tab, browser, url, client, work):
     client.choose("people.csv")
     client.columns("cost", drop=["id"])
@@ -257,7 +276,9 @@ def test_a_fit_that_is_killed_is_lost_and_the_page_says_so(tab, program, tmp_pat
     record_property("counted", f"the page started in {time.perf_counter() - start:.1f} s")
     assert list(uploads.iterdir()) == []
     enter(tab, second.url)
-    tab.open(second.url.partition("/enter")[0] + job)
+    assert "The program ended during the last fit" in tab.value("document.querySelector('main').textContent")
+    tab.click(".notice a", leaves=True)
+    assert tab.value(PATH) == job
     shown = tab.value("document.querySelector('main').textContent")
     assert "The program ended during this fit" in shown
     assert "Its charge stands: epsilon 1 is spent" in re.sub(r"\s+", " ", shown)

@@ -148,6 +148,12 @@ class Jobs:
         """The job that is running, or None."""
         return next((job for job in self._jobs.values() if job.state == STARTED), None)
 
+    @property
+    def lost(self):
+        """The newest job, if it was lost: said on every page until another is begun."""
+        newest = next(iter(self.all()), None)
+        return newest if newest is not None and newest.state == LOST else None
+
     def start(self, name, data, settings):
         """Begin a fit; the caller sees to it that a name is used once, by calling with a lock held.
 

@@ -109,6 +109,7 @@ def overview(work):
         "brief": " · ".join(value for label, value, _ in chosen if label in ("Table", "Response")),
         "trouble": trouble,
         "running": work.jobs.running,
+        "lost": work.jobs.lost,
         "uploaded": work.uploads.holds(draft.path),
     }
 
