@@ -1,4 +1,4 @@
-"""A PostgreSQL server, sizes of the engines, units of the features, and counts that a test wants seen."""
+"""A PostgreSQL server, a browser, sizes of the engines, units of the features, and counts that a test wants seen."""
 
 import contextlib
 import glob
@@ -6,7 +6,9 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +16,12 @@ from dpsparse import PrivateSparseRegressor
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.engine.config import configured
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+from chromium import Chromium
+
 PASSWORD = "not-a-secret"
+ARTIFACTS = Path(__file__).parents[1] / "artefacts"
 
 
 def _tool(name):
@@ -104,3 +111,24 @@ def configure():
 def units_of():
     """Options that tell a class of estimators that features are standardised; the paper's take it for granted."""
     return lambda estimator: STANDARDIZED if estimator is PrivateSparseRegressor else {}
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """A headless Chromium."""
+    binary = shutil.which("chromium")
+    if binary is None:
+        reason = "Chromium is not installed: apt-get install chromium"
+        if os.environ.get("DPSPARSE_REQUIRE_CHROMIUM"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    running = Chromium(binary, tmp_path_factory.mktemp("profile"))
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="session")
+def artifacts():
+    """Where pictures for people go; git ignores it."""
+    ARTIFACTS.mkdir(exist_ok=True)
+    return ARTIFACTS

@@ -40,6 +40,13 @@ NOT_RUN = {
     'pip install "dpsparse[cuda]"': "installs gigabytes",
     'pip install "dpsparse[accounting]"': "installs",
     'pip install "dpsparse[dask]"': "installs",
+    'pip install "dpsparse[app]"': "installs",
+    "dpsparse app": "serves until it is interrupted; app/ runs it",
+    "dpsparse app --ledger budget.db": "serves until it is interrupted; app/ runs it",
+    'pip install -e ".[bench]"': "installs",
+    "python -m peers run --quick": "five minutes; benchmarks/test_peers_run.py runs it smaller",
+    "python -m peers run": "two hours; benchmarks/test_peers_run.py runs it smaller",
+    "python -m peers report": "writes docs/comparison.md; benchmarks/test_peers_run.py runs it",
 }
 EXAMPLES_NOT_RUN = {
     "README.md": "test_readme.py runs them",

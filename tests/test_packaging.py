@@ -19,7 +19,7 @@ PACKAGE = Path(dpsparse.__file__).parent
 # Where the name to import is not the name to install.
 DISTRIBUTIONS = {"sklearn": "scikit-learn", "dp_accounting": "dp-accounting", "distributed": "dask"}
 # Extras for users; the others are for contributors.
-USERS_EXTRAS = ("accounting", "postgres", "dask", "data", "zarr", "cuda")
+USERS_EXTRAS = ("accounting", "app", "postgres", "dask", "data", "zarr", "cuda")
 
 SCHEMAS = {
     "vendor.github-workflows": ".github/workflows/*.yml",
@@ -52,8 +52,8 @@ def imported():
 def test_everything_imported_is_declared_and_everything_declared_is_imported():
     extras = [PROJECT["optional-dependencies"][extra] for extra in USERS_EXTRAS]
     declared = names_of(PROJECT["dependencies"]).union(*map(names_of, extras))
-    # SQLAlchemy imports psycopg by the ledger's URL.
-    assert set(imported()) == declared - {"psycopg"}
+    # SQLAlchemy imports psycopg by the ledger's URL, and Starlette python-multipart where a form comes.
+    assert set(imported()) == declared - {"psycopg", "python-multipart"}
 
 
 def test_the_version_stands_in_one_place():

@@ -7,7 +7,7 @@ import base64
 import html
 from collections.abc import Collection, Iterable, Sequence
 
-_STYLE = """
+STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --soft: #5b6470; --line: #d4d9df; --band: #f4f6f8;
   --link: #0b5cad; --good: #17692f; --bad: #a3261a; --open: #7a5a00; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e9ed; --paper: #14171b; --soft: #a2abb6; --line: #363d46;
@@ -62,6 +62,10 @@ class Html(str):
     """Text that is HTML already and must not be escaped again."""
 
     __slots__ = ()
+
+    def __html__(self) -> "Html":
+        """Templates ask for this, and do not escape it either."""
+        return self
 
 
 def escaped(content: object) -> Html:
@@ -138,10 +142,11 @@ def folded(title: str, *content: object) -> Html:
     >>> folded("More", "a < b")
     '<details><summary><h3>More</h3></summary><p>a &lt; b</p></details>'
     """
-    return tag("details", [tag("summary", tag("h3", title)), *_paragraphs(content)])
+    return tag("details", [tag("summary", tag("h3", title)), *paragraphs(content)])
 
 
-def _paragraphs(content: Iterable[object]) -> list[Html]:
+def paragraphs(content: Iterable[object]) -> list[Html]:
+    """Content as HTML, in which plain strings become paragraphs."""
     return [piece if isinstance(piece, Html) else tag("p", piece) for piece in content]
 
 
@@ -165,7 +170,7 @@ class Page:
     def section(self, heading: str, *content: object) -> None:
         """Add a section; plain strings become paragraphs."""
         anchor = "".join(c if c.isalnum() else "-" for c in heading.lower())
-        self._sections.append((anchor, heading, _paragraphs(content)))
+        self._sections.append((anchor, heading, paragraphs(content)))
 
     def html(self) -> str:
         """The whole page as text."""
@@ -180,6 +185,6 @@ class Page:
         return (
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            f"{tag('title', self.title)}<style>{_STYLE}</style></head>\n"
+            f"{tag('title', self.title)}<style>{STYLE}</style></head>\n"
             f"<body>{tag('main', body)}</body></html>\n"
         )

@@ -57,7 +57,7 @@ def test_convert_once_fit_and_predict_on_raw_rows(folder, capsys, monkeypatch):
         free.setattr(Meter, "charge", lambda *_: pytest.fail("it was charged"))
         main(["convert", "people.csv", "store", *OPTIONS])
     told = capsys.readouterr()
-    assert "store: 2,000 records, 4 features in float32, 4 files of features" in told.out
+    assert "store: 2,000 records, 4 features in float32, in 4 chunks" in told.out
     assert "Use it with: dpsparse fit store --epsilon 1 --out model.json" in told.out
     assert told.err == ""
     main(["fit", "store", "--epsilon", "3", "--sparsity", "3", "--out", "model.json"])
@@ -95,8 +95,10 @@ def test_the_model_of_a_store_is_that_of_the_file(folder, dtype):
 def test_json_tells_shape_and_place(folder, capsys):
     main(["convert", "people.csv", "store", "--target", "cost", "--bounds", "bounds.toml", "--json"])
     told = json.loads(capsys.readouterr().out)
-    shape = {"n_records": 2_000, "n_features": 4, "dtype": "float32", "chunks": 4, "refused": []}
-    assert told == shape | {"target": "cost", "notes": [], "out": "store"}
+    shape = {"n_records": 2_000, "layout": "features", "n_features": 4, "dtype": "float32", "chunks": 4}
+    (note,) = told.pop("notes")
+    assert "nothing is said of them here; to see them, for your eyes only: dpsparse check people.csv" in note
+    assert told == shape | {"target": "cost", "out": "store"}
     main(["check", "store", "--json"])
     assert json.loads(capsys.readouterr().out)["intact"]
     main(["fit", "store", "--epsilon", "3", "--json", "--out", "model.json"])
@@ -179,26 +181,61 @@ def test_a_store_knows_its_target_and_bounds(folder, capsys, monkeypatch):
     assert "Missing option '--target'" in capsys.readouterr().err
 
 
-def test_a_cell_that_is_no_number_counts_as_missing_and_is_not_quoted(folder, capsys):
-    for column, odd in (("age", "ninety"), ("smoker", "NA"), ("cost", "refused")):
+@pytest.mark.parametrize("options", [OPTIONS, OPTIONS[:2]])
+def test_whatever_the_cells_are_the_same_is_said(folder, capsys, options):
+    """Of a file and of its neighbours with a gap, a word or a malformed line: nothing that is said depends on cells."""
+    told = []
+    for number, (column, odd) in enumerate([("age", 50), ("age", "ninety"), ("smoker", "NA"), ("cost", "refused")]):
         neighbour = PEOPLE.astype({column: object})
         neighbour.loc[1_700, column] = odd
         neighbour.to_csv("people.csv", index=False)
-        main(["convert", "people.csv", f"store-{column}", *OPTIONS])
-        os.rename(f"store-{column}", "store")
-        note = f"missing cells, text or infinite numbers, as in '{column}': `dpsparse fit` counts them as missing"
+        main(["convert", "people.csv", "store", *options])
         main(["check", "store"])
-        out = capsys.readouterr().out
-        assert out.count(note) == 2
-        assert odd not in out
-        main(["check", "store", "--json"])
-        assert json.loads(capsys.readouterr().out)["refused"] == [column]
-        main(["fit", "store", "--epsilon", "3", "--sparsity", "2", "--json", "--out", f"{column}.json"])
-        told = json.loads(capsys.readouterr().out)
-        assert told["notes"] == []
-        assert told["privacy"]["n_records"] == len(PEOPLE)
-        assert odd not in json.dumps(told)
-        os.rename("store", f"old-{column}")
+        told.append(capsys.readouterr())
+        os.rename("store", f"store-{number}")
+    assert told == [told[0]] * 4
+    main(["fit", "store-3", "--epsilon", "3", "--sparsity", "2", "--json", "--out", "model.json"])
+    told = capsys.readouterr().out
+    assert json.loads(told)["privacy"]["n_records"] == len(PEOPLE)
+    assert "refused" not in told
+
+
+def test_a_file_and_nothing_else_is_converted_and_fitted(folder, capsys):
+    """Undeclared text, dates and gaps are kept, and every command that reads files reads the store."""
+    people = PEOPLE.assign(joined=[f"{1 + k % 28:02d}/03/2021" for k in range(N)])
+    people.loc[::7, "region"] = None
+    people.to_csv("people.csv", index=False, sep=";")
+    command = ["convert", "people.csv", "store", "--target", "cost", "--separator", ";"]
+    main([*command, "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert "learns what the columns are" in told["notes"][0]
+    assert told["notes"][1].endswith("dpsparse check people.csv --separator ';'")
+    del told["notes"]
+    assert told == {"n_records": N, "layout": "cells", "n_columns": 6, "chunks": 25, "target": "cost", "out": "store"}
+    main(["check", "store"])
+    assert "store: 2,000 records, the cells of 6 columns, in 25 chunks" in capsys.readouterr().out
+    main(["fit", "store", "--epsilon", "20", "--sparsity", "3", "--out", "model.json"])
+    main(["fit", "store", "--epsilon", "20", "--sparsity", "3", "--holdout", "0.2", "--out", "divided.json"])
+    main(["evaluate", "model.json", "store", "--epsilon", "5"])
+    assert load_model("divided.json").scores is not None
+    capsys.readouterr()
+    predictions = []
+    for data in ("store", "people.csv"):
+        main(["predict", "model.json", data, "--id", "id", "--json"])
+        predictions.append(json.loads(capsys.readouterr().out))
+    assert predictions[0] == predictions[1]
+    assert predictions[0]["ids"] == list(map(str, range(N)))
+    main([*command, "--json"])
+    assert json.loads(capsys.readouterr().out)["n_records"] == N
+    assert "with other options (another separator or encoding)" in failed(capsys, *command, "--encoding", "latin-1")
+
+
+def test_features_are_no_table_of_records(folder, capsys):
+    main(["convert", "people.csv", "store", *OPTIONS])
+    main(["fit", "people.csv", "--target", "cost", "--epsilon", "9", "--out", "model.json"])
+    capsys.readouterr()
+    for command in (["evaluate", "model.json", "store", "--epsilon", 1], ["predict", "model.json", "store"]):
+        assert "features in public units, not the columns themselves; give the table" in failed(capsys, *command)
 
 
 PEAK = """
@@ -207,14 +244,14 @@ import pyarrow
 from dpsparse.cli import main
 from dpsparse.data import inputs
 from dpsparse.engine import config
-from dpsparse.io.formats import open_table
 
-config.current = config.Config(store_chunk_bytes=2**20, csv_block_bytes=2**16, table_block_cells=2**16)
 pyarrow.set_cpu_count(2)
 # Kernels are compiled or loaded once, whatever the table.
-with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
-    print("a,b\\n1,2", file=file, flush=True)
-    open_table(file.name).read(["a"], {})
+with tempfile.TemporaryDirectory() as folder:
+    with open(folder + "/a.csv", "w") as file:
+        print("a,b,c\\n1,2,3", file=file)
+    main(["convert", folder + "/a.csv", folder + "/store", "--target", "c", "--json"])
+config.current = config.Config(store_chunk_bytes=2**20, csv_block_bytes=2**16, table_block_cells=2**16)
 tracemalloc.start()
 main(["convert", sys.argv[1], sys.argv[2], "--target", sys.argv[3], "--json"])
 print(tracemalloc.get_traced_memory()[1] + pyarrow.default_memory_pool().max_memory(), file=sys.stderr)

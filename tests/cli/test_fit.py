@@ -232,7 +232,7 @@ def test_public_bounds_are_printed_as_learned_where_they_were_checked(folder, ca
 
 def test_a_store_leaves_to_the_fit_what_nobody_knows(folder, capsys, people):
     (folder / "some.toml").write_text('drop = ["id", "region"]\n[columns.age]\nlow = 20\nhigh = 80\n')
-    main(["convert", "people.csv", "store", "--target", "cost", "--bounds", "some.toml", "--dtype", "float64"])
+    main(["convert", "people.parquet", "store", "--target", "cost", "--bounds", "some.toml", "--dtype", "float64"])
     store = OnDisk("store")
     np.testing.assert_allclose(store["age"], (people.age - 50.0) / 15.0)
     np.testing.assert_array_equal(store["smoker"], people.smoker)

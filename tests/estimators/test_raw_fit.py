@@ -15,6 +15,7 @@ from dpsparse import (
     save_model,
     tune,
 )
+from dpsparse.algorithms.pursuit.settings import SHARED
 from dpsparse.io.bounds import Bounds, ColumnBounds
 from dpsparse.privacy.accounting.meter import Meter
 
@@ -169,6 +170,11 @@ def test_tune_learns_what_the_columns_are_once(files):
     names = [release.name for release in tuned.privacy.releases]
     for once in ("table: kinds", "table: distinct values", "table: categories", "table: names"):
         assert names.count(once) == 1
+    units = [name for name in names if name.rpartition(": ")[2].rstrip(" 0123456789") in SHARED]
+    assert units[:2] == ["units: responses", "units: response size"]
+    assert "units: unit size 1" in units
+    assert len(units) == len(set(units))
+    assert all(name.startswith("units: ") for name in units)
     assert {effect.feature for effect in tuned.estimator.released_.effects} == set(EFFECTS)
 
 

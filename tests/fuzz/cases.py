@@ -84,7 +84,8 @@ class Fuzzer:
             main(["fit", str(self.folder / data), *map(str, options), "--json", "--out", str(self.folder / name)])
         self._make_ledger()
         self.files = {file.name: file.read_bytes() for file in self.folder.iterdir()}
-        main(["convert", str(self.folder / "good.csv"), str(self.folder / "store"), "--json", *self.store_options()])
+        for name, options in (("store", self.store_options()), ("cells", ["--target", "y"])):
+            main(["convert", str(self.folder / "good.csv"), str(self.folder / name), "--json", *options])
 
     def _make_ledger(self):
         path = self.folder / "good.db"
@@ -285,14 +286,16 @@ def check(fuzzer, rng):
 def convert(fuzzer, rng):
     """Convert a broken table."""
     path, out = fuzzer.broken(rng.choice(("good.csv", "good.csv", "good.parquet", "other.parquet")), rng), "new-store"
-    arguments = ["convert", str(path), str(fuzzer.folder / out), *fuzzer.store_options()]
+    options = fuzzer.store_options() if rng.random() < 0.5 else ["--target", "y"]
+    arguments = ["convert", str(path), str(fuzzer.folder / out), *options]
     return path, arguments, lambda message: None if check_store(fuzzer.folder / out).complete else "not complete"
 
 
 def store(fuzzer, rng):
     """Fit on a store with a broken file, or check it."""
     folder = fuzzer.folder / "broken-store"
-    shutil.copytree(fuzzer.folder / "store", folder, dirs_exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(fuzzer.folder / rng.choice(("store", "cells")), folder)
     path = rng.choice(sorted(folder.iterdir()))
     path.write_bytes(mutate(path.read_bytes(), path.suffix[1:], rng, [path.read_bytes()]))
     if rng.random() < 0.2:

@@ -123,6 +123,7 @@ CASES = {
         [_pursuit(sparsity=s, epsilon=6.0, adjacency="zero-out-one") for s in ("auto", 2, 3)],
         "small",
     ),
+    "tune, units unknown": ([_pursuit(sparsity=s, epsilon=6.0, **UNKNOWN) for s in (1, 3)], "small"),
     "AdaHuber": (AdaHuber(lam=0.1), "small"),
     "AdaHuber, sparse": (AdaHuber(lam=0.05, sparsity=3), "small"),
     "AdaHuber, R's tau": (AdaHuber(lam=0.1, tau_rule="adahuber-1.1"), "wide"),

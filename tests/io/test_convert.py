@@ -16,7 +16,7 @@ from dpsparse.io.convert import convert, in_public_units
 from dpsparse.io.formats import open_on_disk, open_table
 from dpsparse.io.provenance import provenance_of
 from dpsparse.io.store import writer
-from dpsparse.io.store.manifest import fit_refuses, write_manifest
+from dpsparse.io.store.manifest import write_manifest
 from dpsparse.io.store.reader import check_store
 from dpsparse.schema import FileError
 
@@ -252,22 +252,23 @@ def test_the_same_file_elsewhere_is_the_same_source(tmp_path, bounds):
     assert {words.split()[0] for words in said} == {"checking"}
 
 
-def test_columns_that_a_fit_refuses_are_noted_once_also_when_resumed(tmp_path, bounds):
+def test_gaps_are_stored_and_nothing_is_said_of_them(tmp_path, bounds):
     people = PEOPLE.astype({"age": object})
     people.loc[[5, 950], "age"] = "unknown"
     people.loc[[210, 950], "cost"] = np.nan
     people.loc[777, "income"] = -np.inf
     people.loc[3, "region"] = None
-    path = written(tmp_path, "csv", people)
-    converted(path, tmp_path / "once", bounds)
+    path, said = written(tmp_path, "csv", people), [[], []]
     with interrupted_at("response-00004.npy"):
         converted(path, tmp_path / "store", bounds)
-    manifest = converted(path, tmp_path / "store", bounds)
-    assert files_of(tmp_path / "store") == files_of(tmp_path / "once")
-    assert manifest.refused == ["age", "cost", "income"]
-    assert [len(chunk.refused) for chunk in manifest.chunks] == [1, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0]
-    assert "'age', 'cost', 'income': `dpsparse fit` counts" in fit_refuses(manifest)[0]
-    assert fit_refuses(converted(written(tmp_path, "parquet"), tmp_path / "clean", bounds)) == []
+    converted(path, tmp_path / "store", bounds)
+    for folder, words, data in (("gaps", said[0], path), ("clean", said[1], written(tmp_path, "parquet"))):
+        converted(data, tmp_path / folder, bounds, progress=words.append)
+    assert said[0] == said[1]
+    assert files_of(tmp_path / "store") == files_of(tmp_path / "gaps")
+    store = open_on_disk(tmp_path / "store")
+    gaps = np.isnan(np.concatenate(store.chunks)).sum(axis=0)
+    assert [*gaps, np.isnan(store.response).sum()] == [2, 0, 1, 2]
 
 
 def test_a_flipped_bit_is_found_and_mended(tmp_path, bounds):

@@ -67,5 +67,26 @@ def test_kinds_are_right_in_all_but_one_column_in_a_thousand(n, columns, name):
     assert sum(kind_of(each, noise) != kind for each in drawn) <= 15
 
 
+@pytest.mark.parametrize(("n", "columns"), [(1_600, 128), (1_200, 12), (500, 30)])
+def test_a_response_of_numbers_is_read_as_numbers_however_loud_the_noise(n, columns):
+    """At epsilon 1: noise of up to a fifth of the records, which would give one response in a hundred another kind."""
+    rho = 0.0243
+    share = preparation_shares(n, rho, columns, columns - 1, 5)["kinds"]
+    noise = np.sqrt(columns / (share * rho))
+    votes = np.zeros(len(VOTES))
+    votes[VOTES.index(CellClass.NUMBER)] = n
+    rng = np.random.default_rng(n)
+    kinds = [kind_of(votes + noise * rng.normal(size=len(VOTES)), noise, may_be_text=False) for _ in range(3_000)]
+    assert set(kinds) == {Kind.number_grouped}
+
+
+@pytest.mark.parametrize("kind", [Kind.number_comma, Kind.boolean, Kind.date_dmy])
+def test_a_response_of_another_kind_is_found_where_it_surely_leads(kind):
+    votes = np.zeros(len(VOTES))
+    own = {Kind.number_comma: CellClass.COMMA, Kind.boolean: CellClass.BOOLEAN, Kind.date_dmy: CellClass.DATE_DMY}
+    votes[VOTES.index(own[kind])] = 10_000
+    assert kind_of(votes, 100.0, may_be_text=False) == kind
+
+
 def test_all_classes_but_empty_vote():
     assert set(VOTES) == set(CellClass) - {CellClass.EMPTY}

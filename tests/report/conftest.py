@@ -1,9 +1,4 @@
-"""Models made up by hand, and a browser to show their reports in."""
-
-import os
-import shutil
-import sys
-from pathlib import Path
+"""Models made up by hand."""
 
 import pytest
 
@@ -14,11 +9,6 @@ from dpsparse.io.features import Feature
 from dpsparse.model.effect import Effect
 from dpsparse.model.released import LinearModel
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from chromium import Chromium
-
-ARTIFACTS = Path(__file__).parents[2] / "artefacts"
 LONG = "a feature with <b>markup</b> & a name of more than sixty letters in all"
 
 
@@ -52,24 +42,3 @@ def model(record):
         prediction_range=(0.0, 60_000.0),
         cut=3_000.0,
     )
-
-
-@pytest.fixture(scope="session")
-def browser(tmp_path_factory):
-    """A headless Chromium."""
-    binary = shutil.which("chromium")
-    if binary is None:
-        reason = "Chromium is not installed: apt-get install chromium"
-        if os.environ.get("DPSPARSE_REQUIRE_CHROMIUM"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    running = Chromium(binary, tmp_path_factory.mktemp("profile"))
-    yield running
-    running.close()
-
-
-@pytest.fixture(scope="session")
-def artifacts():
-    """Where pictures for people go; git ignores it."""
-    ARTIFACTS.mkdir(exist_ok=True)
-    return ARTIFACTS

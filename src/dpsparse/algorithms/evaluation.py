@@ -179,7 +179,7 @@ class EvaluationReleases:
 
     def quantile(self, name, count, grid):
         """A point of a grid with about one value in twenty above it; the first one may have fewer."""
-        utility = Tally.of(count, grid.points).balanced(OUTSIDE, open_below=True)
+        utility = Tally.of(count, grid.points).balanced(OUTSIDE)
         return release_point(
             self._meter,
             utility,

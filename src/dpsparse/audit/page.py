@@ -18,7 +18,7 @@ ABOUT = {
     "floating point": "The attack that distinguishes tables by the low bits of an output; the order of summation.",
     "replay of loops": "The paper's methods on worst-case neighbouring tables, with the same noise replayed.",
     "replay of pursuits": "The same for PrivateSparseRegressor.",
-    "replay of tuning": "The same for tune: candidates on one part of the rows, the choice on another.",
+    "replay of tuning": "The same for tune: units released once, candidates on some rows, the choice on the others.",
     "replay of raw tables": "The same for a fit on a raw table: kinds, categories, names, then the pursuit.",
     "replay of evaluations": "The same for evaluate.",
     "replay of real sizes": "The same on tables and files of more records than the engines read at a time.",

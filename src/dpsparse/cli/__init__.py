@@ -10,6 +10,7 @@ import traceback
 import click
 
 from dpsparse import __version__
+from dpsparse.cli.app import app
 from dpsparse.cli.audit import audit
 from dpsparse.cli.bounds import bounds
 from dpsparse.cli.budget import budget
@@ -20,11 +21,11 @@ from dpsparse.cli.demo import demo
 from dpsparse.cli.evaluate import evaluate
 from dpsparse.cli.fit import fit
 from dpsparse.cli.inspect import inspect
-from dpsparse.cli.messages import without_passwords
 from dpsparse.cli.plan import plan
 from dpsparse.cli.predict import predict
 from dpsparse.cli.report import report
 from dpsparse.cli.reproduce import reproduce
+from dpsparse.messages import without_passwords
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -38,7 +39,7 @@ def cli(context, verbose):
 
 COMMANDS = (
     *(fit, evaluate, bounds, convert, check, predict, inspect, report),
-    *(plan, compare, budget, audit, demo, reproduce),
+    *(plan, compare, budget, app, audit, demo, reproduce),
 )
 for command in COMMANDS:
     cli.add_command(command)

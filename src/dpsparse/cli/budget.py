@@ -11,13 +11,6 @@ from dpsparse.cli import options
 
 _BAR = 30
 
-_MEANING = (
-    "Granted, spent and left are epsilons, each at the grant's delta. Spent: of all fits together. Left: the largest "
-    "epsilon of one more fit.\n"
-    "'Spent' and 'left' do not add up to the grant: composed fits cost less than the sum of their epsilons. Rely on "
-    "the share left for what is spent of the whole."
-)
-
 _ledger = click.argument("ledger")
 
 
@@ -66,22 +59,17 @@ def show(ledger, dataset, as_json):
 def history(ledger, dataset, as_json):
     """Every event, oldest first."""
     from dpsparse.privacy.ledger.ledger import PrivacyLedger
+    from dpsparse.report.budget import EVENT_HEADINGS, EVENTS_MEANING, event_cells
 
     events = PrivacyLedger(ledger).history(dataset)
     if as_json:
         click.echo(json.dumps([{**vars(event), "payload": event.details} for event in events], indent=2))
         return
-    table = _table("number", "when", "dataset", "event", "epsilon", "delta", "fit", "estimator")
+    table = _table(*EVENT_HEADINGS)
     for event in events:
-        details = event.details
-        guarantee = [f"{details[name]:.4g}" if name in details else "" for name in ("epsilon", "delta")]
-        row = [str(event.number), details["at"], event.dataset, event.kind, *guarantee]
-        table.add_row(*_plain(*row, (event.fit or "")[:8], details.get("estimator", "")))
+        table.add_row(*_plain(*event_cells(event)))
     _print(table)
-    click.echo(
-        "A fit counts from its 'reserve' on. 'charge' makes it final and costs nothing more; 'refund' gives back a fit "
-        "that released nothing."
-    )
+    click.echo(EVENTS_MEANING)
 
 
 @budget.command()
@@ -130,47 +118,27 @@ def _renew(witness, books):
 
 
 def _show(book, datasets, as_json):
-    balances = {name: (book.filters[name], book.records_per_person[name]) for name in datasets}
+    from dpsparse.report.budget import MEANING, balance_facts
+
+    balances = [balance_facts(book, name) for name in datasets]
     if as_json:
-        click.echo(
-            json.dumps(
-                {"head": book.head, "datasets": [_as_dict(name, *one) for name, one in balances.items()]}, indent=2
-            )
-        )
+        click.echo(json.dumps({"head": book.head, "datasets": balances}, indent=2))
         return
     headings = ("granted", "at delta", "fits", "spent", "left for one fit", "share left", "", "account", "neighbours")
     table = _table("dataset", *headings, "records a person")
-    for name, (balance, people) in balances.items():
-        values = _as_dict(name, balance, people)
+    for values in balances:
         granted, delta, spent, one = (
             f"{values[key]:.4g}" for key in ("epsilon", "delta", "epsilon_spent", "epsilon_left")
         )
-        left = 1 - balance.share
+        left = 1 - values["share_spent"]
         full = math.floor(_BAR * left)
         bar = "█" * full + "░" * (_BAR - full)
-        row = [name, granted, delta, str(values["fits"]), spent, one, f"{math.floor(100 * left)} %", bar]
+        row = [values["dataset"], granted, delta, str(values["fits"]), spent, one, f"{math.floor(100 * left)} %", bar]
         row += [values["account"] or "", values["adjacency"], str(values["records_per_person"])]
         table.add_row(*_plain(*row))
     _print(table)
-    click.echo(_MEANING)
+    click.echo("\n".join(MEANING))
     click.echo(f"head {book.head}")
-
-
-def _as_dict(name, balance, records_per_person):
-    from dpsparse.privacy.accounting.filter import round_down
-
-    return {
-        "dataset": name,
-        "epsilon": balance.grant.epsilon,
-        "delta": balance.grant.delta,
-        "adjacency": balance.grant.adjacency,
-        "records_per_person": records_per_person,
-        "account": balance.account,
-        "fits": len(balance.costs),
-        "share_spent": balance.share,
-        "epsilon_spent": balance.epsilon_spent,
-        "epsilon_left": round_down(balance.epsilon_left),
-    }
 
 
 def _table(*headings):

@@ -45,7 +45,7 @@ def check(data, target, bounds, separator, encoding, ledger, as_json):
 
 def _check_store(store, as_json):
     from dpsparse.cli import output
-    from dpsparse.io.store.manifest import StoreCorrupted, fit_refuses, read_complete
+    from dpsparse.io.store.manifest import StoreCorrupted, read_complete
     from dpsparse.io.store.reader import check_store
 
     try:
@@ -55,11 +55,10 @@ def _check_store(store, as_json):
         if as_json:
             output.print_json({"intact": False, "damaged": error.files})
         raise
-    notes = fit_refuses(manifest)
     if as_json:
-        output.print_json({**output.store_facts(manifest), "intact": True, "notes": notes})
+        output.print_json({**output.store_facts(manifest), "intact": True})
     else:
-        output.print_store(store, manifest, notes)
+        output.print_store(store, manifest)
         click.echo("Intact: every file is as it was written.")
 
 

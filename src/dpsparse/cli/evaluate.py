@@ -21,15 +21,16 @@ from dpsparse.cli import options
 def evaluate(model, data, epsilon, delta, separator, encoding, records_per_person, ledger, dataset, out, as_json):
     """Say how well MODEL predicts the records of DATA, which it was not fitted on.
 
-    DATA is a table with the columns that the model was fitted on, the target included. Three means are released, each
-    with a 90 % interval: the error of the model, that of the constant that it would predict without any feature, and
-    how much the model improves on it. A record whose response is missing counts as blank.
+    DATA is a table, or a store of its cells, with the columns that the model was fitted on, the target included. Three
+    means are released, each with a 90 % interval: the error of the model, that of the constant that it would predict
+    without any feature, and how much the model improves on it. A record whose response is missing counts as blank.
 
     The whole of epsilon is spent, on the people in DATA; --ledger keeps count.
     """
     from dpsparse.cli import output
-    from dpsparse.cli.spending import collected, explained
+    from dpsparse.cli.spending import interruptible
     from dpsparse.evaluation import evaluate_records
+    from dpsparse.fitting import collected, explained
     from dpsparse.model.context import fit_context
     from dpsparse.model.json_file import load_model
     from dpsparse.model.tables import ModelTable
@@ -42,7 +43,7 @@ def evaluate(model, data, epsilon, delta, separator, encoding, records_per_perso
     table = ModelTable(released, data, separator=separator, encoding=encoding)
     # Opened before anything is spent.
     with output.writing(out, model, data, replace=False) as stream:
-        with collected(notes), explained(data, ledger):
+        with collected(notes), explained(data), interruptible(ledger):
             evaluation = evaluate_records(
                 released,
                 table.n_records,

@@ -64,48 +64,50 @@ def fit(
 
     --holdout 0.2 fits on four records of five and evaluates on the fifth, by position, for the same epsilon.
     """
-    from dpsparse import PrivateSparseRegressor, fit_and_evaluate
     from dpsparse.cli import output
-    from dpsparse.cli.spending import collected, explained
-    from dpsparse.data.inputs import open_input
-    from dpsparse.io.store.manifest import is_store
+    from dpsparse.cli.spending import interruptible
+    from dpsparse.fitting import FileFit
+    from dpsparse.io.store.manifest import FEATURES, is_store, read_manifest
     from dpsparse.model.json_file import write_model
     from dpsparse.report.fit import fit_page
     from dpsparse.schema import existing_path
 
     if target is None and not is_store(existing_path(data)):
         raise click.MissingParameter(param_hint="'--target'", param_type="option")
-    if holdout is not None and is_store(data):
-        raise click.UsageError("--holdout needs a table; hold records out before `dpsparse convert`")
+    if holdout is not None and is_store(data) and read_manifest(data).layout == FEATURES:
+        raise click.UsageError(
+            "--holdout needs the table, or a store of its cells: this one holds features; hold records out before "
+            "`dpsparse convert`"
+        )
     if ledger is not None:
         from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
         ledger = PrivacyLedger(ledger)
-    given = open_input(data, target, bounds, separator=separator, encoding=encoding)
+    asked = FileFit(
+        data,
+        target,
+        epsilon,
+        sparsity=sparsity,
+        delta=delta,
+        bounds=bounds,
+        separator=separator,
+        encoding=encoding,
+        records_per_person=records_per_person,
+        ledger=ledger,
+        dataset=dataset,
+        holdout=holdout,
+    )
+    given = asked.open()
     if out is None:
         raise click.UsageError(NO_OUT)
-    notes = list(given.notes)
     inputs = [data] if bounds is None else [data, bounds]
     # Opened before anything is spent: a model that cannot be saved is not fitted. Saved before the report is made: none
     # that was paid for is lost.
     with output.writing(report, *inputs, out) as report_stream:
         with output.writing(out, *inputs, replace=False) as stream:
-            X, y = given.read()
-            with collected(notes), explained(data, ledger), output.share_bar() as progress:
-                estimator = PrivateSparseRegressor(
-                    sparsity=sparsity,
-                    epsilon=epsilon,
-                    delta=delta,
-                    **given.parameters,
-                    records_per_person=records_per_person,
-                    ledger=ledger,
-                    dataset=dataset,
-                )
-                if holdout is None:
-                    estimator.fit(X, y, progress=progress)
-                else:
-                    estimator, _ = fit_and_evaluate(estimator, X, y, holdout=holdout, progress=progress)
-            model = given.model(estimator.released_)
+            with interruptible(ledger), output.share_bar() as progress:
+                model, warned = asked.fit(given, progress)
+            notes = [*given.notes, *warned]
             # Shown first: should the disk fill up now, what was paid for is not lost.
             with output.reader_may_leave():
                 if as_json:

@@ -105,11 +105,14 @@ def print_scores(scores, constant, target):
     print_table(HEADINGS, score_rows(scores, constant))
 
 
-def print_store(folder, manifest, notes):
+def print_store(folder, manifest, notes=()):
     """Print what a store holds."""
     n, d = manifest.shape
-    files = f"{len(manifest.chunks):,} file{'s' * (len(manifest.chunks) > 1)}"
-    say("Store", f"{folder}: {n:,} records, {d:,} features in {manifest.dtype.name}, {files} of features")
+    held = (
+        f"{d:,} features in {manifest.dtype.name}" if manifest.layout == "features" else f"the cells of {d:,} columns"
+    )
+    chunks = len(manifest.chunks)
+    say("Store", f"{folder}: {n:,} records, {held}, in {chunks:,} chunk{'s' * (chunks > 1)}")
     print_notes(notes)
 
 
@@ -124,10 +127,9 @@ def store_facts(manifest):
     n, d = manifest.shape
     return {
         "n_records": n,
-        "n_features": d,
-        "dtype": manifest.dtype.name,
+        "layout": manifest.layout,
+        **({"n_features": d, "dtype": manifest.dtype.name} if manifest.layout == "features" else {"n_columns": d}),
         "chunks": len(manifest.chunks),
-        "refused": manifest.refused,
     }
 
 

@@ -1,17 +1,18 @@
-"""The input of a fit on a file: a table with public bounds, or a store, which contains its bounds."""
+"""The input of a fit or a conversion: a table with public bounds, or a store, which contains its bounds."""
 
 import shlex
+from functools import cached_property
 
 from dpsparse.data.on_disk import OnDisk
-from dpsparse.data.raw_data import read_table
+from dpsparse.data.raw_data import check_options, read_table
 from dpsparse.data.units import public_units
 from dpsparse.io.bounds import Bounds
 from dpsparse.io.bounds_file import read_bounds
+from dpsparse.io.convert import convert, convert_cells, count_cell_chunks, count_chunks
 from dpsparse.io.features import read_features
 from dpsparse.io.formats import open_table, require_format
-from dpsparse.io.provenance import provenance_of
-from dpsparse.io.store.manifest import is_store, read_manifest
-from dpsparse.schema import FileError, quoted
+from dpsparse.io.provenance import cells_of, provenance_of
+from dpsparse.io.store.manifest import CELLS, is_store, read_manifest
 
 
 def open_input(data, target=None, bounds=None, *, separator=None, encoding="utf-8"):
@@ -32,15 +33,45 @@ def open_input(data, target=None, bounds=None, *, separator=None, encoding="utf-
 
     Returns
     -------
-    RawInput, TableInput or StoreInput
+    RawInput, CellStoreInput, TableInput or StoreInput
         With `read()`, which gives the X and y of a fit; `parameters`, those of an estimator that are publicly known;
         `model`, which gives the released model in the columns' own units; and `notes` for whoever runs the fit.
     """
     if is_store(data):
-        return StoreInput(data, target, bounds)
+        holds_cells = read_manifest(data).layout == CELLS
+        return (CellStoreInput if holds_cells else StoreInput)(data, target, bounds)
     if str(data).lower().endswith(".npy"):
         return TableInput(data, target, bounds)
     return RawInput(data, target, bounds, separator=separator, encoding=encoding)
+
+
+def open_for_store(data, target, bounds=None, *, separator=None, encoding="utf-8"):
+    """The input of a conversion; names are read and checked, values are not.
+
+    Parameters
+    ----------
+    data : str or path
+        A table.
+    target : str
+        The column of responses.
+    bounds : str, path or None
+        The bounds file.
+    separator, encoding : str or None
+        Of a CSV file, as in `open_input`.
+
+    Returns
+    -------
+    TableInput or RawInput
+        With `convert`, which writes the store, and `count_chunks`. The first where it is public of every column that it
+        holds plain numbers, or which categories: their features are stored. The second otherwise: cells are stored, and
+        a fit learns what they are.
+    """
+    if str(data).lower().endswith(".npy"):
+        return TableInput(data, target, bounds)
+    raw = RawInput(data, target, bounds, separator=separator, encoding=encoding)
+    # A table of numbers is read with the separator of its first line, and in UTF-8.
+    is_usual = separator is None and encoding in _USUAL
+    return TableInput(data, target, bounds) if is_usual and raw.is_declared else raw
 
 
 class RawInput:
@@ -51,12 +82,25 @@ class RawInput:
         self._data = read_table(data, target, bounds=bounds, **dialect)
         given = "".join(f" --{name} {shlex.quote(each)}" for name, each in dialect.items() if each not in _USUAL)
         self.notes = [] if bounds is not None else [_no_bounds(data, target, _ALL, given)]
-        # Said of every file, whatever is in it.
-        self.notes.append(
-            "cells that are missing or cannot be read count as missing, and nothing is said of them here; to see them, "
-            f"for your eyes only: dpsparse check {shlex.quote(str(data))}{given}"
-        )
+        self.notes.append(_unread(data, given))
         self.parameters = {}
+
+    @property
+    def is_declared(self):
+        """Whether it is public what every column is; see `RawData.is_declared`."""
+        return self._data.is_declared
+
+    def count_chunks(self, dtype):
+        """The number of chunks of a store; `dtype` is that of other stores."""
+        return count_cell_chunks(self._data.table.n_records, self._provenance)
+
+    def convert(self, folder, dtype, progress=None):
+        """Write the cells as a store; see `io.convert`."""
+        return convert_cells(self._data.table, self._provenance, folder, progress)
+
+    @cached_property
+    def _provenance(self):
+        return cells_of(self._data.table, self._data.bounds, self._data.target)
 
     def read(self):
         """The table, with its responses in it."""
@@ -67,9 +111,26 @@ class RawInput:
         return released
 
 
+class CellStoreInput(RawInput):
+    """A store of cells: what a fit learns of its file it learns of the store."""
+
+    notes = ()
+
+    def __init__(self, data, target, bounds):
+        self._data, self.parameters = read_table(data, target, bounds=bounds), {}
+
+
 _ALL = "what the columns are, their centres and scales"
 # Separators and encodings that a command to be copied need not give.
 _USUAL = (None, "utf-8")
+
+
+def _unread(data, given=""):
+    """Said of every file, whatever is in it."""
+    return (
+        "cells that are missing or cannot be read count as missing, and nothing is said of them here; to see them, for "
+        f"your eyes only: dpsparse check {shlex.quote(str(data))}{given}"
+    )
 
 
 def _no_bounds(data, target, learned, given=""):
@@ -109,10 +170,20 @@ class TableInput(_NumericInput):
         self.table = open_table(data)
         self.provenance = provenance_of(self.table, Bounds() if bounds is None else read_bounds(bounds), target)
         self.notes = [] if bounds is not None else [_no_bounds(data, target, "the columns' centres and scales")]
+        if not str(data).lower().endswith(".npy"):
+            self.notes.append(_unread(data))
         features = self.provenance.features
         self.units = [feature.center for feature in features], [feature.scale for feature in features]
         # Refused here, so that `convert` writes no store that a fit would refuse.
         public_units(*self.units, features)
+
+    def count_chunks(self, dtype):
+        """The number of chunks of a store with features of this dtype."""
+        return count_chunks(self.table.n_records(), self.provenance, dtype)
+
+    def convert(self, folder, dtype, progress=None):
+        """Write the features as a store; see `io.convert`."""
+        return convert(self.table, self.provenance, folder, dtype, progress)
 
     def read(self):
         """Features and responses."""
@@ -120,7 +191,7 @@ class TableInput(_NumericInput):
 
 
 class StoreInput(_NumericInput):
-    """A store. Its features are in public units, so that the centres that are known are 0 and the scales 1."""
+    """A store of features, in public units, so that the centres that are known are 0 and the scales 1."""
 
     in_public_units, notes = True, ()
 
@@ -132,11 +203,7 @@ class StoreInput(_NumericInput):
             _one_or_each([None if feature.center is None else 0.0 for feature in features]),
             _one_or_each([None if feature.scale is None else 1.0 for feature in features]),
         )
-        if bounds is not None:
-            raise FileError(f"{data}: a store has its bounds in it; leave out --bounds, or convert again with them")
-        if target not in (None, self.provenance.target):
-            name = quoted(self.provenance.target)
-            raise FileError(f"{data}: the target of this store is {name}; leave out --target, or convert again")
+        check_options(data, self.provenance.target, target, bounds)
 
     def read(self):
         """The features, left on the disk, and the responses."""

@@ -19,8 +19,8 @@ class OnDisk:
     ----------
     path : str, path, memory map or Zarr array
         An .npy file with one array of two dimensions in either memory order; a .parquet file, or a folder of Parquet
-        files with the same columns, in the order of their names; a Zarr array; a store, which `dpsparse convert` makes
-        of Parquet, .npy and CSV files, with its features in public units.
+        files with the same columns, in the order of their names; a Zarr array; a store of features in public units,
+        which `dpsparse convert` makes of tables whose columns are all declared.
 
     Attributes
     ----------

@@ -8,8 +8,11 @@ from typing import Any
 from dpsparse.io.bounds import Bounds
 from dpsparse.io.bounds_file import read_bounds
 from dpsparse.io.cells.grammar import Kind
-from dpsparse.io.cells.raw_table import as_raw_table
+from dpsparse.io.cells.raw_table import StoreTable, as_raw_table
 from dpsparse.schema import FileError, alternatives, quoted
+
+# Kinds of types that are numbers as they are.
+_TYPED = (Kind.number, Kind.boolean)
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,15 @@ class RawData:
         """Of these, those that may be numbers."""
         return [name for name in self.learned_columns if self.declared.get(name) != Kind.text]
 
+    @cached_property
+    def is_declared(self):
+        """Whether it is public of every column that it holds plain numbers, or which categories."""
+        known, types = dict.fromkeys(self.numeric, Kind.number) | self.declared, self.table.declared
+        plain = {
+            name: types.get(name) in _TYPED if name in types else kind == Kind.number for name, kind in known.items()
+        }
+        return all(plain.get(name, False) for name in self.learned_columns) and plain.get(self.target, True)
+
     def public_facts(self, feature):
         """What is publicly known of a feature, by the names of its fields; nothing where it is 0/1."""
         if feature.kind == Kind.text:
@@ -105,6 +117,11 @@ class RawData:
             return "none"
         return "all" if len(given) == 2 * len(known) else "some"
 
+    def n_units_known(self):
+        """Of how many features, at most, both centre and scale are public."""
+        known = [self.bounds.of(name) for name in self.learned_columns]
+        return sum(None not in (each.center, each.scale) for each in known) + len(self.given_features())
+
     def part(self, modulus, residues):
         """Some of the records, by position; see `BlockTable.part`."""
         return replace(self, table=self.table.part(modulus, residues))
@@ -117,7 +134,7 @@ class RawData:
 
 def read_table(
     data: Any,
-    target: str,
+    target: str | None = None,
     *,
     bounds: Any = None,
     kinds: dict[str, str] | None = None,
@@ -132,11 +149,12 @@ def read_table(
     Parameters
     ----------
     data : str, path, DataFrame or pyarrow.Table
-        A .csv or .parquet file, a folder of .parquet files, or a frame of pandas or polars.
-    target : str
-        The column of responses.
+        A .csv or .parquet file, a folder of .parquet files, a store that `dpsparse convert` made of one of these, or a
+        frame of pandas or polars.
+    target : str or None, default=None
+        The column of responses; a store knows it.
     bounds : str, path, Bounds or None, default=None
-        What is publicly known of the columns: a bounds file, or what `read_bounds` gives.
+        What is publicly known of the columns: a bounds file, or what `read_bounds` gives. A store has it.
     kinds : dict of str to str or None, default=None
         How the cells of some columns are read, where that is publicly known: "number", "number_grouped" (1,234.5),
         "number_comma" (1.234,5), "boolean", "date_ymd", "date_dmy", "date_mdy" or "text".
@@ -150,7 +168,32 @@ def read_table(
     RawData
         For `fit`, which needs no y then.
     """
+    table = as_raw_table(data, separator=separator, encoding=encoding)
+    if isinstance(table, StoreTable):
+        check_options(data, table.target, target, bounds)
+        return RawData(table, table.target, table.bounds, dict(kinds or {}))
+    if target is None:
+        raise FileError("the target is missing: name the column of responses")
     if isinstance(bounds, str | os.PathLike):
         bounds = read_bounds(bounds)
-    table = as_raw_table(data, separator=separator, encoding=encoding)
     return RawData(table, target, Bounds() if bounds is None else bounds, dict(kinds or {}))
+
+
+def check_options(store: Any, known: str, target: str | None, bounds: Any) -> None:
+    """Refuse options that contradict what a store knows of itself.
+
+    Parameters
+    ----------
+    store : str or path
+        The folder.
+    known : str
+        Its target.
+    target : str or None
+        The target that was given.
+    bounds : object
+        The bounds that were given; None for none.
+    """
+    if bounds is not None:
+        raise FileError(f"{store}: a store has its bounds in it; leave out the bounds, or convert again with them")
+    if target not in (None, known):
+        raise FileError(f"{store}: the target of this store is {quoted(known)}; leave out the target, or convert again")

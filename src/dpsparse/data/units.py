@@ -73,6 +73,19 @@ def units_known(center: Any, scale: Any, n_features: int) -> Known:
     return _known(_given("feature_center", center, n_features), _given("feature_scale", scale, n_features))
 
 
+def n_units_known(center: Any, scale: Any, n_features: int) -> int:
+    """Of how many features, at most, both centre and scale are given, before the names of the columns are read.
+
+    Examples
+    --------
+    >>> from dpsparse.data.units import n_units_known
+    >>> n_units_known({"age": 50.0, "height": 170.0}, {"age": 20.0}, 3)
+    1
+    """
+    given = _given("feature_center", center, n_features), _given("feature_scale", scale, n_features)
+    return min(int(np.count_nonzero(np.broadcast_to(each, n_features))) for each in given)
+
+
 def public_units(center: Any, scale: Any, columns: Any) -> PublicUnits:
     """Centres and scales in the order of X's columns, checked.
 

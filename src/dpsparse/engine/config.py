@@ -28,13 +28,13 @@ class Config:
     disk_long_row_bytes : int
         Rows longer than this are read a page at a time where a single column is wanted.
     disk_memory_share : float
-        The share of the available memory that quantized features of a file may take.
+        The share of the available memory that features of a file may take: quantized ones, or those encoded from cells.
     store_chunk_bytes : int
-        Bytes of features in a chunk of a store: large enough for a disk, small enough for several to lie in memory.
+        Bytes of features or cells in a chunk of a store: large enough for a disk, small enough for several in memory.
     table_block_cells : int
         Cells of a block of rows of a table: 32 MB in float64.
     csv_block_bytes : int
-        Bytes of a CSV file that a thread parses at a time, up to the end of a line.
+        Bytes of a CSV file, or of the cells of a store, that a thread parses at a time, up to the end of a record.
     dask_records : int
         Records per task of a worker. Workers return freed memory at once, so large arrays are slow to allocate: these
         fit in 64 kB for a few columns.

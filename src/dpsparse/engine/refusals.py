@@ -1,9 +1,8 @@
 """What a refusal may say of the values of a table: every sentence that appears or not depending on them, in one place.
 
-A sentence quotes no value. Where it has a field in braces, that is the name of a file, of its format or its encoding, a
-place in the line of names, and in `COLUMNS_REFUSED` names of columns. Whatever else this package raises while it reads
-a table comes from public facts. docs/privacy.md lists these names (L11), and a test holds the list, and the code that
-reads tables, against this file.
+A sentence quotes no value. Where it has a field in braces, that is the name of a file, of its format or its encoding,
+or a place in the line of names. Whatever else this package raises while it reads a table comes from public facts.
+docs/privacy.md lists these names (L11), and a test holds the list, and the code that reads tables, against this file.
 """
 
 # The one text for the data's curator: it names no row, column or count.
@@ -54,10 +53,6 @@ NOT_FINITE_IN_FILE = (
     + NOT_FINITE
     + "; text where a number is due counts as NaN, and a column of text needs its categories in "
     "the bounds file (True and False are text in a CSV file)"
-)
-COLUMNS_REFUSED = (
-    "missing cells, text or infinite numbers, as in {columns}: `dpsparse fit` counts them as missing, and in Python "
-    'missing="center" does; to use a text, list its categories in the bounds file, and convert anew'
 )
 
 SENTENCES = {name: value for name, value in sorted(globals().items()) if name.isupper()}

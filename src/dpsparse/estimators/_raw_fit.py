@@ -6,11 +6,15 @@ from functools import cache, cached_property
 import numpy as np
 
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
-from dpsparse.algorithms.pursuit.schedule import schedule_for
+from dpsparse.algorithms.pursuit.schedule import schedule_for, taking_over
 from dpsparse.data.units import PublicUnits
+from dpsparse.engine import config
 from dpsparse.engine.cpu.dense import DenseRows
+from dpsparse.engine.disk.memory import available_bytes
+from dpsparse.engine.disk.rows import DiskRows
 from dpsparse.estimators._private import MIN_ROWS
 from dpsparse.estimators._results import set_results
+from dpsparse.io.cells.encoded_source import EncodedSource
 from dpsparse.io.cells.encoding import encode
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.learning.categories import missing_feature
@@ -23,7 +27,7 @@ from dpsparse.schema import FileError
 FEATURES_PER_COLUMN = 3
 
 
-def raw_schedule(estimator, data, guarantee, *, prepare=True):
+def raw_schedule(estimator, data, guarantee, *, prepare=True, whole=None, leads=True):
     """The releases of a fit on raw data and their prices, from public numbers alone.
 
     Parameters
@@ -36,6 +40,10 @@ def raw_schedule(estimator, data, guarantee, *, prepare=True):
         What is spent.
     prepare : bool
         False to leave out the releases that tell what the columns are, and names: others make them.
+    whole : Schedule or None
+        Has the releases that the fit shares with others.
+    leads : bool
+        Whether it makes these.
     """
     n, d = data.table.n_records, n_expected(data)
     shares = preparation_shares(
@@ -46,12 +54,16 @@ def raw_schedule(estimator, data, guarantee, *, prepare=True):
         estimator._picks(d),
     )
     naming = shares.pop("names")
+    units = {"units_known": data.units_known()}
+    if not leads:
+        units = taking_over(whole, data.units_known(), data.n_units_known())
     return schedule_for(
         guarantee,
         n,
         d,
         estimator._picks(d),
-        units_known=data.units_known(),
+        whole=whole,
+        **units,
         center_known=data.bounds.response_center is not None,
         scale_known=data.bounds.response_scale is not None,
         fit_intercept=bool(estimator.fit_intercept),
@@ -92,7 +104,7 @@ def fit_raw(estimator, data, progress=None):
     plan = schedule(meter.guarantee)
     table = PreparedTable(data, meter, plan)
     estimator._reset()
-    result = table.pursue(meter, plan, progress)
+    result = table.pursue(meter, plan, progress=progress)
     table.publish(estimator, result, meter, *table.named(meter, plan, result.support))
 
 
@@ -151,17 +163,20 @@ class PreparedTable:
 
     @cached_property
     def rows(self):
-        """The records as an engine reads them."""
-        X = encode(self._data.table, self.features, self._buckets_of)
-        return DenseRows(X, self.encoding.responses(self._data.table))
+        """The records as an engine reads them: in memory where there is room for their features, or in blocks."""
+        table = self._data.table
+        if 8 * table.n_records * len(self.features) > config.current.disk_memory_share * available_bytes():
+            return DiskRows(EncodedSource(table, self.features), self.encoding.responses(table))
+        X = encode(table, self.features, self._buckets_of)
+        return DenseRows(X, self.encoding.responses(table))
 
     def all_features(self):
         """All features that may be selected: those of the table, and whether a number is missing."""
         missing = [each for each in self.features if self._has_gaps(each)]
         return (*self.features, *(replace(each, center=None, scale=None, fill=None, missing=True) for each in missing))
 
-    def pursue(self, meter, plan, progress=None):
-        """The result of a pursuit."""
+    def pursue(self, meter, plan, shared=None, progress=None):
+        """The result of a pursuit; `shared` are units that it has in common with others."""
         bounds = self._data.bounds
         pursuit = Pursuit(
             self.rows,
@@ -172,6 +187,7 @@ class PreparedTable:
             may_be_missing=self.may_be_missing,
             response_center=bounds.response_center,
             response_scale=bounds.response_scale,
+            shared=shared,
             check_finite=False,
             progress=progress,
         )

@@ -31,7 +31,8 @@ def reserved(ledger, dataset, meter, commitment_for, **about):
     """
     from dpsparse.privacy.ledger.ledger import LedgerError, PrivacyLedger
 
-    ledger = PrivacyLedger(ledger)
+    # A ledger as it was given: a caller's own may watch what becomes of its reservations.
+    ledger = ledger if isinstance(ledger, PrivacyLedger) else PrivacyLedger(ledger)
     guarantee = meter.guarantee
     try:
         about |= {"adjacency": guarantee.adjacency, "records_per_person": guarantee.records_per_person}

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
-from dpsparse.algorithms.pursuit.schedule import schedule_for
+from dpsparse.algorithms.pursuit.schedule import schedule_for, taking_over
 from dpsparse.data.as_table import as_table
 from dpsparse.data.raw_data import RawData
-from dpsparse.data.units import public_units, units_known
+from dpsparse.data.units import n_units_known, public_units, units_known
 from dpsparse.data.validation import cap_sparsity, check_count, check_number
 from dpsparse.estimators._private import PrivateLinearRegressor
 from dpsparse.estimators._raw_fit import fit_raw
@@ -26,6 +26,10 @@ from dpsparse.privacy.guarantee import Adjacency
 # Minimum detectable effects, in units of the noise: beyond the first a selection is close to random; beyond the second
 # most effects of practical size are missed, which is worth a word where public units would help.
 HOPELESS, WEAK = 1.5, 0.5
+HOW_TO_GIVE_UNITS = (
+    "if your features are standardised, pass feature_center=0, feature_scale=1 (in a bounds file [default] with "
+    "center = 0, scale = 1)"
+)
 
 
 class PrivateSparseRegressor(PrivateLinearRegressor):
@@ -133,6 +137,9 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
     True
     """
 
+    # Set by `tune` for the length of a fit: its schedule, and the units that it shares with other fits.
+    _planned = None, None
+
     def __init__(
         self,
         *,
@@ -198,14 +205,16 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         n, d = self._public_shape(table, y)
         sparsity = self._picks(d)
         meter = self._open_meter(n)
-        schedule = cache(lambda guarantee: self._schedule(guarantee, n, d))
+        planned, shared = self._planned
+        schedule = cache(lambda guarantee: planned or self._schedule(guarantee, n, d))
         with self._reserved(meter, lambda guarantee: schedule(guarantee).commitment):
             y = self._validated(table, y, (n, d))
             columns = range(d) if table.names is None else table.names
             units = public_units(self.feature_center, self.feature_scale, columns)
             cap_sparsity(getattr(self, self._sparsity_parameter), max(d, sparsity), self._sparsity_parameter)
             self._warn_if_weak(meter)
-            self._warn_if_hopeless(n, d, meter, units.known() == "all")
+            settings = schedule(meter.guarantee).settings
+            self._warn_if_hopeless(n, settings.width, meter, settings.known or settings.released)
             pursuit = Pursuit(
                 table.rows(y, check_before_release=self._check_before_release),
                 meter,
@@ -213,6 +222,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
                 units=units,
                 response_center=self.response_center,
                 response_scale=self.response_scale,
+                shared=shared,
                 check_finite=self._must_check_finite() and not self._allow_missing,
                 progress=progress,
             )
@@ -228,7 +238,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
 
     def _warn_if_hopeless(self, n, d, meter, known):
         """Warn, from public numbers, where a fit would learn next to nothing."""
-        warning = _forecast_warning(n, d, min(d, self._picks(d)), meter.guarantee, known)
+        warning = forecast_warning(n, d, min(d, self._picks(d)), meter.guarantee, known)
         if warning is not None:
             warnings.warn(warning, UserWarning, stacklevel=3)
 
@@ -239,16 +249,23 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
     def _picks(self, d):
         return int(min(getattr(self, self._sparsity_parameter), 2 * d if self._allow_missing else d))
 
-    def _schedule(self, guarantee, n, d):
-        """The releases and prices of a fit on n records of d features under a guarantee."""
+    def _schedule(self, guarantee, n, d, *, whole=None, leads=True, **others):
+        """The releases and prices of a fit on n records of d features under a guarantee.
+
+        `whole` is the schedule of releases that it shares with other fits; it makes them if it leads. `others` are
+        further settings.
+        """
         known = {
             "units_known": units_known(self.feature_center, self.feature_scale, d),
             "center_known": self.response_center is not None,
             "scale_known": self.response_scale is not None,
             "fit_intercept": bool(self.fit_intercept),
             "missing": self._allow_missing,
-        }
-        return schedule_for(guarantee, n, d, self._picks(d), **known)
+        } | others
+        if not leads:
+            n_known = n_units_known(self.feature_center, self.feature_scale, d)
+            known |= taking_over(whole, known["units_known"], n_known)
+        return schedule_for(guarantee, n, d, self._picks(d), whole=whole, **known)
 
     def conf_int(self, level: float = 0.9) -> NDArray[np.float64]:
         """Confidence intervals of the effects, centred at the unshrunk estimates.
@@ -289,7 +306,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             check_number("response_scale", self.response_scale, above=0, remedy="use None to release it privately")
 
 
-def _forecast_warning(n, d, sparsity, guarantee, known):
+def forecast_warning(n, d, sparsity, guarantee, known):
     """From public numbers: would even large effects be missed, and would public units help? None for no warning."""
     forecast = plan(
         n,
@@ -313,10 +330,7 @@ def _forecast_warning(n, d, sparsity, guarantee, known):
     else:
         return None
     if not known and with_units <= HOPELESS:
-        advice += (
-            f". With public units it would be those above {with_units:.2g}: if your features are standardised, pass "
-            "feature_center=0, feature_scale=1 (in a bounds file [default] with center = 0, scale = 1)"
-        )
+        advice += f". With public units it would be those above {with_units:.2g}: {HOW_TO_GIVE_UNITS}"
     return (
         f"With n={n} and epsilon={guarantee.epsilon:g}{'' if known else ', and features in unknown units,'} only "
         f"effects above {effect:.2g} times the noise can be detected{advice}"

@@ -4,7 +4,23 @@ Theorem. `tune` keeps the guarantee that its candidates state, for everything it
 choice.
 
 Proof. Every fifth row, by position, is held out; which rows these are is public. Part 0, the other rows, is read by the
-candidates' fits alone. Part 1, the rows held out, is read by two picks alone, given the fitted candidates:
+candidates' fits alone, one after the other. What they have in common is released once, in slots of the whole:
+
+- what the columns of a raw table are, before all fits, and the names of selected texts after them;
+- *units*: the number of responses, the response's centre and scale if a candidate does not give them, and the units of
+  the features that the candidate that leads selects. It is fitted first.
+
+A later candidate has no slots about units. It selects among the features whose units are released by then, or public
+by its own parameters, and reads them in these units; a unit that it gives is replaced by the released one where a fit
+of its own would have learned it (`Settings.learn`). Which features these are is itself a release: which feature a pick
+selected, and what was released of it. So the later fit is an algorithm on part 0 whose queries follow from public
+numbers and earlier releases, as those of every adaptive composition do: each of its own releases has the sensitivity
+that `sensitivity` proves for *any* set of candidate features, any centre and any scale. To use an earlier release again
+is post-processing, and costs nothing. Its price and kind are fixed (`_tuning_plan`): those of the slots about units
+depend on the candidate that leads, which is a function of the candidates' parameters, and not on the number of
+candidates; a slot for which no feature is left is skipped, and stays paid.
+
+Part 1, the rows held out, is read by two picks alone, given the fitted candidates; no unit is learned from them:
 
 1. *The bound*. With e_j the absolute error of candidate j on a record, its regret is e_j - min_k e_k. The bound b is an
    upper quartile, over records, of the largest regret, by an exponential-mechanism pick on a public grid, with the
@@ -13,50 +29,56 @@ candidates' fits alone. Part 1, the rows held out, is read by two picks alone, g
    regrets, of sensitivity 2^16 by `sensitivity.regret`, and the exponential mechanism selects one.
 
 A record's errors are computed from it and the released coefficients alone, elementwise and in one order. A record
-lies in one part, and pays for the releases of that part only (`compose.releases_per_record`): in part 0 for k fits,
-which compose; in part 1 for the two picks. The commitment to all of these is made before a row is read, and is refused
-if the guarantee does not cover the more costly part; `MeterShare` charges every release to it first. QED.
+lies in one part, and pays for the releases of that part only (`compose.releases_per_record`): in part 0 for the slots
+of the whole and for k fits, which compose; in part 1 for the two picks. The commitment to all of these is made before a
+row is read, and is refused if the guarantee does not cover the more costly part; `MeterShare` charges every release to
+it first. QED.
 
 But for the clip, regrets order candidates as absolute errors do, since each record's smallest error is subtracted from
 all of them. The clip bounds only the difference between candidates, not the noise of the response, however heavy its
 tails. So b can be small, and the choice is far sharper than one by clipped errors.
 
-Each candidate gets 1/k of mu^2, of the Gaussian account. Giving each a k-th of the rows instead, with the whole
-guarantee, would multiply the noise of the fits by k rather than by its square root.
+Each candidate gets 1/k of what the slots of the whole leave of mu^2, of the Gaussian account. Giving each a k-th of the
+rows instead, with the whole guarantee, would multiply the noise of the fits by k rather than by its square root.
 """
 
-import math
 from collections import namedtuple
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import replace
+from functools import lru_cache, partial
 
 import numpy as np
 from sklearn.base import clone
 
-from dpsparse.algorithms.pursuit.schedule import SIZES, median_share
+from dpsparse.algorithms.pursuit.schedule import SIZES
+from dpsparse.algorithms.pursuit.shared_units import SharedUnits
 from dpsparse.data.as_table import in_memory
 from dpsparse.data.raw_data import RawData
-from dpsparse.data.units import public_units
+from dpsparse.data.units import public_units, units_known
 from dpsparse.engine import regrets, vector_sums
 from dpsparse.engine.quantize import WEIGHT_LEVELS
 from dpsparse.estimators._raw_fit import PreparedTable, n_expected, raw_schedule
+from dpsparse.estimators._tuning_plan import (
+    HELD_OUT,
+    HELD_OUT_EVERY,
+    HELD_OUT_NAME,
+    TABLE_NAME,
+    TRAINING,
+    Schedules,
+    in_order,
+    n_held_out,
+    name_of,
+    plan_for,
+)
 from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
 from dpsparse.model.tables import ModelTable
 from dpsparse.privacy import sensitivity
-from dpsparse.privacy.accounting.commitment import Commitment, in_part
-from dpsparse.privacy.accounting.compose import compose_gdp
 from dpsparse.privacy.accounting.meter import MeterShare
-from dpsparse.privacy.accounting.release import ExponentialMechanism, Slot
-from dpsparse.privacy.accounting.zcdp import split
 from dpsparse.privacy.mechanisms.quantile import release_quantile
 from dpsparse.privacy.mechanisms.selection import exponential_pick
 
-# Every fifth row is held out.
-HELD_OUT_EVERY = 5
-TRAINING, HELD_OUT = 0, 1
-HELD_OUT_NAME, TABLE_NAME = "held out", "table"
-# The candidates must agree on these: they are the guarantee of the whole.
+# The candidates must agree on these: they are the guarantee of the whole, and what a unit and a record are.
 OF_THE_GUARANTEE = ("epsilon", "delta", "adjacency", "records_per_person", "random_state", "ledger", "dataset")
+OF_THE_UNITS = ("fit_intercept", "missing")
 
 Tuned = namedtuple("Tuned", ["estimator", "index", "candidates", "privacy"])
 Tuned.__doc__ = """The result of `tune`; all of it is covered by `privacy`.
@@ -66,19 +88,6 @@ index : its place in the list.
 candidates : all candidates, fitted.
 privacy : the PrivacyRecord of all fits and the choice.
 """
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """The releases, from public numbers: the guarantee of each fit, the two picks on rows held out, and all of them.
-
-    `table` is the schedule that has the releases about a raw table, if it is one.
-    """
-
-    share: object
-    picks: Commitment
-    commitment: Commitment
-    table: object
 
 
 def tune(candidates: list[PrivateSparseRegressor], X: object, y: object = None) -> Tuned:
@@ -91,10 +100,10 @@ def tune(candidates: list[PrivateSparseRegressor], X: object, y: object = None) 
     Parameters
     ----------
     candidates : list of PrivateSparseRegressor
-        Unfitted, and with the same `epsilon`, `delta`, `adjacency`, `records_per_person`, `random_state`, `ledger` and
-        `dataset`. They are cloned. A ledger is charged once for the whole.
+        Unfitted, and with the same `epsilon`, `delta`, `adjacency`, `records_per_person`, `random_state`, `ledger`,
+        `dataset`, `fit_intercept` and `missing`. They are cloned. A ledger is charged once for the whole.
     X : array-like or sparse matrix of shape (n_samples, n_features), or what `read_table` gives
-        Features. What the columns of a raw table are is learned once for all candidates.
+        Features. What the columns of a raw table are is learned once for all candidates, and so are units.
     y : array-like of shape (n_samples,) or None
         Responses; None where X is from `read_table`.
 
@@ -109,6 +118,9 @@ def tune(candidates: list[PrivateSparseRegressor], X: object, y: object = None) 
     A choice is not free: with k candidates each fit has the noise of sqrt(k) times less epsilon, and a fifth fewer
     rows. Two to four candidates that differ much are worth it, a fine grid is not. For the number of features alone
     ``sparsity="auto"`` does better.
+
+    Units that are not given are learned once: the candidate that selects the most features is fitted first, and the
+    others select among the features whose units it learned.
 
     Examples
     --------
@@ -125,32 +137,40 @@ def tune(candidates: list[PrivateSparseRegressor], X: object, y: object = None) 
         if y is not None:
             raise ValueError("y must be left out: the table from read_table names its response")
         return _tune_raw(models, X)
-    table, lead = in_memory(X, "tune"), clone(models[0])
-    n, d = lead._public_shape(table, y)
+    return _tune_array(models, in_memory(X, "tune"), y)
+
+
+def _tune_array(models, table, y):
+    """`tune` on an array, a sparse matrix or a data frame of numbers."""
+    first = clone(models[0])
+    n, d = first._public_shape(table, y)
     _require_rows(n)
-    meter = lead._open_meter(n)
-    about = {"estimator": "tune", "candidates": len(models)}
-
-    def fits(share):
-        return [model._schedule(share, n - _n_held_out(n), d).commitment for model in models]
-
-    planned = lru_cache(lambda guarantee: _plan(guarantee, n, fits))
-    with lead._reserved(meter, lambda guarantee: planned(guarantee).commitment, **about):
-        response = lead._validated(table, y, (n, d))
+    meter, n_training = first._open_meter(n), n - n_held_out(n)
+    known = [units_known(model.feature_center, model.feature_scale, d) == "all" for model in models]
+    order = in_order(known, [model._picks(d) for model in models])
+    center, scale = _common_response(models, models[order[0]])
+    schedules = Schedules(
+        order,
+        lambda k, share, whole, leads: models[k]._schedule(share, n_training, d, whole=whole, leads=leads),
+        lambda share: models[order[0]]._schedule(
+            share, n_training, d, center_known=center is not None, scale_known=scale is not None
+        ),
+    )
+    planned = lru_cache(partial(plan_for, n=n, schedules=schedules))
+    with _reserved(first, meter, planned, models):
+        response = first._validated(table, y, (n, d))
         columns = range(d) if table.names is None else table.names
         for model in models:
             public_units(model.feature_center, model.feature_scale, columns)
-        lead._warn_if_weak(meter)
+        first._warn_if_weak(meter)
         rows = table.rows(response)
-        if lead._must_check_finite() and not lead._allow_missing:
+        if first._must_check_finite() and not first._allow_missing:
             rows.require_finite()
-    plan = planned(meter.guarantee)
     training = np.flatnonzero(np.arange(n) % HELD_OUT_EVERY != HELD_OUT_EVERY - 1)
     # A data frame keeps its names, which candidates may need.
-    X = table.take(training)
-    for k, model in enumerate(models):
-        share = MeterShare(meter, plan.share, len(training), part=TRAINING, name=_candidate(k))
-        _fit_within(model, share, X, response[training])
+    X, y = table.take(training), response[training]
+    plan = planned(meter.guarantee)
+    _fit_all(plan, meter, len(training), SharedUnits(center, scale), lambda k, *how: _fit_within(models[k], *how, X, y))
     held_out = rows.part(HELD_OUT_EVERY - 1, HELD_OUT_EVERY)
     share = MeterShare(meter, meter.guarantee, held_out.n_records, part=HELD_OUT, name=HELD_OUT_NAME)
     errors = regrets.absolute_errors(held_out, [_coefs(model) for model in models], [m.intercept_ for m in models])
@@ -159,37 +179,57 @@ def tune(candidates: list[PrivateSparseRegressor], X: object, y: object = None) 
 
 def _tune_raw(models, data):
     """`tune` on a raw table: kinds, categories and names are releases of their own, made once for all candidates."""
-    lead, n = models[0], data.table.n_records
+    n = data.table.n_records
     _require_rows(n)
     training = data.part(HELD_OUT_EVERY, range(HELD_OUT_EVERY - 1))
-    meter = lead._open_meter(n)
-
-    def fits(share):
-        return [raw_schedule(model, training, share, prepare=False).commitment for model in models]
-
-    def plan_for(guarantee):
-        most = max(models, key=lambda model: model._picks(n_expected(data)))
-        return _plan(guarantee, n, fits, raw_schedule(most, training, guarantee))
-
-    planned = lru_cache(plan_for)
-    about = {"estimator": "tune", "candidates": len(models)}
-    with lead._reserved(meter, lambda guarantee: planned(guarantee).commitment, **about):
-        lead._warn_if_weak(meter)
-    plan, n_training = planned(meter.guarantee), training.table.n_records
+    meter, n_training = models[0]._open_meter(n), training.table.n_records
+    picks = [model._picks(n_expected(data)) for model in models]
+    order = in_order([data.units_known() == "all"] * len(models), picks)
+    of_lead = partial(raw_schedule, models[order[0]], training)
+    schedules = Schedules(
+        order,
+        lambda k, *plan, leads: raw_schedule(models[k], training, plan[0], prepare=False, whole=plan[1], leads=leads),
+        partial(of_lead, prepare=False),
+        of_lead,
+    )
+    planned = lru_cache(partial(plan_for, n=n, schedules=schedules))
+    with _reserved(models[0], meter, planned, models):
+        models[0]._warn_if_weak(meter)
+    plan = planned(meter.guarantee)
     once = MeterShare(meter, meter.guarantee, n_training, part=TRAINING, name=TABLE_NAME)
-    table, results = PreparedTable(training, once, plan.table), []
-    for k, model in enumerate(models):
-        share = MeterShare(meter, plan.share, n_training, part=TRAINING, name=_candidate(k))
-        results.append(table.pursue(share, raw_schedule(model, training, plan.share, prepare=False)))
-    support = list(dict.fromkeys(place for result in results for place in result.support.tolist()))
+    table = PreparedTable(training, once, plan.table)
+    shared = SharedUnits(data.bounds.response_center, data.bounds.response_scale)
+    results = _fit_all(plan, meter, n_training, shared, lambda _, *how: table.pursue(*how))
+    support = list(dict.fromkeys(place for k in range(len(models)) for place in results[k].support.tolist()))
     names = table.named(once, plan.table, support)
     held_out = data.part(HELD_OUT_EVERY, [HELD_OUT_EVERY - 1]).table
-    for model, result in zip(models, results, strict=True):
-        table.publish(model, result, meter, *names)
+    for k, model in enumerate(models):
+        table.publish(model, results[k], meter, *names)
     tables = [ModelTable(model.released_, held_out) for model in models]
     errors = np.abs(tables[0].responses() - np.array([each.predictions() for each in tables]))
     share = MeterShare(meter, meter.guarantee, held_out.n_records, part=HELD_OUT, name=HELD_OUT_NAME)
     return _tuned(models, _choose(errors, share, plan.picks.slots), meter)
+
+
+def _reserved(model, meter, planned, models):
+    about = {"estimator": "tune", "candidates": len(models)}
+    return model._reserved(meter, lambda guarantee: planned(guarantee).commitment, **about)
+
+
+def _common_response(models, lead):
+    """Centre and scale of the response that need no release: those of the candidate that leads, if all give one."""
+    names = ("response_center", "response_scale")
+    return [
+        getattr(lead, name) if all(getattr(model, name) is not None for model in models) else None for name in names
+    ]
+
+
+def _fit_all(plan, meter, n_records, shared, fit):
+    """What `fit` gives for each candidate from its place, meter, schedule and the units shared by all, in order."""
+    return {
+        k: fit(k, MeterShare(meter, plan.share, n_records, part=TRAINING, name=name_of(k)), schedule, shared)
+        for k, schedule in plan.schedules.items()
+    }
 
 
 def _tuned(models, index, meter):
@@ -201,10 +241,6 @@ def _tuned(models, index, meter):
 def _require_rows(n):
     if n < 2 * HELD_OUT_EVERY:
         raise ValueError(f"X has {n} rows; tune needs at least {2 * HELD_OUT_EVERY}, to fit and to choose")
-
-
-def _n_held_out(n):
-    return len(range(HELD_OUT_EVERY - 1, n, HELD_OUT_EVERY))
 
 
 def _coefs(model):
@@ -223,65 +259,18 @@ def _checked(candidates):
         for name in OF_THE_GUARANTEE:
             if getattr(candidate, name) != getattr(candidates[0], name):
                 raise ValueError(f"candidates must have the same {name}: it is part of the guarantee of the whole")
+        for name in OF_THE_UNITS:
+            if getattr(candidate, name) != getattr(candidates[0], name):
+                raise ValueError(f"candidates must have the same {name}: units are learned once for all of them")
     return candidates
 
 
-def _plan(guarantee, n, fits, table=None):
-    """Even shares of mu^2 for the fits, or of rho where the Gaussian account fails; the picks get their own part's.
-
-    Parameters
-    ----------
-    guarantee : Guarantee
-        Of the whole.
-    n : int
-        Records.
-    fits : callable
-        Gives the commitments of the fits from the guarantee of each.
-    table : Schedule or None
-        Of a fit on a raw table with the whole guarantee: its releases about the table are made once.
-    """
-    n_held_out = _n_held_out(n)
-    first, last = ((), ()) if table is None else (table.preparation, table.naming)
-    # What the fits have together.
-    left = 1.0
-    if table is not None:
-        left -= math.fsum(slot.rho for slot in (*first, *last)) / math.fsum(slot.rho for slot in table.slots())
-    mu = guarantee.mu_per_record * (1 - 1e-9)
-    rho = guarantee.rho_per_record
-    # A quartile is as near to the end of its grid as a median of half the records.
-    bound = median_share(n_held_out / 2, rho, SIZES, 0.1, 0.5)
-    shares = split(rho, {"bound": bound, "choice": 1 - bound})
-    mu_of_picks = compose_gdp([ExponentialMechanism(share) for share in shares.values()])
-    factor = min(1.0, (mu / mu_of_picks) ** 2) if mu_of_picks < math.inf else 1.0
-    prices = [factor * share for share in shares.values()]
-    mechanisms = [ExponentialMechanism(price, math.sqrt(8 * price)) for price in prices]
-    picks = Commitment((Slot("size of regrets", mechanisms[0]), Slot("choice", mechanisms[1])))
-    # A k-th of delta, at which any share of a guarantee still has an epsilon above 0.
-    count = len(fits(guarantee))
-    share = replace(guarantee, delta=guarantee.delta / count)
-    for spent in (
-        {"rho": math.inf, "mu": mu * math.sqrt(left / count)},
-        {"rho": rho * left / count * (1 - (1e-9 if table is None else 1e-3))},
-    ):
-        share = replace(share, epsilon=share.epsilon_spent(**spent))
-        training = [slot for k, fit in enumerate(fits(share)) for slot in in_part(fit, TRAINING, _candidate(k))]
-        about = [in_part(Commitment(slots), TRAINING, TABLE_NAME) for slots in (first, last)]
-        commitment = Commitment((*about[0], *training, *about[1], *in_part(picks, HELD_OUT, HELD_OUT_NAME)))
-        if commitment.is_within(guarantee):
-            break
-    return _Plan(share, picks, commitment, table)
-
-
-def _candidate(k):
-    return f"candidate {k}"
-
-
-def _fit_within(model, meter, X, y):
-    model._shared_meter = meter
+def _fit_within(model, meter, schedule, shared, X, y):
+    model._shared_meter, model._planned = meter, (schedule, shared)
     try:
         model.fit(X, y)
     finally:
-        del model._shared_meter
+        del model._shared_meter, model._planned
 
 
 def _choose(errors, meter, slots):

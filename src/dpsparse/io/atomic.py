@@ -53,9 +53,20 @@ def atomic_file(path, inputs=(), replace=True, private=False):
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(temporary, target)
+        _sync_folder(target.parent)
     finally:
         with suppress(OSError):
             temporary.unlink()
+
+
+def _sync_folder(folder):
+    """Make a new name in a folder outlive a power failure, where the system can."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def _is_database(path):

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -73,11 +73,27 @@ class Bounds:
         """What is known of the column of a name."""
         if name in self.columns:
             return self.columns[name]
-        return next((known for key, known in self.columns.items() if _fits(key, name)), self.default)
+        return next((known for key, known in self.columns.items() if fits_pattern(key, name)), self.default)
 
     def is_dropped(self, name: str) -> bool:
         """Whether the column of a name is left out."""
-        return name in self.drop or (name not in self.columns and any(_fits(key, name) for key in self.drop))
+        return name in self.drop or (name not in self.columns and any(fits_pattern(key, name) for key in self.drop))
+
+    def of_kept(self, names: Iterable[str]) -> "Bounds":
+        """The same for a table without the dropped columns, in which nothing else of these names is looked for.
+
+        Parameters
+        ----------
+        names : iterable of str
+            The columns of the table, dropped ones included.
+        """
+        kept = {name: None for name in names if not self.is_dropped(name)}
+        known = {
+            key: each
+            for key, each in self.columns.items()
+            if key in kept or any(fits_pattern(key, name) for name in kept)
+        }
+        return replace(self, where="", columns=known, drop=())
 
     def features(self, names: Iterable[str], target: str | None = None) -> list[Feature]:
         """The features of a table with these column names, in their order.
@@ -99,7 +115,7 @@ class Bounds:
         names = list(names)
         present, others = set(names), [name for name in names if name != target]
         for key in (*self.columns, *self.drop):
-            if key not in present and not any(_fits(key, name) for name in others):
+            if key not in present and not any(fits_pattern(key, name) for name in others):
                 what = f"no column like {quoted(key)}" if "*" in key else f"no column {quoted(key)}"
                 raise FileError(f"{self.where}: the data have {what}")
         if target in self.columns or target in self.drop:
@@ -190,7 +206,7 @@ class Bounds:
         return self.of(name).center, self.of(name).scale
 
 
-def _fits(key: str, name: str) -> bool:
+def fits_pattern(key: str, name: str) -> bool:
     """Whether a name fits a pattern; brackets and question marks, which names have, stand for themselves."""
     return "*" in key and re.fullmatch(".*".join(map(re.escape, key.split("*"))), name, re.DOTALL) is not None
 

@@ -43,7 +43,7 @@ import os
 
 from dpsparse.io.bounds import Bounds, ColumnBounds, scale_from_bounds
 from dpsparse.io.features import binary_units
-from dpsparse.schema import FileError, read_toml
+from dpsparse.schema import Fields, FileError, read_toml
 
 UNFILLED = "?"
 KINDS = ("number", "number_grouped", "number_comma", "boolean", "date_ymd", "date_dmy", "date_mdy", "text")
@@ -78,12 +78,31 @@ def read_bounds(path: str | os.PathLike[str]) -> Bounds:
     {'age': 50.0, 'sex=m': 0.5}
     >>> model = PrivateSparseRegressor(sparsity=2, feature_center=center, feature_scale=scale)
     """
-    fields = read_toml(path)
+    return bounds_of(read_toml(path), str(path))
+
+
+def bounds_of(fields: Fields, where: str = "") -> Bounds:
+    """What a table of a file of ours says of columns, as a bounds file writes it.
+
+    Parameters
+    ----------
+    fields : Fields
+        The table.
+    where : str
+        The file, for messages.
+
+    Examples
+    --------
+    >>> from dpsparse.io.bounds_file import bounds_of
+    >>> from dpsparse.schema import Fields
+    >>> bounds_of(Fields({"columns": {"age": {"low": 20, "high": 80}}}, "public units")).of("age").center
+    50.0
+    """
     default = fields.table("default", None)
     columns = fields.table("columns", None)
     response = fields.table("response", None)
     bounds = Bounds(
-        where=str(path),
+        where=where,
         default=ColumnBounds() if default is None else _column(default),
         columns={} if columns is None else {name: _column(columns.table(name)) for name in columns},
         drop=tuple(fields.names("drop", [])),
@@ -94,8 +113,34 @@ def read_bounds(path: str | os.PathLike[str]) -> Bounds:
     if response is not None:
         response.finish()
     if bounds.default.categories is not None:
-        raise FileError(f"{path}: [default] is for numbers; give categories to columns by name, or by a pattern")
+        raise FileError(f"{where}: [default] is for numbers; give categories to columns by name, or by a pattern")
     return bounds
+
+
+def bounds_content(bounds):
+    """What `bounds_of` reads again: the entries of a bounds file.
+
+    Parameters
+    ----------
+    bounds : Bounds
+        What is known.
+    """
+    response = _given({"center": bounds.response_center, "scale": bounds.response_scale})
+    columns = {name: _entries(known) for name, known in bounds.columns.items()}
+    return {"drop": list(bounds.drop), "columns": columns, "default": _entries(bounds.default), "response": response}
+
+
+def _entries(known):
+    if known.categories is None:
+        return _given({name: getattr(known, name) for name in ("center", "scale", "fill", "kind")})
+    shares = known.shares
+    return {
+        "categories": list(known.categories) if shares is None else dict(zip(known.categories, shares, strict=True))
+    }
+
+
+def _given(entries):
+    return {name: value for name, value in entries.items() if value is not None}
 
 
 def _column(fields):

@@ -1,16 +1,22 @@
-"""Write a table once as a store: features in public units, in chunks. A call that was interrupted is resumed."""
+"""Write a table once as a store, in chunks: its features in public units, or its cells as they are.
+
+A call that was interrupted is resumed. How records are divided, and what is said, follows from public numbers alone.
+"""
 
 import numpy as np
 
 from dpsparse.engine import config
+from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.features import feature_blocks
 from dpsparse.io.store.manifest import read_manifest
+from dpsparse.io.store.table import CELL_BYTES, divided
+from dpsparse.io.store.texts import joined, packed
 from dpsparse.io.store.writer import StoreWriter
 from dpsparse.schema import FileError
 
 
 def convert(table, provenance, folder, dtype="float32", progress=None):
-    """Write a table as a store, or go on where an earlier call was stopped.
+    """Write the features of a table as a store, or go on where an earlier call was stopped.
 
     Parameters
     ----------
@@ -58,22 +64,105 @@ def convert(table, provenance, folder, dtype="float32", progress=None):
         n_written, _ = writer.manifest.shape
         blocks = feature_blocks(table, features, provenance.target, n_written)
         for X, y in _chunks(blocks, _chunk_rows(provenance, dtype), dtype, center, scale):
-            writer.append(X, y)
-        if not writer.manifest.chunks:
-            raise FileError(f"{table.path} holds no records")
-        if table.fingerprint() != provenance.source:
-            raise FileError(f"{table.path} changed while it was read; remove {folder} and convert again")
-        writer.finish()
+            writer.append(len(y), X, y)
+        _finish(writer, table)
     return read_manifest(folder)
 
 
-def count_chunks(table, provenance, dtype):
-    """The number of chunks of a store."""
-    return -(-table.n_records() // _chunk_rows(provenance, dtype))
+def convert_cells(table, provenance, folder, progress=None):
+    r"""Write the cells of a table as a store, or go on where an earlier call was stopped.
+
+    Parameters
+    ----------
+    table : CsvTable or ParquetTable
+        The file.
+    provenance : CellProvenance
+        What to write.
+    folder : str or path
+        As in `convert`.
+    progress : callable or None
+        As in `convert`.
+
+    Returns
+    -------
+    Manifest
+        What was written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from dpsparse.io.bounds import Bounds
+    >>> from dpsparse.io.cells.raw_table import as_raw_table
+    >>> from dpsparse.io.convert import convert_cells
+    >>> from dpsparse.io.provenance import cells_of
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = (Path(folder) / "people.csv").write_text("region,cost\nnorth,7\n,9\n")
+    ...     table = as_raw_table(Path(folder) / "people.csv")
+    ...     _ = convert_cells(table, cells_of(table, Bounds(), "cost"), Path(folder) / "store")
+    ...     print(as_raw_table(Path(folder) / "store").texts("region"))
+    ['north', '']
+    """
+    writer = StoreWriter(folder, provenance, np.float64, progress)
+    if not writer.manifest.complete:
+        kinds = {name: Kind(kind) for name, kind in provenance.declared.items()}
+        numbers, texts = divided(provenance.columns, kinds)
+        blocks = table.cell_blocks([*numbers, *texts], writer.manifest.shape[0])
+        for pieces in _runs(blocks, _cell_chunk_rows(provenance)):
+            columns = list(zip(*pieces, strict=True))
+            values = [
+                np.concatenate([cells.numbers(kinds[name]) for cells in column])
+                for name, column in zip(numbers, columns, strict=False)
+            ]
+            rows = sum(len(cells) for cells in columns[0])
+            of_texts = [[packed(cells) for cells in column] for column in columns[len(numbers) :]]
+            matrix = np.asfortranarray(np.reshape(values, (len(values), rows)).T)
+            writer.append(rows, *joined(of_texts, rows), matrix)
+        _finish(writer, table)
+    return read_manifest(folder)
+
+
+def _runs(blocks, rows):
+    """Blocks of cells, cut and put together to runs of so many records; the last has what is left."""
+    run, filled = [], 0
+    for cells in blocks:
+        start, size = 0, len(cells[0])
+        while start < size:
+            stop = min(size, start + rows - filled)
+            run.append([each.take(slice(start, stop)) for each in cells])
+            filled, start = filled + stop - start, stop
+            if filled == rows:
+                yield run
+                run, filled = [], 0
+    if run:
+        yield run
+
+
+def _finish(writer, table):
+    """Say in a store that it is complete, if the table is what it was."""
+    if not writer.manifest.chunks:
+        raise FileError(f"{table.path} holds no records")
+    if table.fingerprint() != writer.manifest.provenance.source:
+        raise FileError(f"{table.path} changed while it was read; remove {writer.folder} and convert again")
+    writer.finish()
+
+
+def count_chunks(n_records, provenance, dtype):
+    """The number of chunks of a store of features."""
+    return -(-n_records // _chunk_rows(provenance, dtype))
+
+
+def count_cell_chunks(n_records, provenance):
+    """The number of chunks of a store of cells."""
+    return -(-n_records // _cell_chunk_rows(provenance))
 
 
 def _chunk_rows(provenance, dtype):
     return max(1, config.current.store_chunk_bytes // (len(provenance.features) * np.dtype(dtype).itemsize))
+
+
+def _cell_chunk_rows(provenance):
+    return max(1, config.current.store_chunk_bytes // (len(provenance.columns) * CELL_BYTES))
 
 
 def _chunks(blocks, rows, dtype, center, scale):

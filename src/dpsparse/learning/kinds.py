@@ -5,6 +5,7 @@ are released with noise, one histogram a column, and the kind of a column is a f
 that its kind does not read are gaps.
 """
 
+import math
 from dataclasses import dataclass
 
 from dpsparse.io.cells.grammar import CellClass, Kind
@@ -19,6 +20,9 @@ SURELY, LARGEST = 3.0, 2.0
 # By how many standard deviations cells with a decimal comma must lead those with commas between thousands, where they
 # are the largest class and where they are not: the wrong reading multiplies some cells by a thousand.
 LARGEST_LEAD, COMMA_LEAD = 2.0, 5.5
+# By how many standard deviations the cells that another kind reads must lead those that numbers read, in a column that
+# is no text: with a wrong kind hardly a response is read, and in small tables of many columns noise is large.
+NUMERIC_LEAD = 4.0
 # A column has gaps where the noisy number of cells of a class that it does not read exceeds this many standard
 # deviations of the noise, and this share of the records.
 GAPS_SURELY, LEAST_GAPS = 2.0, 0.005
@@ -127,7 +131,8 @@ def kind_of(counts, noise, *, may_be_text=True):
     The kind that reads the most cells wins if it reads at least half of them; otherwise the column is text. So is
     a column of words for true and false if a fifth of its cells are surely something else: F may be a sex, beside M.
     Cells that two kinds read, such as 1,234 or 01/02/2024, go to the kind that the unambiguous cells favour; numbers
-    have a decimal comma only where these cells surely lead. Where no class counts, the column is one of numbers.
+    have a decimal comma only where these cells surely lead. Where no class counts, the column is one of numbers; so is
+    one that is no text, unless another kind surely leads.
 
     Parameters
     ----------
@@ -157,12 +162,20 @@ def kind_of(counts, noise, *, may_be_text=True):
     least = min(SURELY * noise, max(LARGEST * noise, max(raw.values()) * (1 - 1e-9)))
     seen = {cell_class: count if count > least else 0.0 for cell_class, count in raw.items()}
     kinds = [kind for kind in _NUMERIC if kind != Kind.number_comma or _is_comma(raw, noise)]
+    if not may_be_text:
+        kinds = [kind for kind in kinds if kind == Kind.number_grouped or _leads(raw, noise, kind)]
     reads = {kind: sum(seen[cell_class] for cell_class in kind.reads) for kind in kinds}
     most = max(reads.values())
-    letters = raw[CellClass.TEXT] - raw[CellClass.BOOLEAN] / 4 > SURELY * noise and reads[Kind.boolean] == most
+    letters = raw[CellClass.TEXT] - raw[CellClass.BOOLEAN] / 4 > SURELY * noise and reads.get(Kind.boolean) == most
     if may_be_text and (letters or most < sum(seen.values()) / 2):
         return Kind.text
     return max((kind for kind in kinds if reads[kind] == most), key=lambda kind: raw.get(_OWN_CLASS.get(kind), 0.0))
+
+
+def _leads(raw, noise, kind):
+    numbers, others = Kind.number_grouped.reads - kind.reads, kind.reads - Kind.number_grouped.reads
+    lead = sum(raw[each] for each in others) - sum(raw[each] for each in numbers)
+    return lead > NUMERIC_LEAD * noise * math.sqrt(len(numbers) + len(others))
 
 
 def _is_comma(raw, noise):

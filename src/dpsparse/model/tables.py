@@ -10,6 +10,7 @@ from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.cells.raw_table import as_raw_table
 from dpsparse.io.features import read_features
 from dpsparse.io.formats import open_table, require_format
+from dpsparse.io.store.manifest import is_store
 from dpsparse.schema import FileError, listed, quoted
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class ModelTable:
     ) -> None:
         self._model, self._data = model, data
         self._is_array = str(data).lower().endswith(".npy")
-        if is_path(data):
+        if is_path(data) and not is_store(data):
             require_format(data)
         self._table = open_table(data) if self._is_array else None
         self.raw = None if self._is_array else as_raw_table(data, separator=separator, encoding=encoding)

@@ -132,13 +132,14 @@ def quantile_utility(adjacency: Adjacency) -> int:
 def balanced_utility(of: int, adjacency: Adjacency) -> int:
     """Sensitivity of u(g) = -max(0, q A(g) - p m, q B(g) - (q - p) m), with q = `of` and 0 < p < q public integers.
 
-    A(g) and B(g) count the values above and below g among m values, each of one record; some records have none. The
-    utility is 0 where at most a share p/q of the values lie above g and at most 1 - p/q below, ties with g on neither
-    side.
+    A(g) and B(g) count the values above and below a public interval about g, its cell, among m values, each of one
+    record; some records have none. The utility is 0 where at most a share p/q of the values lie above the cell and at
+    most 1 - p/q below.
 
-    Proof. A record's value moves among "above", "equal", "below" and "none". q A - p m moves by at most q: by q between
-    "above" and "equal" or "below", by q - p between "above" and "none", by p between the others and "none". So does
-    q B - (q - p) m, with p and q - p exchanged. The maximum and the minus are 1-Lipschitz. A null record has no value.
+    Proof. A record's value moves among "above", "inside", "below" and "none". q A - p m moves by at most q: by q
+    between "above" and "inside" or "below", by q - p between "above" and "none", by p between the others and "none". So
+    does q B - (q - p) m, with p and q - p exchanged. The maximum and the minus are 1-Lipschitz. A null record has no
+    value.
     """
     _replaced(adjacency)
     return of
@@ -149,7 +150,7 @@ def located_utility(adjacency: Adjacency) -> int:
 
     Proof. C(g) counts the values in a window about g, whose ends are fixed earlier. The first term moves by at most 2
     (`count`), the second by at most 2 (`balanced_utility` with q = 2, p = 1). The bound 4 is reached: a value in the
-    window of g and equal to g moves far above it, where more values are above g than below.
+    window and the cell of g moves far above them, where more values are above the cell than below.
     """
     return 2 * count(adjacency) + balanced_utility(2, adjacency)
 

@@ -13,6 +13,11 @@ from dpsparse.report.forecast import forecast
 from dpsparse.report.rerun import citation, rerun
 from dpsparse.report.summary import in_short
 
+PREVIEW = (
+    "PREVIEW on made-up records. No record of yours was read: of your table only public numbers and the names of "
+    "columns are here, and every effect is invented. "
+)
+
 
 def fit_page(model):
     """The report of a released model, as HTML.
@@ -27,11 +32,31 @@ def fit_page(model):
     str
         A self-contained page: no script, and nothing is fetched.
     """
+    return _page(model, "What", "")
+
+
+def marked_page(model):
+    """The report of a model that was fitted on made-up records, marked as such.
+
+    Parameters
+    ----------
+    model : LinearModel
+        The model; nothing else is read.
+
+    Returns
+    -------
+    str
+        A page like that of `fit_page`.
+    """
+    return _page(model, "PREVIEW: what", PREVIEW)
+
+
+def _page(model, first, mark):
     sparsity = _sparsity(model)
     private = "with a guarantee of privacy" if model.privacy.private else "WITHOUT any guarantee of privacy"
     page = Page(
-        f"What explains {model.target}",
-        f"A regression on {model.privacy.n_records:,} records, {private}. Fitted by {model.estimator}.",
+        f"{first} explains {model.target}",
+        f"{mark}A regression on {model.privacy.n_records:,} records, {private}. Fitted by {model.estimator}.",
     )
     page.section("In short", *in_short(model))
     page.section("Effects", *effects(model))

@@ -18,7 +18,7 @@ def in_short(model):
     """
     yield from _titled("The records", _records(model))
     yield from _titled("How people are protected", _guarantee(model.privacy))
-    yield from _titled("What matters", _verdicts(model))
+    yield from _titled("What matters", verdicts(model))
     yield from _titled("How well it predicts", _predictions(model))
     if model.effects and model.explains:
         yield from _titled("What an effect means", _meaning(model))
@@ -53,7 +53,14 @@ def _guarantee(record):
     )
 
 
-def _verdicts(model):
+def verdicts(model):
+    """What matters: the effects that are significant, those that are not, and those without a verdict.
+
+    Parameters
+    ----------
+    model : LinearModel
+        The model.
+    """
     groups = {verdict: [effect for effect in model.effects if effect.verdict is verdict] for verdict in Verdict}
     significant, not_significant = groups[Verdict.SIGNIFICANT], groups[Verdict.NOT_SIGNIFICANT]
     count = f"{len(model.features):,}"

@@ -77,7 +77,7 @@ def test_equal_responses_are_named():
 
 def test_hardly_a_response_is_named():
     for share, named in ((0.0, True), (0.01, True), (0.6, False)):
-        y = np.where(RNG.random(len(X)) < share, X[:, 3], np.nan)
+        y = np.where(RNG.random(len(X)) < share, X[:, 3] + RNG.normal(size=len(X)), np.nan)
         model = fitted(y, missing="center")
         assert model.response_scale_known != named
         assert ("too few records have a response that can be read: about" in model.reason) == named
@@ -115,3 +115,42 @@ def test_features_that_explain_nothing_are_named():
     assert all(
         "not clearly nearer to the responses than a constant" in model.summary().replace("\n", " ") for model in silent
     )
+
+
+def _shrunk(effects, covariance, trusted):
+    """What a closing makes of effects with a constant before them."""
+    features = len(effects)
+    estimate = SimpleNamespace(effects=np.append(7.0, effects))
+    state = SimpleNamespace(
+        constants=1,
+        estimate=estimate,
+        effects=estimate.effects,
+        kept=np.arange(features + 1),
+        trusted=lambda _: trusted,
+    )
+    closing = Closing(SimpleNamespace(state=state))
+    whole = np.eye(features + 1)
+    whole[1:, 1:] = covariance
+    closing._errors = np.sqrt(np.diagonal(whole))
+    closing._set_effects(whole)
+    assert closing._effects[0] == 7.0
+    return closing._effects[1:]
+
+
+def test_effects_with_uncorrelated_errors_shrink_by_themselves():
+    effects, errors = np.array([3.0, -2.0, 0.5]), np.array([1.0, 0.5, 1.0])
+    shrunk = _shrunk(effects, np.diag(errors**2), np.ones(3, dtype=bool))
+    np.testing.assert_allclose(shrunk, effects * np.maximum(0, 1 - errors**2 / effects**2))
+    unsure = _shrunk(effects, np.diag(errors**2), np.array([False, True, True]))
+    assert unsure[0] == 0.0
+
+
+def test_effects_that_cancel_keep_what_they_say_together():
+    """The sum of two effects is known to .1, their difference to 4: to shrink each by itself would lose the sum."""
+    turn = np.array([[1.0, 1.0], [1.0, -1.0]]) / np.sqrt(2)
+    covariance = turn @ np.diag([0.1**2, 4.0**2]) @ turn
+    effects = np.array([5.0, -3.0])
+    alone = effects * np.maximum(0, 1 - np.diagonal(covariance) / effects**2)
+    shrunk = _shrunk(effects, covariance, np.ones(2, dtype=bool))
+    assert abs(alone.sum() - 2.0) > 0.9
+    assert shrunk.sum() == pytest.approx(2.0, abs=0.1)

@@ -11,7 +11,7 @@ from scipy import integrate, stats
 
 from dpsparse.algorithms.pursuit import gls
 from dpsparse.algorithms.pursuit.gls import Gradient, clean_gram, positive_definite, row_weight, solve_gls
-from dpsparse.algorithms.pursuit.sandwich import WITHOUT, standard_errors
+from dpsparse.algorithms.pursuit.sandwich import WITHOUT, covariance
 
 NO_PRIOR = 1e9
 
@@ -104,7 +104,8 @@ class TestOneFeature:
         return solve_gls(gradients, np.eye(1), one, prior_scale=np.array([prior]), n_records=n, **options)
 
     def error(self, *gradients, n=1000):
-        return standard_errors(self.solve(*gradients, n=n), gradients, np.array([0]), np.eye(1), n)[0] / WITHOUT
+        variance = covariance(self.solve(*gradients, n=n), gradients, np.array([0]), np.eye(1), n)[0, 0]
+        return np.sqrt(variance) / WITHOUT
 
     def test_one_gradient(self, exact_models):
         gradient = make_gradient([0], [0.3], [0.5], noise=0.02)

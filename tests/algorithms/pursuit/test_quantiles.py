@@ -33,9 +33,12 @@ def test_a_tally_counts_by_hand(values, points, reach, sizes):
     counted = counted[counted != 0] if sizes else counted
     everything = values[~np.isnan(values)]
     assert tally.total == len(counted)
-    for k, point in enumerate(points):
-        assert tally.below[k] == (counted < point).sum()
-        assert tally.above[k] == (counted > point).sum()
+    for k in range(len(points)):
+        # The cell of a point ends half way to its neighbours; those of the outermost points have no end.
+        first = (points[k - 1] + points[k]) / 2 if k else -np.inf
+        last = (points[k] + points[k + 1]) / 2 if k + 1 < len(points) else np.inf
+        assert tally.below[k] == (counted < first).sum()
+        assert tally.above[k] == (counted > last).sum()
         assert tally.near[k] == ((everything >= window[0][k]) & (everything <= window[1][k])).sum()
 
 
@@ -71,6 +74,25 @@ def test_located_prefers_the_median_among_values():
     values = np.concatenate([np.linspace(9, 11, 101), np.full(20, 1e9)])
     points = np.array([1.0, 8.0, 10.0, 13.0, 1e6, 1e9])
     assert points[np.argmax(Tally.of(counter(values), points, center_window(points, 1.0)).located())] == 10.0
+
+
+@pytest.mark.parametrize("share", [0.1, 0.2, 0.4])
+@pytest.mark.parametrize("lump", [0.0, 1.0, 0.37, 1989.3])
+def test_a_lump_between_two_points_is_the_median_at_its_nearest_point_alone(lump, share):
+    values = np.where(np.arange(1_000) < 1_000 * share, lump + 1, lump)
+    points = np.arange(-20, 20) / 7 + np.round(lump)
+    utility = Tally.of(counter(values), points, center_window(points, 0.6)).located()
+    best = np.flatnonzero(utility == utility.max())
+    assert best.tolist() == [np.argmin(np.abs(points - lump))]
+
+
+@pytest.mark.parametrize("tail", [2, 10])
+def test_values_beyond_the_grid_have_its_last_point_as_their_quantile(tail):
+    points = np.geomspace(0.02, 2.0, 47)
+    for value, end in ((1e-9, 0), (1e9, -1)):
+        utility = Tally.of(counter(np.full(100, value)), points).balanced(tail)
+        assert utility[end] == 0
+        assert (np.delete(utility, end) < -90).all()
 
 
 def test_windows_are_about_their_points():

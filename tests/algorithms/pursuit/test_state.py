@@ -145,3 +145,39 @@ def test_second_moments_are_replaced_and_pulled_to_the_expected_diagonal():
     np.testing.assert_allclose(state.gram, np.diag([0.5, 1.0, 1.0]) + 0.3 * (1 - np.eye(3)), rtol=1e-6)
     state.set_gram(2 * np.eye(3), 1e4)
     np.testing.assert_allclose(state.gram, np.diag([0.5, 1.0, 1.0]), atol=1e-6)
+
+
+def test_a_slope_that_makes_residuals_larger_is_taken_back():
+    state = make_state(2)
+    state.set_residual_scale(0.8)
+    state.effects[1] = 0.5
+    state.set_residual_scale(0.7)
+    state.add_slope(2, -40.0)
+    state.add_slope(2, 3.0)
+    state.set_residual_scale(2.0)
+    assert state.effects.tolist() == [0.0, 0.5, 0.0]
+    assert state.residual_scale == 0.7
+
+
+def test_half_of_a_step_that_makes_residuals_larger_is_taken_back():
+    state = make_state(1)
+    state.effects[1] = 1.0
+    state.set_residual_scale(0.7)
+    state.effects[1] = 5.0
+    state.add_column(12, FeatureUnit())
+    state.set_residual_scale(1.4)
+    assert state.effects.tolist() == [0.0, 3.0, 0.0]
+    # The smallest residuals so far are what others are compared with.
+    state.set_residual_scale(1.2)
+    assert state.effects.tolist() == [0.0, 2.0, 0.0]
+    state.set_residual_scale(0.9)
+    assert state.effects.tolist() == [0.0, 2.0, 0.0]
+    assert state.residual_scale == 0.9
+
+
+def test_a_public_scale_of_the_response_says_nothing_of_the_residuals():
+    state = PursuitState(Settings(1000, 50, 2, 0.1, scale_known=True))
+    state.set_response_scale(1.0)
+    state.effects[0] = 1.0
+    state.set_residual_scale(2.0)
+    assert (state.effects[0], state.residual_scale) == (1.0, 2.0)

@@ -21,7 +21,7 @@ def written(folder, chunks=4, dtype="float64", progress=None):
     """Write a store, or the first of its chunks, or go on with one that was begun."""
     writer = StoreWriter(folder, PROVENANCE, dtype, progress)
     for X, y in CHUNKS[len(writer.manifest.chunks) : chunks]:
-        writer.append(X, y)
+        writer.append(len(y), X, y)
     if chunks == len(CHUNKS) and not writer.manifest.complete:
         writer.finish()
     return writer.manifest

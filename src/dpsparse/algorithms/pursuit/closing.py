@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpsparse.algorithms.pursuit import grids
+from dpsparse.algorithms.pursuit.response import response_is_safe
 from dpsparse.engine import queries
-from dpsparse.privacy import sensitivity
 
 # Predictions are compared with responses up to this many response scales.
 GAIN_WIDTH = 4.0
@@ -45,8 +45,6 @@ LARGEST_SHIFT = 0.5
 # The offset's clip is narrower where the features explain much: by this factor on the residuals' scale.
 NARROWER = 1.5
 NO_GAIN = "predictions from them were not clearly nearer to the responses than a constant"
-# Nats by which the right size and centre of the response must lead those far from all responses.
-SAFE_NATS = 8.0
 
 
 @dataclass(frozen=True)
@@ -146,8 +144,9 @@ class Closing:
         effects' own errors let one expect.
         """
         pursuit, state = self._pursuit, self._pursuit.state
-        self._errors = state.standard_errors()
-        self._set_effects()
+        covariance = state.covariance()
+        self._errors = np.sqrt(np.diagonal(covariance))
+        self._set_effects(covariance)
         near = LUMP_WIDTH * state.response_scale
         # Tails say little and cost much noise; half of them are looked at where a scale is small beside them, as it is
         # for responses with a lump.
@@ -184,16 +183,20 @@ class Closing:
     def _is_feature(self):
         return self._pursuit.state.kept >= self._pursuit.state.constants
 
-    def _set_effects(self):
-        """Shrink each effect toward 0 by its error, b max(0, 1 - se^2 / b^2); small ones without an error to 0."""
-        state, errors = self._pursuit.state, self._errors
-        effects = state.estimate.effects
-        shrunk = effects * np.maximum(0.0, 1 - (errors / np.where(effects == 0, np.inf, effects)) ** 2)
-        self._trusted = state.trusted(errors[state.constants :])
-        unsure = self._is_feature() & (np.abs(effects) < 4 * errors)
-        unsure[state.constants :] &= ~self._trusted
-        shrunk[unsure] = 0.0
-        shrunk[: state.constants] = effects[: state.constants]
+    def _set_effects(self, covariance):
+        """Shrink effects toward 0 by their errors; small ones without an error that can be relied on to 0.
+
+        The posterior mean T (T + V)^-1 b of effects b with covariance V under a normal prior of variance
+        T = diag(max(0, b^2 - V_jj)): b_j (1 - V_jj / b_j^2) for uncorrelated errors. Among features that are nearly
+        collinear effects cancel, and to shrink each by itself would undo that.
+        """
+        state, features = self._pursuit.state, slice(self._pursuit.state.constants, None)
+        effects, errors = state.estimate.effects[features], self._errors[features]
+        self._trusted = state.trusted(errors)
+        prior = np.maximum(0.0, effects**2 - errors**2)
+        prior[~self._trusted & (np.abs(effects) < 4 * errors)] = 0.0
+        shrunk = state.estimate.effects.copy()
+        shrunk[features] = prior * np.linalg.solve(np.diag(prior) + covariance[features, features], effects)
         self._effects = np.zeros(len(state.effects))
         self._effects[state.kept] = shrunk
 
@@ -225,10 +228,10 @@ class Closing:
         """Why the scales were not learned, as a sentence without a full stop; empty where they were."""
         pursuit, state, high = self._pursuit, self._pursuit.state, grids.SCALE_RANGE[1]
         n = pursuit.schedule.settings.n
-        if not _response_is_safe(pursuit.schedule, n):
+        if not response_is_safe(pursuit.schedule, n):
             return f"{n:,} records are too few at this epsilon to learn the response's centre and scale"
         # Their number is noisy: where half of the records have a response, it says less than the public one.
-        if state.n_records < n / 2 and not _response_is_safe(pursuit.schedule, state.n_records):
+        if state.n_records < n / 2 and not response_is_safe(pursuit.schedule, state.n_records):
             return f"too few records have a response that can be read: about {state.n_records:,.0f} of {n:,}"
         if self.all_equal:
             return "nearly all responses are equal"
@@ -299,20 +302,3 @@ class Closing:
             lumped=self.lumped,
             equation=EstimatingEquation(support, center, scale, last.tau, last.weight.inner, last.weight.outer),
         )
-
-
-def _response_is_safe(schedule, n_responses):
-    """From public numbers or releases: are the response's centre and scale safe from points far from all responses?
-
-    Where m responses, or pairs of them, take part, such a point has the utility -m, and the right one about 1.5 m
-    (three quarters of them lie in its window).
-    """
-    pairs = schedule.settings.n // 2 * (n_responses / schedule.settings.n) ** 2
-    records = {"response size": pairs, "response centre": n_responses}
-    for slot in schedule.slots():
-        if slot.name in records:
-            change = sensitivity.located_utility("replace-one")
-            lead = 2.5 * records[slot.name] * math.sqrt(8 * slot.rho) / (2 * change)
-            if lead < SAFE_NATS:
-                return False
-    return True

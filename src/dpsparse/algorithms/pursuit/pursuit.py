@@ -9,17 +9,17 @@ over pairs of them. The releases, their order and their prices are fixed in adva
 each slot, or skips it. Everything else (`state`, `units`, `gls`, `sandwich`) is computed from releases.
 """
 
-import math
-
 import numpy as np
 
 from dpsparse.algorithms.progress import ProgressReporter
 from dpsparse.algorithms.pursuit import grids
 from dpsparse.algorithms.pursuit.closing import Closing
 from dpsparse.algorithms.pursuit.gls import row_weight
-from dpsparse.algorithms.pursuit.quantiles import center_window, size_window, slope_window
+from dpsparse.algorithms.pursuit.quantiles import slope_window
 from dpsparse.algorithms.pursuit.releases import Releases
+from dpsparse.algorithms.pursuit.response import ResponseReleases, ResponseUnit
 from dpsparse.algorithms.pursuit.selection import Selection
+from dpsparse.algorithms.pursuit.shared_units import selectable, splits, with_released
 from dpsparse.algorithms.pursuit.state import PursuitState
 from dpsparse.algorithms.pursuit.unit_releases import UnitReleases
 from dpsparse.algorithms.pursuit.units import FeatureUnit
@@ -59,7 +59,9 @@ class Pursuit:
     may_be_missing : ndarray of bool or None
         Of which features "it is missing" is a feature too, where cells may be missing; None for all.
     response_center, response_scale : float or None
-        Public centre and scale of the response; None to release them.
+        Public centre and scale of the response; None to release them, or to take them over.
+    shared : SharedUnits or None
+        What this pursuit releases for others too, if it leads, or takes over from the one that led.
     check_finite : bool
         Whether to raise ValueError, with a constant text, if a feature is not finite.
     progress : callable or None
@@ -78,6 +80,7 @@ class Pursuit:
         may_be_missing=None,
         response_center=None,
         response_scale=None,
+        shared=None,
         check_finite=True,
         progress=None,
     ):
@@ -86,16 +89,24 @@ class Pursuit:
         meter.commit(schedule.commitment)
         self._slots = iter(schedule.pursuit)
         self.state = PursuitState(self.settings)
-        # Where centre and scale are not public, the first slots release them.
-        self.center = float(response_center or 0.0)
-        if response_scale is not None:
-            self.state.set_response_scale(response_scale)
         # Opening; scores and a column for each selected feature; the rest.
         self._reporter = ProgressReporter(progress, 2 + 2 * self.settings.n_picks)
         self.releases = Releases(meter, rows.n_records)
-        self.selection = Selection(rows, self.settings, units, binary, may_be_missing)
+        self._shared, self._taken_over, among = shared, {}, None
+        if shared and not self.settings.leads:
+            self._taken_over = shared.features if self.settings.learn else {}
+            among = selectable(units, self._taken_over, rows.n_features)
+            points = splits(units, self._taken_over, rows.n_features)
+            units = with_released(units, self._taken_over, rows.n_features)
+        self.selection = Selection(rows, self.settings, units, binary, may_be_missing, among)
+        if among is not None:
+            self.selection.set_splits(points if binary is None else points[~binary])
+        # Where centre and scale are not public, the first slots release them, or those of another pursuit did.
+        self._given_response = response_center, response_scale
+        self._response = shared.response if shared else ResponseUnit(response_center, response_scale)
+        self.take_response()
         self._check_finite, self._sessions = check_finite, ()
-        self._unit_releases = UnitReleases(self)
+        self._response_releases, self._unit_releases = ResponseReleases(self, self._response), UnitReleases(self)
         self._level = 0.0
         if self.settings.splits_share:
             self._split_counts = self.selection.count_splits(grids.SPLITS, check_finite)
@@ -130,11 +141,11 @@ class Pursuit:
         """
         closing_steps = Closing(self)
         make = {
-            "response size": self.release_response_size,
-            "response centre": self.release_response_center,
-            "response scale": self.release_response_scale,
+            "response size": self._response_releases.release_size,
+            "response centre": self._response_releases.release_center,
+            "response scale": self._response_releases.release_scale,
             "splits": self.release_splits,
-            "responses": self.release_responses,
+            "responses": self._response_releases.release_count,
             "level": self.release_level,
             "pick": self.select_feature,
             "unit size": self._unit_releases.release_size,
@@ -166,37 +177,22 @@ class Pursuit:
         finally:
             for session in self._sessions:
                 session.close()
+        if self.settings.leads:
+            self._shared.add(self.state)
         with self._reporter.step():
             return closing_steps.result()
 
     # Step 1: the response.
 
-    def release_responses(self, slot):
-        """The number of records that have a response."""
-        count = self.counter(self.session, queries.residual_counts, 0.0, self.state.effects)
-        self.state.n_records = self.releases.responses(slot, int(count(np.array([np.inf]))[0]))
-
-    def release_response_size(self, slot):
-        """The typical size of the differences of pairs of responses that are not 0."""
-        points = grids.RESPONSE_SIZES
-        count = self.counter(
-            self.pairs, queries.residual_counts, 0.0, self.state.effects[self.state.constants :], sizes=True
-        )
-        size = self.releases.located(slot, count, points, size_window(points.points), nonzero=True)
-        self.state.set_response_scale(size / math.sqrt(2))
-
-    def release_response_center(self, slot):
-        """The centre of the response, in scales."""
-        deviation = self.state.response_scale / grids.NORMAL_MEDIAN
-        grid = grids.CENTERS.times(deviation)
-        count = self.counter(self.session, queries.residual_counts, 0.0, self.state.effects)
-        self.center = self.releases.located(slot, count, grid, center_window(grid.points, deviation))
-
-    def release_response_scale(self, slot):
-        """The median distance from the centre of those responses that are not at it."""
-        grid = grids.FINE_SCALES.times(self.state.response_scale)
-        count = self.counter(self.session, queries.residual_counts, self.center, self.state.effects, sizes=True)
-        self.state.set_response_scale(self.releases.quantile(slot, count, grid, nonzero=True))
+    def take_response(self):
+        """Use what is known of the response by now; public numbers of this fit's own come first."""
+        center, scale = self._given_response
+        released = self._response
+        self.center = float((released.center if center is None else center) or 0.0)
+        if released.scale is not None or scale is not None:
+            self.state.set_response_scale(released.scale if scale is None else scale)
+        if released.n_records is not None:
+            self.state.n_records = self.releases.n_responses = released.n_records
 
     # Step 2: selection.
 
@@ -226,8 +222,10 @@ class Pursuit:
         with self._reporter.step() as on_progress:
             self.session.add(feature, on_progress)
             self.pairs.add(feature)
-        # Nothing is known of a feature that says whether another is missing.
-        unit = FeatureUnit(*self.units.of(feature)) if feature < self.session.n_features else FeatureUnit()
+        unit = self._taken_over.get(feature)
+        if unit is None:
+            # Nothing is known of a feature that says whether another is missing.
+            unit = FeatureUnit(*self.units.of(feature)) if feature < self.session.n_features else FeatureUnit()
         self.state.add_column(feature, unit)
         self._unit_releases.open(unit)
 
@@ -258,7 +256,7 @@ class Pursuit:
         state = self.state
         grid = grids.RESIDUAL_SCALES.times(state.response_scale)
         count = self.counter(self.session, queries.residual_counts, self.center, state.effects, sizes=True)
-        state.residual_scale = self.releases.quantile(slot, count, grid)
+        state.set_residual_scale(self.releases.quantile(slot, count, grid))
 
     def estimate_new_effect(self, slot):
         """A gradient, and the effects that follow from all gradients so far."""

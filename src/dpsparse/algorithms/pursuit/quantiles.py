@@ -1,4 +1,9 @@
-"""Utilities of private quantiles, from counts at or below thresholds. Ties with a point are on neither side of it."""
+"""Utilities of private quantiles, from counts at or below thresholds.
+
+A point of a grid stands for its cell, the values nearer to it than to its neighbours: they are on neither side of it.
+So a lump, the two values of a 0/1 feature for instance, is found wherever it lies between two points, and where all
+values lie beyond the grid its last point is their quantile.
+"""
 
 from dataclasses import dataclass
 
@@ -7,7 +12,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Tally:
-    """For each point of a grid how many values are below it, above it and in a window about it; and their number."""
+    """For each point how many values are below its cell, above it and in a window about the point; and their number."""
 
     below: np.ndarray
     above: np.ndarray
@@ -30,25 +35,25 @@ class Tally:
             Whether zeros are left out; the values are then sizes.
         """
         low, high = (points, points) if window is None else window
-        groups = [points, _before(points), high, _before(low), [0.0, np.inf]]
+        middles = (points[1:] + points[:-1]) / 2
+        groups = [middles, _before(middles), high, _before(low), [0.0, np.inf]]
         thresholds = np.concatenate(groups)
         # A stable sort merges the groups, which rise already.
         order = np.argsort(thresholds, kind="stable")
         at_most = np.empty(len(thresholds), dtype=np.int64)
         at_most[order] = count(thresholds[order])
-        at, before, up_to_high, before_low = at_most[:-2].reshape(4, -1)
-        zeros, everything = at_most[-2] * nonzero, at_most[-1]
-        return cls(before - zeros, everything - at, up_to_high - before_low, int(everything - zeros))
+        ends = np.cumsum([len(group) for group in groups])[:-1]
+        at, before, up_to_high, before_low, (zeros, everything) = np.split(at_most, ends)
+        zeros *= nonzero
+        below, above = np.append(0, before - zeros), np.append(everything - at, 0)
+        return cls(below, above, up_to_high - before_low, int(everything - zeros))
 
-    def balanced(self, tail=2, open_below=False):
+    def balanced(self, tail=2):
         """0 where at most 1/tail of the values are above and the rest below, and less elsewhere.
 
-        With `open_below` the first point stands for all below it too. The sensitivity is
-        `sensitivity.balanced_utility` of `tail`, for without its second term a maximum moves no further.
+        Its sensitivity is `sensitivity.balanced_utility` of `tail`.
         """
         above, below = tail * self.above - self.total, tail * self.below - (tail - 1) * self.total
-        if open_below:
-            below = np.append(np.minimum(below[:1], 0), below[1:])
         return -np.maximum(0, np.maximum(above, below))
 
     def located(self):

@@ -24,20 +24,21 @@ class Releases:
     """
 
     def __init__(self, meter, n_records):
-        self._meter, self._n, self._adjacency = meter, n_records, meter.guarantee.adjacency
-        self._n_rows = n_records
+        self._meter, self._adjacency = meter, meter.guarantee.adjacency
+        # The number of records with a response, as far as it is known.
+        self.n_responses = self._n_rows = n_records
 
     def responses(self, slot, count):
         """The number of records with a response, of which all shares and means are from here on."""
         share, noise = self.fraction(slot, count)
         # Most tables lack no response: a number within noise of all records counts as all.
-        self._n = max(1.0, share * self._n_rows) if share < 1 - 2 * noise else self._n_rows
-        return self._n
+        self.n_responses = max(1.0, share * self._n_rows) if share < 1 - 2 * noise else self._n_rows
+        return self.n_responses
 
     @property
     def n_pairs(self):
         """The number of pairs in which both records have a response, if those without one are anywhere."""
-        return self._n_rows // 2 * (self._n / self._n_rows) ** 2
+        return self._n_rows // 2 * (self.n_responses / self._n_rows) ** 2
 
     def skip(self, slot):
         """Pass over a slot; it stays paid."""
@@ -48,9 +49,9 @@ class Releases:
         utility = Tally.of(count, grid.points, window, nonzero).located()
         return self._point(slot, utility, grid, sensitivity.located_utility(self._adjacency))
 
-    def quantile(self, slot, count, grid, tail=2, nonzero=False, open_below=False):
-        """A point with about 1/tail of the values above it; the first one may have fewer with `open_below`."""
-        utility = Tally.of(count, grid.points, nonzero=nonzero).balanced(tail, open_below)
+    def quantile(self, slot, count, grid, tail=2, nonzero=False):
+        """A point with about 1/tail of the values above it."""
+        utility = Tally.of(count, grid.points, nonzero=nonzero).balanced(tail)
         return self._point(slot, utility, grid, sensitivity.balanced_utility(tail, self._adjacency))
 
     def densest(self, slot, count, grid, window):
@@ -94,7 +95,7 @@ class Releases:
         """A mean over records, or pairs, of vectors of norm at most `bound`, and the noise's standard deviation."""
         change = sensitivity.bounded_norm_sum(VECTOR_LEVELS, self._adjacency)
         noisy = release_vector(self._meter, sums, sensitivity=change, rho=slot.rho, name=slot.name)
-        unit = bound / VECTOR_LEVELS / (n_records or self._n)
+        unit = bound / VECTOR_LEVELS / (n_records or self.n_responses)
         return noisy.values * unit, float(noisy.scale[0] * unit)
 
     def fraction(self, slot, count):
@@ -103,12 +104,12 @@ class Releases:
         change = VECTOR_LEVELS * sensitivity.count(self._adjacency)
         steps = VECTOR_LEVELS * np.array([count])
         noisy = release_vector(self._meter, steps, sensitivity=change, rho=slot.rho, name=slot.name)
-        unit = 1 / VECTOR_LEVELS / self._n
+        unit = 1 / VECTOR_LEVELS / self.n_responses
         return float(noisy.values[0] * unit), float(noisy.scale[0] * unit)
 
     def gram(self, slot, sums, bound):
         """A mean over records of z z', with |z|^2 <= `bound`."""
         change = sensitivity.gram(GRAM_LEVELS, self._adjacency, len(sums))
         noisy = release_gram(self._meter, sums, sensitivity=change, rho=slot.rho, name=slot.name)
-        unit = bound / GRAM_LEVELS**2 / self._n
+        unit = bound / GRAM_LEVELS**2 / self.n_responses
         return NoisyMatrix(noisy.values * unit, float(noisy.scale[-1, -1] * unit))

@@ -70,12 +70,12 @@ class Jacobian:
         return cls(pulled, noise, by_diagonal, weak)
 
 
-def standard_errors(estimate, gradients, kept, gram, n_records, jacobian=None, variance=None):
-    """Standard errors of the kept columns' effects.
+def covariance(estimate, gradients, kept, gram, n_records, jacobian=None, variance=None):
+    """The covariance of the kept columns' effects.
 
     Privacy noise is fresh in each gradient, so its variances add up; errors of the linear model are treated alike.
-    Sampling errors come from the same records in
-    every gradient, so they add up before they are squared, in units of the last gradient's.
+    Sampling errors come from the same records in every gradient, so they add up before they are squared, in units of
+    the last gradient's.
 
     Parameters
     ----------
@@ -96,12 +96,12 @@ def standard_errors(estimate, gradients, kept, gram, n_records, jacobian=None, v
 
     Returns
     -------
-    ndarray of shape (k,)
+    ndarray of shape (k, k)
         Inflated for the noise of the Jacobian and of the variance.
     """
     last, system = gradients[-1], estimate.system
     expected = last.psi_squared * np.sqrt(np.outer(last.weight.power, last.weight.power)) * gram
-    inflation = WITHOUT**2
+    inflation = np.full(len(kept), WITHOUT**2)
     if variance is not None:
         released = NoisyMatrix(variance.values * last.tau**2, variance.noise * last.tau**2)
         score_variance, trust = released.pulled(expected, np.sqrt(np.outer(*[np.diagonal(expected)] * 2)))
@@ -112,6 +112,6 @@ def standard_errors(estimate, gradients, kept, gram, n_records, jacobian=None, v
         inflation = 1 + 4 * (np.minimum(jacobian.relative_noise, 1.0) ** 2 + 0.25 * noise**2)
     size = np.sqrt([each.psi_squared / last.psi_squared for each in gradients])[system.gradient]
     by_column = (estimate.matrix * size) @ (system.columns[:, None] == kept)
-    sampling = ((by_column @ expected) * by_column).sum(axis=1) / n_records
-    beside = estimate.matrix**2 @ (system.privacy_variance + estimate.model_variance)
-    return np.sqrt((np.maximum(sampling, 0.0) + beside) * inflation)
+    sampling = by_column @ expected @ by_column.T / n_records
+    beside = (estimate.matrix * (system.privacy_variance + estimate.model_variance)) @ estimate.matrix.T
+    return (sampling + beside) * np.sqrt(np.outer(inflation, inflation))

@@ -1,12 +1,12 @@
 """The schedule of a private pursuit: its releases in order and their prices, fixed in advance from public numbers."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from dpsparse.algorithms.pursuit.settings import Settings, clip
+from dpsparse.algorithms.pursuit.settings import SHARED, Settings, clip
 from dpsparse.engine.vector_sums import VECTOR_LEVELS
 from dpsparse.learning.prices import SLOTS, preparation_slot
 from dpsparse.privacy.accounting.commitment import Commitment
@@ -37,10 +37,13 @@ class Schedule:
         What the pursuit does.
     factor : float
         The prices in units of the zCDP budget; above 1 where the Gaussian account allows it.
+    whole : Schedule or None
+        Has the releases that this fit shares with others (`Settings.whole`).
     """
 
     settings: Settings
     factor: float = 1.0
+    whole: "Schedule | None" = None
 
     @cached_property
     def commitment(self):
@@ -62,10 +65,25 @@ class Schedule:
         return tuple(slot for slot in self.slots() if slot.name == "names")
 
     @property
+    def shared(self):
+        """The slots about the response's and the features' units, which one fit can fill for several."""
+        return tuple(slot for slot in self.slots() if slot.group in SHARED)
+
+    @property
     def pursuit(self):
-        """The slots between them, which `Pursuit` fills."""
+        """The slots between them, which `Pursuit` fills; where it leads, those that it fills for other fits too."""
         slots = self.slots()
-        return slots[len(self.preparation) : len(slots) - len(self.naming)]
+        own = slots[len(self.preparation) : len(slots) - len(self.naming)]
+        if not self.settings.leads:
+            return own
+        by_name = {slot.name: slot for slot in (*own, *self.whole.shared)}
+        return tuple(by_name[name] for name, _ in self._named() if name in by_name)
+
+    def response_slot(self, name):
+        """The slot of a release about the response, here or in the whole; None where it is public."""
+        public = self.settings.center_known if name == "response centre" else self.settings.scale_known
+        slots = (self.whole or self).slots()
+        return None if public else next((slot for slot in slots if slot.name == name), None)
 
     @cached_property
     def _others(self):
@@ -166,8 +184,19 @@ def median_share(n, rho, grid, least, most):
     return float(np.clip(epsilon0**2 / (8 * rho), least, most))
 
 
-def schedule_for(guarantee, n, d, sparsity, **public):
+def taking_over(whole, units_known, n_known):
+    """Settings of a fit that takes over the units that another one released, in slots of the schedule `whole`.
+
+    It may select that many features at most, and those `n_known` whose units are public.
+    """
+    n_selectable = n_known + whole.settings.n_picks
+    return {"units_known": "all" if units_known == "all" else "released", "n_selectable": n_selectable}
+
+
+def schedule_for(guarantee, n, d, sparsity, *, whole=None, **public):
     """The schedule that spends a guarantee: shares of the zCDP budget, stretched to fill the Gaussian account.
+
+    `whole` is a schedule that pays for the releases about units, if another one than this does.
 
     Examples
     --------
@@ -177,11 +206,12 @@ def schedule_for(guarantee, n, d, sparsity, **public):
     >>> schedule.settings.n_picks, schedule.factor > 1
     (6, True)
     """
-    settings = Settings(n, d, sparsity, guarantee.rho_per_record, **public)
-    at_zcdp = Schedule(settings)
+    of_whole = whole.settings if whole else None
+    settings = Settings(n, d, sparsity, guarantee.rho_per_record, whole=of_whole, **public)
+    at_zcdp = Schedule(settings, whole=whole)
     factor = largest_factor([slot.mechanism for slot in at_zcdp.slots()], guarantee.mu_per_record)
-    stretched = Schedule(settings, factor)
+    stretched = replace(at_zcdp, factor=factor)
     if factor > 1 and stretched.commitment.composed.tv_slack_fits(guarantee):
         return stretched
     # Where a release may fail, zCDP is converted at a delta that is a little smaller.
-    return Schedule(settings, 0.999) if settings.naming else at_zcdp
+    return replace(at_zcdp, factor=0.999) if settings.naming else at_zcdp

@@ -41,22 +41,25 @@ class Selection:
         Which features are 0/1 by construction, and never missing; None for no such feature.
     may_be_missing : ndarray of bool or None
         Of which features "it is missing" is a candidate, where cells may be missing; None for all.
+    among : ndarray of int or None
+        The features that may be selected, where these are not all.
     """
 
-    def __init__(self, rows, settings, units, binary=None, may_be_missing=None):
+    def __init__(self, rows, settings, units, binary=None, may_be_missing=None, among=None):
         self._rows, self._settings, self._d = rows, settings, rows.n_features
         center, scale = (np.broadcast_to(each, self._d) for each in (units.center, units.scale))
         self._given = ~(np.isnan(center) | np.isnan(scale))
         self._clip = Quantizer(settings.clip_bound, *units.filled())
         self._binary = np.zeros(self._d, dtype=bool) if binary is None else binary
         self._may_be_missing = ~self._binary if may_be_missing is None else may_be_missing
-        self._splits = 0.0
+        self._splits, self._among = 0.0, among
 
     @cached_property
     def features(self):
         """All features that may be selected, in order."""
         gaps = self._d + np.flatnonzero(self._may_be_missing) if self._settings.missing else ()
-        return np.append(np.arange(self._d), gaps).astype(np.int64)
+        everything = np.append(np.arange(self._d), gaps).astype(np.int64)
+        return everything if self._among is None else np.intersect1d(everything, self._among)
 
     def count_splits(self, points, check_finite):
         """Of each feature that is not 0/1: how many values are at or below each of some points, and how many there are.
@@ -94,6 +97,8 @@ class Selection:
         if settings.gaps:
             self._features[len(families) - 1] += self._d
         self._possible = np.array([*possible, *(np.ones(self._d, dtype=bool) for _ in by_pairs)])
+        if self._among is not None:
+            self._possible &= np.isin(self._features, self._among)
         return self._session, self._pairs
 
     def tau(self, state):

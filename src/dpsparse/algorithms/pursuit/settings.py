@@ -15,6 +15,11 @@ SPARE_PICKS = 1
 LEAST_NATS, MOST_NATS, SPLITS_CHEAP, SPLITS_SHARE = 9, 15, 0.01, 0.08
 # Beyond this many features another pass over all of them takes more time than it is worth.
 WIDE = 1_000
+# The releases that fits on the same records can share: the number of responses, and all units.
+SHARED = {
+    *("responses", "response size", "response centre", "response scale"),
+    *("unit size", "unit spread", "unit tail", "unit centre", "unit mean"),
+}
 
 
 def clip(value, low, high):
@@ -32,8 +37,9 @@ class Settings:
         Records, features, features in the result.
     rho : float
         What a record may cost by zCDP.
-    units_known : {"all", "none", "some"}
-        For which features centre and scale are public.
+    units_known : {"all", "none", "some", "released"}
+        For which features centre and scale are public; "released" where those of all that may be selected were
+        released before, or are public.
     center_known, scale_known : bool
         Whether the response's centre and scale are public.
     fit_intercept : bool
@@ -46,6 +52,12 @@ class Settings:
         How many features may need a split, where that is not d: those of a raw table that are not 0/1.
     naming, naming_failure : float
         The share of rho and the failure probability of the release of the selected features' names; 0 for none.
+    whole : Settings or None
+        Of the releases that this fit shares with others: the response's and the features' units. They are priced
+        there, and not here.
+    n_selectable : int or None
+        The most features that may be selected by a fit that takes over units; None for all features. A fit with
+        `whole` and without this number leads: it makes the shared releases.
     """
 
     n: int
@@ -61,6 +73,8 @@ class Settings:
     most_splits: int | None = None
     naming: float = 0.0
     naming_failure: float = 0.0
+    whole: "Settings | None" = None
+    n_selectable: int | None = None
 
     @cached_property
     def size(self):
@@ -80,16 +94,34 @@ class Settings:
     @cached_property
     def noise_to_signal(self):
         """How much noise a pick sees against its signal: log d sqrt(s) / (n sqrt(rho))."""
-        return max(1.0, math.log(self.d)) * math.sqrt(self.sparsity) / self.size
+        return max(1.0, math.log(self.width)) * math.sqrt(self.sparsity) / self.size
+
+    @property
+    def leads(self):
+        """Whether the fit makes the releases that it shares with others."""
+        return self.whole is not None and self.n_selectable is None
+
+    @property
+    def released(self):
+        """Whether the units of all features that may be selected were released before, or are public."""
+        return self.units_known == "released"
+
+    @property
+    def width(self):
+        """How many features compete in a selection, each counted once."""
+        return self.d if self.n_selectable is None else min(self.d, self.n_selectable)
 
     @cached_property
     def n_candidates(self):
         """How many features may be selected: those of the table and, where cells may be missing, whether each is."""
-        return 2 * self.d if self.missing else self.d
+        everything = 2 * self.d if self.missing else self.d
+        return everything if self.n_selectable is None else min(self.n_selectable, everything)
 
     @cached_property
     def n_picks(self):
         """How many features are selected; a spare one where there are enough and the budget allows it."""
+        if self.leads:
+            return self.whole.n_picks
         return min(self.sparsity + (SPARE_PICKS if self.known or self.size >= 300 else 0), self.n_candidates)
 
     @property
@@ -104,11 +136,12 @@ class Settings:
 
     @property
     def learn(self):
-        """Whether units are released: where some are unknown, and where it is cheap to check given ones.
+        """Whether units are released, here or once for several fits: where some are unknown, and where it is cheap to
+        check given ones.
 
         Of a feature that says whether another is missing nothing is known.
         """
-        return not self.known or self.missing or self.size >= 1500
+        return not self.known or self.missing or (self.whole or self).size >= 1500
 
     @property
     def n_splits(self):
@@ -124,18 +157,23 @@ class Settings:
     def splits_share(self):
         """The share of one balanced split for every feature; 0 where it is too much."""
         share = 2 * self.split_nats**2 * self.n_splits / self.size**2
-        possible = not self.known and self.choose and 0 < self.n_splits <= WIDE
+        possible = self.unit_free and 0 < self.n_splits <= WIDE
         return share if possible and share <= SPLITS_SHARE else 0.0
+
+    @property
+    def unit_free(self):
+        """Whether features are selected whose units are not known yet."""
+        return self.choose and not (self.known or self.released)
 
     @property
     def pairs(self):
         """Whether signs of pairs are candidates: where units are unknown, and where given ones are checked."""
-        return self.choose and (not self.known or (self.learn and self.d <= WIDE))
+        return self.unit_free or (self.choose and self.known and self.learn and self.d <= WIDE)
 
     @property
     def thresholds(self):
-        """Whether "x is above its split" is a candidate beside the pairs."""
-        return not self.known and self.choose and (self.size >= 350 or self.splits_share > 0)
+        """Whether "x is above its split" is a candidate: beside the pairs, or at the median of a released unit."""
+        return (self.unit_free and (self.size >= 350 or self.splits_share > 0)) or (self.released and self.choose)
 
     @property
     def level(self):
@@ -194,7 +232,7 @@ class Settings:
         intercept = self.fit_intercept
         # In small tables with unknown units the constant and the check of the gain need more.
         small = 0.0 if self.known else 1 / N**2
-        return {
+        shares = {
             "response size": 0.0 if self.scale_known else clip(max(800 / N**2, 1600 * small), 0.004, 0.03),
             "response centre": clip(360 / N**2, 0.003, 0.0105) if intercept and not self.center_known else 0.0,
             "response scale": 0.0 if self.scale_known else clip(150 / N**2, 0.002, 0.005),
@@ -207,6 +245,7 @@ class Settings:
             "gain": clip(1200 * small, 0.004, 0.03),
             "offset": clip(max(1000 / N**2, 5000 * small), 0.004, 0.09) if intercept else 0.0,
         }
+        return self._without_shared(shares)
 
     def each(self):
         """Shares of rho of the releases that are made for each selected feature."""
@@ -223,7 +262,11 @@ class Settings:
             "fraction": 0.0012,
         }
         shrink = min(1.0, (6 / self.n_picks) ** 0.75, 7 / self.n_picks)
-        return {name: share * shrink for name, share in shares.items()}
+        return self._without_shared({name: share * shrink for name, share in shares.items()})
+
+    def _without_shared(self, shares):
+        """The same, but nothing for releases that others pay for."""
+        return {name: 0.0 if self.whole and name in SHARED else share for name, share in shares.items()}
 
     def selection(self):
         """The share of rho of all picks."""
@@ -231,4 +274,4 @@ class Settings:
             return 0.0
         share = 0.45 + 0.09 * math.log2(self.noise_to_signal / 0.02)
         # Without units there is more to learn after a pick; where features are few, picks need less.
-        return clip(share, 0.3, 0.6 if self.known else min(0.5, 0.35 + 0.03 * math.log(self.d)))
+        return clip(share, 0.3, 0.6 if self.known else min(0.5, 0.35 + 0.03 * math.log(self.width)))

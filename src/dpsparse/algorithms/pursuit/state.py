@@ -8,7 +8,7 @@ from scipy.special import ndtr, ndtri
 
 from dpsparse.algorithms.pursuit.gls import EIGENVALUE_FLOOR, KEEP_ABOVE, Gradient, clean_gram, solve_gls
 from dpsparse.algorithms.pursuit.grids import NORMAL_MEDIAN, SCALE_RANGE
-from dpsparse.algorithms.pursuit.sandwich import Jacobian, standard_errors
+from dpsparse.algorithms.pursuit.sandwich import Jacobian, covariance
 
 # A weak prior: the effects together are of about this size, in units of the response's scale.
 PRIOR_SCALE = 2.0
@@ -23,6 +23,8 @@ SETTLED_TAU, SETTLED_ERRORS = 0.25, 4.0
 LARGEST_NOISE = 0.27
 # A feature that may have fewer carriers than this has no reliable error.
 LEAST_CARRIERS = 150
+# Effects that make the median residual larger by this factor are taken back.
+WORSE = 1.6
 
 
 class PursuitState:
@@ -63,12 +65,30 @@ class PursuitState:
         self.effects, self.gradients = np.zeros(self.constants), []
         self.kept = np.arange(self.constants)
         self.gram, self.gram_noise = np.eye(self.constants + settings.n_picks), 0.0
-        self.jacobian = self.variance = None
+        self.jacobian = self.variance = self._unstarted = None
         self.fraction_noise = np.inf
 
     def set_response_scale(self, scale):
         """Take in the scale of the response."""
         self.response_scale = self.residual_scale = float(scale)
+        # A public scale may be wrong: it says nothing of the residuals.
+        self._best = self.effects, np.inf if self.settings.scale_known else self.residual_scale
+
+    def set_residual_scale(self, scale):
+        """Take in the median size of the residuals; where it is clearly larger than before, take back what made it so.
+
+        A start from slopes may be far off, and gradients from there would saturate: it is taken back. A step that
+        follows from gradients goes the right way, but too far: half of it is.
+        """
+        effects, best = self._best
+        if scale > WORSE * best:
+            padded = np.append(effects, np.zeros(len(self.effects) - len(effects)))
+            self.effects = (padded + self.effects) / 2 if self._unstarted is None else self._unstarted
+            self.residual_scale = best
+        else:
+            self.residual_scale = scale
+            self._best = self.effects.copy(), scale
+        self._unstarted = None
 
     def add_column(self, feature, unit):
         """Add a selected feature, with no effect yet."""
@@ -87,6 +107,8 @@ class PursuitState:
         Most records of a rare feature are at its median: a slope that is roughly right for its carriers is wrong for
         these if it turns about the mean.
         """
+        if slope and self._unstarted is None:
+            self._unstarted = self.effects.copy()
         self.effects[column] += slope
         if self.constants:
             self.effects[0] -= slope * self.units[column - 1].median
@@ -150,12 +172,14 @@ class PursuitState:
         self.effects = np.zeros(size)
         self.effects[self.kept] = self.estimate.effects
 
+    def covariance(self):
+        """The covariance of the kept columns' effects."""
+        gram = self.gram[np.ix_(self.kept, self.kept)]
+        return covariance(self.estimate, self.gradients, self.kept, gram, self.n_records, self.jacobian, self.variance)
+
     def standard_errors(self):
         """Standard errors of the kept columns."""
-        gram = self.gram[np.ix_(self.kept, self.kept)]
-        return standard_errors(
-            self.estimate, self.gradients, self.kept, gram, self.n_records, self.jacobian, self.variance
-        )
+        return np.sqrt(np.diagonal(self.covariance()))
 
     def keep_most_significant(self, sparsity):
         """Keep the constant and the features whose effects are the most standard errors from 0."""

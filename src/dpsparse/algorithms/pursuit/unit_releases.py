@@ -21,6 +21,8 @@ class UnitReleases:
 
     def __init__(self, pursuit):
         self._pursuit, self._unit = pursuit, None
+        # Where units are shared with other fits, the whole decides which releases there are.
+        self._settings = pursuit.settings.whole or pursuit.settings
 
     def open(self, unit):
         """Begin with the newest feature, of which public numbers alone are known."""
@@ -37,18 +39,18 @@ class UnitReleases:
         pursuit, unit = self._pursuit, self._unit
         sums = pursuit.pairs.evaluate(queries.spread_sums, pursuit.newest_pair, unit.size, MOST_SIZES)
         mean, noise = pursuit.releases.mean(slot, sums, math.sqrt(0.5), pursuit.releases.n_pairs)
-        tail_follows = pursuit.settings.tail > 0
+        tail_follows = self._settings.tail > 0
         unit.set_spread(mean[0] + 0.5, MOST_SIZES * (mean[1] + 0.5), MOST_SIZES * noise, tail_follows)
 
     def release_tail(self, slot):
         """How far the upper tail of the differences reaches, against a normal's."""
-        pursuit, unit, tail = self._pursuit, self._unit, self._pursuit.settings.tail
+        pursuit, unit, tail = self._pursuit, self._unit, self._settings.tail
         if not unit.has_tail:
             pursuit.releases.skip(slot)
             unit.set_tail(1.0)
             return
         grid = unit.tail_grid(tail)
-        point = pursuit.releases.quantile(slot, self._pair_sizes(), grid, tail=tail, nonzero=True, open_below=True)
+        point = pursuit.releases.quantile(slot, self._pair_sizes(), grid, tail=tail, nonzero=True)
         unit.set_tail(grids.TAILS.points[np.flatnonzero(grid.points == point)[0]])
 
     def release_center(self, slot):

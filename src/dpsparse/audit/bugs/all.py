@@ -12,11 +12,11 @@ from dpsparse.audit.bugs.mechanisms import NOISE, SENSITIVITIES
 from dpsparse.audit.bugs.program import PROGRAM
 from dpsparse.audit.bugs.raw_tables import RAW_TABLES
 from dpsparse.audit.bugs.reading import READING
-from dpsparse.audit.bugs.tuning import TUNING
+from dpsparse.audit.bugs.tuning import SHARED_UNITS, TUNING
 from dpsparse.audit.bugs.units import UNITS
 
 # Those that came last: CI hunts all of them, and a sample of the others.
-NEWEST = (*DRAWS, *PROGRAM, *CONFIGURATIONS, *SIZES, *INEQUALITIES, *FORGERIES)
+NEWEST = (*SHARED_UNITS, *DRAWS, *PROGRAM, *CONFIGURATIONS, *SIZES, *INEQUALITIES, *FORGERIES)
 MUTATIONS = (
     *(*NOISE, *SENSITIVITIES, *ACCOUNTS, *LEDGER, *TERMS, *FITS, *GAPS, *UNITS, *TUNING),
     *(*EVALUATION, *READING, *RAW_TABLES, *NEWEST),

@@ -1,6 +1,6 @@
 """Bugs to plant where a fit learns of a raw table: kinds, categories, names, gaps and responses."""
 
-from dpsparse.algorithms.pursuit import pursuit
+from dpsparse.algorithms.pursuit import response
 from dpsparse.audit.bugs.mutation import Mutation
 from dpsparse.estimators import _raw_fit
 from dpsparse.learning import categories, kinds, names
@@ -136,11 +136,11 @@ _FITS = (
         "the exact number of responses",
         RAW,
         {
-            pursuit.Pursuit.release_responses: [
+            response.ResponseReleases.release_count: [
                 (
-                    "self.state.n_records = self.releases.responses(slot, int(count(np.array([np.inf]))[0]))",
-                    "self.releases.responses(slot, int(count(np.array([np.inf]))[0]))\n"
-                    "    self.state.n_records = int(count(np.array([np.inf]))[0])",
+                    "self._unit.n_records = self._pursuit.releases.responses(slot, int(count(np.array([np.inf]))[0]))",
+                    "self._pursuit.releases.responses(slot, int(count(np.array([np.inf]))[0]))\n"
+                    "    self._unit.n_records = int(count(np.array([np.inf]))[0])",
                 )
             ]
         },
@@ -163,9 +163,8 @@ _FITS = (
         {
             _raw_fit.PreparedTable.rows: [
                 (
-                    "return DenseRows(X, self.encoding.responses(self._data.table))",
-                    "y = self.encoding.responses(self._data.table)\n"
-                    "    return DenseRows(X[~np.isnan(y)], y[~np.isnan(y)])",
+                    "return DenseRows(X, self.encoding.responses(table))",
+                    "y = self.encoding.responses(table)\n    return DenseRows(X[~np.isnan(y)], y[~np.isnan(y)])",
                 )
             ]
         },
@@ -176,8 +175,8 @@ _FITS = (
         {
             _raw_fit.PreparedTable.rows: [
                 (
-                    "self.encoding.responses(self._data.table)",
-                    "np.nan_to_num(self.encoding.responses(self._data.table))",
+                    "return DenseRows(X, self.encoding.responses(table))",
+                    "return DenseRows(X, np.nan_to_num(self.encoding.responses(table)))",
                 )
             ]
         },

@@ -2,6 +2,7 @@
 
 from dpsparse.audit.bugs.mutation import Mutation
 from dpsparse.io.cells import block_table, columns, lines
+from dpsparse.io.store import texts
 
 READS = "reading"
 
@@ -54,6 +55,18 @@ READING = (
         {
             columns.codes_of: [
                 ("enumerate(categories)", "enumerate(sorted(categories, key=[*texts, *categories].index))")
+            ]
+        },
+    ),
+    Mutation(
+        "a conversion that empties the cells unlike most of their column",
+        READS,
+        {
+            texts.packed: [
+                (
+                    "np.where(ends < 0, 0,",
+                    "np.where((ends < 0) | (cells.classes() != np.median(cells.classes())), 0,",
+                )
             ]
         },
     ),

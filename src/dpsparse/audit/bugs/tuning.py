@@ -1,5 +1,6 @@
-"""Bugs to plant in the choice among candidates."""
+"""Bugs to plant in the choice among candidates, and in the units that they share."""
 
+from dpsparse.algorithms.pursuit import pursuit
 from dpsparse.audit.bugs.mutation import Mutation
 from dpsparse.engine import regrets
 from dpsparse.estimators import tuning
@@ -12,12 +13,12 @@ TUNING = (
     Mutation(
         "the choice made on all rows",
         TUNED,
-        {tuning.tune: [("rows.part(HELD_OUT_EVERY - 1, HELD_OUT_EVERY)", "rows")]},
+        {tuning._tune_array: [("rows.part(HELD_OUT_EVERY - 1, HELD_OUT_EVERY)", "rows")]},
     ),
     Mutation(
         "candidates fitted on all rows",
         TUNED,
-        {tuning.tune: [("% HELD_OUT_EVERY != HELD_OUT_EVERY - 1", ">= 0"), ("len(training)", "n")]},
+        {tuning._tune_array: [("% HELD_OUT_EVERY != HELD_OUT_EVERY - 1", ">= 0"), ("len(training)", "n")]},
     ),
     Mutation(
         "regrets unclipped",
@@ -54,11 +55,72 @@ TUNING = (
     Mutation(
         "scores that leave with the choice",
         TUNED,
-        {tuning.tune: [("slots), meter)", "slots), meter)._replace(index=np.abs(response).max())")]},
+        {tuning._tune_array: [("slots), meter)", "slots), meter)._replace(index=np.abs(response).max())")]},
     ),
     Mutation(
         "a share that is not charged",
         TUNED,
         {meter.MeterShare.charge: [("self._whole.charge(", "self._releases or self._whole.charge(")]},
+    ),
+)
+
+# Of the units that candidates share.
+SHARED_UNITS = (
+    Mutation(
+        "units released again for a later candidate, and not charged to the whole",
+        TUNED,
+        {
+            pursuit.Pursuit._add_column: [
+                (
+                    "self._unit_releases.open(unit)",
+                    "self._unit_releases.open(unit)\n"
+                    "    if self._taken_over:\n"
+                    "        own, meter = self.releases, self.releases._meter\n"
+                    "        self.releases = Releases(type(meter).__base__(meter.guarantee, 9, meter.source), 9)\n"
+                    "        slots = {slot.group: slot for slot in self.schedule.whole.shared}\n"
+                    "        self._unit_releases.release_size(slots['unit size'])\n"
+                    "        self.releases = own",
+                )
+            ]
+        },
+    ),
+    Mutation(
+        "a later candidate that selects outside the released units, and reads a centre off the records",
+        TUNED,
+        {
+            pursuit.Pursuit.__init__: [("selectable(units, self._taken_over, rows.n_features)", "None")],
+            pursuit.Pursuit._add_column: [
+                (
+                    "self._taken_over.get(feature)",
+                    "FeatureUnit(float(np.nanmedian(self.session._records.columns[-1].units)), 1.0)"
+                    " if self._taken_over else None",
+                )
+            ],
+        },
+    ),
+    Mutation(
+        "units learned from the rows held out too",
+        TUNED,
+        {
+            tuning._tune_array: [
+                (
+                    "_fit_within(models[k], *how, X, y)",
+                    "_fit_within(models[k], *how, *((table.take(np.arange(n)), response)"
+                    " if how[1].settings.leads else (X, y)))",
+                )
+            ]
+        },
+    ),
+    Mutation(
+        "the candidate that leads chosen by the responses",
+        TUNED,
+        {
+            tuning._tune_array: [
+                (
+                    "order = in_order(known, ",
+                    "order = in_order([k == (np.nanmax(np.abs(y)) > 1e5) for k in range(2)], ",
+                )
+            ]
+        },
     ),
 )

@@ -2,9 +2,11 @@
 
 Hostile lines take the place of each line of a CSV file in turn. All other records must give what they gave before, and
 the record itself what it gives as the only one of a file, for every kind, with and without compiled kernels, in blocks
-of any size. Counts must be the sums of the counts of single records.
+of any size. Counts must be the sums of the counts of single records. The same must hold of stores that are made of the
+files: a conversion decides nothing.
 """
 
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -12,9 +14,13 @@ import numpy as np
 
 from dpsparse.audit.finding import Finding
 from dpsparse.engine.config import configured
+from dpsparse.io.bounds import Bounds
 from dpsparse.io.cells.columns import object_cells
 from dpsparse.io.cells.csv_table import CsvTable
 from dpsparse.io.cells.grammar import Kind
+from dpsparse.io.convert import convert_cells
+from dpsparse.io.provenance import cells_of
+from dpsparse.io.store.table import StoreTable
 
 NAMES = ["a", "b", "c"]
 LINES = (b'1,north,"1,234"', b"2.5,,2024-01-31", b'-3e4,"say ""no""",01/02/2024', "NA,é,0.125".encode())
@@ -30,8 +36,9 @@ OBJECTS = ("1", "1,5", None, 2, 2.5, True, float("nan"), "31/01/2024", "north", 
 
 
 def check_reading():
-    """Records of CSV files, then counts, then cells of frames."""
+    """Records of CSV files and of stores, then counts, then cells of frames."""
     yield _records()
+    yield _stores()
     yield _counts()
     yield _objects()
 
@@ -42,6 +49,15 @@ def _opened(folder, lines):
     path.unlink(missing_ok=True)
     path.write_bytes(b"\n".join([",".join(NAMES).encode(), *lines]))
     return CsvTable(path)
+
+
+def _stored(folder, lines):
+    """The same as a store, in chunks of three records."""
+    table, store = _opened(folder, lines), Path(folder) / "store"
+    shutil.rmtree(store, ignore_errors=True)
+    with configured(store_chunk_bytes=3 * 16 * len(NAMES)):
+        convert_cells(table, cells_of(table, Bounds(), NAMES[0]), store)
+    return StoreTable(store)
 
 
 def _read(table):
@@ -79,6 +95,22 @@ def _records():
                     seen += 1
     found = f"{wrong} of {seen} neighbours differ"
     return Finding("records of a CSV file", "depend on their line alone", found, not wrong)
+
+
+def _stores():
+    """Each neighbour once, with and without kernels in turn: files on a disk are slow."""
+    wrong, seen = 0, 0
+    with tempfile.TemporaryDirectory() as folder:
+        before = _read(_opened(folder, [*LINES, b""]))
+        for place, lines in _changed():
+            with configured(compiled=seen % 2 == 0, csv_block_bytes=7):
+                after = _read(_stored(folder, [*lines, b""]))
+                alone = _read(_opened(folder, [lines[place], b""]))
+            expected = [*before[:place], *alone, *before[place + 1 :]]
+            wrong += list(map(_bits, after)) != list(map(_bits, expected))
+            seen += 1
+    found = f"{wrong} of {seen} neighbours differ"
+    return Finding("records of a store", "depend on their line alone", found, not wrong)
 
 
 def _counts():

@@ -76,7 +76,7 @@ PURSUITS = {
 }
 TUNED = {
     "tune": lambda **o: TunedPursuit(sparsity=1, **(STANDARDIZED | WEAK), **o),
-    "tune, units unknown": lambda **o: TunedPursuit(sparsity=1, **WEAK, **o),
+    "tune, units unknown": lambda **o: at_size(1_000, TunedPursuit)(sparsity=1, **WEAK, **o),
 }
 EVALUATIONS = {
     "evaluate": lambda **o: EvaluatedModel(**OPTIONS, **o),
@@ -216,6 +216,8 @@ def _malformed(base):
     if violation:
         return violation
     record, support = base.fitted["privacy_"], base.fitted["support_"]
+    if tuple(release for release, _ in base.tape.releases()) != record.releases:
+        return "the record does not list what was charged"
     if record.epsilon > record.guarantee.epsilon:
         return "the record exceeds the guarantee"
     return "a feature is selected twice" if len(set(support.tolist())) < len(support) else None

@@ -5,21 +5,15 @@ from dpsparse.algorithms.pursuit import settings
 from dpsparse.audit.harness.patching import replaced
 
 
-class SizedPursuit(PrivateSparseRegressor):
-    """A pursuit whose N = n sqrt(rho), the size of a table as privacy sees it, is a number given to the class.
+def at_size(size, estimator=PrivateSparseRegressor):
+    """A class of estimators that plan for one N = n sqrt(rho), the size of a table as privacy sees it.
 
     N decides which releases there are and how a budget is shared among them. The budget is that of the guarantee
     all the same, and so are the number of records, every sensitivity and every scale of noise.
     """
 
-    planned_size = 0.0
-
     def fit(self, X, y=None):
-        """Fit with the schedule of that size."""
-        with replaced(settings.Settings, size=property(lambda _: self.planned_size)):
-            return super().fit(X, y)
+        with replaced(settings.Settings, size=property(lambda _: float(size))):
+            return estimator.fit(self, X, y)
 
-
-def at_size(size):
-    """The class of pursuits that plan for one size."""
-    return type(f"PursuitAt{size}", (SizedPursuit,), {"planned_size": float(size)})
+    return type(f"{estimator.__name__}At{size}", (estimator,), {"fit": fit})

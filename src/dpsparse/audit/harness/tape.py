@@ -89,6 +89,8 @@ class Tape:
         if self._script is not None and made >= len(self._script):
             raise Diverged("more draws than before")
         output = fresh() if self._script is None else self._script[made]
+        if kind in ("gaussian", "laplace") and not isinstance(output, np.ndarray):
+            raise Diverged("another kind of draw than before")
         self.events.append(Draw(kind, float(scale), np.array(values), output))
         return output
 

@@ -4,11 +4,14 @@ from dpsparse import PrivateSparseRegressor, tune
 
 
 class TunedPursuit(PrivateSparseRegressor):
-    """Chooses among candidates that differ in scale, and keeps everything that `tune` publishes."""
+    """Chooses among candidates that differ in scales and sparsity, and keeps everything that `tune` publishes.
+
+    The second one selects more, leads, and releases the units; the first one gives its own scale of the response.
+    """
 
     def fit(self, X, y=None):
         """Tune, and take over the candidate chosen."""
-        options = [{"response_scale": 1.0}, {"response_scale": 2.0, "feature_scale": 0.5}]
+        options = [{"response_scale": 2.0, "feature_scale": 0.5}, {"sparsity": self.sparsity + 1}]
         tuned = tune([PrivateSparseRegressor(**{**self.get_params(), **option}) for option in options], X, y)
         fitted = {name: value for name, value in vars(tuned.estimator).items() if name not in self.get_params()}
         vars(self).update(fitted)

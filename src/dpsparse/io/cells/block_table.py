@@ -100,7 +100,7 @@ class BlockTable:
         values = np.empty((self.n_records, len(columns)), order="F")
 
         def fill(block):
-            rows = self._rows(block)
+            rows = self.rows_of(block)
             for place, (cells, kind) in enumerate(zip(self.kept(block, columns)[1], kinds, strict=True)):
                 values[rows, place] = cells.numbers(kind)
 
@@ -125,7 +125,7 @@ class BlockTable:
 
         def fill(block):
             codes, texts = self._texts(block, column)
-            buckets[self._rows(block)] = np.array([*map(bucket_of, texts), -1], dtype=np.int16)[codes]
+            buckets[self.rows_of(block)] = np.array([*map(bucket_of, texts), -1], dtype=np.int16)[codes]
 
         for _ in parallel_map(fill, self.blocks):
             pass
@@ -150,7 +150,7 @@ class BlockTable:
 
         def fill(block):
             _, (cells,) = self.kept(block, [column])
-            codes[self._rows(block)] = codes_of(cells, categories)
+            codes[self.rows_of(block)] = codes_of(cells, categories)
 
         for _ in parallel_map(fill, self.blocks):
             pass
@@ -233,7 +233,7 @@ class BlockTable:
     def _places(self):
         return {name: place for place, name in enumerate(self.names)}
 
-    def _rows(self, block):
+    def rows_of(self, block):
         """The places of a block's records in a result."""
         first, last = block.first, block.first + block.n_records
         count = (lambda n: n) if self._selection is None else self._selection.count

@@ -4,6 +4,7 @@ import numpy as np
 
 from dpsparse.io.cells import numba_kernels as kernels
 from dpsparse.io.cells import text_kernels
+from dpsparse.io.cells.columns import TextCells
 from dpsparse.io.cells.grammar import Kind, classify, value
 from dpsparse.io.cells.lines import LONGEST_LINE
 
@@ -29,6 +30,9 @@ class ByteCells:
 
     def __init__(self, data, encoding, starts, ends):
         self._data, self._encoding, self._starts, self._ends = data, encoding, starts, ends
+
+    def __len__(self):
+        return len(self._starts)
 
     def take(self, mask):
         """Some of the records."""
@@ -67,6 +71,12 @@ class ByteCells:
         known = {}
         renumbered = [known.setdefault(self._text(place), len(known)) for place in places[:count].tolist()]
         return np.array([*renumbered, -1], dtype=np.int64)[codes], list(known)
+
+    def places(self):
+        """Bytes of UTF-8, and where each cell begins and ends in them; see `TextCells.places`."""
+        if self._encoding != "utf-8" or (self._ends < -1).any():
+            return TextCells(*self.texts()).places()
+        return self._data, self._starts, self._ends
 
     def _text(self, place):
         start, end = self._starts[place], self._ends[place]

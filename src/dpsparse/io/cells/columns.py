@@ -2,7 +2,7 @@
 
 Each kind of cells has `classes()`, the class of each cell or `BLANK` in a blank record; `numbers(kind)`, NaN where a
 cell does not fit; and `texts()`, distinct texts in any order and for each record the place of its own, -1 in a blank
-record. `take(mask)` keeps some records.
+record. `take(mask)` keeps some records. Cells of text have `places()`, their bytes.
 """
 
 import datetime
@@ -36,6 +36,9 @@ class TextCells:
         numbers = [places.setdefault(text.strip(), len(places)) for text in (*texts, "")]
         return cls(np.array(numbers, dtype=np.int64)[codes], list(places))
 
+    def __len__(self):
+        return len(self._codes)
+
     def take(self, mask):
         """Some of the records."""
         return TextCells(self._codes[mask], self._texts)
@@ -52,6 +55,13 @@ class TextCells:
         """Places in a list of texts, and the list."""
         return self._codes, self._texts
 
+    def places(self):
+        """Bytes of UTF-8, and where each cell begins and ends in them; an end of -1 in a blank record."""
+        texts = [text.encode() for text in self._texts]
+        ends = np.cumsum([0, *map(len, texts)])
+        starts, stops = np.append(ends[:-1], 0), np.append(ends[1:], -1)
+        return np.frombuffer(b"".join(texts), dtype=np.uint8), starts[self._codes], stops[self._codes]
+
 
 class NumberCells:
     """Cells of a declared type that have a number: NaN where they are missing.
@@ -66,6 +76,9 @@ class NumberCells:
 
     def __init__(self, values, kind):
         self._values, self._kind = np.where(np.isfinite(values), values, np.nan), kind
+
+    def __len__(self):
+        return len(self._values)
 
     def take(self, mask):
         """Some of the records."""
@@ -101,6 +114,14 @@ class EmptyCells(NumberCells):
 
     def __init__(self, n_records):
         super().__init__(np.full(n_records, np.nan), Kind.number)
+
+    def take(self, mask):
+        """Some of the records."""
+        return EmptyCells(len(self._values[mask]))
+
+    def places(self):
+        """No bytes, and as many empty texts as there are cells; see `TextCells.places`."""
+        return np.empty(0, dtype=np.uint8), *np.zeros((2, len(self._values)), dtype=np.int64)
 
 
 def codes_of(cells, categories):

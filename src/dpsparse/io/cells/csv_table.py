@@ -1,12 +1,12 @@
 """CSV files as raw tables."""
 
-from functools import cache
-
-from dpsparse.engine import config
+from dpsparse.engine.threads import n_threads, parallel_map, slices
 from dpsparse.io.cells.block_table import BlockTable
 from dpsparse.io.cells.columns import TextCells
+from dpsparse.io.cells.compiled import compiled_cells
 from dpsparse.io.cells.line_faults import file_remarks
 from dpsparse.io.cells.lines import Lines
+from dpsparse.io.tables.reader import fingerprint
 
 
 class CsvTable(BlockTable):
@@ -45,23 +45,41 @@ class CsvTable(BlockTable):
         self.path, self.names, self.declared = self._lines.path, self._lines.names, {}
 
     @property
+    def dialect(self):
+        """The separator, printable, and the encoding."""
+        return ascii(self._lines.separator)[1:-1], self._lines.encoding
+
+    def fingerprint(self):
+        """A digest that changes when the file does; see `tables.reader.fingerprint`."""
+        return fingerprint("CSV", self.names, [self.path])
+
+    @property
     def blocks(self):
         """Blocks of whole lines."""
         return self._lines.blocks
 
     def cells(self, block, columns):
         """The cells of some columns in a block."""
-        distinct = list(dict.fromkeys(columns))
-        cells = self._compiled_cells(block, distinct) if config.current.compiled else None
-        if cells is None:
+        distinct, compiled = list(dict.fromkeys(columns)), compiled_cells()
+        places = [self._places[column] for column in distinct]
+        if compiled is not None:
+            cells = compiled.byte_cells(self._lines, block, places)
+        else:
             records, encoding = self._lines.records(block), self._lines.encoding
-            places = [self._places[column] for column in distinct]
             cells = [
                 TextCells.of(None if record is None else record[place].decode(encoding) for record in records)
                 for place in places
             ]
         known = dict(zip(distinct, cells, strict=True))
         return [known[column] for column in columns]
+
+    def cell_blocks(self, columns, start=0):
+        """The cells of some columns in blocks of any size, from record `start` on; a few blocks are in memory."""
+        later = [block for block in self.blocks if block.first + block.n_records > start]
+        for some in slices(len(later), n_threads()):
+            read = parallel_map(lambda block: self.cells(block, columns), later[some])
+            for block, cells in zip(later[some], read, strict=True):
+                yield [each.take(slice(max(0, start - block.first), None)) for each in cells]
 
     def line_of(self, position):
         """The line of a record; the first line names the columns."""
@@ -75,21 +93,3 @@ class CsvTable(BlockTable):
     def remarks(self, groups):
         """What seems odd about the file: its separator, its encoding."""
         return [(None, remark) for remark in file_remarks(self._lines, {group.what for group in groups})]
-
-    def _compiled_cells(self, block, columns):
-        """Cells that kernels read; None where there is no numba, or one that does not fit this machine."""
-        if _byte_cells() is None:
-            return None
-        return _byte_cells()(self._lines, block, [self._places[column] for column in columns])
-
-
-@cache
-def _byte_cells():
-    try:
-        from dpsparse.io.cells.byte_cells import byte_cells, try_kernels
-
-        try_kernels()
-    except Exception:
-        # Beside a missing numba: one that does not fit this NumPy or this machine.
-        return None
-    return byte_cells

@@ -1,4 +1,4 @@
-"""Raw tables: columns of text cells (CSV) or of declared types (Parquet, frames), read by maps of single records."""
+"""Raw tables: text cells (CSV, stores) or declared types (Parquet, frames), read by maps of single records."""
 
 import os
 from typing import Protocol
@@ -7,8 +7,10 @@ from dpsparse.io.cells.block_table import BlockTable
 from dpsparse.io.cells.csv_table import CsvTable
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.cells.typed_tables import FrameTable, ParquetTable
+from dpsparse.io.store.manifest import is_store
+from dpsparse.io.store.table import StoreTable
 
-__all__ = ["CsvTable", "FrameTable", "ParquetTable", "RawTable", "as_raw_table"]
+__all__ = ["CsvTable", "FrameTable", "ParquetTable", "RawTable", "StoreTable", "as_raw_table"]
 
 
 class RawTable(Protocol):
@@ -49,7 +51,7 @@ def as_raw_table(data, *, separator=None, encoding="utf-8"):
     Parameters
     ----------
     data : str, path, DataFrame, pyarrow.Table or raw table
-        A .csv file, a .parquet file, a folder of .parquet files, or a frame of pandas or polars.
+        A .csv file, a .parquet file, a folder of .parquet files, a store of cells, or a frame of pandas or polars.
     separator : str or None
         Of a CSV file; None to take it from the first line.
     encoding : {"utf-8", "latin-1"}
@@ -66,4 +68,6 @@ def as_raw_table(data, *, separator=None, encoding="utf-8"):
         return FrameTable(data)
     if str(data).lower().endswith(".csv"):
         return CsvTable(data, separator=separator, encoding=encoding)
+    if is_store(data):
+        return StoreTable(data)
     return ParquetTable(data)

@@ -1,8 +1,27 @@
-"""Some of a table's records by their position, as for a hold-out."""
+"""Some of a table's records: a block, or those at some positions, as for a hold-out."""
 
 from dataclasses import dataclass
 
 import numpy as np
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A block of records.
+
+    Parameters
+    ----------
+    first : int
+        The number of records before it.
+    n_records : int
+        Its own.
+    where : tuple
+        How its table finds them.
+    """
+
+    first: int
+    n_records: int
+    where: tuple = ()
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """Raw tables with declared types: Parquet files, and frames in memory (pandas, polars, pyarrow)."""
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -9,18 +8,12 @@ from dpsparse.engine.threads import slices
 from dpsparse.io.cells.block_table import BlockTable
 from dpsparse.io.cells.columns import EmptyCells, NumberCells, TextCells, object_cells
 from dpsparse.io.cells.grammar import MICROSECONDS_A_DAY, Kind
+from dpsparse.io.cells.selection import Rows
 from dpsparse.io.formats import open_table
 from dpsparse.io.tables.parquet import ParquetReader
-from dpsparse.schema import FileError, is_name
+from dpsparse.schema import FileError, is_name, quoted
 
 _FRAME_ROWS = 2**16
-
-
-@dataclass(frozen=True)
-class _Rows:
-    first: int
-    n_records: int
-    group: tuple = ()
 
 
 class ParquetTable(BlockTable):
@@ -36,25 +29,39 @@ class ParquetTable(BlockTable):
         self._reader = open_table(path)
         if not isinstance(self._reader, ParquetReader):
             raise FileError(f"{path} is no Parquet file: only CSV and Parquet files are read cell by cell")
-        self.path, self.names, self.declared = self._reader.path, self._reader.names, {}
+        self.path, self.names = self._reader.path, self._reader.names
         schemas = self._reader.schemas()
-        for name in self.names:
-            kinds = {_arrow_kind(schema.field(name).type, Kind.text) for schema in schemas}
-            if len(kinds) == 1 and None not in kinds:
-                self.declared[name] = kinds.pop()
+        kinds = {name: {_arrow_kind(schema.field(name).type, Kind.text) for schema in schemas} for name in self.names}
+        self.declared = {name: each for name, (each, *others) in kinds.items() if each is not None and not others}
+        self._mixed = [name for name, each in kinds.items() if len(each) > 1]
 
     @cached_property
     def blocks(self):
         """Row groups."""
         blocks, first = [], 0
         for *group, n_rows in self._reader.row_groups():
-            blocks.append(_Rows(first, n_rows, tuple(group)))
+            blocks.append(Rows(first, n_rows, tuple(group)))
             first += n_rows
         return blocks
 
+    # A Parquet file says by itself how it is read.
+    dialect = ()
+
+    def fingerprint(self):
+        """A digest that changes when a file does; see `tables.reader.fingerprint`."""
+        return self._reader.fingerprint()
+
+    def cell_blocks(self, columns, start=0):
+        """The cells of some columns in blocks, smaller than large row groups; see `CsvTable.cell_blocks`."""
+        mixed = [column for column in columns if column in self._mixed]
+        if mixed:
+            raise FileError(f"{self.path}: column {quoted(mixed[0])} has other types in other files; give it one type")
+        for table in self._reader.batches(columns, start):
+            yield [_arrow_cells(table[column]) for column in columns]
+
     def cells(self, block, columns):
         """The cells of some columns in a block."""
-        table = self._reader.read_row_group(*block.group, columns)
+        table = self._reader.read_row_group(*block.where, columns)
         return [_arrow_cells(table[column]) for column in columns]
 
 
@@ -98,7 +105,7 @@ class FrameTable(BlockTable):
     def blocks(self):
         """Some rows at a time."""
         rows = slices(len(self._frame), _FRAME_ROWS)
-        return [_Rows(block.start, block.stop - block.start) for block in rows]
+        return [Rows(block.start, block.stop - block.start) for block in rows]
 
     def cells(self, block, columns):
         """The cells of some columns in a block."""

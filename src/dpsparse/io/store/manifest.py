@@ -10,12 +10,15 @@ from pathlib import Path
 import numpy as np
 
 from dpsparse import __version__
-from dpsparse.engine.refusals import COLUMNS_REFUSED
 from dpsparse.io.atomic import write_file
-from dpsparse.io.provenance import Provenance, read_provenance
-from dpsparse.schema import LARGEST, FileError, checked_path, existing_path, listed, read_json
+from dpsparse.io.provenance import CellProvenance, Provenance, cells_content, read_cells, read_provenance
+from dpsparse.schema import LARGEST, FileError, checked_path, existing_path, read_json
 
-FORMAT, VERSION = "dpsparse-store", 1
+FORMAT, VERSION = "dpsparse-store", 2
+# Stores of version 1 hold features, and list columns with gaps, which nobody needs.
+_READABLE = (1, VERSION)
+FEATURES, CELLS = "features", "cells"
+_FILES = {FEATURES: ("features", "response"), CELLS: ("texts", "ends", "numbers")}
 MANIFEST = "store.json"
 DTYPES = ("float32", "float64")
 REPAIR_HINT = "run the same dpsparse convert again, which repairs it"
@@ -47,14 +50,11 @@ class Chunk:
     rows : int
         Their number.
     files : dict of str to (int, str)
-        The names of its files, the features first, and for each the number of bytes and the SHA-256.
-    refused : list of str
-        The columns with a cell that is not a finite number, which a fit refuses; without those of earlier chunks.
+        The names of its files, in the order of `chunk_files`, and for each the number of bytes and the SHA-256.
     """
 
     rows: int
     files: dict[str, tuple[int, str]]
-    refused: list[str]
 
 
 @dataclass(frozen=True)
@@ -64,43 +64,45 @@ class Manifest:
     Parameters
     ----------
     dtype : dtype
-        Of the features.
+        Of the features, or of the numbers among the cells.
     chunks : list of Chunk
         In the order of the rows.
     complete : bool
         False while the conversion goes on.
-    provenance : Provenance
-        What the features are in the table that was converted.
+    provenance : Provenance or CellProvenance
+        What the features or the cells are in the table that was converted.
     """
 
     dtype: np.dtype
     chunks: list[Chunk]
     complete: bool
-    provenance: Provenance
+    provenance: Provenance | CellProvenance
+
+    @property
+    def layout(self):
+        """What the chunks hold: "features" or "cells"."""
+        return CELLS if isinstance(self.provenance, CellProvenance) else FEATURES
 
     @property
     def names(self):
-        """Of the features."""
+        """Of the features, or of the columns of cells, the target included."""
+        if self.layout == CELLS:
+            return list(self.provenance.columns)
         return [feature.name for feature in self.provenance.features]
 
     @property
     def shape(self):
-        """Records and features."""
-        return sum(chunk.rows for chunk in self.chunks), len(self.provenance.features)
-
-    @property
-    def refused(self):
-        """The columns that a fit refuses."""
-        return [name for chunk in self.chunks for name in chunk.refused]
+        """Records, and features or columns."""
+        return sum(chunk.rows for chunk in self.chunks), len(self.names)
 
 
-def chunk_files(number):
-    """The names of a chunk's files: features, response."""
-    return f"features-{number:05d}.npy", f"response-{number:05d}.npy"
+def chunk_files(number, layout=FEATURES):
+    """The names of a chunk's files."""
+    return tuple(f"{name}-{number:05d}.npy" for name in _FILES[layout])
 
 
 # A folder with one of these is a store, one that was begun, or one that has lost its manifest.
-STORE_MARKS = MANIFEST, chunk_files(0)[0]
+STORE_MARKS = MANIFEST, *(chunk_files(0, layout)[0] for layout in _FILES)
 
 
 def is_store(path):
@@ -129,13 +131,14 @@ def write_manifest(folder, manifest):
         "version": VERSION,
         "made_by": f"dpsparse {__version__}",
         "complete": manifest.complete,
+        "layout": manifest.layout,
         "dtype": manifest.dtype.name,
         "n_records": n,
         "n_features": d,
         "names": manifest.names,
-        "table": asdict(manifest.provenance),
+        "table": cells_content(manifest.provenance) if manifest.layout == CELLS else asdict(manifest.provenance),
         "chunks": [
-            {"rows": chunk.rows, "refused": chunk.refused}
+            {"rows": chunk.rows}
             | {name: {"bytes": size, "sha256": digest} for name, (size, digest) in chunk.files.items()}
             for chunk in manifest.chunks
         ],
@@ -143,7 +146,7 @@ def write_manifest(folder, manifest):
     # "seal" is the checksum's key in files of every version.
     text = json.dumps(content | {"seal": manifest_checksum(content)}, indent=1, allow_nan=False) + "\n"
     if len(text) > LARGEST:
-        raise FileError(f"{folder}: {d:,} features are more than a store can list; drop some")
+        raise FileError(f"{folder}: {d:,} columns are more than a store can list; drop some")
     write_file(folder / MANIFEST, text, private=True)
 
 
@@ -159,8 +162,8 @@ def read_manifest(folder):
         fields = read_json(path)
     if fields.peek("format") != FORMAT:
         raise FileError(f"{path} does not belong to a store of dpsparse")
-    if fields.peek("version") != VERSION:
-        raise FileError(f"{path} has another version than {VERSION}; read it with a newer dpsparse")
+    if fields.peek("version") not in _READABLE:
+        raise FileError(f"{path} has a version above {VERSION}; read it with a newer dpsparse")
     with _errors_as_corruption():
         return _manifest(fields, path)
 
@@ -177,21 +180,25 @@ def _errors_as_corruption():
 def _manifest(fields, path):
     checksum = fields.text("seal")
     content = {key: fields.peek(key) for key in fields}
-    for known in ("format", "version", "made_by"):
+    version = fields.take("version")
+    for known in ("format", "made_by"):
         fields.take(known)
+    layout = FEATURES if version == 1 else fields.text("layout")
+    if layout not in _FILES:
+        raise FileError(f"{path}: 'layout' must be one of {', '.join(_FILES)}")
     dtype, shape = fields.text("dtype"), (fields.count("n_records", least=0), fields.count("n_features"))
     if dtype not in DTYPES:
         raise FileError(f"{path}: 'dtype' must be one of {', '.join(DTYPES)}")
     names = fields.names("names")
     manifest = Manifest(
         dtype=np.dtype(dtype),
-        chunks=[_chunk(row, number) for number, row in enumerate(fields.tables("chunks"))],
+        chunks=[_chunk(row, chunk_files(k, layout), version) for k, row in enumerate(fields.tables("chunks"))],
         complete=fields.flag("complete"),
-        provenance=read_provenance(fields.table("table")),
+        provenance=(read_cells if layout == CELLS else read_provenance)(fields.table("table")),
     )
     fields.finish()
     if manifest.names != names:
-        raise FileError(f"{path}: 'names' and 'features' differ; the file was changed")
+        raise FileError(f"{path}: 'names' and 'table' differ; the file was changed")
     if manifest.shape != shape:
         raise FileError(f"{path}: the number of records or features is not the one it states; the file was changed")
     if manifest_checksum(content) != checksum:
@@ -199,14 +206,16 @@ def _manifest(fields, path):
     return manifest
 
 
-def _chunk(fields, number):
-    rows, refused, files = fields.count("rows"), fields.names("refused"), {}
-    for name in chunk_files(number):
+def _chunk(fields, names, version):
+    rows, files = fields.count("rows"), {}
+    if version == 1:
+        fields.take("refused")
+    for name in names:
         file = fields.table(name)
         files[name] = file.count("bytes"), file.text("sha256")
         file.finish()
     fields.finish()
-    return Chunk(rows, files, refused)
+    return Chunk(rows, files)
 
 
 def read_complete(folder):
@@ -219,8 +228,3 @@ def read_complete(folder):
     if not manifest.chunks:
         raise FileError(f"{folder} holds no records")
     return manifest
-
-
-def fit_refuses(manifest):
-    """A list with a note on the columns that a fit would refuse; it is empty where there are none."""
-    return manifest.refused and [COLUMNS_REFUSED.format(columns=listed(manifest.refused))]

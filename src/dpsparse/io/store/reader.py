@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from dpsparse.engine.disk.sources import ArraySource
-from dpsparse.io.store.manifest import REPAIR_HINT, StoreCorrupted, read_complete
+from dpsparse.io.store.manifest import CELLS, REPAIR_HINT, StoreCorrupted, read_complete
 from dpsparse.io.tables.npy import memory_map
 from dpsparse.io.tables.reader import TableReader
 from dpsparse.schema import FileError, listed
 
 
 class StoreReader(TableReader):
-    """A store that is complete; sizes, shapes and dtypes are checked, checksums are not: see `dpsparse check`.
+    """A complete store of features; sizes, shapes and dtypes are checked, checksums are not: see `dpsparse check`.
 
     Attributes
     ----------
@@ -29,8 +29,12 @@ class StoreReader(TableReader):
 
     def _read_names(self):
         self.manifest = read_complete(self.path)
+        if self.manifest.layout == CELLS:
+            raise FileError(
+                f"{self.path} holds cells, and a fit learns what they are: give the store to read_table, not to OnDisk"
+            )
         self.chunks = [
-            _mapped(self.path, chunk, 0, (chunk.rows, self.manifest.shape[1]), self.manifest.dtype)
+            mapped(self.path, chunk, 0, (chunk.rows, self.manifest.shape[1]), self.manifest.dtype)
             for chunk in self.manifest.chunks
         ]
         return self.manifest.names
@@ -42,11 +46,25 @@ class StoreReader(TableReader):
     def response(self):
         """The responses in their own units, in float64; read when first asked for."""
         chunks = self.manifest.chunks
-        return np.concatenate([_mapped(self.path, chunk, 1, (chunk.rows,), np.float64) for chunk in chunks])
+        return np.concatenate([mapped(self.path, chunk, 1, (chunk.rows,), np.float64) for chunk in chunks])
 
 
-def _mapped(folder, chunk, which, shape, dtype):
-    """A file of a chunk as a memory map, if it is what the manifest says."""
+def mapped(folder, chunk, which, shape, *dtypes):
+    """A file of a chunk as a memory map, if it is what the manifest says.
+
+    Parameters
+    ----------
+    folder : Path
+        The store.
+    chunk : Chunk
+        What the manifest lists.
+    which : int
+        Its place among the chunk's files.
+    shape : tuple of int or None
+        Of the array; None for any number of entries in one dimension.
+    *dtypes : dtype
+        Those that it may have.
+    """
     name = list(chunk.files)[which]
     path, (size, _) = folder / name, chunk.files[name]
     try:
@@ -60,7 +78,8 @@ def _mapped(folder, chunk, which, shape, dtype):
         raise FileError(f"{path} is damaged; {REPAIR_HINT}") from None
     if array is None:
         raise FileError(f"{path} was cut or changed; {REPAIR_HINT}")
-    if array.shape != shape or array.dtype != dtype or not array.flags.f_contiguous:
+    is_as_listed = array.ndim == 1 if shape is None else array.shape == shape
+    if not is_as_listed or array.dtype not in dtypes or not array.flags.f_contiguous:
         raise FileError(f"{path} holds another array than its store lists; {REPAIR_HINT}")
     return array
 

@@ -36,10 +36,10 @@ class StoreWriter:
     folder : str or path
         The store. It is made, for its owner alone, with the first chunk. An empty folder that others may enter is
         refused; a store begun earlier is closed to them.
-    provenance : Provenance
-        What the features are in the table.
+    provenance : Provenance or CellProvenance
+        What the features or the cells are in the table.
     dtype : {"float32", "float64"}
-        Of the features.
+        Of the features, or of the numbers among the cells.
     progress : callable or None
         Called with a few words before each chunk is checked or written.
 
@@ -56,7 +56,6 @@ class StoreWriter:
             self._resume()
         else:
             _require_free(self.folder)
-        self._refused = set(self.manifest.refused)
 
     def _resume(self):
         begun = read_manifest(self.folder)
@@ -75,28 +74,25 @@ class StoreWriter:
                 return
         self.manifest = begun
 
-    def append(self, X, y):
+    def append(self, rows, *arrays):
         """Write a chunk.
 
         Parameters
         ----------
-        X : ndarray of shape (n_records, n_features)
-            Features in public units and in the store's dtype, in Fortran order.
-        y : ndarray of shape (n_records,)
-            Responses.
+        rows : int
+            The number of its records.
+        *arrays : ndarray
+            What its files hold: of features in public units and in the store's dtype, in Fortran order, and responses;
+            or of cells the texts, their ends and the numbers.
         """
-        names = chunk_files(len(self.manifest.chunks))
+        names = chunk_files(len(self.manifest.chunks), self.manifest.layout)
         self._on_progress(f"writing {names[0]}")
         if not self.manifest.chunks:
             # First of all, so that the folder is known for a store whatever happens next.
             _make_folder(self.folder)
             write_manifest(self.folder, self.manifest)
-        files = {name: _save_array(self.folder / name, array) for name, array in zip(names, (X, y), strict=True)}
-        columns = [*(feature.column for feature in self.manifest.provenance.features), self.manifest.provenance.target]
-        finite = [*np.isfinite(X).all(axis=0), np.isfinite(y).all()]
-        refused = [name for name, good in zip(columns, finite, strict=True) if not good and name not in self._refused]
-        self._refused.update(refused)
-        self.manifest = replace(self.manifest, chunks=[*self.manifest.chunks, Chunk(len(y), files, refused)])
+        files = {name: _save_array(self.folder / name, array) for name, array in zip(names, arrays, strict=True)}
+        self.manifest = replace(self.manifest, chunks=[*self.manifest.chunks, Chunk(rows, files)])
         write_manifest(self.folder, self.manifest)
 
     def finish(self):

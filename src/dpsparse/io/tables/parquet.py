@@ -43,6 +43,18 @@ class ParquetReader(TableReader):
         with self._readable(), parquet.ParquetFile(path, metadata=metadata) as file:
             return file.read_row_group(group, columns=columns, use_threads=False)
 
+    def batches(self, columns, start):
+        """Some columns as Arrow tables of a block of rows each, from row `start` on."""
+        from pyarrow import Table
+
+        batches = self._batches(columns, {}, start)
+        while True:
+            with self._readable():
+                batch = next(batches, None)
+            if batch is None:
+                return
+            yield Table.from_batches([batch])
+
     def _read_names(self):
         names = self._schema().names
         for number, file in enumerate(self.files):

@@ -90,9 +90,8 @@ class TableReader:
             return self._n_records()
 
     def fingerprint(self):
-        """A digest that changes when a file does, by size and time, and does not depend on where it lies."""
-        marks = [(file.stat().st_size, file.stat().st_mtime_ns) for file in self.files]
-        return hashlib.sha256(json.dumps([self.kind, self.names, marks]).encode()).hexdigest()
+        """A digest that changes when a file does."""
+        return fingerprint(self.kind, self.names, self.files)
 
     def read(self, numbers, categories):
         """Columns of numbers and columns of text.
@@ -132,6 +131,22 @@ class TableReader:
             if block is None:
                 return
             yield block
+
+
+def fingerprint(kind, names, files):
+    """A digest that changes when a file does, by size and time, and does not depend on where it lies.
+
+    Parameters
+    ----------
+    kind : str
+        How messages name the format.
+    names : list of str
+        The columns.
+    files : list of Path
+        The files.
+    """
+    marks = [(file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+    return hashlib.sha256(json.dumps([kind, names, marks]).encode()).hexdigest()
 
 
 def block_rows(n_columns):

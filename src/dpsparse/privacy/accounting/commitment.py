@@ -14,6 +14,7 @@ depend on the releases, and neither (epsilon, delta) nor mu bounds a mixture of 
 refund would also let the fit spend the difference on releases that the plan did not hold.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -75,13 +76,17 @@ class Commitment:
         )
 
 
-def in_part(commitment: Commitment, part: int, name: str) -> tuple[Slot, ...]:
+# What is put before the names of releases: one text for all, or one for each name.
+Prefix = str | Callable[[str], str]
+
+
+def in_part(commitment: Commitment, part: int, name: Prefix) -> tuple[Slot, ...]:
     """The slots of a commitment on all of its rows, once these are a part of a larger table; `name` is put first."""
     if any(slot.part is not None for slot in commitment.slots):
         raise ValueError("a fit that divides its rows cannot be part of another")
     return tuple(replace(slot, name=part_name(name, slot.name), part=part) for slot in commitment.slots)
 
 
-def part_name(prefix: str, name: str) -> str:
+def part_name(prefix: Prefix, name: str) -> str:
     """The name of a release of one fit among several."""
-    return f"{prefix}: {name}"
+    return f"{prefix if isinstance(prefix, str) else prefix(name)}: {name}"

@@ -9,7 +9,7 @@ import os
 from dataclasses import replace
 from typing import Protocol
 
-from dpsparse.privacy.accounting.commitment import Commitment, part_name
+from dpsparse.privacy.accounting.commitment import Commitment, Prefix, part_name
 from dpsparse.privacy.accounting.compose import compose, compose_parallel
 from dpsparse.privacy.accounting.record import PrivacyRecord
 from dpsparse.privacy.accounting.release import Release
@@ -178,11 +178,11 @@ class MeterShare(Meter):
         The public number of rows of the part.
     part : int
         Its number; parts are disjoint.
-    name : str
-        Put before the names of the releases.
+    name : str or callable
+        Put before the names of the releases; a function of the name where the share pays for several.
     """
 
-    def __init__(self, whole: Meter, guarantee: Guarantee, n_records: int, *, part: int, name: str) -> None:
+    def __init__(self, whole: Meter, guarantee: Guarantee, n_records: int, *, part: int, name: Prefix) -> None:
         super().__init__(guarantee, n_records, whole.source)
         self._whole, self._part, self._name = whole, part, name
 

@@ -23,7 +23,7 @@ def without_passwords(text):
 
     Examples
     --------
-    >>> from dpsparse.cli.messages import without_passwords
+    >>> from dpsparse.messages import without_passwords
     >>> without_passwords("No such command 'postgresql://me:secret@host/db'.")
     "No such command 'postgresql://me:***@host/db'."
     """

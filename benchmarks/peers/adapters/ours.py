@@ -1,0 +1,33 @@
+"""The package's own method, with units given exactly as public numbers and with nothing known."""
+
+import warnings
+
+from dpsparse import PrivateSparseRegressor
+from peers.problem import NORMAL_MAD, Line, exact_feature_units, robust_units
+
+
+def fit(X, y, budget, rng, *, units_known=True, response_known=True, auto=False, adjacency="replace-one"):
+    """PrivateSparseRegressor. Units known: it is given what `with_exact_units` gives to others, as public numbers.
+
+    `auto` selects up to 10 features and keeps the significant ones, so that `budget.sparsity` is not used.
+    """
+    center, scale = exact_feature_units(X) if units_known else (None, None)
+    response_center, response_scale = robust_units(y) if units_known and response_known else (None, None)
+    if response_scale is not None:
+        response_scale *= NORMAL_MAD  # the package's scale is a median distance
+    model = PrivateSparseRegressor(
+        sparsity="auto" if auto else min(budget.sparsity, X.shape[1]),
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        feature_center=center,
+        feature_scale=scale,
+        response_center=response_center,
+        response_scale=response_scale,
+        adjacency=adjacency,
+        random_state=int(rng.integers(2**32)),
+    )
+    with warnings.catch_warnings():
+        # A forecast from public numbers that the fit may be weak, and the seed's, say nothing new here.
+        warnings.simplefilter("ignore")
+        model.fit(X, y)
+    return Line(model.coef_, model.intercept_, model.prediction_range_ or Line._field_defaults["limits"])

@@ -1,0 +1,70 @@
+"""Units that several pursuits on the same records share: one of them releases them, the others take them over.
+
+The pursuit that leads fills the slots of the whole (`Schedule.shared`): those about the response, and those about each
+feature that it selects. The pursuits after it have no such slots. They select among the features whose units are
+released by then, or public, and read them in these units. Which features these are, and their units, are releases:
+what a later pursuit does with them is post-processing.
+"""
+
+import numpy as np
+
+from dpsparse.algorithms.pursuit.response import ResponseUnit
+from dpsparse.data.units import PublicUnits
+
+# In scales: more than a threshold is moved by rounding.
+BELOW = 2.0**-5
+
+
+class SharedUnits:
+    """What was released once for several pursuits.
+
+    Parameters
+    ----------
+    response_center, response_scale : float or None
+        Public numbers; None for what the pursuit that leads is to release.
+
+    Attributes
+    ----------
+    response : ResponseUnit
+        Centre and scale of the response.
+    features : dict of int to FeatureUnit
+        Units of the features that were selected by the pursuit that led.
+    """
+
+    def __init__(self, response_center=None, response_scale=None):
+        self.response = ResponseUnit(response_center, response_scale)
+        self.features = {}
+
+    def add(self, state):
+        """Take in the units that a pursuit has released, also of features that it dropped."""
+        learned = (pair for pair in zip(state.features, state.units, strict=True) if pair[1].learned)
+        self.features |= dict(learned)
+
+
+def with_released(units, released, n_features):
+    """Public units of the features, with released ones in their place."""
+    center, scale = (np.array(np.broadcast_to(each, n_features)) for each in (units.center, units.scale))
+    for feature, unit in released.items():
+        if feature < n_features:
+            center[feature], scale[feature] = unit.center, unit.scale
+    return PublicUnits(center, scale)
+
+
+def splits(units, released, n_features):
+    """Thresholds of the features: their released medians, or public centres.
+
+    A median that is above the mean may be a lump of most values, and those below it are to be told from these.
+    """
+    points = np.array(np.broadcast_to(units.filled()[0], n_features))
+    for feature, unit in released.items():
+        if feature < n_features:
+            below = BELOW if unit.median > 0 else 0.0
+            points[feature] = unit.center + (unit.median - below) * unit.scale
+    return points
+
+
+def selectable(units, released, n_features):
+    """The features whose centre and scale are public or released, in order."""
+    center, scale = (np.broadcast_to(each, n_features) for each in (units.center, units.scale))
+    public = np.flatnonzero(~(np.isnan(center) | np.isnan(scale)))
+    return np.union1d(public, np.array(list(released), dtype=np.int64))

@@ -1,0 +1,187 @@
+"""The form of the columns: hundreds of rows, each with what is publicly known of a column."""
+
+import math
+import re
+from dataclasses import dataclass, replace
+
+from dpsparse.app.settings import digest
+from dpsparse.schema import FileError, alternatives, quoted
+
+# What may be known of a column, with the hint of its field.
+KNOWN = {
+    "learn": ("learn it", ""),
+    "range": ("usual range", "20 to 80"),
+    "center": ("centre and scale", "50, 15"),
+    "share": ("share of 1", "0.2"),
+    "categories": ("categories", "north, south, east"),
+}
+_PAIRS = {"range": ("low", "high"), "center": ("center", "scale")}
+_BETWEEN = re.compile(r"\s+to\s+|\s*[,;]\s*|\s+")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A column on the form.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    kind : str
+        How it is read, or "to be learned".
+    used : bool
+        Whether it may be selected.
+    known : str
+        A key of `KNOWN`.
+    value : str
+        What is known, as it was typed.
+    """
+
+    name: str
+    kind: str
+    used: bool
+    known: str = "learn"
+    value: str = ""
+
+    def entries(self):
+        """The entries of the column's section in a bounds file; FileError where they cannot be read."""
+        return {} if self.known == "learn" else _ENTRIES[self.known](self)
+
+
+def _pair(row):
+    numbers = [float(part) for part in _BETWEEN.split(row.value.strip()) if _is_number(part)]
+    if len(numbers) != 2 or len(_BETWEEN.split(row.value.strip())) != 2:
+        raise FileError(f"column {quoted(row.name)}: write two numbers, such as {KNOWN[row.known][1]}, or learn it")
+    return dict(zip(_PAIRS[row.known], numbers, strict=True))
+
+
+def _share(row):
+    if not _is_number(row.value.strip()):
+        raise FileError(f"column {quoted(row.name)}: write the share of 1 as a number, such as 0.2, or learn it")
+    return {"share": float(row.value)}
+
+
+def _categories(row):
+    names = [part.strip() for part in row.value.split(",") if part.strip()]
+    if len(names) < 2:
+        raise FileError(f"column {quoted(row.name)}: write at least two categories with commas between, or learn it")
+    return {"categories": names}
+
+
+_ENTRIES = {"range": _pair, "center": _pair, "share": _share, "categories": _categories}
+
+
+def _is_number(text):
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def rows_of(facts, settings):
+    """The rows of a table's columns, with the choices made so far."""
+    return [
+        Row(name, _kind(facts, name), name not in settings.drop, *_typed(settings.public.get(name)))
+        for name in facts.names
+    ]
+
+
+def _kind(facts, name):
+    return facts.kinds.get(name, "to be learned").replace("_", " ")
+
+
+def _typed(entries):
+    """What somebody would type for the entries of a section."""
+    if not entries:
+        return "learn", ""
+    for known, keys in _PAIRS.items():
+        if keys[0] in entries and keys[1] in entries:
+            return known, (" to " if known == "range" else ", ").join(f"{entries[key]:.12g}" for key in keys)
+    if "share" in entries:
+        return "share", f"{entries['share']:.12g}"
+    if isinstance(entries.get("categories"), list):
+        return "categories", ", ".join(entries["categories"])
+    return "learn", ""
+
+
+def typed_rows(facts, form):
+    """The rows as they were typed; FileError where the table has changed since the form was made."""
+    if form.get("columns") != digest(facts.names):
+        raise FileError("another table was chosen in another tab; look at its columns here")
+    return [
+        Row(
+            name,
+            _kind(facts, name),
+            form.get(f"use-{place}") == "on",
+            form[f"known-{place}"] if form.get(f"known-{place}") in KNOWN else "learn",
+            str(form.get(f"value-{place}", "")),
+        )
+        for place, name in enumerate(facts.names)
+    ]
+
+
+def apply_pattern(rows, pattern, action, value):
+    """The rows with a change made to every column that fits a pattern.
+
+    Parameters
+    ----------
+    rows : list of Row
+        The columns.
+    pattern : str
+        A name, in which * stands for any text.
+    action : str
+        "use", "leave out", or a key of `KNOWN`.
+    value : str
+        What is known of these columns.
+    """
+    from dpsparse.io.bounds import fits_pattern
+
+    fitting = [row.name == pattern or fits_pattern(pattern, row.name) for row in rows]
+    if not any(fitting):
+        raise FileError(f"no column is like {quoted(pattern)}; write a name, in which * stands for any text: gene_*")
+    change = {"known": action, "value": value} if action in KNOWN else {"used": action == "use"}
+    changed = [replace(row, **change) if fits else row for row, fits in zip(rows, fitting, strict=True)]
+    if action in KNOWN:
+        next(row for row, fits in zip(changed, fitting, strict=True) if fits).entries()
+    return changed
+
+
+def chosen(settings, rows, target, response):
+    """The settings with these choices, checked.
+
+    Parameters
+    ----------
+    settings : Settings
+        The settings before.
+    rows : list of Row
+        The columns.
+    target : str or None
+        The response's column; None to leave it open.
+    response : tuple of str
+        Its public centre and scale, as typed; empty for unknown.
+    """
+    names = [row.name for row in rows]
+    if target is not None and target not in names:
+        raise FileError(f"there is no column {quoted(target)}; {alternatives(target, names)}" if target else _NO_TARGET)
+    others = [row for row in rows if row.name != target]
+    if not any(row.used for row in others):
+        raise FileError("no column is left that could explain the response; tick at least one")
+    public = {row.name: entries for row in others if row.used and (entries := row.entries())}
+    typed = dict(zip(("center", "scale"), (text.strip() for text in response), strict=True))
+    for key, text in typed.items():
+        if text and not _is_number(text):
+            raise FileError(f"the response's {key} must be a number, or empty to have it learned")
+    settings = replace(
+        settings,
+        target=target,
+        drop=tuple(row.name for row in others if not row.used),
+        public=public,
+        response={key: float(text) for key, text in typed.items() if text},
+    )
+    bounds = settings.bounds()
+    if target is not None:
+        bounds.features(names, target)
+    return settings
+
+
+_NO_TARGET = "choose the response: the column of numbers to be explained, such as a cost"

@@ -1,0 +1,136 @@
+"""The forecast of a draft, from public numbers alone: `plan`, in sentences and a picture."""
+
+import math
+from dataclasses import replace
+from functools import lru_cache
+
+from dpsparse.html import number
+from dpsparse.report.charts import curves
+
+# Places of the curve: epsilons from 0.03 to 10.
+_GRID = tuple(10 ** (k / 8) for k in range(-12, 9))
+
+
+def shape_of(path, settings):
+    """Records and features that the forecast is for, and whether all units are public, from the table's public facts.
+
+    Parameters
+    ----------
+    path : str
+        The table.
+    settings : Settings
+        The choices, with a target.
+    """
+    from dpsparse.data.raw_data import read_table
+    from dpsparse.estimators._raw_fit import n_expected
+
+    bounds, dialect = settings.bounds(), {"separator": settings.separator, "encoding": settings.encoding}
+    data = read_table(path, settings.target, bounds=bounds, **dialect)
+    return n_expected(data), data.units_known() == "all"
+
+
+def forecast(n, d, known, *, epsilon, delta, sparsity, people=1, holdout=None, noise=None, effect=None):
+    """What a fit would find, for the page.
+
+    Parameters
+    ----------
+    n, d : int
+        Records and features.
+    known : bool
+        Whether all units are public.
+    epsilon, delta, sparsity, people, holdout
+        Of the fit.
+    noise : float or None
+        A guess of the response's noise, in its own units; None to measure in units of the noise.
+    effect : float or None
+        An effect that one hopes to find, in the same units.
+
+    Returns
+    -------
+    dict
+        Texts for the template.
+    """
+    from dpsparse.planning import plan
+
+    fitted = n if holdout is None else n - math.floor(n * holdout)
+    here = plan(
+        max(1, fitted),
+        d,
+        min(sparsity, d),
+        epsilon,
+        delta,
+        units_known=known,
+        noise_scale=1.0 if noise is None else noise,
+        records_per_person=people,
+    )
+    forecasts = _curve(replace(here, epsilon=1.0))
+    lines = {
+        "smallest effect found in four fits of five": [at.smallest_effect for at in forecasts],
+        "width of a 90 % interval": [at.interval_width for at in forecasts],
+    }
+    words = (
+        f"Over epsilon: the smallest effect that a fit finds in four of five cases, {_rough(here.smallest_effect)} at "
+        f"epsilon {epsilon:g}, and the width of a 90 % interval, {_rough(here.interval_width)}. Both fall as epsilon "
+        "grows."
+    )
+    marked = min(max(epsilon, _GRID[0]), _GRID[-1])
+    return {
+        "epsilon": f"{epsilon:g}",
+        "delta": f"{here.guarantee.delta:.2g}",
+        "smallest": _rough(here.smallest_effect),
+        "width": _rough(here.interval_width),
+        **({"wanted": None} if effect is None else _wanted(here, effect)),
+        "unit": "times the response's noise" if noise is None else "in the response's own unit",
+        "n": f"{fitted:,}",
+        "warning": _warning(here, d),
+        "picture": curves(_GRID, lines, (marked, f"epsilon {epsilon:g}"), words),
+    }
+
+
+@lru_cache(maxsize=64)
+def _curve(base):
+    """The forecasts over epsilon, which a slider of epsilon leaves as they are."""
+    return [replace(base, epsilon=epsilon) for epsilon in _GRID]
+
+
+def _rough(value):
+    """Two digits: a forecast knows no more."""
+    return number(float(f"{value:.2g}"))
+
+
+def _wanted(here, effect):
+    """What it takes to find an effect."""
+    return {
+        "wanted": number(effect),
+        "reached": here.smallest_effect <= effect,
+        "n_needed": _count(here.n_for_effect(effect)),
+        "epsilon_needed": _epsilon(here.epsilon_for_effect(effect)),
+    }
+
+
+def _warning(here, d):
+    from dpsparse.estimators.sparse_regressor import forecast_warning
+
+    warning = forecast_warning(here.n, d, here.sparsity, here.guarantee, here.units_known)
+    return warning and page_words(warning)
+
+
+def page_words(note):
+    """A note of an estimator, with what to do on the page in the place of what to write in Python.
+
+    Parameters
+    ----------
+    note : str
+        A warning of a fit or of a forecast.
+    """
+    from dpsparse.estimators.sparse_regressor import HOW_TO_GIVE_UNITS
+
+    return note.replace(HOW_TO_GIVE_UNITS, "type in step 2 what is publicly known of the columns")
+
+
+def _count(needed):
+    return None if needed == math.inf else f"{needed:,}"
+
+
+def _epsilon(needed):
+    return None if needed == math.inf else f"{needed:.2g}"

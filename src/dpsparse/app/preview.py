@@ -1,0 +1,43 @@
+"""A report on made-up records: what the real one will look like, from public numbers alone."""
+
+from functools import lru_cache
+
+# Enough to look real, little enough to take a second.
+_MOST_RECORDS, _MOST_COLUMNS = 20_000, 200
+MADE_UP = "(made up)"
+
+
+@lru_cache(maxsize=4)
+def preview_page(names, target, n, sparsity, epsilon, delta, people, known):
+    """The report of a fit on made-up records.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The columns; only their names are used.
+    target : str
+        The response's name.
+    n, sparsity, epsilon, delta, people
+        The public numbers of the fit.
+    known : bool
+        Whether all units are public.
+
+    Returns
+    -------
+    str
+        HTML, marked as a preview.
+    """
+    from dpsparse.datasets import make_heavy_tailed
+    from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
+    from dpsparse.io.features import Feature
+    from dpsparse.report.fit import marked_page
+
+    names = names[:_MOST_COLUMNS]
+    sparsity = min(sparsity, len(names))
+    X, y, _ = make_heavy_tailed(max(100, min(n, _MOST_RECORDS)), len(names), sparsity, random_state=0)
+    units = {"feature_center": 0.0, "feature_scale": 1.0} if known else {}
+    estimator = PrivateSparseRegressor(
+        sparsity=sparsity, epsilon=epsilon, delta=delta, records_per_person=people, **units
+    ).fit(X, y)
+    model = estimator.released_.on_columns([Feature(name) for name in names], f"{target} {MADE_UP}")
+    return marked_page(model)

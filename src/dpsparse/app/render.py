@@ -1,0 +1,161 @@
+"""Pages from templates: what every page shows beside its own content, and forms that answer errors in place."""
+
+import math
+from pathlib import Path
+
+import jinja2
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse
+
+from dpsparse.app.glossary import TERMS, anchor
+from dpsparse.app.security import require_csrf
+from dpsparse.app.settings import digest
+from dpsparse.html import number
+from dpsparse.messages import without_passwords
+
+STEPS = (
+    ("file", "File"),
+    ("columns", "Columns"),
+    ("accuracy", "Accuracy"),
+    ("preview", "Preview"),
+    ("spend", "Spend"),
+    ("results", "Report"),
+    ("budget", "Budget"),
+)
+# What people can mend; anything else is a mistake of the program.
+EXPECTED = (ValueError, ArithmeticError, RuntimeError, OSError, ImportError)
+_FIELDS = 200_000
+
+_environment = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+    autoescape=True,
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_environment.globals |= {"TERMS": TERMS, "anchor": anchor, "digest": digest, "floor": math.floor}
+_environment.filters |= {"number": number}
+
+
+class NotYet(Exception):
+    """A step that needs an earlier one first.
+
+    Parameters
+    ----------
+    step : str
+        The earlier one.
+    message : str
+        Why.
+    """
+
+    def __init__(self, step, message):
+        super().__init__(message)
+        self.step = step
+
+
+class Missing(Exception):
+    """Something that is not there."""
+
+
+def page(request, template, *, step=None, error=None, status=200, **content):
+    """A page, with the steps, what was chosen so far, and the budget."""
+    work = request.app.state.work
+    shown = {"steps": STEPS, "step": step, "csrf": request.state.csrf, "error": error, "notice": None}
+    shown |= overview(work) | content
+    status = 422 if error and status == 200 else status
+    return HTMLResponse(_environment.get_template(f"{template}.html").render(shown), status)
+
+
+def fragment(template, **content):
+    """A piece of a page."""
+    return HTMLResponse(_environment.get_template(f"{template}.html").render(content))
+
+
+def overview(work):
+    """What was chosen so far, and the budget of these people."""
+    draft, trouble, balance, facts, delta = work.draft, None, None, None, None
+    try:
+        facts, balance = work.facts, work.balance()
+        delta = work.delta()
+    except EXPECTED as error:
+        trouble = one_line(error)
+    chosen, settings = [], draft.settings
+    if draft.path is not None:
+        chosen.append(("Table", Path(draft.path).name, "file"))
+    if facts is not None:
+        chosen.append(("Records", f"{facts.n_records:,}", "file"))
+        people = settings.records_per_person
+        chosen.append(("Records a person", "1" if people == 1 else f"up to {people}", "file"))
+        used = len(facts.names) - len(settings.drop) - (settings.target is not None)
+        if settings.target is not None:
+            chosen.append(("Response", settings.target, "columns"))
+            chosen.append(("Columns", f"{used:,} of {len(facts.names) - 1:,} may be selected", "columns"))
+            known = len(settings.public)
+            units = (
+                f"of {known:,} column{'s' * (known > 1)}; the others are learned" if known else "none; all are learned"
+            )
+            chosen.append(("Public units", units, "columns"))
+        if draft.planned:
+            chosen.append(("To select", f"{settings.sparsity} columns", "accuracy"))
+            if settings.holdout is not None:
+                chosen.append(("Held out", f"{settings.holdout:.0%} of the records", "accuracy"))
+    return {
+        "draft": draft,
+        "settings": settings,
+        "facts": facts,
+        "balance": balance,
+        "delta": delta,
+        "chosen": chosen,
+        "brief": " · ".join(value for label, value, _ in chosen if label in ("Table", "Response")),
+        "trouble": trouble,
+        "running": work.jobs.running,
+        "uploaded": work.uploads.holds(draft.path),
+    }
+
+
+def one_line(error):
+    """An error as one line, without passwords."""
+    return without_passwords(" ".join(str(error).split())) or type(error).__name__
+
+
+def redirect(path):
+    """Go on by GET, so that a reload repeats nothing."""
+    return RedirectResponse(path, 303)
+
+
+def action(change, shown):
+    """The endpoint of a form.
+
+    Parameters
+    ----------
+    change : callable
+        Of the request and the form; gives the answer where all went well.
+    shown : callable
+        The page of the form, of the request, with `error` and `form`: what is shown where it did not.
+    """
+
+    async def endpoint(request):
+        async with request.form(max_fields=_FIELDS, max_files=1) as form:
+            try:
+                require_csrf(form, request)
+            except PermissionError as error:
+                return PlainTextResponse(str(error), 403)
+            try:
+                return await run_in_threadpool(change, request, form)
+            except NotYet as early:
+                return redirect(f"/{early.step}")
+            except EXPECTED as error:
+                # Errors carry no value of the records; see docs/privacy.md.
+                return await run_in_threadpool(shown, request, error=one_line(error), form=form)
+
+    return endpoint
+
+
+def require(work, *, target=False, planned=False):
+    """Raise NotYet unless the draft has come this far."""
+    if work.draft.path is None or work.draft.settings.dataset is None:
+        raise NotYet("file", "Choose a table first.")
+    if target and work.draft.settings.target is None:
+        raise NotYet("columns", "Choose the response first.")
+    if planned and not work.draft.planned:
+        raise NotYet("accuracy", "Choose epsilon first, with its forecast in view.")

@@ -1,0 +1,140 @@
+"""What was chosen on the page, without any data: what can be saved and sent to a colleague."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field, replace
+
+from dpsparse.io.bounds_writer import bounds_text
+from dpsparse.schema import Fields, FileError, read_json
+
+FORMAT, VERSION = "dpsparse-settings", 1
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Choices of a fit, all of them public.
+
+    Parameters
+    ----------
+    target : str or None
+        The column of responses.
+    drop : tuple of str
+        Columns to leave out.
+    public : dict of str to dict
+        What is publicly known of columns: the entries of their sections in a bounds file.
+    response : dict
+        The entries of ``[response]`` there.
+    dataset : str or None
+        The name of the people's budget.
+    records_per_person : int
+        The most rows one person has.
+    sparsity : int
+        Columns to select.
+    epsilon : float
+        The guarantee of the fit.
+    delta : float or None
+        Its failure probability; None for n**-1.1.
+    holdout : float or None
+        The share of the records to hold out.
+    separator, encoding : str or None
+        Of a CSV file.
+
+    Examples
+    --------
+    >>> from dpsparse.app.settings import Settings
+    >>> Settings(target="cost", public={"age": {"low": 20, "high": 80}}).bounds().of("age").center
+    50.0
+    """
+
+    target: str | None = None
+    drop: tuple[str, ...] = ()
+    public: dict = field(default_factory=dict)
+    response: dict = field(default_factory=dict)
+    dataset: str | None = None
+    records_per_person: int = 1
+    sparsity: int = 5
+    epsilon: float = 1.0
+    delta: float | None = None
+    holdout: float | None = None
+    separator: str | None = None
+    encoding: str = "utf-8"
+
+    def bounds(self):
+        """What is publicly known, checked as a bounds file is."""
+        from dpsparse.io.bounds_file import bounds_of
+
+        entries = {"drop": list(self.drop), "columns": self.public, "response": self.response}
+        return bounds_of(Fields(entries, "public units"), "public units")
+
+    def bounds_text(self):
+        """The bounds file of these settings."""
+        return bounds_text(self.drop, self.public, self.response)
+
+    def for_columns(self, names):
+        """The settings for a table with these columns, and the names that are forgotten because it lacks them."""
+        present = set(names)
+        named = [*([self.target] if self.target else []), *self.drop, *self.public]
+        fitting = replace(
+            self,
+            target=self.target if self.target in present else None,
+            drop=tuple(name for name in self.drop if name in present),
+            public={name: entries for name, entries in self.public.items() if name in present},
+        )
+        return fitting, [name for name in dict.fromkeys(named) if name not in present]
+
+    def to_json(self):
+        """The settings as a file."""
+        return json.dumps({"format": FORMAT, "version": VERSION, **asdict(self)}, indent=1) + "\n"
+
+
+def read_settings(path):
+    """Read a settings file, checking every entry.
+
+    Parameters
+    ----------
+    path : str or path
+        A file that the page wrote.
+
+    Returns
+    -------
+    Settings
+        The choices in it.
+    """
+    return settings_of(read_json(path))
+
+
+def settings_of(fields):
+    """The settings in the entries of a file; FileError where one is wrong."""
+    if fields.take("format", None) != FORMAT or fields.count("version") != VERSION:
+        raise FileError(f"{fields.where}: this is no file of settings of this version; choose one that the page saved")
+    holdout = fields.number("holdout", None, above=0)
+    settings = Settings(
+        target=fields.text("target", None),
+        drop=tuple(fields.names("drop")),
+        public=_tables(fields.take("public"), fields.where),
+        response=_tables({"response": fields.take("response")}, fields.where)["response"],
+        dataset=fields.text("dataset", None),
+        records_per_person=fields.count("records_per_person"),
+        sparsity=fields.count("sparsity"),
+        epsilon=fields.number("epsilon", above=0),
+        delta=fields.number("delta", None, above=0),
+        holdout=holdout,
+        separator=fields.take("separator", None),
+        encoding=fields.text("encoding"),
+    )
+    fields.finish()
+    if settings.separator is not None and not isinstance(settings.separator, str):
+        raise FileError(f"{fields.where}: 'separator' must be one character, or null")
+    settings.bounds()
+    return settings
+
+
+def _tables(content, where):
+    if not isinstance(content, dict) or not all(isinstance(each, dict) for each in content.values()):
+        raise FileError(f"{where}: 'public' and 'response' must be tables, as in a bounds file")
+    return content
+
+
+def digest(*parts):
+    """A short fingerprint of choices, by which a page knows that they have changed elsewhere."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]

@@ -1,0 +1,266 @@
+"""The steps that spend and what comes of them: confirmation, progress, the report with its downloads, the budget."""
+
+import math
+
+from starlette.responses import HTMLResponse, JSONResponse, Response
+
+from dpsparse.app.forecast import page_words
+from dpsparse.app.jobs import CANCELLED, DONE, FAILED, LOST, STARTED
+from dpsparse.app.render import EXPECTED, Missing, one_line, page, redirect, require
+from dpsparse.app.security import REPORT_POLICY
+from dpsparse.app.steps import usual_grant
+from dpsparse.schema import FileError
+
+# What the ledger says of a fit without a model, in words.
+COST = {
+    "charged": "Its charge stands: epsilon {epsilon:g} is spent, and whatever it released is lost.",
+    "reserved": "It had released nothing. Its reservation of epsilon {epsilon:g} still counts as spent: no other "
+    "program can prove that nothing was released.",
+    "refunded": "Nothing was spent: its reservation was given back.",
+    None: "Nothing was spent: the ledger has no reservation of it.",
+}
+HEADLINES = {
+    STARTED: "The fit is running",
+    DONE: "The report",
+    CANCELLED: "The fit was cancelled",
+    FAILED: "The fit failed",
+    LOST: "The program ended during this fit",
+}
+
+
+def spend_page(request, error=None, form=None):
+    """Step 5: what is about to be spent, and the confirmation."""
+    work = request.app.state.work
+    require(work, target=True, planned=True)
+    with work.lock:
+        ticket, seen = work.ticket, _or_none(lambda: work.confirmation)
+    # Fits on the same people before: a second one adds to them.
+    earlier = [job for job in work.jobs.all() if job.settings.dataset == work.draft.settings.dataset]
+    earlier = [(job, HEADLINES[job.state]) for job in earlier if job.state != CANCELLED]
+    confirm = {
+        "grant": usual_grant(work, form),
+        "ticket": ticket,
+        "seen": seen,
+        "earlier": earlier,
+        "ledger": str(work.ledger),
+    }
+    return page(request, "spend", step="spend", error=error, **confirm)
+
+
+def _or_none(read):
+    """What is read, or None where it cannot be: the page says why by itself."""
+    try:
+        return read()
+    except EXPECTED:
+        return None
+
+
+def spend(request, form):
+    """Begin the fit that was confirmed; the same confirmation twice is one fit."""
+    work = request.app.state.work
+    require(work, target=True, planned=True)
+    if form.get("sure") != "on":
+        raise FileError("tick the box to say that you want to spend; nothing was spent")
+    if work.balance() is None and work.jobs.get(str(form.get("ticket"))) is None:
+        raise FileError("these people have no budget yet; grant one here, then confirm")
+    job = work.spend(str(form.get("ticket")), str(form.get("seen")))
+    return redirect(f"/fits/{job.name}")
+
+
+def _job(request):
+    job = request.app.state.work.jobs.get(request.path_params["name"])
+    if job is None:
+        raise Missing
+    return job
+
+
+def job_page(request, error=None, form=None):
+    """Step 6: how far a fit is, and its report."""
+    work, job = request.app.state.work, _job(request)
+    cost = None
+    if job.state in (CANCELLED, FAILED, LOST):
+        try:
+            cost = COST[work.jobs.charge_of(job)].format(epsilon=job.settings.epsilon)
+        except EXPECTED as trouble:
+            cost = f"What it cost could not be read: {one_line(trouble)}"
+    content = {"job": job, "headline": HEADLINES[job.state], "cost": cost, "downloads": DOWNLOADS}
+    content |= {"message": job.message, "context": None, "notes": [page_words(note) for note in job.notes]}
+    if job.state == DONE:
+        content |= {
+            "context": job.model.context,
+            "statement": job.model.privacy.statement(),
+            "short": _short(job.model),
+        }
+    return page(request, "job", step="results", error=error, **content)
+
+
+def _short(model):
+    """What matters, as the report says it."""
+    from dpsparse.html import escaped, paragraphs
+    from dpsparse.report.summary import verdicts
+
+    return escaped(paragraphs(verdicts(model)))
+
+
+def job_state(request):
+    """How far a fit is, for the script of the page."""
+    job = _job(request)
+    released = job.gate.passed
+    words = (
+        "Reading the table; nothing is released yet" if not released else "Epsilon is charged; the fit runs to its end"
+    )
+    return JSONResponse(
+        {"state": job.state, "share": job.share if released else 0.0, "words": words, "cancellable": not released}
+    )
+
+
+def cancel(request, form):
+    """Cancel a fit that has released nothing."""
+    job = _job(request)
+    if job.state == STARTED and not job.gate.close():
+        raise FileError("the first release was made: epsilon is spent, and the fit is best left to run to its end")
+    return redirect(f"/fits/{job.name}")
+
+
+def results_page(request):
+    """All fits, newest first."""
+    jobs = [(job, HEADLINES[job.state]) for job in request.app.state.work.jobs.all()]
+    return page(request, "results", step="results", jobs=jobs)
+
+
+def _report(job, work):
+    from dpsparse.report.fit import fit_page
+
+    return fit_page(job.model)
+
+
+def _registry(job, work):
+    from dpsparse.report.registry import registry_entry
+
+    return registry_entry(job.model)
+
+
+def _nist(job, work):
+    from dpsparse.report.nist import nist_sheet
+
+    return nist_sheet(job.model)
+
+
+def _model(job, work):
+    import io
+
+    from dpsparse.model.json_file import write_model
+
+    stream = io.BytesIO()
+    write_model(job.model, stream)
+    return stream.getvalue()
+
+
+def _script(job, work):
+    from dpsparse.report.rerun_script import rerun_script
+
+    return rerun_script(job.asked(), str(work.ledger))
+
+
+def _notebook(job, work):
+    from dpsparse.report.rerun_script import rerun_notebook
+
+    return rerun_notebook(job.asked(), str(work.ledger))
+
+
+# By name: what it is, and how it is made from the model and the choices alone.
+DOWNLOADS = {
+    "report.html": ("The report: one page to open, print or send", _report),
+    "model.json": ("The model, for dpsparse predict and load_model", _model),
+    "bounds.toml": ("What was publicly known of the columns", lambda job, work: job.settings.bounds_text()),
+    "entry.yaml": ("Draft of an entry for the registry of deployments", _registry),
+    "sheet.md": ("Draft of a review sheet along NIST SP 800-226", _nist),
+    "fit_again.py": ("A Python script that fits again; it spends anew", _script),
+    "fit_again.ipynb": ("The same as a notebook; it spends anew", _notebook),
+    "dpsparse-settings.json": ("The choices, to load here another time", lambda job, work: job.settings.to_json()),
+}
+
+
+def download(request):
+    """A file of a finished fit; no name but those of `DOWNLOADS` leads to one."""
+    job, file = _job(request), request.path_params["file"]
+    if job.state != DONE or file not in DOWNLOADS:
+        raise Missing
+    content = DOWNLOADS[file][1](job, request.app.state.work)
+    named = {"Content-Disposition": f'attachment; filename="{file}"', "Content-Security-Policy": REPORT_POLICY}
+    return Response(content, media_type="application/octet-stream", headers=named)
+
+
+def report(request):
+    """The report of a fit, to be shown within the page."""
+    job = _job(request)
+    if job.state != DONE:
+        raise Missing
+    return HTMLResponse(_report(job, None), headers={"Content-Security-Policy": REPORT_POLICY})
+
+
+def budget_page(request, error=None, form=None):
+    """Step 7: grants, history, verification."""
+    from dpsparse.report.budget import EVENT_HEADINGS, EVENTS_MEANING, MEANING, balance_facts, event_cells
+
+    work = request.app.state.work
+    state, trouble, verified = None, error, None
+    try:
+        state = work.ledger_state()
+    except EXPECTED as unreadable:
+        trouble = one_line(unreadable)
+    if state is not None and request.query_params.get("verify"):
+        # Reading the state checks the chain and repeats every decision.
+        verified = f"Intact: {len(state.events):,} events, head {state.head}."
+    content = {
+        "ledger": str(work.ledger),
+        "balances": [] if state is None else [balance_facts(state, name) for name in sorted(state.filters)],
+        "events": [] if state is None else [event_cells(event) for event in state.events],
+        "headings": EVENT_HEADINGS,
+        "meaning": MEANING,
+        "events_meaning": EVENTS_MEANING,
+        "head": None if state is None else state.head,
+        "notice": verified,
+        "typed": {name: str((form or {}).get(name, usual)) for name, usual in _usual(work).items()},
+    }
+    return page(request, "budget", step="budget", error=trouble, **content)
+
+
+def _usual(work):
+    settings = work.draft.settings
+    known = {"dataset": settings.dataset or "", "records_per_person": str(settings.records_per_person)}
+    return usual_grant(work) | known
+
+
+def grant(request, form):
+    """Grant people their budget, once."""
+    work, numbers = request.app.state.work, {}
+    for name in ("grant_epsilon", "grant_delta", "records_per_person"):
+        try:
+            numbers[name] = float(str(form.get(name, "")))
+        except ValueError:
+            numbers[name] = math.nan
+        if not math.isfinite(numbers[name]):
+            raise FileError(f"{name.replace('_', ' ')}: write a number")
+    if numbers["records_per_person"] != int(numbers["records_per_person"]):
+        raise FileError("records per person: write a whole number of at least 1")
+    if form.get("sure") != "on":
+        raise FileError("a grant is made once and cannot be changed: tick the box to say that you want it")
+    dataset = str(form.get("dataset", "")).strip()
+    work.ledger.grant(
+        dataset,
+        epsilon=numbers["grant_epsilon"],
+        delta=numbers["grant_delta"],
+        records_per_person=int(numbers["records_per_person"]),
+    )
+    back = form.get("back")
+    return redirect(f"/{back}" if back in ("accuracy", "spend") else "/budget")
+
+
+def witness(request):
+    """The newest head of the ledger as a file to keep elsewhere, for `dpsparse budget verify --witness`."""
+    state = request.app.state.work.ledger_state()
+    if state is None:
+        raise Missing
+    named = {"Content-Disposition": 'attachment; filename="ledger-head.txt"'}
+    return Response(f"{state.head}\n", media_type="text/plain", headers=named)

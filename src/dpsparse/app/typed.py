@@ -1,0 +1,62 @@
+"""Numbers as people type them into forms; what is wrong with one is said with its remedy."""
+
+import math
+
+from dpsparse.schema import FileError
+
+
+def typed_number(typed, name, default):
+    """A number, or a default where nothing was typed."""
+    text = str(typed.get(name, "")).strip()
+    if not text:
+        return default
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise FileError(f"{name}: write a number, such as 0.5")
+    return value
+
+
+def typed_count(typed, name, words, default=None):
+    """A whole number of at least 1."""
+    value = typed_number(typed, name, default)
+    if value is None or value != int(value) or not 1 <= value < 2**53:
+        raise FileError(f"{words}: write a whole number of at least 1")
+    return int(value)
+
+
+def typed_positive(typed, name, words):
+    """A number above 0, or None."""
+    value = typed_number(typed, name, None)
+    if value is not None and not value > 0:
+        raise FileError(f"{words} must be above 0, or empty")
+    return value
+
+
+def typed_epsilon(typed):
+    """An epsilon."""
+    from dpsparse.privacy.guarantee import check_epsilon
+
+    value = typed_number(typed, "epsilon", None)
+    check_epsilon(value)
+    return value
+
+
+def typed_delta(typed):
+    """A delta, or None."""
+    from dpsparse.privacy.guarantee import check_delta
+
+    value = typed_number(typed, "delta", None)
+    if value is not None:
+        check_delta(value)
+    return value
+
+
+def typed_holdout(typed):
+    """A share of the records to hold out, or None."""
+    value = typed_number(typed, "holdout", None)
+    if value is not None and not 0 < value <= 0.5:
+        raise FileError("hold out a share above 0 and at most 0.5, such as 0.2, or leave it empty")
+    return value

@@ -1,0 +1,208 @@
+"""What the page remembers: the folder that was opened, the draft with its choices, the ledger, the fits.
+
+There is one draft, whatever the number of tabs. It is kept on disk, so that a reload or a restart forgets no choice.
+"""
+
+import json
+import os
+import secrets
+import threading
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from dpsparse.app.jobs import Jobs
+from dpsparse.app.settings import Settings, digest, settings_of
+from dpsparse.app.tables import public_facts
+from dpsparse.app.uploads import Uploads
+from dpsparse.io.atomic import write_file
+from dpsparse.schema import Fields, FileError, read_json
+
+# The file by which a browser is opened; it holds the token, and goes with the program.
+OPENER = "open.html"
+STALE = "the choices or the table changed meanwhile, maybe in another tab; look at them again, then confirm"
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The fit that is being prepared.
+
+    Parameters
+    ----------
+    path : str or None
+        The table; None before one is chosen.
+    settings : Settings
+        The choices.
+    planned : bool
+        Whether epsilon was chosen, with its forecast in view.
+    """
+
+    path: str | None = None
+    settings: Settings = field(default_factory=Settings)
+    planned: bool = False
+
+    @property
+    def digest(self):
+        """A fingerprint of all choices."""
+        return digest(self.path, self.settings.to_json(), self.planned)
+
+
+class Workspace:
+    """Everything behind the page.
+
+    Parameters
+    ----------
+    folder : path
+        Where the page keeps its files; only one program at a time.
+    opened : path
+        The folder whose tables may be opened by path.
+    ledger : str, path or None
+        Where the budget is kept; None for a file in `folder`.
+    """
+
+    def __init__(self, folder, opened=".", ledger=None):
+        self.folder, self.opened = Path(folder), Path(os.path.realpath(opened))
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._ledger = str(self.folder / "budget.db" if ledger is None else ledger)
+        if "://" in self._ledger:
+            # What is wrong with a URL is said at the start.
+            _ = self.ledger
+        self._held = _lock(self.folder / "lock")
+        self.uploads = Uploads(self.folder / "uploads")
+        self.jobs = Jobs(self.folder / "fits", lambda: self.ledger)
+        self.lock = threading.RLock()
+        self.ticket = secrets.token_hex(16)
+        self.draft = self._read_draft()
+
+    @cached_property
+    def ledger(self):
+        """Where the budget is kept. Imported when it is needed, so that the first page comes at once."""
+        from dpsparse.privacy.ledger.ledger import PrivacyLedger
+
+        return PrivacyLedger(self._ledger)
+
+    def _read_draft(self):
+        path = self.folder / "draft.json"
+        if not path.exists():
+            return Draft()
+        try:
+            fields = read_json(path)
+            table, planned = fields.text("path", None), fields.flag("planned")
+            settings = settings_of(Fields(fields.take("settings"), str(path)))
+        except FileError:
+            return Draft()
+        # An upload went with the program.
+        return Draft(table if table and Path(table).exists() else None, settings, planned)
+
+    def change(self, **changes):
+        """Change the draft, on disk first."""
+        with self.lock:
+            draft = replace(self.draft, **changes)
+            content = {"path": draft.path, "planned": draft.planned, "settings": json.loads(draft.settings.to_json())}
+            write_file(self.folder / "draft.json", json.dumps(content, indent=1) + "\n", private=True)
+            self.draft = draft
+            return draft
+
+    @property
+    def facts(self):
+        """The public facts of the table, or None before one is chosen."""
+        if self.draft.path is None:
+            return None
+        chosen = self.draft.settings
+        return public_facts(self.draft.path, chosen.separator, chosen.encoding)
+
+    def choose_table(self, path, settings):
+        """Take another table; gives the names in the settings that it lacks."""
+        facts = public_facts(path, settings.separator, settings.encoding)
+        settings, forgotten = settings.for_columns(facts.names)
+        with self.lock:
+            before = self.draft.path
+            self.change(path=str(path), settings=settings, planned=self.draft.planned and str(path) == before)
+            if before != str(path) and self.jobs.running is None:
+                self.uploads.forget(before)
+        return forgotten
+
+    def ledger_state(self):
+        """The ledger; None where it is a file that is not made yet, which the first grant does."""
+        if "://" not in self._ledger and not os.path.exists(self._ledger):
+            return None
+        return self.ledger.state()
+
+    def balance(self):
+        """The budget of the draft's people, as `balance_facts` tells it; None where none was granted."""
+        state, dataset = self.ledger_state(), self.draft.settings.dataset
+        if not dataset or state is None or state.name_of(dataset) not in state.filters:
+            return None
+        from dpsparse.report.budget import balance_facts
+
+        return balance_facts(state, state.name_of(dataset))
+
+    def delta(self):
+        """The delta of the draft's fit: what was typed, or the default, and never above the grant's."""
+        if self.draft.settings.delta is not None:
+            return self.draft.settings.delta
+        if self.draft.path is None:
+            return None
+        from dpsparse.privacy.guarantee import default_delta
+
+        usual, balance = default_delta(max(2, self.facts.n_records)), self.balance()
+        return usual if balance is None else min(usual, balance["delta"])
+
+    @property
+    def confirmation(self):
+        """A fingerprint of what a confirmation shows: the choices, the table's public facts, and delta."""
+        facts = self.facts
+        return digest(self.draft.digest, facts and (facts.names, facts.n_records), self.delta())
+
+    def spend(self, ticket, seen):
+        """Begin the fit of the draft, once for each ticket.
+
+        Parameters
+        ----------
+        ticket : str
+            The one that the confirmation showed. The same again gives the same fit.
+        seen : str
+            The fingerprint of the choices that were shown.
+
+        Returns
+        -------
+        Job
+            The fit.
+        """
+        with self.lock:
+            known = self.jobs.get(ticket)
+            if known is not None:
+                return known
+            if ticket != self.ticket or seen != self.confirmation:
+                raise FileError(STALE)
+            job = self.jobs.start(ticket, self.draft.path, replace(self.draft.settings, delta=self.delta()))
+            self.ticket = secrets.token_hex(16)
+            return job
+
+    def close(self):
+        """End the fit or wait for it, and remove the uploads."""
+        self.jobs.close()
+        self.uploads.remove()
+        (self.folder / OPENER).unlink(missing_ok=True)
+        self._held.close()
+
+
+def _lock(path):
+    """An open file that one program at a time holds."""
+    file = open(path, "a")  # noqa: SIM115
+    try:
+        try:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except ImportError:
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+    except OSError:
+        file.close()
+        raise FileError(
+            f"a page that keeps its files in {path.parent} is running already; use that one, end it, or give another "
+            "--folder"
+        ) from None
+    return file

@@ -1,0 +1,53 @@
+"""`dpsparse app`."""
+
+import json
+
+import click
+
+from dpsparse.cli import options
+
+NO_EXTRA = 'the page needs packages that are not installed ({name}): pip install "dpsparse[app]"'
+
+
+@click.command(short_help="Open a local page that goes from a file to a report.")
+@options.LEDGER
+@click.option("--data", type=options.PATH, default=".", help="The folder whose tables the page may open by path.")
+@click.option("--folder", type=options.PATH, help="Where the page keeps its fits, and the budget without --ledger.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; another needs --expose too.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port; any that is free unless given.")
+@click.option("--expose", is_flag=True, help="Let other machines in, unencrypted.")
+@click.option("--no-browser", is_flag=True, help="Print the address and open no browser.")
+@options.AS_JSON
+def app(ledger, data, folder, host, port, expose, no_browser, as_json):
+    """Open a page on this machine that goes from a file to a report, for people who do not write Python.
+
+    It does what `fit`, `plan`, `report` and `budget` do. Nothing leaves this machine. Ctrl-C ends it; a fit that is
+    paid for is finished first.
+    """
+    try:
+        from dpsparse.app.server import serve
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("dpsparse"):
+            raise
+        raise click.UsageError(NO_EXTRA.format(name=error.name)) from None
+
+    def say(url):
+        if expose:
+            click.echo("Other machines can connect, and nothing is encrypted on the way.", err=True)
+        if as_json:
+            click.echo(json.dumps({"url": url}))
+        else:
+            click.echo(
+                f"The page is at {url}\nThe address is secret: whoever has it can spend the budget. Ctrl-C ends it."
+            )
+
+    serve(
+        folder or click.get_app_dir("dpsparse"),
+        opened=data,
+        ledger=ledger,
+        host=host,
+        port=port,
+        expose=expose,
+        on_ready=say,
+        browser=not no_browser,
+    )

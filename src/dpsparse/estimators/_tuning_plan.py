@@ -1,0 +1,167 @@
+"""The releases of `tune` and their prices, from public numbers alone.
+
+Four kinds of slots, in order of time. Those about a raw table ("table") and about units ("units") belong to the whole:
+their prices are functions of the guarantee, of the numbers of records and columns and of the candidate that leads,
+whatever the number of candidates is. What they leave is shared evenly by the candidates' own slots ("candidate k").
+The slots on rows held out ("held out") have a part of their own.
+
+The candidate that leads is fitted first and fills the slots about units: of those whose units are not all public, or
+of all where there is none, the one that selects the most features. Its own slots and those of the whole take turns:
+a unit is released when its feature has been selected.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dpsparse.algorithms.pursuit.schedule import SIZES, median_share
+from dpsparse.algorithms.pursuit.settings import SHARED
+from dpsparse.privacy.accounting.commitment import Commitment, in_part
+from dpsparse.privacy.accounting.compose import compose_gdp
+from dpsparse.privacy.accounting.release import ExponentialMechanism, Slot
+from dpsparse.privacy.accounting.zcdp import split
+
+# Every fifth row is held out.
+HELD_OUT_EVERY = 5
+TRAINING, HELD_OUT = 0, 1
+HELD_OUT_NAME, TABLE_NAME, UNITS_NAME = "held out", "table", "units"
+# Units are priced as in a fit with this share of the guarantee. With k candidates of 1/k each, errors of the fits are
+# smallest near 1/sqrt(k): better units help all of them.
+UNITS_SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class Schedules:
+    """How schedules are made from guarantees, for candidates on one table.
+
+    Parameters
+    ----------
+    order : list of int
+        The candidates' places in order of time; the first one leads.
+    of : callable
+        Gives the schedule of a candidate from its place, its guarantee, the schedule of the whole and whether it leads.
+    units : callable
+        Gives the schedule of which units are released once, from a guarantee.
+    table : callable or None
+        Gives the schedule of which the releases about a raw table are made once, from a guarantee.
+    """
+
+    order: list[int]
+    of: Callable
+    units: Callable
+    table: Callable | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All releases, and who makes them.
+
+    `share` is the guarantee of each fit, `schedules` are those of the fits by place, `picks` the two releases on rows
+    held out, `table` the schedule that has the releases about a raw table, if it is one.
+    """
+
+    share: Any
+    schedules: dict
+    picks: Commitment
+    commitment: Commitment
+    table: Any
+
+
+def n_held_out(n):
+    """How many of n rows are held out."""
+    return len(range(HELD_OUT_EVERY - 1, n, HELD_OUT_EVERY))
+
+
+def in_order(known, picks):
+    """The candidates' places in order of time, from whether each has public units alone, and how many it selects."""
+    return sorted(range(len(known)), key=lambda k: (known[k], -picks[k]))
+
+
+def name_of(k):
+    """Gives the first part of the name of a release made while candidate k is fitted: its own, or the whole's."""
+    return lambda name: UNITS_NAME if name.rstrip(" 0123456789") in SHARED else f"candidate {k}"
+
+
+def plan_for(guarantee, n, schedules):
+    """The plan by the Gaussian account, or by zCDP where that fails.
+
+    Parameters
+    ----------
+    guarantee : Guarantee
+        Of the whole.
+    n : int
+        Records.
+    schedules : Schedules
+        Of the candidates.
+    """
+    by_mu = _plan(guarantee, n, schedules, by_mu=True)
+    if by_mu is not None and by_mu.commitment.is_within(guarantee):
+        return by_mu
+    return _plan(guarantee, n, schedules, by_mu=False)
+
+
+def _plan(guarantee, n, schedules, by_mu):
+    """Even shares of mu^2, or of rho, of what the slots of the whole leave; None where they leave nothing."""
+    count, mu, rho = len(schedules.order), guarantee.mu_per_record * (1 - 1e-9), guarantee.rho_per_record
+    table = schedules.table(guarantee) if schedules.table else None
+    whole = schedules.units(_share(guarantee, UNITS_SHARE, 2, by_mu))
+    if not by_mu:
+        table, whole = table and _by_rho(table), _by_rho(whole)
+        # Where a release may fail, zCDP is converted at a delta that is a little smaller.
+        rho *= 1 - (1e-3 if table else 1e-9)
+    first, last = (table.preparation, table.naming) if table else ((), ())
+    of_whole = (*first, *whole.shared, *last)
+    # Alone they cost at least as much as among other releases: a pick costs less the more follows it.
+    spent = (
+        (compose_gdp([slot.mechanism for slot in of_whole]) / mu) ** 2
+        if by_mu
+        else math.fsum(slot.rho for slot in of_whole) / rho
+    )
+    if not spent < 1:
+        return None
+    share = _share(guarantee, (1 - spent) / count, count, by_mu, rho)
+    fits = {k: schedules.of(k, share, whole, leads=k == schedules.order[0]) for k in schedules.order}
+    fits = {k: _by_mu(fit, share.mu_per_record) if by_mu else _by_rho(fit) for k, fit in fits.items()}
+    picks = _picks(guarantee, n_held_out(n))
+    slots = (
+        *in_part(Commitment(first), TRAINING, TABLE_NAME),
+        *(slot for k, fit in fits.items() for slot in in_part(Commitment(fit.pursuit), TRAINING, name_of(k))),
+        *in_part(Commitment(last), TRAINING, TABLE_NAME),
+        *in_part(picks, HELD_OUT, HELD_OUT_NAME),
+    )
+    return Plan(share, fits, picks, Commitment(slots), table)
+
+
+def _share(guarantee, share, count, by_mu, rho=None):
+    """A share of mu^2 or of rho as a guarantee, at 1/count of delta, where any share still has an epsilon above 0."""
+    part = replace(guarantee, delta=guarantee.delta / count)
+    if by_mu:
+        spent = {"rho": math.inf, "mu": guarantee.mu_per_record * (1 - 1e-9) * math.sqrt(share)}
+    else:
+        spent = {"rho": share * (rho or guarantee.rho_per_record)}
+    return replace(part, epsilon=part.epsilon_spent(**spent))
+
+
+def _by_mu(schedule, mu):
+    """A schedule within mu: one that fills rho may cost more in the Gaussian account, where picks are most of it."""
+    excess = schedule.commitment.composed.mu / mu
+    return replace(schedule, factor=schedule.factor / excess**2 * (1 - 1e-9)) if 1 < excess < math.inf else schedule
+
+
+def _by_rho(schedule):
+    """A schedule within rho, not stretched to fill the Gaussian account."""
+    return replace(schedule, factor=min(schedule.factor, 1.0))
+
+
+def _picks(guarantee, n_records):
+    """The two picks on rows held out, which have the whole guarantee of these rows."""
+    rho, mu = guarantee.rho_per_record, guarantee.mu_per_record * (1 - 1e-9)
+    # A quartile is as near to the end of its grid as a median of half the records.
+    bound = median_share(n_records / 2, rho, SIZES, 0.1, 0.5)
+    shares = split(rho, {"bound": bound, "choice": 1 - bound})
+    mu_of_picks = compose_gdp([ExponentialMechanism(share) for share in shares.values()])
+    factor = min(1.0, (mu / mu_of_picks) ** 2) if mu_of_picks < math.inf else 1.0
+    prices = [factor * share for share in shares.values()]
+    mechanisms = [ExponentialMechanism(price, math.sqrt(8 * price)) for price in prices]
+    return Commitment((Slot("size of regrets", mechanisms[0]), Slot("choice", mechanisms[1])))

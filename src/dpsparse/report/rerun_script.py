@@ -1,0 +1,94 @@
+"""A Python script and a notebook that make a fit again, from what was asked: no data, and no release, is in them."""
+
+import json
+import textwrap
+
+_HEAD = """\
+This fits again. It SPENDS epsilon {epsilon} ONCE MORE, on the same people: the noise is drawn anew, the numbers will
+differ, and both costs add up. The ledger refuses it where too little is left. To see the first result again at no
+cost, open its model file: load_model("model.json").
+
+Put the table, the bounds file and this file in one folder, and run it there (pip install "dpsparse[data]")."""
+
+
+def rerun_script(asked, ledger):
+    """A Python script that makes a fit again.
+
+    Parameters
+    ----------
+    asked : FileFit
+        What was asked for; of paths the last part is used.
+    ledger : str
+        The ledger's place, without a password.
+
+    Returns
+    -------
+    str
+        The script.
+
+    Examples
+    --------
+    >>> from dpsparse.fitting import FileFit
+    >>> from dpsparse.report.rerun_script import rerun_script
+    >>> asked = FileFit("people.csv", "cost", 1.0, dataset="trial-7")
+    >>> 'read_table("people.csv", "cost"' in rerun_script(asked, "budget.db")
+    True
+    """
+    head, *parts = _parts(asked, ledger)
+    return "\n".join([f'"""{head}\n"""\n', *(f"{part}\n" for part in parts)])
+
+
+def rerun_notebook(asked, ledger):
+    """The same as a Jupyter notebook, one cell a step.
+
+    Parameters
+    ----------
+    asked : FileFit
+        What was asked for.
+    ledger : str
+        The ledger's place, without a password.
+
+    Returns
+    -------
+    str
+        JSON in the format of notebooks, version 4.
+    """
+    head, *parts = _parts(asked, ledger)
+    cells = [{"cell_type": "markdown", "id": "about", "metadata": {}, "source": _lines(head)}]
+    for place, part in enumerate(parts):
+        code = {"cell_type": "code", "execution_count": None, "outputs": [], "metadata": {}}
+        cells.append({**code, "id": f"step-{place}", "source": _lines(part)})
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    notebook = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(notebook, indent=1) + "\n"
+
+
+def _parts(asked, ledger):
+    from os.path import basename
+
+    quoted = json.dumps
+    dialect = {"separator": asked.separator, "encoding": asked.encoding}
+    options = [f"{name}={quoted(value)}" for name, value in dialect.items() if value not in (None, "utf-8")]
+    options = [*(["bounds=" + quoted(basename(asked.bounds))] if asked.bounds else []), *options]
+    table = ", ".join([quoted(basename(asked.data)), quoted(asked.target), *options])
+    parameters = {
+        "sparsity": asked.sparsity,
+        "epsilon": asked.epsilon,
+        "delta": asked.delta,
+        "records_per_person": asked.records_per_person,
+        "ledger": ledger,
+        "dataset": asked.dataset,
+    }
+    lines = "".join(f"    {name}={quoted(value)},\n" for name, value in parameters.items() if value is not None)
+    held_out = asked.holdout is not None
+    names = ["PrivateSparseRegressor", *(["fit_and_evaluate"] if held_out else []), "read_table", "save_model"]
+    yield textwrap.dedent(_HEAD).format(epsilon=f"{asked.epsilon:g}")
+    yield f"from dpsparse import {', '.join(names)}"
+    yield f"data = read_table({table})\nmodel = PrivateSparseRegressor(\n{lines})"
+    run = f"model, evaluation = fit_and_evaluate(model, data, holdout={asked.holdout!r})" if held_out else ""
+    yield f'{run or "model.fit(data)"}\nsave_model(model, "model-again.json")'
+    yield "print(model.summary())\nprint(model.privacy_.statement())"
+
+
+def _lines(text):
+    return text.splitlines(keepends=True)

@@ -1,0 +1,268 @@
+"""The page in a real browser: the whole way, reloads, two tabs, a kill, the keyboard, accessibility."""
+
+import json
+import re
+import time
+from pathlib import Path
+
+import pytest
+from axe import axe_source, findings
+from chromium import Tab
+
+from dpsparse import PrivacyLedger
+
+pytestmark = pytest.mark.slow
+
+HELD_UP = Path(__file__).parent / "held_up.py"
+WIDTHS = (390, 1024, 1920)
+PATH, ERROR = "location.pathname", "document.querySelector('.error')?.textContent"
+
+
+@pytest.fixture
+def tab(browser):
+    """A new tab; it is closed at last."""
+    tab = Tab(browser)
+    tab.show_as(1024)
+    yield tab
+    tab.call("Page.close")
+
+
+def enter(tab, url):
+    tab.open(url)
+    tab.wait_for("location.pathname !== '/enter' && document.readyState === 'complete'")
+
+
+def send(tab, form):
+    tab.click(f"form[action='{form}'] button:not([value=apply])", leaves=True)
+
+
+def faults(tab, axe=None):
+    """What is wrong with a page whatever it says."""
+    tab.value("document.querySelectorAll('details').forEach(each => each.open = true)")
+    seen = []
+    for width in WIDTHS:
+        tab.show_as(width)
+        if tab.value("document.documentElement.scrollWidth") > width:
+            seen.append(f"overflow at {width}")
+    tab.show_as(1024)
+    names = ("Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown")
+    shown = [json.dumps(event) for name in names for event in tab.events_named(name)]
+    # A form that is refused answers with this status, which the console notes.
+    seen += [event for event in shown if "status of 422" not in event]
+    own = tab.value("location.origin") + "/"
+    asked = [event["request"]["url"] for event in tab.events_named("Network.requestWillBeSent")]
+    seen += [url for url in asked if not url.startswith((own, "data:"))]
+    if axe is not None:
+        for scheme in ("light", "dark"):
+            tab.show_as(1024, scheme)
+            seen += findings(tab, axe)
+    return seen
+
+
+def picture(tab, artifacts, name):
+    for width in WIDTHS:
+        for scheme in ("light", "dark"):
+            tab.show_as(width, scheme)
+            (artifacts / f"app-{name}-{width}-{scheme}.png").write_bytes(tab.screenshot())
+    tab.show_as(1024)
+
+
+def steady(tab):
+    """A reload, and back and forth again, show the same page and change nothing."""
+    before = tab.value(PATH), tab.value("document.querySelector('main').textContent")
+    tab.leave_by(lambda: tab.call("Page.reload"))
+    assert (tab.value(PATH), tab.value("document.querySelector('main').textContent")) == before
+    tab.leave_by(lambda: tab.value("location.href = '/glossary'"))
+    tab.leave_by(lambda: tab.value("history.back()"))
+    assert (tab.value(PATH), tab.value("document.querySelector('main').textContent")) == before
+
+
+def test_the_whole_way_from_a_raw_table_to_a_report(tab, url, work, artifacts):
+    enter(tab, url)
+    assert faults(tab) == []
+    tab.fill("#path", "nobody.csv")
+    tab.fill("#dataset", "clinic")
+    send(tab, "/file")
+    assert "does not exist" in tab.value(ERROR)
+    assert tab.value("document.activeElement.id") == "error"
+    tab.fill("#path", "people.csv")
+    send(tab, "/file")
+    assert tab.value(PATH) == "/columns"
+    steady(tab)
+    # Search among the columns, leave some out, type what is public.
+    tab.fill("#search", "LAB_1")
+    assert tab.value("[...document.querySelectorAll('#rows tr')].filter(row => row.checkVisibility()).length") == 10
+    assert "10 are shown" in tab.value("document.querySelector('#count').textContent")
+    tab.fill("#search", "")
+    tab.click("[name=use-0]")
+    tab.fill("[name=known-1]", "range")
+    tab.fill("[name=value-1]", "twenty")
+    tab.fill("#target", "cost")
+    tab.click("#next", leaves=True)
+    assert "two numbers, such as 20 to 80" in tab.value(ERROR)
+    tab.fill("[name=value-1]", "20 to 80")
+    picture(tab, artifacts, "2-columns")
+    assert faults(tab) == []
+    tab.click("#next", leaves=True)
+    assert tab.value(PATH) == "/accuracy"
+    steady(tab)
+    # The sliders.
+    before = tab.value("document.querySelector('#forecast').textContent")
+    tab.value(
+        "(e => { e.value = -0.5; e.dispatchEvent(new Event('input', {bubbles: true})); })"
+        "(document.querySelector('[data-log-for=epsilon]'))"
+    )
+    tab.wait_for("document.querySelector('#forecast').textContent.includes('epsilon 0.32')")
+    assert tab.value("document.querySelector('#forecast').textContent") != before
+    assert tab.value("document.querySelector('#accuracy-form button').textContent") == "Take epsilon 0.32"
+    tab.fill("#effect", "0.3")
+    tab.wait_for("document.querySelector('#forecast').textContent.includes('for 0.3.')")
+    tab.fill("#epsilon", "1")
+    picture(tab, artifacts, "3-accuracy")
+    tab.click("form[action='/accuracy/grant'] [name=sure]")
+    send(tab, "/accuracy/grant")
+    assert "3 of epsilon 3 left" in tab.value("document.querySelector('.ledger').textContent")
+    send(tab, "/accuracy")
+    assert tab.value(PATH) == "/preview"
+    assert "Nothing below comes from your records" in tab.value("document.body.textContent")
+    steady(tab)
+    tab.leave_by(lambda: tab.click(".go .button"))
+    assert tab.value("document.querySelector('h1').textContent") == "Spend epsilon 1 of 3"
+    steady(tab)
+    send(tab, "/spend")
+    assert "tick the box" in tab.value(ERROR)
+    assert work.jobs.all() == []
+    tab.click("[name=sure]")
+    send(tab, "/spend")
+    tab.wait_for("document.querySelector('h1').textContent === 'The report'")
+    tab.wait_for("document.readyState === 'complete'")
+    steady(tab)
+    assert len(tab.value("[...document.querySelectorAll('.downloads a')].map(a => a.textContent)")) == 8
+    assert "What matters" in tab.value("document.querySelector('main').textContent")
+    assert faults(tab) == []
+    picture(tab, artifacts, "6-report")
+    # Back to the confirmation: it is a new one, and says that it spends anew.
+    tab.open(url.partition("/enter")[0] + "/spend")
+    assert "This spends anew" in tab.value("document.body.textContent")
+    assert [event.kind for event in work.ledger.history()] == ["grant", "reserve", "charge"]
+
+
+def test_nobody_is_shut_out(tab, url, client, work, ended):
+    axe = axe_source()
+    base = url.partition("/enter")[0]
+    enter(tab, url)
+    assert faults(tab, axe) == []
+    client.ready()
+    job = ended(client.spend()).path
+    for path in (
+        "/columns",
+        "/accuracy",
+        "/preview",
+        "/spend",
+        job,
+        "/results",
+        "/budget?verify=1",
+        "/glossary",
+        "/file",
+    ):
+        tab.open(base + path)
+        assert (path, faults(tab, axe)) == (path, [])
+    tab.open(base + "/spend")
+    send(tab, "/spend")
+    assert findings(tab, axe) == []
+
+
+def test_the_keyboard_alone_goes_from_step_to_step(tab, url):
+    enter(tab, url)
+    seen = []
+    for _ in range(40):
+        tab.press("Tab")
+        focus = tab.value("(e => e.id || e.name || e.textContent.trim())(document.activeElement)")
+        assert tab.value("getComputedStyle(document.activeElement).outlineStyle") != "none", focus
+        seen.append(focus)
+        if focus in ("path", "dataset"):
+            tab.call("Input.insertText", text={"path": "people.csv", "dataset": "clinic"}[focus])
+        if focus == "Read the names of the columns":
+            break
+    assert seen[0] == "Skip to the content"
+    tab.leave_by(lambda: tab.press("Enter"))
+    assert tab.value(PATH) == "/columns"
+    # A word's explanation shows with the focus, and goes with Escape.
+    tab.value("document.querySelector('main .term').focus()")
+    tab.press("Tab")
+    tab.value("document.querySelector('main .term').focus()")
+    tip = "getComputedStyle(document.querySelector('main .term'), '::after')"
+    assert "variable to be explained" in tab.value(f"{tip}.content")
+    tab.press("Escape")
+    assert tab.value(f"{tip}.display") == "none"
+    # Enter in the response's field goes on.
+    tab.value("document.querySelector('#target').focus()")
+    tab.call("Input.insertText", text="cost")
+    tab.leave_by(lambda: tab.press("Enter"))
+    assert tab.value(PATH) == "/accuracy"
+
+
+def test_two_tabs_race_for_the_last_of_the_budget(tab, browser, url, client, work):
+    client.choose("people.csv")
+    client.columns("cost", drop=["id"])
+    client.grant(epsilon="1")
+    client.plan(epsilon="1")
+    enter(tab, url)
+    other = Tab(browser)
+    base = url.partition("/enter")[0]
+    for each in (tab, other):
+        each.open(base + "/spend")
+        each.click("[name=sure]")
+    for each in (tab, other):
+        each.value("window.left = false; document.querySelector('button.spend').click()")
+    for each in (tab, other):
+        each.wait_for("window.left === undefined && document.querySelector('h1')?.textContent === 'The report'")
+    assert tab.value(PATH) == other.value(PATH)
+    assert [event.kind for event in work.ledger.history()] == ["grant", "reserve", "charge"]
+    # The budget is gone, and the next attempt costs nothing.
+    other.open(base + "/spend")
+    other.click("[name=sure]")
+    send(other, "/spend")
+    other.wait_for("document.querySelector('h1')?.textContent === 'The fit failed'")
+    assert "Nothing was spent" in other.value("document.body.textContent")
+    other.call("Page.close")
+
+
+def test_a_fit_that_is_killed_is_lost_and_the_page_says_so(tab, program, tmp_path, monkeypatch, record_property):
+    monkeypatch.setenv("HELD_UP", str(tmp_path))
+    first = program(script=HELD_UP)
+    enter(tab, first.url)
+    tab.upload("#upload", tmp_path / "data" / "people.csv")
+    tab.fill("#dataset", "clinic")
+    send(tab, "/file")
+    tab.fill("#target", "cost")
+    tab.click("#next", leaves=True)
+    # The budget may be granted where it is spent, too.
+    send(tab, "/accuracy")
+    tab.open(first.url.partition("/enter")[0] + "/spend")
+    tab.click("[name=sure]")
+    send(tab, "/spend/grant")
+    tab.click("[name=sure]")
+    send(tab, "/spend")
+    job = tab.value(PATH)
+    tab.wait_for("document.querySelector('#words').textContent.includes('Epsilon is charged')")
+    assert tab.value("document.querySelector('#cancel').disabled")
+    uploads = tmp_path / "home" / "uploads"
+    assert list(uploads.glob("*/people.csv"))
+    first.kill()
+    tab.wait_for("document.querySelector('#words').textContent.includes('connection to the program is lost')")
+    assert list(uploads.glob("*/people.csv"))
+    start = time.perf_counter()
+    second = program()
+    record_property("counted", f"the page started in {time.perf_counter() - start:.1f} s")
+    assert list(uploads.iterdir()) == []
+    enter(tab, second.url)
+    tab.open(second.url.partition("/enter")[0] + job)
+    shown = tab.value("document.querySelector('main').textContent")
+    assert "The program ended during this fit" in shown
+    assert "Its charge stands: epsilon 1 is spent" in re.sub(r"\s+", " ", shown)
+    ledger = PrivacyLedger(tmp_path / "home" / "budget.db")
+    assert [event.kind for event in ledger.history()] == ["grant", "reserve", "charge"]
+    assert ledger.balance("clinic").epsilon_spent == pytest.approx(1.0)
+    assert second.end() is not None
+    assert not uploads.exists()

@@ -1,0 +1,390 @@
+"""The steps before anything is spent: choices, wrong inputs, forecasts, and that no value of a record shows."""
+
+import ast
+import html
+import json
+import re
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+from urllib.parse import urlencode
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from made_up_people import people
+
+from dpsparse import plan
+from dpsparse.app.columns import Row
+from dpsparse.app.forecast import forecast
+from dpsparse.app.glossary import TERMS
+from dpsparse.app.settings import Settings, read_settings, settings_of
+from dpsparse.io.bounds_file import bounds_of, read_bounds
+from dpsparse.schema import Fields, FileError
+
+ROOT = Path(__file__).parents[2]
+# Remedies: what to do, in some word.
+REMEDY = re.compile("save|write|choose|give|upload|must|use|tick|grant|empty|the columns are|look|end in|learn", re.I)
+
+
+def refused(reply, words):
+    assert reply.status == 422
+    assert words in reply.error
+    assert REMEDY.search(reply.error)
+    assert "Traceback" not in reply.text
+    return reply
+
+
+def test_wrong_inputs_at_the_first_step(client, work, data, csv):
+    (data / "empty.csv").write_text("")
+    (data / "no_names.csv").write_text("1,2,3\n4,5,6\n")
+    np.save(data / "array.npy", np.zeros((3, 2)))
+    (data / "notes.txt").write_text("hello")
+    (data / "book.xlsx").write_bytes(b"PK")
+    for path, words in (
+        ("", "no file was named"),
+        ("nobody.csv", "does not exist"),
+        ("empty.csv", "empty"),
+        ("no_names.csv", "put a line of names"),
+        ("array.npy", ".npy"),
+        ("notes.txt", "must end in"),
+        ("book.xlsx", "save the table as CSV"),
+        ("peo\tple.csv", "cannot be printed"),
+    ):
+        again = refused(client.choose(path), words)
+        # What was typed is still there.
+        assert 'value="trial"' in again.text
+    (data / "latin.csv").write_bytes("größe;preis\n1,5;2,5\n".encode("latin-1"))
+    refused(client.choose("latin.csv"), "choose other letters below")
+    assert client.choose("latin.csv", encoding="latin-1").path == "/columns"
+    assert "größe" in client.get("/columns").text
+    work.change(path=None)
+    refused(client.choose("people.csv", dataset=" "), "give these people's budget a name")
+    refused(client.choose("people.csv", dataset="postgresql://me:secret@host/db"), "swapped")
+    assert "secret" not in client.choose("people.csv", dataset="postgresql://me:secret@host/db").error
+    for count in ("0", "1.5", "many", "", "-1"):
+        refused(client.choose("people.csv", records_per_person=count), "write a")
+    refused(client.post("/file", {"upload": ("x.exe", b"")}, dataset="t", records_per_person="1"), "must end in")
+    both = {"upload": ("x.csv", csv.encode())}
+    refused(client.post("/file", both, path="people.csv", dataset="t", records_per_person="1"), "empty one")
+    refused(client.post("/file", {"upload": ("x.csv", b"\n")}, dataset="t", records_per_person="1"), "name")
+    # An upload that cannot be used is not kept.
+    assert list(work.uploads.folder.iterdir()) == []
+    assert work.draft.path is None
+
+
+def test_wrong_inputs_at_the_second_step(client, work):
+    client.choose("people.csv")
+    refused(client.columns(""), "choose the response")
+    assert "did you mean &#39;cost&#39;" in client.columns("cots").text
+    for known, words in (
+        (("range", "twenty"), "two numbers"),
+        (("range", "1 to 2 to 3"), "two numbers"),
+        (("range", "80 to 20"), "must be below"),
+        (("center", "50"), "two numbers"),
+        (("center", "50, 0"), "above 0"),
+        (("share", "half"), "share of 1"),
+        (("share", "1.5"), "below 1"),
+        (("categories", "one"), "at least two categories"),
+        (("categories", "a, a"), "different"),
+    ):
+        again = refused(client.columns("cost", {"age": known}), words)
+        assert "age" in again.error
+        assert f'value="{known[1]}"' in again.text
+    names = re.findall(r'<th scope="row">(.*?)</th>', client.get("/columns").text)
+    refused(client.columns("cost", drop=names), "no column is left")
+    refused(client.columns("cost", response_center="high"), "must be a number")
+    refused(client.columns("cost", response_scale="-1"), "above 0")
+    refused(client.columns("cost", do="apply", pattern="gene_*"), "no column is like")
+    refused(client.columns("cost", columns="0" * 16), "another table was chosen")
+    assert work.draft.settings.target is None
+
+
+def test_wrong_inputs_at_the_third_step(client, work):
+    client.choose("people.csv")
+    client.columns("cost")
+    for wrong, words in (
+        ({"epsilon": "much"}, "write a number"),
+        ({"epsilon": "0"}, "epsilon=0.0 must be"),
+        ({"epsilon": ""}, "must be a number"),
+        ({"epsilon": "nan"}, "write a number"),
+        ({"delta": "2"}, "delta=2.0 must"),
+        ({"sparsity": "0"}, "whole number"),
+        ({"holdout": "0.9"}, "at most 0.5"),
+    ):
+        again = refused(client.plan(**wrong), words)
+        assert f'value="{next(iter(wrong.values()))}"' in again.text
+    refused(client.grant(sure=None), "tick the box")
+    refused(client.grant(epsilon="lots"), "write a number")
+    refused(client.grant(delta="0"), "delta=0.0 must be")
+    assert not work.draft.planned
+    assert work.ledger_state() is None
+
+
+def test_a_step_that_comes_too_early_leads_to_the_one_before(client):
+    for early in ("/columns", "/accuracy", "/preview", "/spend"):
+        assert client.get(early).path == "/file"
+    client.choose("people.csv")
+    for early in ("/accuracy", "/preview", "/spend", "/forecast?epsilon=1"):
+        assert client.get(early).path == "/columns"
+    client.columns("cost")
+    for early in ("/preview", "/spend", "/preview/report"):
+        assert client.get(early).path == "/accuracy"
+    client.plan()
+    shown = client.get("/spend")
+    assert shown.path == "/spend"
+    assert "First, a budget" in shown.text
+    refused(client.post("/spend", sure="on"), "no budget yet")
+
+
+def test_hundreds_of_columns_by_pattern(client, work, data):
+    wide = pd.DataFrame(np.zeros((4, 600)), columns=[f"gene_{k}" for k in range(599)] + ["cost"])
+    wide.to_csv(data / "wide.csv", index=False)
+    client.choose("wide.csv")
+    client.columns("", do="apply", pattern="gene_1*", pattern_action="leave out")
+    assert len(work.draft.settings.drop) == 111
+    client.columns(
+        "cost",
+        drop=work.draft.settings.drop,
+        do="apply",
+        pattern="gene_2*",
+        pattern_action="range",
+        pattern_value="0 to 4",
+    )
+    assert work.draft.settings.public["gene_25"] == {"low": 0.0, "high": 4.0}
+    assert work.draft.settings.bounds().of("gene_25").center == 2.0
+    shown = client.get("/columns").text
+    assert shown.count('value="0 to 4"') == 111
+    assert "488 of 600 columns are ticked" in shown.replace("489", "488")
+
+
+def test_public_knowledge_reaches_the_bounds_file(client, work, tmp_path):
+    client.choose("people.csv")
+    known = {
+        "age": ("range", "20 to 80"),
+        "lab_00": ("center", "0, 1"),
+        "smoker": ("categories", "no, yes"),
+        "lab_01": ("share", ".2"),
+    }
+    client.columns("cost", known, drop=["id", "joined"], response_center="1000", response_scale="300")
+    (tmp_path / "bounds.toml").write_text(work.draft.settings.bounds_text())
+    bounds = read_bounds(tmp_path / "bounds.toml")
+    assert bounds.of("age").scale == 15.0
+    assert bounds.of("smoker").categories == ("no", "yes")
+    assert (bounds.drop, bounds.response_scale) == (("id", "joined"), 300.0)
+    # The form shows it as it was typed.
+    shown = client.get("/columns").text
+    for text in ("20 to 80", "0, 1", "no, yes", "0.2", "1000", "300"):
+        assert f'value="{text}"' in shown
+
+
+def test_nothing_that_is_shown_before_spending_depends_on_a_cell(client, work, data):
+    # The page never shows what `check` shows: two tables of the same names and size give the same pages.
+    shown = []
+    for table in (people(seed=1), people(seed=2).mask(lambda each: each == each, "?")):
+        table.to_csv(data / "people.csv", index=False)
+        client.ready()
+        pages = [
+            client.get(path).text for path in ("/file", "/columns", "/accuracy", "/spend", "/settings", "/results")
+        ]
+        pages.append(client.get("/forecast?epsilon=1&sparsity=3&effect=0.3").text)
+        shown.append([re.sub(r'(name="ticket" value=)"\w+"', r"\1", page) for page in pages])
+    assert shown[0] == shown[1]
+
+
+def test_names_of_columns_are_text_and_nothing_else(client, work, data, tmp_path):
+    names = ["<script>alert(1)</script>", 'a"b', "it's & more", "{{ csrf }}", "../..", "cost"]
+    pd.DataFrame([range(6)] * 30, columns=names).to_csv(data / "odd<b>.csv", index=False)
+    client.choose("odd<b>.csv")
+    names_shown = re.findall(r'<th scope="row">(.*?)</th>', client.get("/columns").text)
+    assert [html.unescape(name) for name in names_shown] == names
+    client.columns("cost", {html.escape(names[1]).replace("&quot;", "&#34;"): ("range", "1 to 2")})
+    client.grant()
+    client.plan(sparsity="2")
+    for path in ("/file", "/columns", "/accuracy", "/spend", "/preview/report", "/settings"):
+        text = client.get(path).text
+        assert "<script>alert" not in text or path == "/settings"
+        assert "odd<b>" not in text
+    (tmp_path / "bounds.toml").write_text(work.draft.settings.bounds_text())
+    assert read_bounds(tmp_path / "bounds.toml").of('a"b').center == 1.5
+
+
+def test_types_are_shown_only_where_a_schema_declares_them(client, data):
+    pd.DataFrame({"age": [1.5, 2.5], "name": ["a", "b"], "cost": [1, 2]}).to_parquet(data / "typed.parquet")
+    client.choose("typed.parquet")
+    rows = re.findall(r'<th scope="row">(.*?)</th>\s*<td>(.*?)</td>', client.get("/columns").text)
+    assert dict(rows) == {"age": "number", "name": "text", "cost": "number"}
+    client.choose("people.csv")
+    rows = re.findall(r'<th scope="row">.*?</th>\s*<td>(.*?)</td>', client.get("/columns").text)
+    assert set(rows) == {"to be learned"}
+    assert len(rows) == 50
+
+
+def test_the_forecast_is_that_of_plan_and_quick(client, work):
+    client.choose("people.csv")
+    client.columns("cost")
+    shown = client.get("/forecast?epsilon=0.7&sparsity=4&delta=1e-6&effect=0.2&records=5000").text
+    here = plan(5_000, 3 * 49, 4, 0.7, 1e-6)
+    assert f"{here.smallest_effect:.2g}" in shown
+    assert f"{here.n_for_effect(0.2):,}" in shown
+    assert f"{here.epsilon_for_effect(0.2):.2g}" in shown
+    assert "must be a number" in client.get("/forecast?epsilon=&sparsity=4").text
+    took = []
+    for step in range(5):
+        start = time.perf_counter()
+        client.get(f"/forecast?epsilon=0.{31 + step}&sparsity=4&effect=0.2")
+        took.append(time.perf_counter() - start)
+    # The best of five: other tests run beside this one.
+    assert min(took) < 0.1
+
+
+def test_a_forecast_in_the_responses_own_unit():
+    numbers = {"epsilon": 1.0, "delta": 1e-6, "sparsity": 3}
+    plain, in_units = forecast(3_000, 60, False, **numbers), forecast(3_000, 60, False, noise=100.0, **numbers)
+    assert float(in_units["smallest"]) == pytest.approx(100 * float(plain["smallest"]), rel=0.1)
+    assert forecast(3_000, 60, False, holdout=0.5, **numbers)["n"] == "1,500"
+
+
+def test_advice_is_for_the_page():
+    few = forecast(1_500, 60, False, epsilon=0.5, delta=1e-6, sparsity=3)
+    assert "type in step 2 what is publicly known" in few["warning"]
+    assert "feature_center" not in few["warning"]
+
+
+@pytest.mark.slow
+def test_the_preview_is_marked_and_made_up(client):
+    client.ready()
+    preview = client.get("/preview/report").text
+    assert "<h1>PREVIEW: what explains cost (made up)</h1>" in preview
+    assert "No record of yours was read" in preview
+    # Every sentence about the response says so.
+    assert re.sub(r"cost \(made up\)", "", preview).count(" of cost ") == 0
+
+
+def test_choices_survive_a_restart_and_go_to_a_colleague(client, work, data, tmp_path):
+    client.choose("people.csv")
+    client.columns("cost", {"age": ("range", "20 to 80")}, drop=["id"])
+    client.plan(epsilon="0.5", sparsity="2", holdout="0.2")
+    saved = client.get("/settings")
+    assert "attachment" in saved.headers["content-disposition"]
+    (tmp_path / "saved.json").write_bytes(saved.content)
+    assert read_settings(tmp_path / "saved.json") == work.draft.settings
+    assert str(data) not in saved.text
+    assert work._read_draft() == work.draft
+    # A colleague has another table, which lacks a column.
+    pd.read_csv(data / "people.csv", dtype=str).drop(columns="age").to_csv(data / "other.csv", index=False)
+    client.choose("other.csv")
+    loaded = client.post("/settings", {"settings": ("saved.json", saved.content)})
+    assert "This table has no age" in loaded.text
+    assert work.draft.settings.epsilon == 0.5
+    assert not work.draft.planned
+    for content in (
+        b"",
+        b"hello",
+        b"[]",
+        b'{"format": "other"}',
+        saved.content.replace(b'"epsilon": 0.5', b'"epsilon": -1'),
+    ):
+        refused(client.post("/settings", {"settings": ("saved.json", content)}), "")
+
+
+# A question mark alone marks what is not filled in yet.
+NAMES = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=8).filter(lambda name: name != "?")
+ENTRIES = st.one_of(
+    st.builds(lambda a, w: {"low": a, "high": a + w}, st.floats(-1e6, 1e6), st.floats(1, 1e6)),
+    st.builds(lambda share: {"share": share}, st.floats(0.01, 0.99)),
+    st.builds(lambda names: {"categories": names}, st.lists(NAMES, min_size=2, max_size=4, unique=True)),
+)
+
+
+@given(
+    st.builds(
+        Settings,
+        target=st.none() | NAMES,
+        drop=st.lists(NAMES, max_size=3, unique=True).map(tuple),
+        public=st.dictionaries(NAMES, ENTRIES, max_size=3),
+        epsilon=st.floats(1e-3, 10),
+        delta=st.none() | st.floats(1e-9, 0.1),
+        holdout=st.none() | st.floats(0.1, 0.5),
+        sparsity=st.integers(1, 50),
+    )
+)
+def test_settings_are_read_as_they_were_written(chosen):
+    assert settings_of(Fields(json.loads(chosen.to_json()), "here")) == chosen
+    # The bounds file says the same as the settings themselves.
+    again = bounds_of(Fields(tomllib.loads(chosen.bounds_text()), "public units"), "public units")
+    assert again == chosen.bounds()
+
+
+@given(st.sampled_from(["range", "center", "share", "categories"]), st.text(max_size=12))
+def test_whatever_is_typed_is_read_or_refused_in_words(known, text):
+    try:
+        entries = Row("age", "to be learned", True, known, text).entries()
+    except FileError as error:
+        entries = str(error)
+    assert "'age'" in entries or isinstance(entries, dict)
+
+
+FORMS = {
+    "/file": ("path", "dataset", "records_per_person", "separator", "encoding"),
+    "/columns": (
+        "target",
+        "columns",
+        "pattern",
+        "pattern_action",
+        "pattern_value",
+        "do",
+        "use-0",
+        "known-1",
+        "value-1",
+    ),
+    "/accuracy": ("epsilon", "delta", "sparsity", "holdout", "records", "noise", "effect"),
+    "/budget/grant": ("dataset", "grant_epsilon", "grant_delta", "records_per_person", "sure", "back"),
+    "/spend": ("ticket", "seen", "sure"),
+}
+TYPED = st.one_of(
+    st.sampled_from(
+        ["on", "apply", "range", "1e999", "-0", "nan", "1e-10", "1e10", "9" * 400, "people.csv", "trial", "*"]
+    ),
+    st.text(st.characters(codec="utf-8"), max_size=10),
+)
+
+
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(form=st.sampled_from(sorted(FORMS)), typed=st.lists(TYPED, min_size=9, max_size=9), asked=st.booleans())
+def test_whatever_is_sent_is_answered_in_words(client, form, typed, asked):
+    if client.csrf is not None and client.get("/accuracy").path == "/file":
+        client.ready()
+    columns = client.get("/columns")
+    fields = dict(zip(FORMS[form], typed, strict=False))
+    if form == "/columns" and columns.path == "/columns":
+        fields["columns"] = columns.hidden("columns")
+    reply = client.post(form, **fields)
+    assert reply.status in (200, 422)
+    assert "Something went wrong" not in reply.text
+    if asked and form == "/accuracy":
+        assert client.get(f"/forecast?{urlencode(fields)}").status == 200
+
+
+def test_the_words_are_those_of_the_glossary():
+    docs = (ROOT / "docs/glossary.md").read_text()
+    entries = {}
+    for block in re.findall(r"```\{glossary\}\n(.*?)```", docs, re.S):
+        for entry in block.strip("\n").split("\n\n"):
+            name, *lines = entry.split("\n")
+            text = " ".join(line.strip() for line in lines)
+            entries[name] = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text).replace("`", "")
+    assert {word: entries[word] for word in TERMS} == TERMS
+
+
+def test_the_first_page_needs_nothing_heavy():
+    # Start-up: the address is printed before anything that takes seconds to import.
+    heavy = "{'numpy', 'scipy', 'sqlalchemy', 'sklearn'}"
+    code = f"import sys, dpsparse.app.server; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ast.literal_eval(done.stdout) == []
