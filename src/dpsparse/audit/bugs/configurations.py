@@ -8,8 +8,9 @@ from dpsparse.estimators import _private, tuning
 from dpsparse.io.cells import block_table
 
 CONFIGURED, DIVIDED, SIZED = "replay of configurations", "replay of parts", "replay of real sizes"
-_SCALE = "self.state.set_response_scale(self.releases.quantile(slot, count, grid, nonzero=True))"
-_CENTER = "self.center = float(response_center or 0.0)"
+_CENTER = "(released.center if center is None else center) or 0.0"
+_SCALE = "released.scale if scale is None else scale)"
+_Y = "self.selection._rows.y"
 _RESIDUALS = (
     "return vector_sums.subtract_columns(self.y - center, (column.sanitized for column in self.columns), effects)"
 )
@@ -19,26 +20,20 @@ CONFIGURATIONS = (
         "the raw MAD as the scale where the response's centre alone is given",
         CONFIGURED,
         {
-            pursuit.Pursuit.__init__: [(_CENTER, f"{_CENTER}\n    self.only_center = response_center is not None")],
-            pursuit.Pursuit.release_response_scale: [
+            pursuit.Pursuit.take_response: [
                 (
                     _SCALE,
-                    f"{_SCALE}\n    if self.only_center:\n"
-                    "        self.state.set_response_scale(np.nanmedian(abs(self.session._records.y - self.center)))",
+                    f"np.nanmedian(abs({_Y} - center)) if center is not None and scale is None else {_SCALE}",
                 )
-            ],
+            ]
         },
     ),
     Mutation(
         "the raw median as the centre where the response's scale alone is given",
         CONFIGURED,
         {
-            pursuit.Pursuit.__init__: [
-                (
-                    _CENTER,
-                    "only_scale = response_center is None and response_scale is not None\n"
-                    "    self.center = float(np.nanmedian(rows.y) if only_scale else response_center or 0.0)",
-                )
+            pursuit.Pursuit.take_response: [
+                (_CENTER, f"np.nanmedian({_Y}) if center is None and scale is not None else {_CENTER}")
             ]
         },
     ),
@@ -46,9 +41,8 @@ CONFIGURATIONS = (
         "a raw mean in the place of the intercept that is not fitted",
         CONFIGURED,
         {
-            pursuit.Pursuit.__init__: [
-                (_CENTER, "self.center = float(response_center or (0.0 if constants else np.nanmean(rows.y)))"),
-                ("self.state = Pur", "constants = schedule.settings.fit_intercept\n    self.state = Pur"),
+            pursuit.Pursuit.take_response: [
+                (_CENTER, f"np.nanmean({_Y}) if center is None and not self.settings.fit_intercept else {_CENTER}")
             ]
         },
     ),
@@ -67,7 +61,7 @@ CONFIGURATIONS = (
     Mutation(
         "a choice on rows that candidates were fitted on",
         DIVIDED,
-        {tuning.tune: [("rows.part(HELD_OUT_EVERY - 1, HELD_OUT_EVERY)", "rows.part(3, HELD_OUT_EVERY)")]},
+        {tuning._tune_array: [("rows.part(HELD_OUT_EVERY - 1, HELD_OUT_EVERY)", "rows.part(3, HELD_OUT_EVERY)")]},
     ),
     Mutation(
         "the last record in every part",
