@@ -1,6 +1,6 @@
 """Bugs to plant that show in one configuration, in one part of the rows, or in large blocks alone."""
 
-from dpsparse.algorithms.pursuit import pursuit, response
+from dpsparse.algorithms.pursuit import pursuit
 from dpsparse.audit.bugs.mutation import Mutation
 from dpsparse.engine import errors, queries, regrets
 from dpsparse.engine.cpu import rows
@@ -8,8 +8,9 @@ from dpsparse.estimators import _private, tuning
 from dpsparse.io.cells import block_table
 
 CONFIGURED, DIVIDED, SIZED = "replay of configurations", "replay of parts", "replay of real sizes"
-_SCALE = "self._unit.scale = self._pursuit.releases.quantile(slot, count, grid, nonzero=True)"
-_CENTER = "self.center = float((released.center if center is None else center) or 0.0)"
+_CENTER = "(released.center if center is None else center) or 0.0"
+_SCALE = "released.scale if scale is None else scale)"
+_Y = "self.selection._rows.y"
 _RESIDUALS = (
     "return vector_sums.subtract_columns(self.y - center, (column.sanitized for column in self.columns), effects)"
 )
@@ -19,14 +20,12 @@ CONFIGURATIONS = (
         "the raw MAD as the scale where the response's centre alone is given",
         CONFIGURED,
         {
-            response.ResponseReleases.release_scale: [
+            pursuit.Pursuit.take_response: [
                 (
                     _SCALE,
-                    f"{_SCALE}\n    if self._pursuit._given_response[0] is not None:\n"
-                    "        off = abs(self._pursuit.session._records.y - self._pursuit.center)\n"
-                    "        self._unit.scale = float(np.nanmedian(off))",
+                    f"np.nanmedian(abs({_Y} - center)) if center is not None and scale is None else {_SCALE}",
                 )
-            ],
+            ]
         },
     ),
     Mutation(
@@ -34,11 +33,7 @@ CONFIGURATIONS = (
         CONFIGURED,
         {
             pursuit.Pursuit.take_response: [
-                (
-                    _CENTER,
-                    f"{_CENTER}\n    if center is None and scale is not None:\n"
-                    "        self.center = float(np.nanmedian(self.selection._rows.y))",
-                )
+                (_CENTER, f"np.nanmedian({_Y}) if center is None and scale is not None else {_CENTER}")
             ]
         },
     ),
@@ -47,11 +42,7 @@ CONFIGURATIONS = (
         CONFIGURED,
         {
             pursuit.Pursuit.take_response: [
-                (
-                    _CENTER,
-                    f"{_CENTER}\n    if center is None and not self.state.constants:\n"
-                    "        self.center = float(np.nanmean(self.selection._rows.y))",
-                )
+                (_CENTER, f"np.nanmean({_Y}) if center is None and not self.settings.fit_intercept else {_CENTER}")
             ]
         },
     ),

@@ -57,14 +57,7 @@ PROGRAM = (
     Mutation(
         "a fit that is charged to nobody",
         WHOLE,
-        {
-            _FIT: [
-                (
-                    "ledger=ledger,\n                    dataset=dataset,",
-                    "ledger=None,\n                    dataset=None,",
-                )
-            ]
-        },
+        {_FIT: [("ledger=ledger,\n        dataset=dataset,", "ledger=None,\n        dataset=None,")]},
     ),
     Mutation(
         "a store clipped at its block's own quantiles",
@@ -101,9 +94,9 @@ PROGRAM = (
         {
             _CONVERT: [
                 (
-                    "    notes = given.notes + fit_refuses(manifest)",
-                    "    from dpsparse import OnDisk\n\n"
-                    '    notes = [*given.notes, f"responses up to {OnDisk(store).response.max()}"]',
+                    "output.print_store(store, manifest, given.notes)",
+                    "from dpsparse import OnDisk\n\n"
+                    "        output.print_store(store, manifest, [str(OnDisk(store).response.max())])",
                 )
             ]
         },
