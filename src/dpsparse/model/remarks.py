@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
 
 NOT_SIGNIFICANT, NOT_TRUSTED = "Not significant", "Not reliable"
+MORE_TRUST = "more records, a larger epsilon or fewer features to select would help"
 
 
 def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
@@ -35,7 +36,7 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
         count = f"{len(model.features):,}"
         yield NOT_SIGNIFICANT, f"among {count} features without effect one this large is common"
     if Verdict.NOT_TRUSTED in verdicts and model.explains:
-        yield NOT_TRUSTED, "the standard error cannot be trusted, so there is no interval"
+        yield NOT_TRUSTED, f"the standard error cannot be trusted, so there is no interval; {MORE_TRUST}"
     if model.lumped:
         yield "Lump", lump(model)
     if model.prediction_range is not None and model.explains:

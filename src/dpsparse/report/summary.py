@@ -96,6 +96,7 @@ def verdicts(model):
     if groups[Verdict.NOT_TRUSTED]:
         yield "The standard errors of these cannot be trusted, so they have neither an interval nor a verdict:"
         yield _names(groups[Verdict.NOT_TRUSTED])
+        yield f"Do not publish their sizes as findings. {as_sentence(remarks.MORE_TRUST)}"
     if groups[Verdict.NOT_AVAILABLE]:
         yield f"{model.estimator} gives no errors, so nothing can be said about what is significant."
 
