@@ -218,6 +218,20 @@ def test_effects_say_what_a_step_is(of_cells):
     assert "A feature such as 'age is missing' is 1 where the cell is missing" in words(fit_page(gaps))
 
 
+def test_features_of_text_without_a_name_are_explained(of_cells):
+    rare = Feature("ward", kind="text", buckets=(9,))
+    effects = (*of_cells.effects, Effect(rare.name, 2.0, 2.0, 0.1, clear=True))
+    text = words(fit_page(replace(of_cells, features=(*of_cells.features, rare), effects=effects)))
+    for part in (
+        "The feature 'sector is another' is 1 for any text too rare to be a category of its own at this epsilon",
+        "The feature 'ward in bucket 9' is 1 for a text too rare to be named at this epsilon, and 0 for others.",
+        "If the categories of 'sector', 'ward' are publicly known, give them in a bounds file",
+    ):
+        assert part in text
+    named = replace(of_cells, effects=tuple(each for each in of_cells.effects if " is another" not in each.feature))
+    assert "too rare to be" not in words(fit_page(named))
+
+
 def test_details_tell_baselines_and_gaps(of_cells):
     text = words(fit_page(of_cells))
     assert "region north the baseline sector not released 'another', a category of its own" in text

@@ -5,7 +5,7 @@ from dpsparse.io.features import Feature
 from dpsparse.model import remarks
 from dpsparse.model.effect import Verdict
 from dpsparse.model.evaluation import verdict
-from dpsparse.schema import quoted
+from dpsparse.schema import listed, quoted
 
 
 def in_short(model):
@@ -191,6 +191,7 @@ def _meaning(model):
     example = _an_example(model)
     if example is not None:
         yield example
+    yield from _unnamed(model)
     cut = "" if model.cut is None else f" (further than {number(model.cut)})"
     yield (
         f"Effects hold for typical records: a response far from its prediction{cut} counts as if it were no further, "
@@ -202,7 +203,8 @@ def _an_example(model):
     """What the effect of a category or of a gap is relative to, with an example of the model."""
     features = {feature.name: feature for feature in model.features}
     selected: list[Feature] = [features[effect.feature] for effect in model.effects]
-    category = next((each for each in selected if each.category is not None or each.buckets is not None), None)
+    text = [each for each in selected if each.category is not None or each.buckets is not None]
+    category = next((each for each in text if not _is_unnamed(each)), None)
     if category is not None:
         return (
             f"A feature such as {category.name} is 1 for records in that category and 0 for others: its effect is the "
@@ -213,6 +215,23 @@ def _an_example(model):
         what = "is 1 where the cell is missing: its effect is the difference from a typical value"
         return f"A feature such as {quoted(gap.name)} {what}."
     return None
+
+
+def _is_unnamed(feature):
+    return feature.buckets is not None and (feature.other or feature.label is None)
+
+
+def _unnamed(model):
+    """What a selected feature of text without a name stands for, and how to get the name."""
+    features = {feature.name: feature for feature in model.features}
+    selected: list[Feature] = [features[effect.feature] for effect in model.effects]
+    unnamed = [each for each in selected if _is_unnamed(each)]
+    for each in unnamed:
+        what = "any text too rare to be a category of its own" if each.other else "a text too rare to be named"
+        yield f"The feature {quoted(each.name)} is 1 for {what} at this epsilon, and 0 for others."
+    if unnamed:
+        columns = listed(list(dict.fromkeys(each.column for each in unnamed)))
+        yield f"If the categories of {columns} are publicly known, give them in a bounds file: then each has its name."
 
 
 def as_sentence(text):
