@@ -41,7 +41,8 @@ def reserved(ledger, dataset, meter, commitment_for, **about):
         fits = _largest_epsilon(ledger.balance(dataset), guarantee, commitment_for)
         remedy = f"epsilon={fits:g} would fit" if fits else "at this delta no useful epsilon would fit"
         granted = ledger.balance(dataset).grant.delta
-        remedy += f", more at delta={granted:g}, the grant's" if guarantee.delta > granted else ""
+        if guarantee.delta > granted:
+            remedy += f"; more would fit with delta={granted:g}, the grant's: give that"
         raise BudgetExceeded(f"{refusal}; {remedy}") from None
     meter.hold(reservation)
     try:
