@@ -52,7 +52,7 @@ def test_a_grant_of_one_admits_one_fit_of_one_and_says_what_would_fit(estimator,
 
 def test_a_delta_above_the_grants_is_told_what_to_give(ledger):
     model = PrivateSparseRegressor(epsilon=1.0, delta=1e-4, sparsity=2, ledger=ledger, dataset="trial-7")
-    with pytest.raises(BudgetExceeded, match="more would fit with delta=1e-06, the grant's: give that$"):
+    with pytest.raises(BudgetExceeded, match=r"more would fit with delta=1e-06, the grant's: give that$"):
         model.fit(X, Y)
 
 

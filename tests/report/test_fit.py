@@ -48,8 +48,8 @@ def test_the_page_has_everything(model):
         "What an effect means The difference in cost between records that differ by 1 in a feature",
         "Effects hold for typical records: a response far from its prediction (further than 3000)",
         "They say what goes together, not what causes what.",
-        "The standard errors of these cannot be trusted, so they have neither an interval nor a verdict: bmi "
-        "Do not publish their sizes as findings. More records, a larger epsilon or fewer features to select would help.",
+        "The standard errors of these cannot be trusted, so they have neither an interval nor a verdict: bmi Do "
+        "not publish their sizes as findings. More records, a larger epsilon or fewer features to select would help.",
         "smoker 0.4 3600 [3468, 3732]",
         "age 15 -1500 [-1599, -1401]",
         "Units of the selected features feature centre scale where from smoker 0 0.4 given age 50.25 15 learned",

@@ -185,8 +185,8 @@ def _meaning(model):
     yield (
         f"The difference in {model.target} between records that differ by 1 in a feature, in that feature's own unit, "
         "and are alike in the other selected ones. The table below has the effects that predictions use: they are "
-        "shrunk by their errors, all together, for better predictions. Intervals, and the sentences above, are of effects before "
-        "shrinkage."
+        "shrunk by their errors, all together, for better predictions. Intervals, and the sentences above, are of "
+        "effects before shrinkage."
     )
     example = _an_example(model)
     if example is not None:
