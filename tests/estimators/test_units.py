@@ -128,6 +128,7 @@ def test_features_that_explain_nothing_predict_a_constant(fitted):
 def test_nothing_learned_names_the_cause(fitted):
     model = fitted(scale_known=False, reason="All responses seem to be equal.")
     assert "Nothing learned: All responses seem to be equal." in model.summary()
+    assert "Units learned" not in model.summary()
     assert not model.clear_.any()
     assert model.released_.reason == "All responses seem to be equal."
 

@@ -94,7 +94,8 @@ def print_effects(model):
         say(heading, text)
     if model.scores is not None:
         print_scores(model.scores, model.constant_prediction, model.target)
-    if units := unit_rows(model.effects):
+    # Where nothing was learned they are noise.
+    if model.response_scale_known and (units := unit_rows(model.effects)):
         say("Units learned", "centres and scales that the fit released within its guarantee")
         print_table(UNIT_HEADINGS, units)
 

@@ -183,7 +183,8 @@ class LinearModel:
         if self.scores is not None:
             lines += ["", *text_rows([HEADINGS, *score_rows(self.scores, self.constant_prediction)])]
             lines.append(textwrap.fill(in_words(self.scores, self.target), 100))
-        if units := unit_rows(self.effects):
+        # Where nothing was learned they are noise.
+        if self.response_scale_known and (units := unit_rows(self.effects)):
             lines += ["", "Units learned, released within the guarantee:"]
             lines.append(f"{'feature':<24} {'centre':>12} {'scale':>12}")
             lines += [f"{feature:<24} {center:>12} {scale:>12}" for feature, center, scale in units]

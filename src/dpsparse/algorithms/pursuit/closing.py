@@ -232,7 +232,10 @@ class Closing:
             return f"{n:,} records are too few at this epsilon to learn the response's centre and scale"
         # Their number is noisy: where half of the records have a response, it says less than the public one.
         if state.n_records < n / 2 and not response_is_safe(pursuit.schedule, state.n_records):
-            return f"too few records have a response that can be read: about {state.n_records:,.0f} of {n:,}"
+            return (
+                "too few records have a response that can be read as a number, a date, or true or false: about "
+                f"{state.n_records:,.0f} of {n:,}"
+            )
         if self.all_equal:
             return "nearly all responses are equal"
         if self._exact:
