@@ -145,6 +145,7 @@ def test_hundreds_of_columns_by_pattern(client, work, data):
     wide = pd.DataFrame(np.zeros((4, 600)), columns=[f"gene_{k}" for k in range(599)] + ["cost"])
     wide.to_csv(data / "wide.csv", index=False)
     client.choose("wide.csv")
+    assert "&#39;gene_19&#39;, ...</div>" in client.columns("cots").text
     client.columns("", do="apply", pattern="gene_1*", pattern_action="leave out")
     assert len(work.draft.settings.drop) == 111
     client.columns(
