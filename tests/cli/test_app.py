@@ -1,6 +1,9 @@
 """`dpsparse app` on the command line; tests/app has the page."""
 
+import os
 import sys
+import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -31,37 +34,22 @@ def test_what_is_wrong_is_said_before_the_page_starts(arguments, message, tmp_pa
     assert "secret" not in told
 
 
-def test_the_page_opens_the_browser_through_a_file_that_hides_the_token(tmp_path, monkeypatch, capsys):
+def test_the_page_opens_the_browser_through_a_file_that_hides_the_token(tmp_path, monkeypatch):
     pytest.importorskip("uvicorn", reason='the page is not installed: pip install "dpsparse[app]"')
     import webbrowser
 
     from dpsparse.app import server
 
-    opened = []
-    monkeypatch.setattr(webbrowser, "open", opened.append)
+    opened, told, called = [], [], threading.Event()
+    monkeypatch.setattr(webbrowser, "open", lambda page: (opened.append(page), called.set()))
     monkeypatch.setattr(server, "_warm_up", lambda: None)
-    # Ends as soon as it has begun.
-    ready = server._ready
-    running = []
-    start = server._Server.__init__
-
-    def watched(self, *arguments):
-        start(self, *arguments)
-        running.append(self)
-
-    def end_at_once(*arguments):
-        ready(*arguments)
-        running[0].should_exit = True
-
-    monkeypatch.setattr(server._Server, "__init__", watched)
-    monkeypatch.setattr(server, "_ready", end_at_once)
-    main(["app", "--folder", str(tmp_path / "home")])
-    told = capsys.readouterr().out
-    url = told.split()[4]
-    assert url.startswith("http://127.0.0.1:")
-    assert "The address is secret" in told
+    url = "http://127.0.0.1:8000/enter?token=secret"
+    server._ready(url, SimpleNamespace(folder=tmp_path), told.append, True)
+    assert called.wait(10)
+    assert told == [url]
     (page,) = opened
     assert page.startswith("file:")
-    assert "token" not in page
-    assert not (tmp_path / "home" / "open.html").exists()
-    assert not (tmp_path / "home" / "uploads").exists()
+    assert "secret" not in page
+    file = tmp_path / server.OPENER
+    assert url in file.read_text()
+    assert os.name != "posix" or file.stat().st_mode & 0o077 == 0

@@ -63,8 +63,8 @@ def _facts(path, separator, encoding, _stamp):
         if str(error) != HEADER_NOT_TEXT.format(path=path, encoding=encoding):
             raise
         raise FileError(
-            f"{Path(path).name}: line 1 is not valid {encoding}; choose other letters below, under 'If a CSV file is "
-            "unusual', or save the file as UTF-8"
+            f"{Path(path).name}: its first line is not valid {encoding}; choose other letters below, under 'If a CSV "
+            "file is unusual', or save the file as UTF-8"
         ) from None
     kinds = {name: str(kind.value) for name, kind in table.declared.items()}
     return PublicFacts(tuple(table.names), table.n_records, kinds)

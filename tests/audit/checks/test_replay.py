@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from dpsparse import PrivateSparseRegressor
 from dpsparse.algorithms.pursuit.schedule import Schedule
 from dpsparse.algorithms.pursuit.settings import Settings
+from dpsparse.algorithms.pursuit.state import PursuitState
 from dpsparse.audit.checks.replay import ESTIMATORS, replay_all, replay_pair
 from dpsparse.audit.harness.neighbors import N_FEATURES, N_RECORDS, STORAGES, Pair, pairs
 from dpsparse.engine.threads import threads
@@ -45,10 +46,12 @@ def test_random_neighbors(name, first, second, position, storage, adjacency, dup
 # The largest change is short of the bound where the set of a record's terms is smaller than a ball: (a, a^2 - 1/2) has
 # a diameter of 2 in a ball of radius sqrt 1.25, a gain's terms one of 2 in a ball of radius sqrt 1.5, and the two
 # columns at a right angle to the constant share its row.
-SHORT = {"unit mean": 0.89, "gradient": 0.8, "final gradient": 0.8, "score variance": 0.8, "gain": 0.4}
+SHORT = {"unit mean": 0.89, "gradient": 0.79, "final gradient": 0.79, "score variance": 0.79, "gain": 0.8}
 
 
-def test_every_release_of_a_pursuit_comes_up_to_its_bound():
+def test_every_release_of_a_pursuit_comes_up_to_its_bound(monkeypatch):
+    # Effects of so few records are not relied on, and without them all predictions are equal.
+    monkeypatch.setattr(PursuitState, "trusted", lambda _, errors: np.ones(len(errors), dtype=bool))
     violation, shares = replay_all(UNKNOWN, "replace-one")
     assert violation is None
     short = {name: share for name, share in shares.items() if share < SHORT.get(name.rstrip(" 0123456789"), 0.99)}

@@ -11,6 +11,9 @@ from dpsparse.privacy import sensitivity
 
 # Nats by which the right size and centre of the response must lead those far from all responses.
 SAFE_NATS = 8.0
+# A scale below this part of the typical difference is the distance of a lump from the centre, which lies beside it: the
+# grid of centres is coarse.
+BESIDE_A_LUMP = 0.23
 
 
 class ResponseUnit:
@@ -71,10 +74,15 @@ class ResponseReleases:
         self._pursuit.take_response()
 
     def release_scale(self, slot):
-        """The median distance from the centre of those responses that are not at it."""
+        """The median distance from the centre of those responses that are not at it.
+
+        Where most lie at a lump beside the centre, the typical difference stands for it, which leaves them out.
+        """
         grid = grids.FINE_SCALES.times(self._unit.scale)
         count = self._counter(float(self._unit.center or 0.0), sizes=True)
-        self._unit.scale = self._pursuit.releases.quantile(slot, count, grid, nonzero=True)
+        scale = self._pursuit.releases.quantile(slot, count, grid, nonzero=True)
+        if scale >= BESIDE_A_LUMP * self._unit.scale:
+            self._unit.scale = scale
         self._pursuit.take_response()
 
     def _counter(self, center, **options):

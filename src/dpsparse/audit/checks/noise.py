@@ -94,7 +94,7 @@ def _tails(law):
     counts = [(int((np.abs(draws) > t).sum()), BEYOND[law](t)) for t in TAILS] + [(int((draws > 0).sum()), 0.5)]
     least = min(2 * min(stats.binom.cdf(k, DRAWS, p), stats.binom.sf(k - 1, DRAWS, p)) for k, p in counts)
     return Finding(
-        f"secure {law} noise, tails", "as often as the law says", f"smallest p-value {least:.2g}", least > ALARM
+        f"secure {law} noise, tails", "as often as the law says", f"smallest p-value {least:.2g}", bool(least > ALARM)
     )
 
 
