@@ -109,7 +109,7 @@ def _bits():
     least = min(2 * stats.binom.cdf(min(k, trials - k), trials, 0.5) for k in ones.sum(axis=0))
     good = drawn == made and asked == [64] * len(made) and least > ALARM
     evidence = f"smallest p-value of a bit {least:.2g}" if drawn == made else "other bits"
-    return Finding("the operating system's bits", "pass through unchanged", evidence, good)
+    return Finding("the operating system's bits", "pass through unchanged", evidence, bool(good))
 
 
 @contextlib.contextmanager
@@ -133,7 +133,7 @@ def _only_these_draws(name):
         fitted.append((model.coef_, model.intercept_, model.support_))
     good = same(fitted[0], fitted[1]) and not same(fitted[0], fitted[2])
     return Finding(
-        f"{name}, draws", "decide a fit alone", "repeated" if good else "another fit on the same draws", good
+        f"{name}, draws", "decide a fit alone", "repeated" if good else "another fit on the same draws", bool(good)
     )
 
 
@@ -236,4 +236,4 @@ def _cut_noise():
         selection._largest(np.array([up, up]), _Cut([LARGEST], [1], [LARGEST], [2]), 2.0**60),
     ]
     good = picked == [3, 3, 1, 1]
-    return Finding("noise cut at 2^62", "ranked by what was cut off", f"picks {picked}", good)
+    return Finding("noise cut at 2^62", "ranked by what was cut off", f"picks {picked}", bool(good))
