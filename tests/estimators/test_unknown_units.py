@@ -130,15 +130,13 @@ def test_a_response_with_many_zeros(seed):
     assert not model.clear_[[TABLE.columns.get_loc(name) for name in ("constant", "zero")]].any()
 
 
-ABOVE = pytest.mark.xfail(reason="a limit that is missed now and then: 1.025 times the mean's error, limit 1.02")
-
-
-@pytest.mark.parametrize("seed", [*range(4), pytest.param(4, marks=ABOVE), 5])
+@pytest.mark.parametrize("seed", range(6))
 def test_a_response_with_many_zeros_is_predicted_no_worse_than_by_its_mean(seed):
     cost = cost_with_zeros()
     model = fitted(TABLE, cost, random_state=seed)
     assert errors_of(model, TABLE, cost)[0] < 1.02
-    assert not {TABLE.columns[j] for j in model.support_} & {"constant", "zero", "nearly"}
+    # Where the features explain nothing, chance selects them, and all effects are 0.
+    assert not set(TABLE.columns[model.coef_ != 0]) & {"constant", "zero", "nearly"}
 
 
 def test_predictions_are_cut_to_the_released_range():

@@ -23,8 +23,9 @@ SETTLED_TAU, SETTLED_ERRORS = 0.25, 4.0
 LARGEST_NOISE = 0.27
 # A feature that may have fewer carriers than this has no reliable error.
 LEAST_CARRIERS = 150
-# Effects that make the median residual larger by this factor are taken back.
-WORSE = 1.6
+# Effects that make the median residual larger by this factor are taken back, unless it stays below this share of the
+# response's scale: where most responses are equal any effect makes it larger.
+WORSE, SMALL = 1.6, 0.5
 
 
 class PursuitState:
@@ -81,7 +82,7 @@ class PursuitState:
         follows from gradients goes the right way, but too far: half of it is.
         """
         effects, best = self._best
-        if scale > WORSE * best:
+        if scale > max(WORSE * best, SMALL * self.response_scale):
             padded = np.append(effects, np.zeros(len(self.effects) - len(effects)))
             self.effects = (padded + self.effects) / 2 if self._unstarted is None else self._unstarted
             self.residual_scale = best
