@@ -30,4 +30,5 @@ def fit(X, y, budget, rng, *, units_known=True, response_known=True, auto=False,
         # A forecast from public numbers that the fit may be weak, and the seed's, say nothing new here.
         warnings.simplefilter("ignore")
         model.fit(X, y)
-    return Line(model.coef_, model.intercept_, model.prediction_range_ or Line._field_defaults["limits"])
+    limits = model.prediction_range_ or Line._field_defaults["limits"]
+    return Line(model.coef_, model.intercept_, limits, model.median_shift_)

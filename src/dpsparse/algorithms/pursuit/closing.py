@@ -81,6 +81,8 @@ class PursuitResult:
         Whether a standard error can be relied on.
     intercept : float
         The prediction where all features are at their centres.
+    median_shift : float
+        By how much a predicted median lies above the prediction, which is of a mean.
     constant : float
         The prediction without any feature: the mean prediction, as far as releases tell.
     response_scale : float
@@ -112,6 +114,7 @@ class PursuitResult:
     learned: np.ndarray
     trusted: np.ndarray
     intercept: float
+    median_shift: float
     constant: float
     response_scale: float
     spread_explained: float | None
@@ -134,7 +137,7 @@ class Closing:
     """
 
     def __init__(self, pursuit):
-        self._pursuit, self._offset, self._explains = pursuit, 0.0, True
+        self._pursuit, self._offset, self._median, self._explains = pursuit, 0.0, 0.0, True
         self.lumped = self.all_equal = False
 
     def release_gain(self, slot):
@@ -170,8 +173,13 @@ class Closing:
     def _weight(self, product, square, noise):
         """The posterior mean of the slope product / square, within [0, 1]; 1 for sure effects without clear doubt."""
         state, size = self._pursuit.state, self._pursuit.settings.size
+        if not self._pursuit.settings.known and size < 100:
+            return 0.0
         sure = np.any(np.abs(state.estimate.effects) > SURE * self._errors, where=self._is_feature())
         prior = (LUMPED_WEIGHT if self.lumped else SURE_WEIGHT) if sure else UNSURE_WEIGHT
+        if state.descent:
+            # Early stopping has kept noise out.
+            prior = SURE_WEIGHT
         tiny = size < TINY and not self._pursuit.settings.known
         doubt = (square - product) / math.sqrt(2) / TINY_DOUBT if tiny else (NO_WEIGHT * square - product) / DOUBT
         if prior == SURE_WEIGHT and doubt < noise:
@@ -196,7 +204,10 @@ class Closing:
         prior = np.maximum(0.0, effects**2 - errors**2)
         prior[~self._trusted & (np.abs(effects) < 4 * errors)] = 0.0
         shrunk = state.estimate.effects.copy()
-        shrunk[features] = prior * np.linalg.solve(np.diag(prior) + covariance[features, features], effects)
+        if state.descent is None:
+            shrunk[features] = prior * np.linalg.solve(np.diag(prior) + covariance[features, features], effects)
+        else:
+            shrunk = state.gradients[-1].origin[state.kept]
         self._effects = np.zeros(len(state.effects))
         self._effects[state.kept] = shrunk
 
@@ -223,6 +234,12 @@ class Closing:
         if not self._explains:
             spread = math.hypot(spread, CENTER_SPREAD * state.response_scale)
         self._offset = float(width * mean[0] / (1 + (width * noise / spread) ** 2))
+
+    def release_median(self, slot):
+        """The median of the residuals, by which predictions of a median are moved instead."""
+        pursuit, state = self._pursuit, self._pursuit.state
+        grid = grids.MEDIANS.times(state.residual_scale)
+        self._median = pursuit.releases.quantile(slot, self._counts(pursuit.center, self._effects), grid)
 
     def problem(self):
         """Why the scales were not learned, as a sentence without a full stop; empty where they were."""
@@ -294,6 +311,7 @@ class Closing:
             learned=np.array([unit.learned for unit in units], dtype=bool),
             trusted=self._trusted & self._explains,
             intercept=float(pursuit.center + constant) if state.constants else 0.0,
+            median_shift=0.0 if self.all_equal or not state.constants else float(self._median - self._offset),
             constant=float(pursuit.center + constant + self._mean_of_effects()) if state.constants else 0.0,
             response_scale=float(state.response_scale),
             spread_explained=None if problem else self._spread_explained(),

@@ -9,15 +9,19 @@ over pairs of them. The releases, their order and their prices are fixed in adva
 each slot, or skips it. Everything else (`state`, `units`, `gls`, `sandwich`) is computed from releases.
 """
 
+import math
+
 import numpy as np
 
 from dpsparse.algorithms.progress import ProgressReporter
 from dpsparse.algorithms.pursuit import grids
 from dpsparse.algorithms.pursuit.closing import Closing
+from dpsparse.algorithms.pursuit.descent import Descent
 from dpsparse.algorithms.pursuit.gls import row_weight
 from dpsparse.algorithms.pursuit.quantiles import slope_window
 from dpsparse.algorithms.pursuit.releases import Releases
 from dpsparse.algorithms.pursuit.response import ResponseReleases, ResponseUnit
+from dpsparse.algorithms.pursuit.schedule import N_AVERAGED, N_STEPS
 from dpsparse.algorithms.pursuit.selection import Selection
 from dpsparse.algorithms.pursuit.shared_units import selectable, splits, with_released
 from dpsparse.algorithms.pursuit.state import PursuitState
@@ -31,7 +35,9 @@ EARLY_TAU = 0.8
 # Where products with the newest feature are clipped, in units of their typical norm.
 GRAM_ROW_NORM = 1.3
 # Releases that need the newest feature in its unit.
-AFTER_THE_UNIT = {"Gram row", "slope", "residual scale", "gradient"}
+AFTER_THE_UNIT = {"Gram row", "slope", "residual scale", "gradient", "Gram matrix"}
+# The first release that needs all effects.
+CLOSING = "response range"
 # Releases about a feature that is new: skipped once none is left to select.
 OF_A_NEW_FEATURE = {
     *("level", "pick", "unit size", "unit spread", "unit tail", "unit centre", "unit mean", "Gram row", "slope"),
@@ -117,13 +123,17 @@ class Pursuit:
         """Read the rows: their responses, and levels of all features for the scores."""
         with self._reporter.step() as on_progress:
             self.session, self.pairs = self._sessions = self.selection.open(self._check_finite, on_progress)
-        self._take_next()
 
-    def _take_next(self):
-        """Add the next feature where all are taken."""
-        place, features = len(self.state.features), self.selection.features
-        if not self.settings.choose and place < min(self.settings.n_picks, len(features)):
-            self._add_column(int(features[place]))
+    def _take(self, slot):
+        """Where all features are taken: add those up to the one that a slot is about, or all."""
+        features = self.selection.features[: self.settings.n_picks]
+        if slot.group in OF_A_NEW_FEATURE:
+            features = features[: int(slot.name.split()[-1])]
+        elif slot.group != "Gram matrix":
+            return
+        for feature in features[len(self.state.features) :]:
+            self._unit_releases.finish()
+            self._add_column(int(feature))
 
     def _is_idle(self, slot):
         """Whether a slot is about one more feature than there are: a table may have fewer than were paid for."""
@@ -162,15 +172,22 @@ class Pursuit:
             "Jacobian": self.release_jacobian,
             "score variance": self.release_score_variance,
             "final gradient": self.refine,
+            "descent": self.descend,
+            "fraction": self.finish_descent,
             "gain": closing_steps.release_gain,
             "offset": closing_steps.release_offset,
-            "response range": closing_steps.release_range,
+            "residual median": closing_steps.release_median,
+            CLOSING: closing_steps.release_range,
         }
         try:
             for slot in self._slots:
+                if slot.group == CLOSING and not self.settings.choose:
+                    self.state.drop_spare()
                 if self._is_idle(slot):
                     self.releases.skip(slot)
                     continue
+                if not self.settings.choose:
+                    self._take(slot)
                 if slot.group in AFTER_THE_UNIT:
                     self._unit_releases.finish()
                 make[slot.group](slot)
@@ -262,7 +279,6 @@ class Pursuit:
         """A gradient, and the effects that follow from all gradients so far."""
         self._gradient(slot, EARLY_TAU)
         self.state.solve()
-        self._take_next()
 
     def _gradient(self, slot, tau_in_scales):
         """A gradient on the kept columns and, in the next slot, the fraction of residuals within tau."""
@@ -298,16 +314,43 @@ class Pursuit:
         # Second moments of standard normal rows with this weight are diagonal, with entries `gain`.
         unit = np.sqrt(np.outer(weight.gain, weight.gain))
         self.state.set_gram(released.values / unit, released.noise / unit[-1, -1])
-        self.state.solve()
+        if self.settings.choose:
+            self.state.solve()
+        else:
+            self.state.descent = Descent(released, weight.gain)
 
     def refine(self, slot):
         """A final gradient; after the first one the spare feature is dropped, and constant ones."""
         state = self.state
         self._gradient(slot, self.schedule.final_tau)
-        state.solve()
         if slot.name == "final gradient 1":
-            state.keep_most_significant(self.settings.sparsity)
+            state.drop_spare()
+        else:
             state.solve()
+
+    # Or, where all features are taken: many gradients.
+
+    def descend(self, slot):
+        """A gradient, and a short step."""
+        state, step = self.state, int(slot.name.split()[-1])
+        if step == N_STEPS - N_AVERAGED + 1:
+            state.descent.start_average()
+        tau, weight = self.schedule.final_tau * state.residual_scale, self._row_weight()
+        sums, _ = self.session.evaluate(queries.gradient_sums, *self._equation(tau, weight))
+        mean, noise = self.releases.mean(slot, sums, weight.inner)
+        state.descend(tau * mean, tau * noise, tau)
+        if step == N_STEPS:
+            self._averaged = tau, weight, tau * noise
+
+    def finish_descent(self, slot):
+        """The averages of the last steps, and the fraction of residuals within tau there."""
+        state, (tau, weight, noise) = self.state, self._averaged
+        effects, gradient, count = state.descent.average()
+        state.effects = effects
+        _, within = self.session.evaluate(queries.gradient_sums, *self._equation(tau, weight))
+        released = self.releases.fraction(slot, within)
+        state.add_gradient(gradient, noise / math.sqrt(count), tau, weight, *released)
+        state.solve()
 
     def release_jacobian(self, slot):
         """The Jacobian of the next gradient."""

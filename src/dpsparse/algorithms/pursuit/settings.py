@@ -233,16 +233,19 @@ class Settings:
         # In small tables with unknown units the constant and the check of the gain need more.
         small = 0.0 if self.known else 1 / N**2
         shares = {
-            "response size": 0.0 if self.scale_known else clip(max(800 / N**2, 1600 * small), 0.004, 0.03),
-            "response centre": clip(360 / N**2, 0.003, 0.0105) if intercept and not self.center_known else 0.0,
-            "response scale": 0.0 if self.scale_known else clip(150 / N**2, 0.002, 0.005),
+            "response size": 0.0 if self.scale_known else clip(max(800 / N**2, 1600 * small), 0.004, 0.3),
+            "response centre": clip(360 / N**2, 0.003, 0.15) if intercept and not self.center_known else 0.0,
+            "response scale": 0.0 if self.scale_known else clip(150 / N**2, 0.002, 0.07),
             "splits": self.splits_share,
             "responses": clip(50 / N**2, 0.0005, 0.003) if self.missing else 0.0,
-            "Gram matrix": (0.02 if self.rows else 0.03) + 0.02 * clip(2 - N / 400, 0, 1),
-            "Jacobian": 0.02 if self.sandwich else 0.0,
-            "score variance": 0.01 if self.sandwich else 0.0,
-            "response range": clip(max(250 / N**2, 600 * small), 0.002, 0.012),
+            "Gram matrix": (0.02 if self.rows else 0.03) + 0.02 * clip(2 - N / 400, 0, 1) if self.choose else 0.06,
+            "residual scale": clip(800 / N**2, 0.004, 0.01) if N >= 280 else 0.0,
+            "fraction": 0.0012,
+            "Jacobian": (0.02 if self.choose else 0.08) if self.sandwich else 0.0,
+            "score variance": (0.01 if self.choose else 0.04) if self.sandwich else 0.0,
+            "response range": clip(max(250 / N**2, 600 * small), 0.002, 0.06),
             "gain": clip(1200 * small, 0.004, 0.03),
+            "residual median": clip(250 / N**2, 0.002, 0.02) if intercept else 0.0,
             "offset": clip(max(1000 / N**2, 5000 * small), 0.004, 0.09) if intercept else 0.0,
         }
         return self._without_shared(shares)
