@@ -10,8 +10,8 @@ import numpy as np
 
 from dpsparse.algorithms.pursuit.gls import _floored, positive_definite
 
-# Relative spread of a released matrix about what is expected: of its diagonal, and the limits of what is left.
-ON_DIAGONAL, REST = 0.6, (0.02, 0.2)
+# Relative spread of a released matrix about what is expected: of its diagonal, and of the rest.
+ON_DIAGONAL, REST = 0.6, 0.2
 # The least that a released matrix is taken to be, relative to what is expected.
 LEAST_RATIO = 0.2
 # Without a Jacobian and a variance, errors are inflated by this.
@@ -41,9 +41,7 @@ class NoisyMatrix:
         basis, turn = vectors * root, vectors / root
         noise = np.where(np.eye(len(root)) > 0, self.noise, self.noise / np.sqrt(2)) / np.outer(root, root)
         offset = turn.T @ self.values @ turn - np.eye(len(root))
-        precision = noise**-4.0
-        spread = np.clip(np.sum(precision * (offset**2 - noise**2)) / precision.sum(), *np.square(REST))
-        trust = spread / (spread + noise**2)
+        trust = 1 / (1 + (noise / REST) ** 2)
         relative = _floored(np.eye(len(root)) + trust * offset, LEAST_RATIO)
         return PulledMatrix(basis @ relative @ basis.T, basis, trust * noise**2)
 
