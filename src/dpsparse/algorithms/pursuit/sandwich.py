@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpsparse.algorithms.pursuit.gls import _floored, positive_definite
+from dpsparse.algorithms.pursuit.gls import floored, positive_definite
 
 # Relative spread of a released matrix about what is expected: of its diagonal, and of the rest.
 ON_DIAGONAL, REST = 0.6, 0.2
@@ -42,7 +42,7 @@ class NoisyMatrix:
         noise = np.where(np.eye(len(root)) > 0, self.noise, self.noise / np.sqrt(2)) / np.outer(root, root)
         offset = turn.T @ self.values @ turn - np.eye(len(root))
         trust = 1 / (1 + (noise / REST) ** 2)
-        relative = _floored(np.eye(len(root)) + trust * offset, LEAST_RATIO)
+        relative = floored(np.eye(len(root)) + trust * offset, LEAST_RATIO)
         return PulledMatrix(basis @ relative @ basis.T, basis, trust * noise**2)
 
 
@@ -90,7 +90,6 @@ class Jacobian:
     @classmethod
     def of(cls, released, gram, fraction, weight):
         """From the released Jacobian, the second moments so far, the fraction within tau and the row weight."""
-        size = len(gram)
         unit = fraction * np.sqrt(np.outer(weight.gain, weight.gain))
         relative = NoisyMatrix(released.values / unit, released.noise / unit[-1, -1])
         expected = np.diagonal(gram)

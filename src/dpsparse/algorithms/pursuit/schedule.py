@@ -18,7 +18,7 @@ from dpsparse.privacy.accounting.release import (
     Slot,
 )
 
-# How many final gradients there are, and the least share of rho that they have together.
+# How many final gradients there are, and the least share of rho that they, or the steps below, have together.
 FINAL_GRADIENTS, FINAL_LEAST = 3, 0.1
 # Price of the last pick against the first: features come out largest first, and the later, smaller ones need more.
 PICK_RISE = 8
@@ -120,8 +120,8 @@ class Schedule:
                 yield name, share * whole
 
     def _named(self):
-        """Names and shares of rho in order of time; None for a final gradient."""
-        settings, once, each = self.settings, self.settings.once(), self.settings.each()
+        """Names and shares of rho in order of time; None for those that share what is left."""
+        settings, once = self.settings, self.settings.once()
         yield from settings.preparation
         for name in ("splits", "responses", "response size", "response centre", "response scale"):
             yield name, once[name]
