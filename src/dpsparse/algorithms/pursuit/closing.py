@@ -180,10 +180,9 @@ class Closing:
         if not self._pursuit.settings.features_pay:
             return 0.0
         sure = np.any(np.abs(state.estimate.effects) > SURE * self._errors, where=self._is_feature())
+        # Steps stop before noise has moved the effects far.
+        sure = sure or state.descent is not None
         prior = (LUMPED_WEIGHT if self.lumped else SURE_WEIGHT) if sure else UNSURE_WEIGHT
-        if state.descent:
-            # Steps stop before noise has moved the effects far.
-            prior = SURE_WEIGHT
         tiny = size < TINY and not self._pursuit.settings.known
         doubt = (square - product) / math.sqrt(2) / TINY_DOUBT if tiny else (NO_WEIGHT * square - product) / DOUBT
         if prior == SURE_WEIGHT and doubt < noise:
@@ -231,7 +230,9 @@ class Closing:
     def release_offset(self, slot):
         """The mean of the clipped residuals: what predictions are to be moved by."""
         pursuit, state = self._pursuit, self._pursuit.state
-        width = self._reach * min(1.0, NARROWER * state.residual_scale / state.response_scale)
+        # Where most responses are equal, small residuals say nothing of the others.
+        explained = 1.0 if self.lumped else state.residual_scale / state.response_scale
+        width = self._reach * min(1.0, NARROWER * explained)
         sums, _ = pursuit.session.evaluate(queries.gradient_sums, pursuit.center, self._effects, width, [0], 1.0, 1.0)
         mean, noise = pursuit.releases.mean(slot, sums, 1.0)
         spread = math.hypot(OFFSET_SPREAD * state.response_scale, min(self._errors[0], state.response_scale))

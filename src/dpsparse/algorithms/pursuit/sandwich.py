@@ -13,7 +13,7 @@ from dpsparse.algorithms.pursuit.gls import floored, positive_definite
 # Relative spread of a released matrix about what is expected: of its diagonal, and of the rest.
 ON_DIAGONAL, REST = 0.6, 0.2
 # The least that a released matrix is taken to be, relative to what is expected.
-LEAST_RATIO = 0.2
+LEAST_RATIO = 0.05
 # Without a Jacobian and a variance, errors are inflated by this.
 WITHOUT = 1.05
 
