@@ -1,28 +1,30 @@
 """`plan`: a forecast of what a budget buys, from public numbers and guesses alone, before any of it is spent.
 
-The forecast is for `PrivateSparseRegressor` on roughly normal rows with features scaled to 1 and effects of about the
-noise's size. `benchmarks/calibrate_plan.py` fitted its constants on simulations:
+The forecast is for `PrivateSparseRegressor` on roughly normal rows with features scaled to 1 and s effects that are
+normal numbers of the noise's size. N = n sqrt(rho) is the size of the table as privacy sees it.
 
-- The minimum detectable effect at 80 % power grows with log d sqrt(s) / (n sqrt(rho)), the noise of a selection, and
-  with sqrt(log d / n), the chance correlation of n records.
-- The squared error is that of estimating s effects from n records, plus an empirical law for the cost of privacy: its
-  noise and the effects it misses. Both grow where neighbouring features are correlated, and more so where the effects
-  lie close together.
+- The minimum detectable effect at 80 % power grows with log d sqrt(s) / N, the noise of a selection, and with
+  sqrt(log d / n), the chance correlation of n records. Where nothing is selected, since all features are taken, it is
+  the effect that is significant (family-wise 5 %) with 80 % power.
+- The squared error is that of s effects, each of which is lost or estimated. An estimate has a variance of
+  a / n + b k / N^2, where k is the number of features that are estimated together. Effects are lost one by one, if they
+  are small: effects below m are a share of about m of all, so they hold about m^3 of the squared norm, m the minimum
+  detectable effect. And they are lost together where N is too small for the releases that all estimates need, or for
+  their steps to arrive: a share 1 / (1 + (N / N_0)^q), which falls fast. Nothing is worse than to lose all.
+- Correlated neighbours raise the variance, most where effects lie within a correlation length of each other. They raise
+  the minimum detectable effect and N_0 too, since a neighbour may be selected instead.
+- Unknown units take a share of the budget and leave a selection less signal, least where features are compared by pairs
+  of records alone (`Settings.splits_share`). Below some N all is lost (`Settings.features_pay`). The forecast is for
+  features that lie up to some 30 scales from 0.
 
-- Where the units of the features are unknown, both terms grow: releases of units take a share of the budget, and a
-  selection has less signal, about half of it where features are compared by pairs of records alone. Where the budget
-  pays for a split of every feature (`Settings.splits_share`) the loss is smaller. Correlated neighbours cost more than
-  with known units. The forecast is for features that lie up to some 30 scales from 0.
-
-It is a rough guide. On settings it was not fitted on, nine in ten forecasts for known units lie within a factor of 2 of
-the simulated error, and seven in ten for unknown units (`calibrate_plan.py --holdout`). Correlated features with many
-effects close together are the hardest to forecast.
+`benchmarks/calibrate_plan.py` fitted the constants on simulations. It is a rough guide.
 """
 
 import math
 import numbers
 from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import NormalDist
 
 from dpsparse.algorithms.iht.theory import default_clip_bound, default_n_iter
 from dpsparse.algorithms.pursuit.settings import Settings
@@ -30,23 +32,40 @@ from dpsparse.deprecation import warn_renamed
 from dpsparse.privacy.guarantee import Guarantee, default_delta
 from dpsparse.privacy.mechanisms.selection import paper_peeling_scale, tight_peeling_scale
 
-# Fitted by benchmarks/calibrate_plan.py.
-_EFFECT = {"privacy": 5.901, "sampling": 2.352}
-_ERROR = {
-    "sampling": 1.284,
-    "privacy": 104.317,
-    "features": 1.536,
-    "dimension": 0.802,
-    "power": 1.576,
-    "correlation": 0.535,
-    "crowding": 5.105,
+# Fitted by benchmarks/calibrate_plan.py. What "unknown" and "pairs" multiply privacy's part by, less 1, where units are
+# unknown and where features are compared by pairs alone; "correlation" is for each unit of variance inflation.
+_EFFECT = {"privacy": 5.755, "sampling": 2.219, "unknown": 0.672, "pairs": 0.167, "correlation": 1.002}
+# The error where features are selected and where all are taken: of estimates, of effects lost one by one ("missed" times
+# the minimum detectable effect), and of all lost together ("needed" is N_0, with the power "features" of their number).
+_SELECTED = {
+    "sampling": 1.28,
+    "privacy": 7.6,
+    "unknown": 2.785,
+    "correlation": 0.055,
+    "crowding": 3.334,
+    "missed": 0.468,
+    "needed": 54.683,
+    "features": 0.358,
+    "needed_unknown": 0.35,
+    "needed_correlation": 0.871,
+    "sharpness": 11.441,
 }
-_WIDTH = {"sampling": 0.852, "privacy": 32.662, "correlation": 1.348}
-# What unknown units multiply the sampling and the privacy term by; how much more the latter where features are compared
-# by pairs alone; and how both grow where neighbours are correlated, since a neighbour may be selected instead.
-_UNKNOWN_EFFECT = {"sampling": 1.0, "privacy": 1.997, "pairs": 1.144, "correlation": 7.596}
-_UNKNOWN_ERROR = {"sampling": 1.199, "privacy": 3.164, "pairs": 0.123, "correlation": 6.992}
-_UNKNOWN_WIDTH = {"sampling": 1.0, "privacy": 2.266, "pairs": 0.197, "correlation": 0.445}
+_TAKEN = {
+    "sampling": 1.164,
+    "privacy": 12.428,
+    "unknown": 0.271,
+    "correlation": 0.25,
+    "crowding": 0.0,
+    "missed": 0.0,
+    "needed": 3.958,
+    "features": 1.0,
+    "needed_unknown": 1.668,
+    "needed_correlation": 0.0,
+    "sharpness": 5.868,
+}
+# The width of intervals, likewise.
+_WIDTH_SELECTED = {"sampling": 0.852, "privacy": 32.662, "unknown": 1.266, "correlation": 1.348}
+_WIDTH_TAKEN = {"sampling": 0.852, "privacy": 32.662, "unknown": 1.266, "correlation": 1.348}
 
 # The epsilons of a table of forecasts.
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
@@ -142,52 +161,81 @@ class Plan:
         delta = default_delta(self.n) if self.delta is None else self.delta
         return Guarantee(float(self.epsilon), delta, records_per_person=self.records_per_person)
 
-    def _terms(self, unknown):
-        """The terms log d, 1 / n, 1 / (n^2 rho), and the inflation of variances by correlated neighbours.
-
-        Where units are unknown, the two in the middle are multiplied by the constants in `unknown`.
-        """
-        rho = self.guarantee.rho_per_record
-        sampling, privacy, inflation = 1 / self.n, 1 / (self.n**2 * rho), 1 / (1 - self.correlation**2)
-        if not self.units_known:
-            by_correlation = 1 + unknown["correlation"] * (inflation - 1)
-            sampling *= unknown["sampling"] * by_correlation
-            privacy *= unknown["privacy"] * (1 + unknown["pairs"] * self._by_pairs) * by_correlation
-        return math.log(max(self.d, 3)), sampling, privacy, inflation
+    @cached_property
+    def _settings(self):
+        """What the fit does."""
+        units = "all" if self.units_known else "none"
+        return Settings(self.n, self.d, self.sparsity, self.guarantee.rho_per_record, units_known=units)
 
     @property
-    def _by_pairs(self):
-        """Whether the budget is too small for a split of every feature, so that pairs of records select."""
-        settings = Settings(self.n, self.d, self.sparsity, self.guarantee.rho_per_record, units_known="none")
-        return settings.choose and settings.splits_share == 0
+    def _n_estimated(self):
+        """How many numbers are estimated together: a constant and the effects."""
+        return (self.sparsity if self._settings.choose else self.d) + 1
+
+    @property
+    def _inflation(self):
+        """By how much correlated neighbours inflate variances, less 1."""
+        return 1 / (1 - self.correlation**2) - 1
+
+    def _variance(self, constants):
+        """The variance of an estimated effect, in units of the noise's, if features are uncorrelated."""
+        by_privacy = constants["privacy"] * self._n_estimated / self._settings.size**2
+        return constants["sampling"] / self.n + by_privacy * (1 + constants["unknown"] * (not self.units_known))
+
+    @property
+    def _lost(self):
+        """The share of the effects' squared norm that is lost."""
+        settings, c = self._settings, _SELECTED if self._settings.choose else _TAKEN
+        if not settings.features_pay:
+            return 1.0
+        needed = c["needed"] * self._n_estimated ** c["features"] * (1 + c["needed_correlation"] * self._inflation)
+        needed *= 1 + c["needed_unknown"] * (not self.units_known)
+        together = 1 / (1 + (settings.size / needed) ** c["sharpness"])
+        one_by_one = (c["missed"] * self._detectable) ** 3
+        return 1 - (1 - together) / (1 + one_by_one)
 
     @property
     def expected_error(self):
         """The expected l2 error of the coefficients."""
-        log_d, sampling, privacy, inflation = self._terms(_UNKNOWN_ERROR)
-        s, c = self.sparsity, _ERROR
-        squared = c["sampling"] * s * sampling
-        squared += (c["privacy"] * s ** c["features"] * log_d ** c["dimension"] * privacy) ** c["power"]
-        # Correlation costs most where effects lie within a correlation length of each other.
+        s, c = self.sparsity, _SELECTED if self._settings.choose else _TAKEN
+        # The share of features with another effect within a correlation length.
         length = -1 / math.log(self.correlation) if self.correlation > 0 else 0.0
         crowded = -math.expm1(-2 * s * length / self.d)
-        squared *= 1 + (inflation - 1) * (c["correlation"] + c["crowding"] * crowded)
-        # Never worse than missing all effects, each of the noise's size.
-        return self.noise_scale * math.sqrt(squared / (1 + squared / s))
+        variance = self._variance(c) * (1 + self._inflation * (c["correlation"] + c["crowding"] * crowded))
+        lost = self._lost
+        squared = s * (lost + (1 - lost) * variance / (1 + variance))
+        # The mean length of s normal numbers against the root of its mean square.
+        mean = math.sqrt(2 / s) * math.exp(math.lgamma((s + 1) / 2) - math.lgamma(s / 2))
+        return self.noise_scale * mean * math.sqrt(squared)
+
+    @property
+    def _detectable(self):
+        """The minimum detectable effect in units of the noise."""
+        if not self._settings.choose:
+            standard_errors = NormalDist().inv_cdf(1 - 0.025 / self.d) + NormalDist().inv_cdf(0.8)
+            return standard_errors * self._width / (2 * 1.645)
+        log_d, c = math.log(max(self.d, 3)), _EFFECT
+        by_privacy = c["privacy"] * log_d * math.sqrt(self.sparsity) / self._settings.size
+        if not self.units_known:
+            by_privacy *= 1 + c["unknown"] + c["pairs"] * (self._settings.splits_share == 0)
+            by_privacy *= 1 + c["correlation"] * self._inflation
+        return math.hypot(by_privacy, c["sampling"] * math.sqrt(log_d / self.n))
+
+    @property
+    def _width(self):
+        """The width of a 90 % interval in units of the noise."""
+        c = _WIDTH_SELECTED if self._settings.choose else _WIDTH_TAKEN
+        return 2 * 1.645 * math.sqrt(self._variance(c) * (1 + self._inflation) ** c["correlation"])
 
     @property
     def smallest_effect(self):
         """The minimum detectable effect: effects of this size are selected with 80 % power."""
-        log_d, sampling, privacy, _ = self._terms(_UNKNOWN_EFFECT)
-        by_privacy = _EFFECT["privacy"] * log_d * math.sqrt(self.sparsity * privacy)
-        return self.noise_scale * math.hypot(by_privacy, _EFFECT["sampling"] * math.sqrt(log_d * sampling))
+        return self.noise_scale * self._detectable
 
     @property
     def interval_width(self):
         """The expected width of a 90 % interval."""
-        _, sampling, privacy, inflation = self._terms(_UNKNOWN_WIDTH)
-        squared = _WIDTH["sampling"] * sampling + _WIDTH["privacy"] * self.sparsity * privacy
-        return 2 * 1.645 * self.noise_scale * math.sqrt(squared * inflation ** _WIDTH["correlation"])
+        return self.noise_scale * self._width
 
     def n_for_error(self, target):
         """The number of records at which the expected error falls to `target`."""
