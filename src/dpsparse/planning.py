@@ -34,38 +34,38 @@ from dpsparse.privacy.mechanisms.selection import paper_peeling_scale, tight_pee
 
 # Fitted by benchmarks/calibrate_plan.py. What "unknown" and "pairs" multiply privacy's part by, less 1, where units are
 # unknown and where features are compared by pairs alone; "correlation" is for each unit of variance inflation.
-_EFFECT = {"privacy": 5.755, "sampling": 2.219, "unknown": 0.672, "pairs": 0.167, "correlation": 1.002}
-# The error where features are selected and where all are taken: of estimates, of effects lost one by one ("missed" times
-# the minimum detectable effect), and of all lost together ("needed" is N_0, with the power "features" of their number).
+_EFFECT = {"privacy": 5.576, "sampling": 2.354, "unknown": 0.356, "pairs": 0.4, "correlation": 2.232}
+# The error where features are selected, where all are taken: of estimates, of effects lost one by one ("missed" times
+# the minimum detectable effect), of all lost together ("needed" is N_0, with the power "features" of their number).
 _SELECTED = {
-    "sampling": 1.28,
-    "privacy": 7.6,
-    "unknown": 2.785,
-    "correlation": 0.055,
-    "crowding": 3.334,
-    "missed": 0.468,
-    "needed": 54.683,
-    "features": 0.358,
-    "needed_unknown": 0.35,
-    "needed_correlation": 0.871,
-    "sharpness": 11.441,
+    "sampling": 1.197,
+    "privacy": 8.212,
+    "unknown": 2.777,
+    "correlation": 0.028,
+    "crowding": 3.754,
+    "missed": 0.473,
+    "needed": 40.4,
+    "features": 0.48,
+    "needed_unknown": 0.325,
+    "needed_correlation": 0.816,
+    "sharpness": 10.33,
 }
 _TAKEN = {
-    "sampling": 1.164,
-    "privacy": 12.428,
-    "unknown": 0.271,
-    "correlation": 0.25,
+    "sampling": 1.252,
+    "privacy": 9.651,
+    "unknown": 0.578,
+    "correlation": 0.19,
     "crowding": 0.0,
     "missed": 0.0,
-    "needed": 3.958,
-    "features": 1.0,
-    "needed_unknown": 1.668,
+    "needed": 7.336,
+    "features": 0.859,
+    "needed_unknown": 1.353,
     "needed_correlation": 0.0,
-    "sharpness": 5.868,
+    "sharpness": 6.137,
 }
 # The width of intervals, likewise.
-_WIDTH_SELECTED = {"sampling": 0.852, "privacy": 32.662, "unknown": 1.266, "correlation": 1.348}
-_WIDTH_TAKEN = {"sampling": 0.852, "privacy": 32.662, "unknown": 1.266, "correlation": 1.348}
+_WIDTH_SELECTED = {"sampling": 1.085, "privacy": 19.77, "unknown": 0.907, "correlation": 1.113}
+_WIDTH_TAKEN = {"sampling": 0.902, "privacy": 31.7, "unknown": 0.281, "correlation": 2.318}
 
 # The epsilons of a table of forecasts.
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
