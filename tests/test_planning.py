@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from dpsparse import DPIHTH, plan
 from dpsparse.algorithms.pursuit.schedule import schedule_for
@@ -60,6 +61,23 @@ def test_forecasts_are_in_the_units_of_the_noise():
 
 def test_the_error_never_exceeds_that_of_missing_everything():
     assert plan(30, 10_000, 5, 0.1).expected_error <= math.sqrt(5)
+
+
+@pytest.mark.parametrize("sparsity", [1, 5, 15])
+def test_where_all_effects_are_lost_the_error_is_their_length(sparsity):
+    # In unknown units a table of this size predicts a constant; in known ones the noise hides all effects.
+    for lost in (plan(1_000, 50, sparsity, 0.2), plan(60, 5_000, sparsity, 0.2, units_known=True)):
+        assert lost.expected_error == pytest.approx(stats.chi(sparsity).mean(), rel=1e-3)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_where_all_features_are_taken_more_of_them_cost(known):
+    taken = [plan(10_000, d, d, 1.0, units_known=known) for d in (2, 5, 10, 30, 60)]
+    for name in ("expected_error", "smallest_effect", "interval_width"):
+        values = [getattr(each, name) for each in taken]
+        assert values == sorted(values)
+    # Nothing is selected, so an effect must only be significant: more than 2.8 standard errors, for any number of them.
+    assert all(each.smallest_effect > 2.8 * each.interval_width / (2 * 1.645) for each in taken)
 
 
 def test_records_and_epsilon_for_a_target():
