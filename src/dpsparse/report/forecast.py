@@ -63,7 +63,7 @@ def forecast(model, sparsity):
 
 
 def _caveat(model):
-    words = "A forecast is a rough guide: nine in ten lie within a factor of 2."
+    words = "A forecast is a guide: in simulations nine errors in ten lie within a factor of 1.6 of it."
     if model.estimator != "PrivateSparseRegressor":
         words += f" This one is of PrivateSparseRegressor; {model.estimator}, which made the model, does worse."
     relation = model.privacy.guarantee.adjacency
