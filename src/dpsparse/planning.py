@@ -17,11 +17,11 @@ normal numbers of the noise's size. N = n sqrt(rho) is the size of the table as 
   of records alone (`Settings.splits_share`). Below some N all is lost (`Settings.features_pay`). The forecast is for
   features that lie up to some 30 scales from 0.
 
-`benchmarks/calibrate_plan.py` fitted the constants on simulations. On settings that they were not fitted on, 84 % of the
-forecasts lie within a factor of 1.3 of the simulated error and 93 % within 1.6 (`calibrate_plan.py --holdout`: 22
-settings with known and with unknown units, whose errors are known to some 12 %). Many effects among features in unknown
-units whose correlation exceeds 0.5 are the hardest: the wrong neighbour may be selected in any table, and errors are two
-to eight times the forecast.
+`benchmarks/calibrate_plan.py` fitted the constants on simulations. On settings that they were not fitted on, 84 % of
+the forecasts lie within a factor of 1.3 of the simulated error and 93 % within 1.6 (`calibrate_plan.py --holdout`: 22
+settings with known and with unknown units, whose errors are measured to some 12 %). Many effects among features in
+unknown units whose correlation exceeds 0.5 are the hardest: the wrong neighbour may be selected in any table, and the
+error is two to eight times the forecast.
 """
 
 import math
