@@ -30,7 +30,7 @@ BESIDE = {"fraction at gradient", "fraction at final gradient"}
 
 
 # The groups of slots for which `Pursuit.run` has a handler.
-HANDLED = set(re.findall(r'"([\w ]+)": (?:self|closing_steps)\.', inspect.getsource(pursuit.Pursuit.run)))
+HANDLED = set(re.findall(r'"([\w ]+)": (?:self|closing_steps|all_at_once)\.', inspect.getsource(pursuit.Pursuit.run)))
 
 
 @settings(max_examples=300, deadline=None)
