@@ -100,7 +100,8 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
     intercept_ : float
         Released intercept: the prediction where all features are 0.
     median_shift_ : float or None
-        Released: by how much a predicted median lies above the prediction, which is of a mean; None without an intercept.
+        By how much a predicted median lies above the prediction, which is of a mean, from releases; None where
+        ``fit_intercept=False``.
     support_ : ndarray of int
         Features selected, in order of selection; for "auto" those kept.
     units_ : dict of str to (float, float)
