@@ -145,7 +145,7 @@ FITS = (
         },
     ),
     Mutation(
-        "a median of the data published beside the released one",
+        "the exact median in the place of the released one",
         PURSUITS,
         {
             closing.Closing.release_median: [
