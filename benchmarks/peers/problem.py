@@ -16,12 +16,14 @@ NORMAL_MAD = 0.6744897501960817
 class Budget:
     """The guarantee a peer may spend and the number of features asked for.
 
-    `delta` is 0 for pure differential privacy; a peer that is not pure needs it above 0. Dense peers ignore `sparsity`.
+    `delta` is 0 for pure differential privacy; a peer that is not pure needs it above 0. Dense peers ignore `sparsity`;
+    where nobody knows how many features matter, as in real tables, it is what the sparse ones are asked for.
     """
 
     epsilon: float
     delta: float
     sparsity: int
+    sparsity_known: bool = True
 
 
 class Line(NamedTuple):

@@ -35,7 +35,8 @@ def set_results(estimator, result, features, dtype, meter, **described):
     height = stats.norm.isf(FAMILY_WISE_LEVEL / 2 / size)
     errors = np.where(result.trusted, result.standard_errors, np.nan)
     clear = (np.abs(result.effects) > height * errors) & result.scale_known & result.explains
-    kept = np.flatnonzero(clear) if estimator.sparsity == "auto" else np.arange(len(clear))
+    only_clear = estimator.sparsity == "auto" and result.selected
+    kept = np.flatnonzero(clear) if only_clear else np.arange(len(clear))
     chosen, center, scale = result.support[kept], result.center[kept], result.scale[kept]
     shrunk = as_dtype(result.shrunk_effects[kept] / scale, dtype)
     estimates, errors_in_units = result.effects[kept] / scale, errors[kept] / scale

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsparse.algorithms.pursuit import pursuit
-from dpsparse.algorithms.pursuit.schedule import PICKS, Schedule, schedule_for
+from dpsparse.algorithms.pursuit.schedule import N_STEPS, PICKS, Schedule, schedule_for
 from dpsparse.algorithms.pursuit.settings import SPARE_PICKS, Settings
 from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, RepeatedPicks
 from dpsparse.privacy.guarantee import Guarantee
@@ -75,6 +75,7 @@ def test_as_many_features_as_asked_and_at_most_one_more(numbers):
         if before in names and after in names:
             assert names.index(before) < names.index(after)
     assert names[-1] == ("residual median" if numbers.fit_intercept else "gain")
+    assert sum(name.startswith("descent") for name in names) == (0 if numbers.choose else N_STEPS)
     gradients = [k for k, name in enumerate(names) if "gradient" in name and not name.startswith("fraction")]
     assert all(names[k + 1] == f"fraction at {names[k]}" for k in gradients)
 

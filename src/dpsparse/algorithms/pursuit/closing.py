@@ -44,6 +44,7 @@ LARGEST_TAIL = 20.0
 LARGEST_SHIFT = 0.5
 # The offset's clip is narrower where the features explain much: by this factor on the residuals' scale.
 NARROWER = 1.5
+TOO_SMALL = "there are too few records at this epsilon to learn the features' units"
 NO_GAIN = "predictions from them were not clearly nearer to the responses than a constant"
 
 
@@ -71,6 +72,8 @@ class PursuitResult:
     ----------
     support : ndarray of int
         The features.
+    selected : bool
+        Whether they were selected; otherwise all were taken.
     effects, shrunk_effects, standard_errors : ndarray
         For a step of one `scale` of each.
     center, scale : ndarray
@@ -106,6 +109,7 @@ class PursuitResult:
     """
 
     support: np.ndarray
+    selected: bool
     effects: np.ndarray
     shrunk_effects: np.ndarray
     standard_errors: np.ndarray
@@ -173,13 +177,12 @@ class Closing:
     def _weight(self, product, square, noise):
         """The posterior mean of the slope product / square, within [0, 1]; 1 for sure effects without clear doubt."""
         state, size = self._pursuit.state, self._pursuit.settings.size
-        if not self._pursuit.settings.known and size < 100:
+        if not self._pursuit.settings.features_pay:
             return 0.0
         sure = np.any(np.abs(state.estimate.effects) > SURE * self._errors, where=self._is_feature())
+        # Steps stop before noise has moved the effects far.
+        sure = sure or state.descent is not None
         prior = (LUMPED_WEIGHT if self.lumped else SURE_WEIGHT) if sure else UNSURE_WEIGHT
-        if state.descent:
-            # Early stopping has kept noise out.
-            prior = SURE_WEIGHT
         tiny = size < TINY and not self._pursuit.settings.known
         doubt = (square - product) / math.sqrt(2) / TINY_DOUBT if tiny else (NO_WEIGHT * square - product) / DOUBT
         if prior == SURE_WEIGHT and doubt < noise:
@@ -227,7 +230,9 @@ class Closing:
     def release_offset(self, slot):
         """The mean of the clipped residuals: what predictions are to be moved by."""
         pursuit, state = self._pursuit, self._pursuit.state
-        width = self._reach * min(1.0, NARROWER * state.residual_scale / state.response_scale)
+        # Where most responses are equal, small residuals say nothing of the others.
+        explained = 1.0 if self.lumped else state.residual_scale / state.response_scale
+        width = self._reach * min(1.0, NARROWER * explained)
         sums, _ = pursuit.session.evaluate(queries.gradient_sums, pursuit.center, self._effects, width, [0], 1.0, 1.0)
         mean, noise = pursuit.releases.mean(slot, sums, 1.0)
         spread = math.hypot(OFFSET_SPREAD * state.response_scale, min(self._errors[0], state.response_scale))
@@ -266,6 +271,12 @@ class Closing:
             )
         return ""
 
+    def _no_gain(self):
+        """Why the features explain nothing; empty where they do."""
+        if self._explains:
+            return ""
+        return NO_GAIN if self._pursuit.settings.features_pay else TOO_SMALL
+
     def _mean_of_effects(self):
         """By how much the mean prediction lies above the prediction at the centres, from released second moments."""
         state = self._pursuit.state
@@ -303,6 +314,7 @@ class Closing:
         problem = self.problem()
         return PursuitResult(
             support=support,
+            selected=pursuit.settings.choose,
             effects=state.estimate.effects[state.constants :],
             shrunk_effects=self._effects[columns],
             standard_errors=self._errors[state.constants :],
@@ -318,7 +330,7 @@ class Closing:
             range=(pursuit.center - self._reach, pursuit.center + self._reach),
             explains=bool(self._explains),
             scale_known=not problem,
-            reason=problem or ("" if self._explains else NO_GAIN),
+            reason=problem or self._no_gain(),
             cut=float(last.tau),
             lumped=self.lumped,
             equation=EstimatingEquation(support, center, scale, last.tau, last.weight.inner, last.weight.outer),

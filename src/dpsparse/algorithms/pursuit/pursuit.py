@@ -36,8 +36,6 @@ EARLY_TAU = 0.8
 GRAM_ROW_NORM = 1.3
 # Releases that need the newest feature in its unit.
 AFTER_THE_UNIT = {"Gram row", "slope", "residual scale", "gradient", "Gram matrix"}
-# The first release that needs all effects.
-CLOSING = "response range"
 # Releases about a feature that is new: skipped once none is left to select.
 OF_A_NEW_FEATURE = {
     *("level", "pick", "unit size", "unit spread", "unit tail", "unit centre", "unit mean", "Gram row", "slope"),
@@ -177,11 +175,12 @@ class Pursuit:
             "gain": closing_steps.release_gain,
             "offset": closing_steps.release_offset,
             "residual median": closing_steps.release_median,
-            CLOSING: closing_steps.release_range,
+            "response range": closing_steps.release_range,
         }
         try:
             for slot in self._slots:
-                if slot.group == CLOSING and not self.settings.choose:
+                if slot.group == "response range" and not self.settings.choose:
+                    # All that follow need the final effects.
                     self.state.drop_spare()
                 if self._is_idle(slot):
                     self.releases.skip(slot)

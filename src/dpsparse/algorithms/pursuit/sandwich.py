@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpsparse.algorithms.pursuit.gls import _floored, positive_definite
+from dpsparse.algorithms.pursuit.gls import floored, positive_definite
 
-# Relative spread of a released matrix about what is expected: of its diagonal, and the limits of what is left.
-ON_DIAGONAL, REST = 0.6, (0.02, 0.2)
+# Relative spread of a released matrix about what is expected: of its diagonal, and of the rest.
+ON_DIAGONAL, REST = 0.6, 0.2
 # The least that a released matrix is taken to be, relative to what is expected.
-LEAST_RATIO = 0.2
+LEAST_RATIO = 0.05
 # Without a Jacobian and a variance, errors are inflated by this.
 WITHOUT = 1.05
 
@@ -41,10 +41,8 @@ class NoisyMatrix:
         basis, turn = vectors * root, vectors / root
         noise = np.where(np.eye(len(root)) > 0, self.noise, self.noise / np.sqrt(2)) / np.outer(root, root)
         offset = turn.T @ self.values @ turn - np.eye(len(root))
-        precision = noise**-4.0
-        spread = np.clip(np.sum(precision * (offset**2 - noise**2)) / precision.sum(), *np.square(REST))
-        trust = spread / (spread + noise**2)
-        relative = _floored(np.eye(len(root)) + trust * offset, LEAST_RATIO)
+        trust = 1 / (1 + (noise / REST) ** 2)
+        relative = floored(np.eye(len(root)) + trust * offset, LEAST_RATIO)
         return PulledMatrix(basis @ relative @ basis.T, basis, trust * noise**2)
 
 
@@ -92,7 +90,6 @@ class Jacobian:
     @classmethod
     def of(cls, released, gram, fraction, weight):
         """From the released Jacobian, the second moments so far, the fraction within tau and the row weight."""
-        size = len(gram)
         unit = fraction * np.sqrt(np.outer(weight.gain, weight.gain))
         relative = NoisyMatrix(released.values / unit, released.noise / unit[-1, -1])
         expected = np.diagonal(gram)

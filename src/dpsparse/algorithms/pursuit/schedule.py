@@ -18,13 +18,15 @@ from dpsparse.privacy.accounting.release import (
     Slot,
 )
 
-# How many final gradients there are, and the least share of rho that they have together.
+# How many final gradients there are, and the least share of rho that they, or the steps below, have together.
 FINAL_GRADIENTS, FINAL_LEAST = 3, 0.1
 # Price of the last pick against the first: features come out largest first, and the later, smaller ones need more.
 PICK_RISE = 8
 # Where all features are taken: how many gradients there are, how many of the last are averaged, and before which the
 # residual scale is released again.
 N_STEPS, N_AVERAGED, RESCALED = 60, 30, (11, 31)
+# The most features for which a start from slopes is looked for then.
+MOST_STARTS = 12
 
 # A public grid of sizes, from a millionth to a trillion in steps of 2 %.
 SIZES = np.exp(np.arange(math.log(1e-6), math.log(1e12), 0.02))
@@ -118,8 +120,8 @@ class Schedule:
                 yield name, share * whole
 
     def _named(self):
-        """Names and shares of rho in order of time; None for a final gradient."""
-        settings, once, each = self.settings, self.settings.once(), self.settings.each()
+        """Names and shares of rho in order of time; None for those that share what is left."""
+        settings, once = self.settings, self.settings.once()
         yield from settings.preparation
         for name in ("splits", "responses", "response size", "response centre", "response scale"):
             yield name, once[name]
@@ -166,6 +168,9 @@ class Schedule:
                 yield f"{name} {k}", each[name]
         yield "Gram matrix", once["Gram matrix"]
         for step in range(1, N_STEPS + 1):
+            if step == RESCALED[0] and settings.slopes and settings.n_picks <= MOST_STARTS:
+                for place in range(1, settings.n_picks + 1):
+                    yield f"second slope {place}", each["slope"]
             if step in RESCALED:
                 yield f"residual scale {1 + RESCALED.index(step)}", once["residual scale"]
             yield f"descent {step}", None

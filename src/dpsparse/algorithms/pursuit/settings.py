@@ -22,6 +22,25 @@ SHARED = {
 }
 
 
+# Below this N nothing is predicted from features in unknown units.
+LEAST_SIZE = 100
+# "auto" takes all features where there are at most this many in known units, or N is this many times their number;
+# otherwise it selects this many.
+MOST_TAKEN, RECORDS_A_FEATURE, MOST_SELECTED = 300, 12, 10
+
+
+def takes_all(n, n_candidates, rho, known):
+    """Whether all features are better taken than some of them selected, if nobody knows how many matter.
+
+    Examples
+    --------
+    >>> from dpsparse.algorithms.pursuit.settings import takes_all
+    >>> takes_all(10_000, 30, 0.02, known=False), takes_all(10_000, 200, 0.02, known=False)
+    (True, False)
+    """
+    return n_candidates <= (MOST_TAKEN if known else n * math.sqrt(rho) / RECORDS_A_FEATURE)
+
+
 def clip(value, low, high):
     """A number within limits."""
     return float(min(max(value, low), high))
@@ -90,6 +109,11 @@ class Settings:
     def known(self):
         """Whether the units of all features are public."""
         return self.units_known == "all"
+
+    @property
+    def features_pay(self):
+        """Whether features can say more than a constant: units that are not known need a table of some size."""
+        return self.known or self.size >= LEAST_SIZE
 
     @cached_property
     def noise_to_signal(self):
