@@ -31,7 +31,6 @@ BESIDE = {"fraction at gradient", "fraction at final gradient"}
 
 # The groups of slots for which `Pursuit.run` has a handler.
 HANDLED = set(re.findall(r'"([\w ]+)": (?:self|closing_steps)\.', inspect.getsource(pursuit.Pursuit.run)))
-HANDLED |= {pursuit.CLOSING}
 
 
 @settings(max_examples=300, deadline=None)
