@@ -15,7 +15,7 @@ def model(folder, capsys, fit):
     content = json.loads((folder / "model.json").read_text())
     effect = content["effects"][0] | {"estimate": None, "standard_error": None, "clear": False}
     content["effects"] = [effect | {"feature": "smoker", "coef": 9.0}, effect | {"feature": "region=east", "coef": 4.0}]
-    content |= {"intercept": 1.0, "prediction_range": None}
+    content |= {"intercept": 1.0, "prediction_range": None, "median_shift": -0.5}
     (folder / "model.json").write_text(json.dumps(content))
     capsys.readouterr()
     return load_model("model.json")
@@ -70,6 +70,18 @@ def test_a_model_without_effects_needs_no_column(model, capsys, folder):
     (folder / "model.json").write_text(json.dumps(content | {"effects": []}))
     pd.DataFrame({"anything": ["x", "y"]}).to_csv("new.csv", index=False)
     assert predicted(capsys).out == "prediction\n1.0\n1.0\n"
+
+
+def test_a_median_is_predicted_where_the_model_has_one(model, capsys, folder, failed):
+    pd.DataFrame({"region": ["east", "north"], "smoker": [0, 1]}).to_csv("new.csv", index=False)
+    assert predicted(capsys, "--statistic", "median").out == "prediction\n4.5\n9.5\n"
+    assert predicted(capsys, "--statistic", "mean").out == predicted(capsys).out == "prediction\n5.0\n10.0\n"
+    content = json.loads((folder / "model.json").read_text())
+    del content["median_shift"]
+    (folder / "model.json").write_text(json.dumps(content))
+    assert "statistic='median' needs a released median" in failed(
+        "predict", "model.json", "new.csv", "--statistic", "median"
+    )
 
 
 def test_a_loaded_model_finds_the_columns_of_a_frame_by_name(model):

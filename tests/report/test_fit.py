@@ -132,6 +132,10 @@ def test_a_seeded_fit_guarantees_nothing():
         ({"lumped": True}, "Many values of cost are equal, so its scale was learned from the others."),
         ({"lumped": True}, "Residuals are cut at a distance of 3000 from the prediction"),
         ({"prediction_range": None}, "Predictions have no limits."),
+        (
+            {"median_shift": -3_200.0, "response_scale": 3_000.0},
+            "About half of the values of cost lie below the prediction less 3200; predict with the statistic",
+        ),
         ({"explains": False}, "How well it predicts By the releases the features explain nothing"),
         ({"cut": None}, "Predictions are clipped"),
         ({"effects": (Effect("age", 1e308, 1e308, 1e308, clear=True),)}, "too large or too small to draw"),

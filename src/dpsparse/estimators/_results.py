@@ -51,7 +51,7 @@ def set_results(estimator, result, features, dtype, meter, **described):
     estimator.noise_floor_ = float(height * np.median(trusted)) if len(trusted) else np.nan
     at_zero = result.intercept - (result.shrunk_effects[kept] / scale * center).sum()
     estimator.intercept_ = float(at_zero) if estimator.fit_intercept else 0.0
-    estimator.median_shift_ = float(result.median_shift)
+    estimator.median_shift_ = float(result.median_shift) if estimator.fit_intercept else None
     estimator.prediction_range_ = None if result.range is None else tuple(map(float, result.range))
     estimator.explains_ = bool(result.explains)
     estimator.equation_ = result.equation
@@ -88,6 +88,7 @@ def set_results(estimator, result, features, dtype, meter, **described):
             constant=result.constant,
             response_scale=result.response_scale,
             spread_explained=result.spread_explained,
+            median_shift=estimator.median_shift_,
             **{"target": "y"} | described,
         )
     )
