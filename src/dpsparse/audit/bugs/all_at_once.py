@@ -1,6 +1,6 @@
-"""Planted bugs of fits that take all features, and of the median of the residuals."""
+"""Bugs to plant where a pursuit takes all features."""
 
-from dpsparse.algorithms.pursuit import all_at_once, closing
+from dpsparse.algorithms.pursuit import all_at_once
 from dpsparse.audit.bugs.mutation import Mutation
 
 PURSUITS = "replay of pursuits"
@@ -16,9 +16,9 @@ ALL_AT_ONCE = (
         },
     ),
     Mutation(
-        "steps that stop where the exact gradient is small",
+        "steps that an exact gradient may skip",
         PURSUITS,
-        {all_at_once.AllAtOnce.step: [("state.descend(", "abs(sums).max() < 9 or state.descend(")]},
+        {all_at_once.AllAtOnce.step: [("state.descend(", "sums[0] % 2 == 1 or state.descend(")]},
     ),
     Mutation(
         "steps whose clip follows a record",
@@ -41,18 +41,6 @@ ALL_AT_ONCE = (
                     "fraction = pursuit.releases.fraction(slot, within)",
                     "_, noise_of = pursuit.releases.fraction(slot, within)\n"
                     "    fraction = within / 2**20 / pursuit.releases.n_responses, noise_of",
-                )
-            ]
-        },
-    ),
-    Mutation(
-        "the exact median of the residuals",
-        PURSUITS,
-        {
-            closing.Closing.release_median: [
-                (
-                    "self._median = pursuit.releases.quantile(",
-                    "self._median = float(np.nanmedian(pursuit.session._records.y)) or pursuit.releases.quantile(",
                 )
             ]
         },
