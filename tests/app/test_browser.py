@@ -116,16 +116,25 @@ def test_the_whole_way_from_a_raw_table_to_a_report(tab, url, work, artifacts):
     tab.wait_for("document.querySelector('#forecast').textContent.includes('epsilon 0.32')")
     assert tab.value("document.querySelector('#forecast').textContent") != before
     assert tab.value("document.querySelector('#accuracy-form button').textContent") == "Take epsilon 0.32"
-    tab.fill("#effect", "0.3")
-    tab.wait_for("document.querySelector('#forecast').textContent.includes('for 0.3.')")
+    tab.fill("#effect", "2000")
+    tab.fill("#noise", "2500")
+    tab.wait_for("document.querySelector('#forecast').textContent.includes('for 2000.')")
+    assert "likely missed" in tab.value("document.querySelector('#forecast').textContent")
     tab.fill("#epsilon", "1")
     picture(tab, artifacts, "3-accuracy")
-    tab.click("form[action='/accuracy/grant'] [name=sure]")
-    send(tab, "/accuracy/grant")
-    assert "3 of epsilon 3 left" in tab.value("document.querySelector('.ledger').textContent")
+    # A grant takes along what was typed above it.
+    tab.click("[name=sure]")
+    tab.click("[formaction='/accuracy/grant']", leaves=True)
+    assert "100 % of the budget of epsilon 3 left" in tab.value("document.querySelector('.ledger').textContent")
+    assert tab.value("['epsilon', 'effect', 'noise'].map(id => document.getElementById(id).value)") == [
+        *("1", "2000", "2500")
+    ]
     send(tab, "/accuracy")
     assert tab.value(PATH) == "/preview"
-    assert "Nothing below comes from your records" in tab.value("document.body.textContent")
+    shown = tab.value("document.body.textContent")
+    assert "Nothing below comes from your records" in shown
+    assert "likely missed" in shown
+    tab.wait_for("document.querySelector('#loading').hidden")
     steady(tab)
     tab.leave_by(lambda: tab.click(".go .button"))
     assert tab.value("document.querySelector('h1').textContent") == "Spend epsilon 1 of 3"

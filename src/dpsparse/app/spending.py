@@ -4,11 +4,11 @@ import math
 
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
+from dpsparse.app.accuracy import typed_choices, usual_grant
 from dpsparse.app.forecast import page_words
 from dpsparse.app.jobs import CANCELLED, DONE, FAILED, LOST, STARTED
 from dpsparse.app.render import EXPECTED, Missing, one_line, page, redirect, require
 from dpsparse.app.security import REPORT_POLICY
-from dpsparse.app.steps import usual_grant
 from dpsparse.schema import FileError
 
 # What the ledger says of a fit without a model, in words.
@@ -247,12 +247,16 @@ def grant(request, form):
     if form.get("sure") != "on":
         raise FileError("a grant is made once and cannot be changed: tick the box to say that you want it")
     dataset = str(form.get("dataset", "")).strip()
+    # The form in step 3 brings along what was typed there: read first, so that a grant forgets none of it.
+    settings = typed_choices(work.draft.settings, form) if "epsilon" in form else None
     work.ledger.grant(
         dataset,
         epsilon=numbers["grant_epsilon"],
         delta=numbers["grant_delta"],
         records_per_person=int(numbers["records_per_person"]),
     )
+    if settings is not None:
+        work.change(settings=settings)
     back = form.get("back")
     return redirect(f"/{back}" if back in ("accuracy", "spend") else "/budget")
 
