@@ -219,6 +219,7 @@ def test_types_are_shown_only_where_a_schema_declares_them(client, data):
     client.choose("typed.parquet")
     rows = re.findall(r'<th scope="row">(.*?)</th>\s*<td>(.*?)</td>', client.get("/columns").text)
     assert dict(rows) == {"age": "number", "name": "text", "cost": "number"}
+    refused(client.columns("name"), "'name' is text, as the file declares")
     client.choose("people.csv")
     rows = re.findall(r'<th scope="row">.*?</th>\s*<td>(.*?)</td>', client.get("/columns").text)
     assert set(rows) == {"to be learned"}

@@ -90,6 +90,7 @@ def job_page(request, error=None, form=None):
             "context": job.model.context,
             "statement": job.model.privacy.statement(),
             "short": _short(job.model),
+            "publishable": _publishable(job.model),
         }
     return page(request, "job", step="results", error=error, **content)
 
@@ -100,6 +101,12 @@ def _short(model):
     from dpsparse.report.summary import verdicts
 
     return escaped(paragraphs(verdicts(model)))
+
+
+def _publishable(model):
+    from dpsparse.report.summary import publishable
+
+    return publishable(model)
 
 
 def job_state(request):

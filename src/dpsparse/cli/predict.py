@@ -26,7 +26,7 @@ def predict(model, data, id_column, separator, encoding, out, as_json):
     from dpsparse.model.remarks import unseen_categories
     from dpsparse.model.tables import ModelTable
 
-    with output.writing(out, model, data) as stream:
+    with output.writing(out, model, data, replace=False) as stream:
         released = load_model(model)
         table = ModelTable(released, data, separator=separator, encoding=encoding)
         if id_column is not None:

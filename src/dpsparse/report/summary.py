@@ -139,6 +139,33 @@ def sentence(effect, feature, target, baselines=None):
     return f"{effect.feature}: {_step(feature, baselines or {})} goes with {size} ({within})."
 
 
+def publishable(model):
+    """One paragraph to publish: the significant effects with their intervals, the records and the guarantee.
+
+    None where nothing was learned, where a fit gives no errors, or where it was not private.
+
+    Parameters
+    ----------
+    model : LinearModel
+        The model.
+    """
+    record = model.privacy
+    if not (record.private and model.response_scale_known and model.explains and model.effects):
+        return None
+    if all(effect.verdict is Verdict.NOT_AVAILABLE for effect in model.effects):
+        return None
+    features = {feature.name: feature for feature in model.features}
+    significant = [effect for effect in model.effects if effect.verdict is Verdict.SIGNIFICANT]
+    what = " ".join(_of(model, effect, features) for effect in significant)
+    of = f"of {len(model.features):,} features, at the 5 % family-wise level"
+    found = f"Significant, {of}: {what}" if significant else f"None is significant, {of}."
+    return (
+        f"What goes with {model.target}, in {record.n_records:,} records: a robust sparse regression with "
+        f"({number(record.epsilon)}, {record.delta:.2g})-differential privacy for each person. {found} Effects are "
+        "those of typical records, the other selected columns being equal; they are not causes."
+    )
+
+
 def _step(feature, baselines):
     """What a step of 1 of a feature is."""
     if feature.missing:
