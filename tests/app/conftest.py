@@ -98,3 +98,14 @@ def program(tmp_path, data):
     yield start
     for each in running:
         each.kill()
+
+
+@pytest.fixture
+def tab(browser):
+    """A new tab; it is closed at last."""
+    from chromium import Tab
+
+    tab = Tab(browser)
+    tab.show_as(1024)
+    yield tab
+    tab.call("Page.close")

@@ -49,7 +49,7 @@ class RawData:
         self.bounds.features(names, self.target)
         if self.declared.get(self.target) == Kind.text:
             raise FileError(
-                f"the response {quoted(self.target)} is declared as text, so nothing could be learned of it and nothing "
+                f"the response {quoted(self.target)} is declared as text, nothing could be learned of it and nothing "
                 "was spent; choose a column of numbers, or declare its kind: a number, a date or a boolean"
             )
 
