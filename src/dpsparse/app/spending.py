@@ -9,7 +9,7 @@ from dpsparse.app.forecast import page_words
 from dpsparse.app.jobs import CANCELLED, DONE, FAILED, LOST, STARTED
 from dpsparse.app.render import EXPECTED, Missing, one_line, page, redirect, require
 from dpsparse.app.security import REPORT_POLICY
-from dpsparse.schema import FileError
+from dpsparse.schema import FileError, listed
 
 # What the ledger says of a fit without a model, in words.
 COST = {
@@ -91,6 +91,7 @@ def job_page(request, error=None, form=None):
             "statement": job.model.privacy.statement(),
             "short": _short(job.model),
             "publishable": _publishable(job.model),
+            "unnamed": _unnamed(job.model),
         }
     return page(request, "job", step="results", error=error, **content)
 
@@ -107,6 +108,19 @@ def _publishable(model):
     from dpsparse.report.summary import publishable
 
     return publishable(model)
+
+
+def _unnamed(model):
+    """What a rare category without a name is, and what the page offers for it."""
+    from dpsparse.report.summary import unnamed, unnamed_columns
+
+    sentences, columns = list(unnamed(model)), unnamed_columns(model)
+    if columns:
+        sentences.append(
+            f"If the categories of {listed(columns)} are publicly known, type them in step 2 before another fit: then "
+            "each has its name."
+        )
+    return " ".join(sentences)
 
 
 def job_state(request):

@@ -85,7 +85,14 @@ function forecast() {
   shorten();
   for (const slider of form.querySelectorAll("[type=range]")) {
     const logarithmic = slider.dataset.logFor, box = form.elements[logarithmic || slider.dataset.for];
+    const ends = [Number(slider.min), Number(slider.max)], hint = Number(box.placeholder);
     const follow = () => {
+      if (logarithmic === "effect") {
+        // Effects are in units of the noise, where it was guessed.
+        const noise = Number(form.elements.noise.value) > 0 ? Number(form.elements.noise.value) : 1;
+        [slider.min, slider.max] = ends.map((end) => end + Math.log10(noise));
+        box.placeholder = Number((hint * noise).toPrecision(2));
+      }
       const value = Number(box.value || box.placeholder);
       if (value > 0) slider.value = logarithmic ? Math.log10(value) : value;
     };
@@ -97,6 +104,7 @@ function forecast() {
     follow();
     slider.addEventListener("input", lead);
     box.addEventListener("input", follow);
+    if (logarithmic === "effect") form.elements.noise.addEventListener("input", follow);
   }
   form.addEventListener("input", () => {
     for (const place of form.querySelectorAll("[data-show]")) place.textContent = form.elements[place.dataset.show].value;
