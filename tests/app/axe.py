@@ -15,7 +15,7 @@ from pathlib import Path
 VERSION = "4.14.0"
 SHA256 = "2277b0a3ef47af9b52497faa3e71598e86e0a0e5e6eb295207a5657ede4709af"
 ADDRESS = f"https://registry.npmjs.org/axe-core/-/axe-core-{VERSION}.tgz"
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "dpsparse-tests"
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dpsparse-tests"
 ARCHIVE = CACHE / f"axe-core-{VERSION}.tgz"
 
 

@@ -35,8 +35,11 @@ def data(tmp_path, csv):
 @pytest.fixture
 def work(tmp_path, data):
     """What is behind the page."""
+    from dpsparse.app.preview import preview_page
     from dpsparse.app.workspace import Workspace
 
+    # A preview that an earlier test left would leave this test other noise.
+    preview_page.cache_clear()
     work = Workspace(tmp_path / "home", data)
     yield work
     work.close()
