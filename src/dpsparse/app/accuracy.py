@@ -23,7 +23,7 @@ def accuracy_page(request, error=None, form=None):
         "effect": _shown(settings.effect),
     }
     typed |= {name: str(form[name]) for name in typed if form and name in form}
-    usual = work.delta()
+    usual = work.usual_delta()
     try:
         shown = _forecast(work, typed | {"usual_delta": usual})
     except (ValueError, ArithmeticError):
@@ -68,7 +68,7 @@ def _forecast(work, typed):
         d,
         known,
         epsilon=typed_epsilon(typed),
-        delta=work.delta() if delta is None else delta,
+        delta=work.usual_delta() if delta is None else delta,
         sparsity=typed_count(typed, "sparsity", "columns to select"),
         people=settings.records_per_person,
         holdout=typed_holdout(typed),
