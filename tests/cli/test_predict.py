@@ -46,6 +46,15 @@ def test_an_id_is_handed_on_as_it_is(model, capsys, failed):
     assert capsys.readouterr().out == "smoker,prediction\n0,1.0\n1,10.0\n1,10.0\n"
 
 
+def test_a_file_that_exists_is_not_overwritten(model, capsys, failed, folder):
+    pd.DataFrame({"region": ["east"], "smoker": [0]}).to_csv("new.csv", index=False)
+    (folder / "mine.csv").write_text("by hand")
+    assert "it exists; choose another name" in failed("predict", "model.json", "new.csv", "--out", "mine.csv")
+    assert (folder / "mine.csv").read_text() == "by hand"
+    predicted(capsys, "--out", "out.csv")
+    assert (folder / "out.csv").read_text() == "prediction\n5.0\n"
+
+
 def test_numbered_columns_are_handed_on_too(folder, capsys):
     options = ["--target", "2", "--epsilon", "1", "--sparsity", "1", "--out", "model.json"]
     main(["fit", "people.npy", *options])

@@ -33,7 +33,7 @@ def predict(model, data, id_column, statistic, separator, encoding, out, as_json
     from dpsparse.model.remarks import unseen_categories
     from dpsparse.model.tables import ModelTable
 
-    with output.writing(out, model, data) as stream:
+    with output.writing(out, model, data, replace=False) as stream:
         released = load_model(model).for_statistic(statistic)
         table = ModelTable(released, data, separator=separator, encoding=encoding)
         if id_column is not None:
