@@ -16,6 +16,7 @@ normal numbers of the noise's size. N = n sqrt(rho) is the size of the table as 
 - Unknown units take a share of the budget and leave a selection less signal, least where features are compared by pairs
   of records alone (`Settings.splits_share`). Below some N all is lost (`Settings.features_pay`). The forecast is for
   features that lie up to some 30 scales from 0.
+- A 0/1 feature that few records have is harder to find than others of its variance (`Plan.effect_for_share`).
 
 `benchmarks/calibrate_plan.py` fitted the constants on simulations. On settings that they were not fitted on, 84 % of
 the forecasts lie within a factor of 1.3 of the simulated error and 93 % within 1.6 (`calibrate_plan.py --holdout`: 22
@@ -33,6 +34,7 @@ from statistics import NormalDist
 from dpsparse.algorithms.iht.theory import default_clip_bound, default_n_iter
 from dpsparse.algorithms.pursuit.settings import Settings
 from dpsparse.deprecation import warn_renamed
+from dpsparse.privacy.accounting.zcdp import epsilon_from_rho
 from dpsparse.privacy.guarantee import Guarantee, default_delta
 from dpsparse.privacy.mechanisms.selection import paper_peeling_scale, tight_peeling_scale
 
@@ -70,6 +72,9 @@ _TAKEN = {
 # The width of intervals, likewise.
 _WIDTH_SELECTED = {"sampling": 1.085, "privacy": 19.77, "unknown": 0.907, "correlation": 1.113}
 _WIDTH_TAKEN = {"sampling": 0.902, "privacy": 31.7, "unknown": 0.281, "correlation": 2.318}
+
+# The selection cuts what lies further from its prediction: a larger effect is no easier to find. In units of the noise.
+_MOST_EFFECT = 2.0
 
 # The epsilons of a table of forecasts.
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
@@ -165,37 +170,43 @@ class Plan:
         delta = default_delta(self.n) if self.delta is None else self.delta
         return Guarantee(float(self.epsilon), delta, records_per_person=self.records_per_person)
 
+    def _settings_at(self, rho):
+        """What a fit does whose records may cost this much."""
+        units = "all" if self.units_known else "none"
+        return Settings(self.n, self.d, self.sparsity, rho, units_known=units)
+
     @cached_property
     def _settings(self):
         """What the fit does."""
-        units = "all" if self.units_known else "none"
-        return Settings(self.n, self.d, self.sparsity, self.guarantee.rho_per_record, units_known=units)
+        return self._settings_at(self.guarantee.rho_per_record)
 
-    @property
-    def _n_estimated(self):
+    def _n_estimated(self, settings):
         """How many numbers are estimated together: a constant and the effects."""
-        return (self.sparsity if self._settings.choose else self.d) + 1
+        return (self.sparsity if settings.choose else self.d) + 1
 
     @property
     def _inflation(self):
         """By how much correlated neighbours inflate variances, less 1."""
         return 1 / (1 - self.correlation**2) - 1
 
-    def _variance(self, constants):
+    def _variance(self, settings, constants):
         """The variance of an estimated effect, in units of the noise's, if features are uncorrelated."""
-        by_privacy = constants["privacy"] * self._n_estimated / self._settings.size**2
+        by_privacy = constants["privacy"] * self._n_estimated(settings) / settings.size**2
         return constants["sampling"] / self.n + by_privacy * (1 + constants["unknown"] * (not self.units_known))
 
     @property
     def _lost(self):
         """The share of the effects' squared norm that is lost."""
-        settings, c = self._settings, _SELECTED if self._settings.choose else _TAKEN
+        settings = self._settings
+        c = _SELECTED if settings.choose else _TAKEN
         if not settings.features_pay:
             return 1.0
-        needed = c["needed"] * self._n_estimated ** c["features"] * (1 + c["needed_correlation"] * self._inflation)
+        needed = (
+            c["needed"] * self._n_estimated(settings) ** c["features"] * (1 + c["needed_correlation"] * self._inflation)
+        )
         needed *= 1 + c["needed_unknown"] * (not self.units_known)
         together = 1 / (1 + (settings.size / needed) ** c["sharpness"])
-        one_by_one = (c["missed"] * self._detectable) ** 3
+        one_by_one = (c["missed"] * self._detectable(settings)) ** 3
         return 1 - (1 - together) / (1 + one_by_one)
 
     @property
@@ -205,41 +216,41 @@ class Plan:
         # The share of features with another effect within a correlation length.
         length = -1 / math.log(self.correlation) if self.correlation > 0 else 0.0
         crowded = -math.expm1(-2 * s * length / self.d)
-        variance = self._variance(c) * (1 + self._inflation * (c["correlation"] + c["crowding"] * crowded))
+        variance = self._variance(self._settings, c) * (
+            1 + self._inflation * (c["correlation"] + c["crowding"] * crowded)
+        )
         lost = self._lost
         squared = s * (lost + (1 - lost) * variance / (1 + variance))
         # The mean length of s normal numbers against the root of its mean square.
         mean = math.sqrt(2 / s) * math.exp(math.lgamma((s + 1) / 2) - math.lgamma(s / 2))
         return self.noise_scale * mean * math.sqrt(squared)
 
-    @property
-    def _detectable(self):
+    def _detectable(self, settings):
         """The minimum detectable effect in units of the noise."""
-        if not self._settings.choose:
+        if not settings.choose:
             standard_errors = NormalDist().inv_cdf(1 - 0.025 / self.d) + NormalDist().inv_cdf(0.8)
-            return standard_errors * self._width / (2 * 1.645)
+            return standard_errors * self._width(settings) / (2 * 1.645)
         log_d, c = math.log(max(self.d, 3)), _EFFECT
-        by_privacy = c["privacy"] * log_d * math.sqrt(self.sparsity) / self._settings.size
+        by_privacy = c["privacy"] * log_d * math.sqrt(self.sparsity) / settings.size
         if not self.units_known:
-            by_privacy *= 1 + c["unknown"] + c["pairs"] * (self._settings.splits_share == 0)
+            by_privacy *= 1 + c["unknown"] + c["pairs"] * (settings.splits_share == 0)
             by_privacy *= 1 + c["correlation"] * self._inflation
         return math.hypot(by_privacy, c["sampling"] * math.sqrt(log_d / self.n))
 
-    @property
-    def _width(self):
+    def _width(self, settings):
         """The width of a 90 % interval in units of the noise."""
-        c = _WIDTH_SELECTED if self._settings.choose else _WIDTH_TAKEN
-        return 2 * 1.645 * math.sqrt(self._variance(c) * (1 + self._inflation) ** c["correlation"])
+        c = _WIDTH_SELECTED if settings.choose else _WIDTH_TAKEN
+        return 2 * 1.645 * math.sqrt(self._variance(settings, c) * (1 + self._inflation) ** c["correlation"])
 
     @property
     def smallest_effect(self):
         """The minimum detectable effect: effects of this size are selected with 80 % power."""
-        return self.noise_scale * self._detectable
+        return self.noise_scale * self._detectable(self._settings)
 
     @property
     def interval_width(self):
         """The expected width of a 90 % interval."""
-        return self.noise_scale * self._width
+        return self.noise_scale * self._width(self._settings)
 
     def n_for_error(self, target):
         """The number of records at which the expected error falls to `target`."""
@@ -251,13 +262,64 @@ class Plan:
 
     def epsilon_for_effect(self, target: float) -> float:
         """The epsilon at which the minimum detectable effect falls to `target`; infinite if no epsilon suffices."""
-        if replace(self, epsilon=1e4).smallest_effect > target:
+        # Effects depend on epsilon through rho alone. rho is searched, because epsilon follows from it at once, while
+        # rho from epsilon is a search of its own.
+        per_person = self.records_per_person**2
+        low, high = 1e-14 / per_person, 1e4 / per_person
+        if not self._detects(target, high):
             return math.inf
-        low, high = 1e-4, 1e4
         while high / low > 1.001:
             middle = math.sqrt(low * high)
-            low, high = (low, middle) if replace(self, epsilon=middle).smallest_effect <= target else (middle, high)
-        return high
+            low, high = (low, middle) if self._detects(target, middle) else (middle, high)
+        # A little more, so that the rho of this epsilon is not below by rounding.
+        return epsilon_from_rho(per_person * high, self.guarantee.delta) * (1 + 1e-9)
+
+    def _detects(self, target, rho):
+        return self.noise_scale * self._detectable(self._settings_at(rho)) <= target
+
+    def effect_for_share(self, share: float) -> float:
+        """The minimum detectable difference between the records that have a 0/1 feature and the others.
+
+        A selection compares pairs of records. A share of 2 p (1 - p) of the pairs differs in a feature that a share of
+        p has, while pairs of normal records lie 2 / sqrt(pi) scales apart. So rare features are harder to find than
+        their variance says. The difference is infinite where even the largest effect is too rare.
+
+        Parameters
+        ----------
+        share : float
+            The share of the records that have the feature, such as a category; between 0 and 1.
+
+        Examples
+        --------
+        >>> from dpsparse import plan
+        >>> forecast = plan(8_000, 50, 5, 1.0)
+        >>> forecast.effect_for_share(0.5) < forecast.effect_for_share(0.05) < forecast.effect_for_share(0.001)
+        True
+        """
+        effect = self.smallest_effect / (math.sqrt(math.pi) * share * (1 - share))
+        return effect if effect <= _MOST_EFFECT * self.noise_scale else math.inf
+
+    def share_for_effect(self, effect: float) -> float:
+        """The smallest share of records that must have a 0/1 feature for such a difference to be detectable.
+
+        The inverse of `effect_for_share`; infinite if no share suffices. With an infinite effect it is the share below
+        which nothing is found.
+
+        Parameters
+        ----------
+        effect : float
+            The difference between the records that have the feature and the others, above 0.
+
+        Examples
+        --------
+        >>> import math
+        >>> from dpsparse import plan
+        >>> forecast = plan(8_000, 50, 5, 1.0)
+        >>> forecast.share_for_effect(math.inf) < forecast.share_for_effect(0.5) < 0.5
+        True
+        """
+        product = self.smallest_effect / (math.sqrt(math.pi) * min(effect, _MOST_EFFECT * self.noise_scale))
+        return math.inf if product > 0.25 else 0.5 * (1 - math.sqrt(1 - 4 * product))
 
     def _smallest_n(self, reached):
         low, high = 1, 2

@@ -1,6 +1,7 @@
 """`PrivateSparseRegressor`: the package's own private method."""
 
 import warnings
+from copy import copy
 from dataclasses import replace
 from functools import cache
 from typing import Any, Literal, Self
@@ -47,7 +48,8 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
     ----------
     sparsity : int or "auto", default=5
         Features to select. "auto" takes all of them where the records allow it (see `max_sparsity`); otherwise it
-        selects some and keeps those with significant effects.
+        selects some and keeps those with significant effects, or all if none is significant by itself but together
+        they explain something.
     epsilon : float, default=1.0
         The guarantee to each person; smaller is more private.
     delta : float or None, default=None
@@ -101,6 +103,9 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         feature; NaN where no error can be trusted.
     intercept_ : float
         Released intercept: the prediction where all features are 0.
+    median_shift_ : float or None
+        By how much a predicted median lies above the prediction, which is of a mean, from releases; None where
+        ``fit_intercept=False``.
     support_ : ndarray of int
         Features selected, in order of selection; for "auto" those kept.
     units_ : dict of str to (float, float)
@@ -279,6 +284,41 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             n_known = n_units_known(self.feature_center, self.feature_scale, d)
             known |= taking_over(whole, known["units_known"], n_known)
         return schedule_for(guarantee, n, d, self._picks(d, n, guarantee), whole=whole, **known)
+
+    def predict(self, X: Any, statistic: Literal["mean", "median"] = "mean") -> Any:
+        """Predict responses; it reads nothing but the released coefficients.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, GPU array, dask array or data frame of shape (n_samples, n_features)
+            The caller's own records; after a fit on what `read_table` gives also a file or a data frame with text.
+        statistic : {"mean", "median"}, default="mean"
+            What to predict of the responses of such records: "mean", which is right on average, or "median", which half
+            of them lie below and which is nearer to most where they are skewed, as costs and incomes are.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Predictions, within `prediction_range_`; a dask array, not computed yet, where X is dask's.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpsparse import PrivateSparseRegressor
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.standard_normal((20_000, 3))
+        >>> cost = X[:, 0] + rng.lognormal(0, 1, 20_000)
+        >>> model = PrivateSparseRegressor(sparsity=1, feature_center=0, feature_scale=1).fit(X, cost)
+        >>> bool(abs(cost - model.predict(X, "median")).mean() < abs(cost - model.predict(X)).mean())
+        True
+        """
+        check_is_fitted(self)
+        released = self.released_.for_statistic(statistic)
+        if released.reads_cells:
+            return released.predict(X)
+        at_statistic = copy(self)
+        at_statistic.intercept_ = released.intercept
+        return as_table(X).predict(at_statistic)
 
     def conf_int(self, level: float = 0.9) -> NDArray[np.float64]:
         """Confidence intervals of the effects, centred at the unshrunk estimates.

@@ -76,8 +76,12 @@ class PursuitResult:
         Whether they were selected; otherwise all were taken.
     effects, shrunk_effects, standard_errors : ndarray
         For a step of one `scale` of each.
+    covariance : ndarray
+        Of the effects.
     center, scale : ndarray
         The features' units: public, or released.
+    mean : ndarray
+        How far their means are from their centres, in scales; 0 without an intercept.
     learned : ndarray of bool
         Whether a unit was released.
     trusted : ndarray of bool
@@ -113,8 +117,10 @@ class PursuitResult:
     effects: np.ndarray
     shrunk_effects: np.ndarray
     standard_errors: np.ndarray
+    covariance: np.ndarray
     center: np.ndarray
     scale: np.ndarray
+    mean: np.ndarray
     learned: np.ndarray
     trusted: np.ndarray
     intercept: float
@@ -129,6 +135,13 @@ class PursuitResult:
     cut: float
     lumped: bool
     equation: EstimatingEquation
+
+    def shrunk_without(self, dropped):
+        """The shrunk effects if those of some features are 0: the others take over what they have in common."""
+        kept, effects, V = ~dropped, self.shrunk_effects.copy(), self.covariance
+        effects[kept] -= V[np.ix_(kept, dropped)] @ np.linalg.solve(V[np.ix_(dropped, dropped)], effects[dropped])
+        effects[dropped] = 0.0
+        return effects
 
 
 class Closing:
@@ -151,9 +164,9 @@ class Closing:
         effects' own errors let one expect.
         """
         pursuit, state = self._pursuit, self._pursuit.state
-        covariance = state.covariance()
-        self._errors = np.sqrt(np.diagonal(covariance))
-        self._set_effects(covariance)
+        self._covariance = state.covariance()
+        self._errors = np.sqrt(np.diagonal(self._covariance))
+        self._set_effects(self._covariance)
         near = LUMP_WIDTH * state.response_scale
         # Tails say little and cost much noise; half of them are looked at where a scale is small beside them, as it is
         # for responses with a lump.
@@ -277,11 +290,14 @@ class Closing:
             return ""
         return NO_GAIN if self._pursuit.settings.features_pay else TOO_SMALL
 
-    def _mean_of_effects(self):
-        """By how much the mean prediction lies above the prediction at the centres, from released second moments."""
+    def _means(self):
+        """The means of the features, from released second moments with the constant."""
         state = self._pursuit.state
-        columns = state.kept_features()
-        return self._effects[columns] @ (state.gram[0, columns] / state.gram[0, 0])
+        return state.gram[0, state.kept_features()] / state.gram[0, 0]
+
+    def _mean_of_effects(self):
+        """By how much the mean prediction lies above the prediction at the centres."""
+        return self._effects[self._pursuit.state.kept_features()] @ self._means()
 
     def _spread_explained(self):
         """1 less the residuals' scale over the response's, or None.
@@ -318,8 +334,10 @@ class Closing:
             effects=state.estimate.effects[state.constants :],
             shrunk_effects=self._effects[columns],
             standard_errors=self._errors[state.constants :],
+            covariance=self._covariance[state.constants :, state.constants :],
             center=center,
             scale=scale,
+            mean=self._means() if state.constants else np.zeros(len(columns)),
             learned=np.array([unit.learned for unit in units], dtype=bool),
             trusted=self._trusted & self._explains,
             intercept=float(pursuit.center + constant) if state.constants else 0.0,

@@ -9,19 +9,18 @@ over pairs of them. The releases, their order and their prices are fixed in adva
 each slot, or skips it. Everything else (`state`, `units`, `gls`, `sandwich`) is computed from releases.
 """
 
-import math
-
 import numpy as np
 
 from dpsparse.algorithms.progress import ProgressReporter
 from dpsparse.algorithms.pursuit import grids
+from dpsparse.algorithms.pursuit.all_at_once import AllAtOnce
 from dpsparse.algorithms.pursuit.closing import Closing
 from dpsparse.algorithms.pursuit.descent import Descent
 from dpsparse.algorithms.pursuit.gls import row_weight
 from dpsparse.algorithms.pursuit.quantiles import slope_window
 from dpsparse.algorithms.pursuit.releases import Releases
 from dpsparse.algorithms.pursuit.response import ResponseReleases, ResponseUnit
-from dpsparse.algorithms.pursuit.schedule import N_AVERAGED, N_STEPS
+from dpsparse.algorithms.pursuit.schedule import UNIT
 from dpsparse.algorithms.pursuit.selection import Selection
 from dpsparse.algorithms.pursuit.shared_units import selectable, splits, with_released
 from dpsparse.algorithms.pursuit.state import PursuitState
@@ -37,9 +36,7 @@ GRAM_ROW_NORM = 1.3
 # Releases that need the newest feature in its unit.
 AFTER_THE_UNIT = {"Gram row", "slope", "residual scale", "gradient", "Gram matrix"}
 # Releases about a feature that is new: skipped once none is left to select.
-OF_A_NEW_FEATURE = {
-    *("level", "pick", "unit size", "unit spread", "unit tail", "unit centre", "unit mean", "Gram row", "slope"),
-}
+OF_A_NEW_FEATURE = {"level", "pick", *UNIT, "Gram row", "slope"}
 
 
 class Pursuit:
@@ -110,7 +107,7 @@ class Pursuit:
         self._response = shared.response if shared else ResponseUnit(response_center, response_scale)
         self.take_response()
         self._check_finite, self._sessions = check_finite, ()
-        self._response_releases, self._unit_releases = ResponseReleases(self, self._response), UnitReleases(self)
+        self._response_releases, self.unit_releases = ResponseReleases(self, self._response), UnitReleases(self)
         self._level = 0.0
         if self.settings.splits_share:
             self._split_counts = self.selection.count_splits(grids.SPLITS, check_finite)
@@ -121,17 +118,6 @@ class Pursuit:
         """Read the rows: their responses, and levels of all features for the scores."""
         with self._reporter.step() as on_progress:
             self.session, self.pairs = self._sessions = self.selection.open(self._check_finite, on_progress)
-
-    def _take(self, slot):
-        """Where all features are taken: add those up to the one that a slot is about, or all."""
-        features = self.selection.features[: self.settings.n_picks]
-        if slot.group in OF_A_NEW_FEATURE:
-            features = features[: int(slot.name.split()[-1])]
-        elif slot.group != "Gram matrix":
-            return
-        for feature in features[len(self.state.features) :]:
-            self._unit_releases.finish()
-            self._add_column(int(feature))
 
     def _is_idle(self, slot):
         """Whether a slot is about one more feature than there are: a table may have fewer than were paid for."""
@@ -147,7 +133,7 @@ class Pursuit:
         PursuitResult
             Effects, standard errors, units, intercept.
         """
-        closing_steps = Closing(self)
+        closing_steps, all_at_once = Closing(self), AllAtOnce(self)
         make = {
             "response size": self._response_releases.release_size,
             "response centre": self._response_releases.release_center,
@@ -156,11 +142,11 @@ class Pursuit:
             "responses": self._response_releases.release_count,
             "level": self.release_level,
             "pick": self.select_feature,
-            "unit size": self._unit_releases.release_size,
-            "unit spread": self._unit_releases.release_spread,
-            "unit tail": self._unit_releases.release_tail,
-            "unit centre": self._unit_releases.release_center,
-            "unit mean": self._unit_releases.release_mean,
+            "unit size": self.unit_releases.release_size,
+            "unit spread": self.unit_releases.release_spread,
+            "unit tail": self.unit_releases.release_tail,
+            "unit centre": self.unit_releases.release_center,
+            "unit mean": self.unit_releases.release_mean,
             "Gram row": self.release_gram_row,
             "slope": self.release_slope,
             "residual scale": self.release_residual_scale,
@@ -170,8 +156,8 @@ class Pursuit:
             "Jacobian": self.release_jacobian,
             "score variance": self.release_score_variance,
             "final gradient": self.refine,
-            "descent": self.descend,
-            "fraction": self.finish_descent,
+            "descent": all_at_once.step,
+            "fraction": all_at_once.finish,
             "gain": closing_steps.release_gain,
             "offset": closing_steps.release_offset,
             "residual median": closing_steps.release_median,
@@ -179,16 +165,12 @@ class Pursuit:
         }
         try:
             for slot in self._slots:
-                if slot.group == "response range" and not self.settings.choose:
-                    # All that follow need the final effects.
-                    self.state.drop_spare()
                 if self._is_idle(slot):
                     self.releases.skip(slot)
                     continue
-                if not self.settings.choose:
-                    self._take(slot)
+                all_at_once.prepare(slot)
                 if slot.group in AFTER_THE_UNIT:
-                    self._unit_releases.finish()
+                    self.unit_releases.finish()
                 make[slot.group](slot)
         finally:
             for session in self._sessions:
@@ -232,9 +214,10 @@ class Pursuit:
         selected = int(features[self.releases.pick(slot, scores)])
         if self.settings.level:
             self.state.move_constant(self._level * self.selection.tau(self.state))
-        self._add_column(selected)
+        self.add_column(selected)
 
-    def _add_column(self, feature):
+    def add_column(self, feature):
+        """Add a feature to the model, with no effect yet."""
         with self._reporter.step() as on_progress:
             self.session.add(feature, on_progress)
             self.pairs.add(feature)
@@ -243,7 +226,7 @@ class Pursuit:
             # Nothing is known of a feature that says whether another is missing.
             unit = FeatureUnit(*self.units.of(feature)) if feature < self.session.n_features else FeatureUnit()
         self.state.add_column(feature, unit)
-        self._unit_releases.open(unit)
+        self.unit_releases.open(unit)
 
     # Step 3: the newest feature's effect.
 
@@ -283,16 +266,18 @@ class Pursuit:
         """A gradient on the kept columns and, in the next slot, the fraction of residuals within tau."""
         state = self.state
         tau = tau_in_scales * state.residual_scale
-        weight = self._row_weight()
-        sums, within = self.session.evaluate(queries.gradient_sums, *self._equation(tau, weight))
+        weight = self.row_weight()
+        sums, within = self.session.evaluate(queries.gradient_sums, *self.equation(tau, weight))
         mean, noise = self.releases.mean(slot, sums, weight.inner)
         fraction, fraction_noise = self.releases.fraction(next(self._slots), within)
         state.add_gradient(tau * mean, tau * noise, tau, weight, fraction, fraction_noise)
 
-    def _row_weight(self):
+    def row_weight(self):
+        """The weight of the rows of the kept columns."""
         return row_weight(len(self.state.kept), self.settings.inner, self.settings.outer, self.state.constants)
 
-    def _equation(self, tau, weight):
+    def equation(self, tau, weight):
+        """What the sums of the estimating equation are computed from, at the present effects."""
         return self.center, self.state.effects, tau, self.state.kept, weight.inner, weight.outer
 
     # Step 4: all effects together.
@@ -307,7 +292,7 @@ class Pursuit:
 
     def release_gram_matrix(self, slot):
         """Second moments of all columns, each row weighted as in the gradients."""
-        weight = self._row_weight()
+        weight = self.row_weight()
         sums = self.session.evaluate(queries.gram_sums, self.state.kept, weight.inner, weight.outer)
         released = self.releases.gram(slot, sums, weight.inner * weight.outer)
         # Second moments of standard normal rows with this weight are diagonal, with entries `gain`.
@@ -327,40 +312,16 @@ class Pursuit:
         else:
             state.solve()
 
-    # Or, where all features are taken: many gradients.
-
-    def descend(self, slot):
-        """A gradient, and a short step."""
-        state, step = self.state, int(slot.name.split()[-1])
-        if step == N_STEPS - N_AVERAGED + 1:
-            state.descent.start_average()
-        tau, weight = self.schedule.final_tau * state.residual_scale, self._row_weight()
-        sums, _ = self.session.evaluate(queries.gradient_sums, *self._equation(tau, weight))
-        mean, noise = self.releases.mean(slot, sums, weight.inner)
-        state.descend(tau * mean, tau * noise, tau)
-        if step == N_STEPS:
-            self._averaged = tau, weight, tau * noise
-
-    def finish_descent(self, slot):
-        """The averages of the last steps, and the fraction of residuals within tau there."""
-        state, (tau, weight, noise) = self.state, self._averaged
-        effects, gradient, count = state.descent.average()
-        state.effects = effects
-        _, within = self.session.evaluate(queries.gradient_sums, *self._equation(tau, weight))
-        released = self.releases.fraction(slot, within)
-        state.add_gradient(gradient, noise / math.sqrt(count), tau, weight, *released)
-        state.solve()
-
     def release_jacobian(self, slot):
         """The Jacobian of the next gradient."""
-        weight, tau = self._row_weight(), self.schedule.final_tau * self.state.residual_scale
-        sums = self.session.evaluate(queries.jacobian_sums, *self._equation(tau, weight))
+        weight, tau = self.row_weight(), self.schedule.final_tau * self.state.residual_scale
+        sums = self.session.evaluate(queries.jacobian_sums, *self.equation(tau, weight))
         self._jacobian = self.releases.gram(slot, sums, weight.inner * weight.outer)
 
     def release_score_variance(self, slot):
         """The variance of a record's term in the next gradient, in units of tau."""
-        state, weight, tau = self.state, self._row_weight(), self.schedule.final_tau * self.state.residual_scale
-        sums = self.session.evaluate(queries.variance_sums, *self._equation(tau, weight))
+        state, weight, tau = self.state, self.row_weight(), self.schedule.final_tau * self.state.residual_scale
+        sums = self.session.evaluate(queries.variance_sums, *self.equation(tau, weight))
         state.variance = self.releases.gram(slot, sums, weight.inner**2)
         state.set_jacobian(self._jacobian, weight)
 

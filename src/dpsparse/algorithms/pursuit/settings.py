@@ -269,7 +269,7 @@ class Settings:
             "score variance": (0.01 if self.choose else 0.04) if self.sandwich else 0.0,
             "response range": clip(max(250 / N**2, 600 * small), 0.002, 0.06),
             "gain": clip(1200 * small, 0.004, 0.03),
-            "residual median": clip(250 / N**2, 0.002, 0.02) if intercept else 0.0,
+            "residual median": clip(1000 / N**2, 0.002, 0.03) if intercept else 0.0,
             "offset": clip(max(1000 / N**2, 5000 * small), 0.004, 0.09) if intercept else 0.0,
         }
         return self._without_shared(shares)
