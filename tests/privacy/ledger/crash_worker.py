@@ -90,7 +90,7 @@ def crashing(shim, path, k, cut):
 
 
 def sweep(library, folder, how, cut, every):
-    """Kill a charge at each of its calls, or every so many, each time on a copy of the same ledger; open it again, and look for it."""
+    """Kill a charge at each of its calls, or every so many, on copies of one ledger; open it again, seek charges."""
     shim = ctypes.CDLL(library)
     path = os.path.join(os.path.realpath(folder), "b.db")
     ledger = PrivacyLedger(path)
