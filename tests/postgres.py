@@ -58,8 +58,9 @@ class Server:
             port = free.getsockname()[1]
         self.url = f"postgresql://keeper:{PASSWORD}@127.0.0.1:{port}/postgres"
         self._data = os.path.join(self.folder, "data")
-        # After a crash it would sync every file by itself, which takes seconds; PostgreSQL 14 and later can sync all at once.
-        self._options = f"-c listen_addresses=127.0.0.1 -c port={port} -c unix_socket_directories={self.folder} -c recovery_init_sync_method=syncfs"
+        # Else it syncs every file after a crash, one by one, which takes seconds; PostgreSQL 14 and later know it.
+        self._options = f"-c listen_addresses=127.0.0.1 -c port={port} -c unix_socket_directories={self.folder}"
+        self._options += " -c recovery_init_sync_method=syncfs"
         self._quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": self.folder, **as_user}
         login = ["--username=keeper", "--auth=scram-sha-256", f"--pwfile={password_file}"]
         made = [initdb, "-D", self._data, "--no-sync", "--encoding=UTF8", "--locale=C", *login]
