@@ -77,7 +77,6 @@ FINDABLE = {
     "the Gram's sqrt 2 dropped": "a Gram matrix",
     "entrywise Gram rounding": "a Gram matrix",
     "weights unclipped": "scores of features",
-    "threads that add up the same rows": "counts of residuals",
 }
 
 

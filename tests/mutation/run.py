@@ -70,10 +70,10 @@ def name_of(mutant):
 
 
 def results_in(folder):
-    """The newest result of each mutant."""
+    """The newest result of each mutant; those that could not be tried are left out."""
     path = Path(folder) / "results.jsonl"
     lines = path.read_text().splitlines() if path.exists() else []
-    return {result["key"]: result for result in map(json.loads, lines)}
+    return {result["key"]: result for result in map(json.loads, lines) if result["status"] != "error"}
 
 
 def print_score(mutants, results):

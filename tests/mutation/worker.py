@@ -3,7 +3,9 @@
 import contextlib
 import importlib
 import json
+import math
 import os
+import resource
 import shutil
 import signal
 import sys
@@ -19,8 +21,12 @@ LIBRARIES = (
     *("pandas", "hypothesis.strategies", "sqlalchemy", "opendp.prelude", "click.testing", "rich", "joblib", "pytest"),
     *("dp_accounting", "pyarrow.parquet", "_pytest.doctest", "psycopg", "sqlalchemy.dialects.sqlite.pysqlite"),
 )
-# A child is given this many times the tests' own time, and some to begin.
-PATIENCE, BEGIN = 4, 60
+# A child is given this many times the tests' own time of the processor, and some to begin; and, by the clock, many times
+# more: a loaded machine is no reason to call a mutant noticed.
+PATIENCE, BEGIN, BY_THE_CLOCK = 3, 25, 12
+# What pytest's exit status says of a mutant; 1 or 2 are of tests that fail or cannot be imported.
+BROKEN = 70
+ENDED = {0: "survived", 3: "error", 4: "error", 5: "error", BROKEN: "error"}
 
 
 class Worker:
@@ -59,7 +65,7 @@ class Worker:
             os._exit(0)
 
     def tried(self, mutant, tests, seconds):
-        """How a mutant ended, and by which test: killed, timeout, survived or no test."""
+        """How a mutant ended, and by which test: killed, timeout, survived, no test, or error of this program."""
         if not tests:
             return "no test", ""
         with self.planted(mutant):
@@ -88,19 +94,22 @@ class Worker:
         child = os.fork()
         if child == 0:
             os.setpgid(0, 0)
+            resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), math.ceil(limit) + 5))
             self._be_pytest(stage)
         # pytest may end before what it started; a mutant may make a loop endless.
-        until = time.monotonic() + limit
+        until = time.monotonic() + BY_THE_CLOCK * limit
         while (ended := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < until:
             time.sleep(0.05)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child, signal.SIGKILL)
         if ended[0] == 0:
             os.waitpid(child, 0)
-            return "timeout", "time"
+            return "timeout", "clock"
         code = os.waitstatus_to_exitcode(ended[1])
-        if code == 0:
-            return "survived", ""
+        if code == -signal.SIGXCPU:
+            return "timeout", "processor"
+        if code in ENDED:
+            return ENDED[code], ""
         failed = [line for line in self._outcomes() if not line["passed"]]
         return "killed", failed[0]["test"] if failed else f"exit status {code}"
 
@@ -130,6 +139,8 @@ class Worker:
 
             files = list(dict.fromkeys(test.partition("::")[0] for test in stage))
             options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "outcomes", "-m", "not cuda"]
+            # Those loaded before the fork.
+            options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
             code = pytest.main([*options, f"--basetemp={temporary}", f"--rootdir={self.copy}", *files])
             os._exit(int(code))
         except BaseException:
@@ -137,7 +148,7 @@ class Worker:
 
             traceback.print_exc()
         finally:
-            os._exit(70)
+            os._exit(BROKEN)
 
 
 def _is_package(path):

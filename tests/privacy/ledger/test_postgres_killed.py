@@ -134,4 +134,5 @@ def test_a_server_killed_at_any_moment_loses_no_charge(postgres_to_kill, ledger,
     chosen = [(victim, moment) for moment in (*between, *committing)]
     outcomes = killed_at(postgres_to_kill, ledger, moments, chosen, record_property)
     assert outcomes["reported"] > 0
-    assert sum(outcomes.values()) > outcomes["reported"]
+    # A backend that is killed is replaced in time for another try. A server that is gone is not.
+    assert victim == "backend" or outcomes["reported"] < len(chosen)
