@@ -96,12 +96,16 @@ class Map:
         }
 
     def tests_of(self, mutant):
-        """The tests that execute a mutant's statement; of its file, where it runs at import or is compiled."""
+        """The tests that execute a mutant's statement; of its file, where it runs at import or is compiled.
+
+        Those of its module come first, then those of its folder, each from the cheapest on.
+        """
         lines = self._files.get(mutant.file, {})
         tests = set().union(*(lines.get(line, ()) for line in range(mutant.lines[0], mutant.lines[1] + 1)))
         if not tests:
             for file in CALLERS.get(mutant.file, (mutant.file,)):
                 tests |= set().union(*self._files.get(file, {}).values())
-        near = f"tests/{mutant.file.rpartition('/')[0]}/"
-        ordered = sorted((self.names[test] for test in tests), key=lambda name: (self.seconds[name], name))
-        return sorted(ordered, key=lambda name: not name.startswith(near))
+        folder, _, name = mutant.file.removesuffix(".py").rpartition("/")
+        near = [f"tests/{folder}/test_{name}.py", f"tests/{folder}/"]
+        ordered = sorted((self.names[test] for test in tests), key=lambda test: (self.seconds[test], test))
+        return sorted(ordered, key=lambda test: next((k for k, start in enumerate(near) if test.startswith(start)), 2))

@@ -21,7 +21,7 @@ LIBRARIES = (
     *("pandas", "hypothesis.strategies", "sqlalchemy", "opendp.prelude", "click.testing", "rich", "joblib", "pytest"),
     *("dp_accounting", "pyarrow.parquet", "_pytest.doctest", "psycopg", "sqlalchemy.dialects.sqlite.pysqlite"),
 )
-# A child is given this many times the tests' own time of the processor, and some to begin; and, by the clock, many times
+# A child is given this many times the tests' own time of the processor, and some to begin; by the clock, many times
 # more: a loaded machine is no reason to call a mutant noticed.
 PATIENCE, BEGIN, BY_THE_CLOCK = 3, 25, 12
 # What pytest's exit status says of a mutant; 1 or 2 are of tests that fail or cannot be imported.
@@ -163,5 +163,5 @@ def stages(tests, seconds, budget):
         if spent + cost > budget:
             continue
         spent += cost
-        (quick if spent < 4 and len(quick) < 300 else rest).append(test)
+        (quick if spent < 2 and len(quick) < 100 else rest).append(test)
     return [stage for stage in (quick, rest) if stage]
