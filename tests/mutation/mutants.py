@@ -278,22 +278,14 @@ def _first_lines(statement):
 
 
 def mutants_of(file, source):
-    """All mutants of a file, in order; those that Python cannot read are left out.
+    """All mutants of a file, in order.
 
     Examples
     --------
     >>> [mutant.change for mutant in mutants_of("f.py", "def f(x):\\n    return x + 1\\n")]
     ['return x + 1 -> return None', '+ -> -', '1 -> 2']
     """
-    return [mutant for mutant in _Finder(file, source).find() if _is_readable(mutant.applied(source))]
-
-
-def _is_readable(source):
-    try:
-        ast.parse(source)
-    except SyntaxError:
-        return False
-    return True
+    return _Finder(file, source).find()
 
 
 def all_mutants(root, files=()):

@@ -153,8 +153,8 @@ def replay_raw_pair(pair, adjacency, path, opened=CsvTable):
 
     def run(companions, version, script=None):
         pair.write(path, companions, version)
-        # Blocks of few records, so that each begins after another.
-        with configured(csv_block_bytes=CELL_BYTES * 8 * 7):
+        # Blocks of six records, so that one begins right after the line.
+        with configured(csv_block_bytes=CELL_BYTES * 8 * 6):
             return learn(lambda: opened(path), adjacency, script)
 
     base = run(0, 0)
