@@ -106,6 +106,6 @@ class Map:
             for file in CALLERS.get(mutant.file, (mutant.file,)):
                 tests |= set().union(*self._files.get(file, {}).values())
         folder, _, name = mutant.file.removesuffix(".py").rpartition("/")
-        near = [f"tests/{folder}/test_{name}.py", f"tests/{folder}/"]
+        near = [f"{PACKAGE}/{mutant.file}", f"tests/{folder}/test_{name}.py", f"tests/{folder}/"]
         ordered = sorted((self.names[test] for test in tests), key=lambda test: (self.seconds[test], test))
-        return sorted(ordered, key=lambda test: next((k for k, start in enumerate(near) if test.startswith(start)), 2))
+        return sorted(ordered, key=lambda test: next((k for k, start in enumerate(near) if test.startswith(start)), 3))

@@ -23,7 +23,7 @@ from worker import Worker
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-EQUIVALENT = HERE / "equivalent.json"
+EQUIVALENT, NOTICED = HERE / "equivalent.json", HERE / "noticed.json"
 UNNOTICED = ("survived", "no test")
 
 
@@ -119,6 +119,18 @@ def run(mutants, tests, folder, *, jobs, budget, until):
             slots.append(running.pop(child))
 
 
+def still_noticed(folder):
+    """Try the committed few, each with the one test that is to notice it; give those that are not noticed."""
+    mutants, lost = {name_of(mutant): mutant for mutant in all_mutants(ROOT)}, []
+    worker = Worker(copied(folder / "copy"), folder / "results.jsonl", math.inf)
+    for entry in json.loads(NOTICED.read_text()):
+        name = tuple(entry[part] for part in ("file", "function", "line", "change"))
+        status = worker.tried(mutants[name], [entry["test"]], {})[0] if name in mutants else "no longer in the source"
+        print(f"{status}: {name}", flush=True)
+        lost += [name] if status != "killed" else []
+    return lost
+
+
 def main():
     """Parse the options and run."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -131,7 +143,10 @@ def main():
     parser.add_argument("--budget", type=float, default=120, help="seconds of tests for one mutant")
     parser.add_argument("--minutes", type=float, default=12 * 60, help="start no mutant after this time")
     parser.add_argument("--score", action="store_true", help="print the score of the results, try nothing")
+    parser.add_argument("--noticed", action="store_true", help="try the few that CI tries, and nothing else")
     options = parser.parse_args()
+    if options.noticed:
+        sys.exit(bool(still_noticed(options.results.resolve())))
     mutants = all_mutants(ROOT, options.files)
     if options.sample:
         mutants = stratified(mutants, options.sample, options.seed)
