@@ -14,6 +14,7 @@ ABOUT = {
     "reading": "One line of a file changed: no cell of another record changes, and no kind, separator or parser.",
     "sources": "Which noise a fit takes, whether it repeats, and whether it is as large as declared.",
     "noise": "Draws of OpenDP and of the operating system, extremes and tails included, and the edges of picks.",
+    "local page": "Fits of dpsparse app: charged as chosen before they draw, once, and cancelled only before.",
     "whole program": "Commands on neighbouring files: output, logs, exit codes, files, modes, ledger, progress.",
     "floating point": "The attack that distinguishes tables by the low bits of an output; the order of summation.",
     "replay of loops": "The paper's methods on worst-case neighbouring tables, with the same noise replayed.",
