@@ -88,12 +88,24 @@ class Map:
     """The tests of a line, read from a folder that `collect` filled."""
 
     def __init__(self, folder):
-        read = json.loads((Path(folder) / "map.json").read_text())
+        self._folder = Path(folder)
+        read = json.loads((self._folder / "map.json").read_text())
         self.names = read["tests"]
         self.seconds = dict(zip(self.names, read["seconds"], strict=True))
         self._files = {
             file: {int(line): set(tests) for line, tests in lines.items()} for file, lines in read["files"].items()
         }
+
+    def drop(self, tests):
+        """Leave out some tests, in the file too."""
+        path = self._folder / "map.json"
+        read = json.loads(path.read_text())
+        numbers = {self.names.index(test) for test in tests}
+        for lines in read["files"].values():
+            for line, known in lines.items():
+                lines[line] = [number for number in known if number not in numbers]
+        path.write_text(json.dumps(read))
+        self.__init__(self._folder)
 
     def tests_of(self, mutant):
         """The tests that execute a mutant's statement; of its file, where it runs at import or is compiled.

@@ -131,6 +131,15 @@ def still_noticed(folder):
     return lost
 
 
+def _measured(folder):
+    """The map of the tests, without those that fail in a forked child for reasons of their own."""
+    tests = collect(ROOT, folder)
+    failing = Worker(copied(folder / "copy0"), folder / "results.jsonl", math.inf).failing(tests.names, tests.seconds)
+    print(f"{len(tests.names)} tests, {len(failing)} of them left out: {failing}", flush=True)
+    tests.drop(failing)
+    return tests
+
+
 def main():
     """Parse the options and run."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -154,7 +163,7 @@ def main():
         mutants = [mutant for mutant in mutants if mutant.key in options.only]
     if not options.score:
         folder = options.results.resolve()
-        tests = Map(folder) if (folder / "map.json").exists() else collect(ROOT, folder)
+        tests = Map(folder) if (folder / "map.json").exists() else _measured(folder)
         done = () if options.only else results_in(folder)
         left = [mutant for mutant in mutants if mutant.key not in done]
         run(left, tests, folder, jobs=options.jobs, budget=options.budget, until=time.time() + 60 * options.minutes)

@@ -76,6 +76,12 @@ class Worker:
                     return status, by
         return "survived", f"{len(tests)} tests"
 
+    def failing(self, tests, seconds):
+        """The tests that fail here without any mutant: they would call every mutant noticed."""
+        self._run(tests, PATIENCE * sum(seconds.values()) + BEGIN, stop="--maxfail=0")
+        passed = {line["test"] for line in self._outcomes() if line["passed"]}
+        return [test for test in tests if test not in passed]
+
     @contextlib.contextmanager
     def planted(self, mutant):
         """Put the mutant into the copy, and take it out again."""
@@ -90,12 +96,12 @@ class Worker:
             path.write_text(source)
             os.utime(path, (times.st_atime, times.st_mtime))
 
-    def _run(self, stage, limit):
+    def _run(self, stage, limit, stop="-x"):
         child = os.fork()
         if child == 0:
             os.setpgid(0, 0)
             resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), math.ceil(limit) + 5))
-            self._be_pytest(stage)
+            self._be_pytest(stage, stop)
         # pytest may end before what it started; a mutant may make a loop endless.
         until = time.monotonic() + BY_THE_CLOCK * limit
         while (ended := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < until:
@@ -117,7 +123,7 @@ class Worker:
         path = self.copy / "outcomes.jsonl"
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
-    def _be_pytest(self, stage):
+    def _be_pytest(self, stage, stop):
         try:
             os.chdir(self.copy)
             (self.copy / "outcomes.jsonl").unlink(missing_ok=True)
@@ -138,7 +144,7 @@ class Worker:
             import pytest
 
             files = list(dict.fromkeys(test.partition("::")[0] for test in stage))
-            options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "outcomes", "-m", "not cuda"]
+            options = [stop, "-q", "-p", "no:cacheprovider", "-p", "outcomes", "-m", "not cuda"]
             # Those loaded before the fork.
             options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
             code = pytest.main([*options, f"--basetemp={temporary}", f"--rootdir={self.copy}", *files])
