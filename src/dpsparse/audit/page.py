@@ -21,6 +21,7 @@ ABOUT = {
     "replay of pursuits": "The same for PrivateSparseRegressor.",
     "replay of tuning": "The same for tune: units released once, candidates on some rows, the choice on the others.",
     "replay of raw tables": "The same for a fit on a raw table: kinds, categories, names, then the pursuit.",
+    "replay of stores": "What is learned of a raw table, from a store of its cells.",
     "replay of evaluations": "The same for evaluate.",
     "replay of real sizes": "The same on tables and files of more records than the engines read at a time.",
     "replay of parts": "The same for a record in every part of the rows, and for every number of rows.",

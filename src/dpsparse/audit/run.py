@@ -17,7 +17,7 @@ from dpsparse.audit.checks.ledger import check_ledger
 from dpsparse.audit.checks.local_page import check_local_page
 from dpsparse.audit.checks.noise import check_noise
 from dpsparse.audit.checks.program import check_program
-from dpsparse.audit.checks.raw_tables import check_raw_tables
+from dpsparse.audit.checks.raw_tables import check_raw_tables, check_stores
 from dpsparse.audit.checks.reading import check_reading
 from dpsparse.audit.checks.replay import check_evaluations, check_loops, check_pursuits, check_tuning
 from dpsparse.audit.checks.sources import check_sources
@@ -39,6 +39,7 @@ CHECKS = {
     "local page": check_local_page,
     "whole program": check_program,
     "floating point": check_floating,
+    "replay of stores": check_stores,
     "replay of raw tables": check_raw_tables,
     "replay of loops": check_loops,
     "replay of pursuits": check_pursuits,

@@ -7,7 +7,7 @@ from dpsparse.audit.bugs.mutation import Mutation
 from dpsparse.io.store import table as store_table
 from dpsparse.io.store import texts
 
-WHOLE, RAW, PAGE = "whole program", "replay of raw tables", "local page"
+WHOLE, STORE, PAGE = "whole program", "replay of stores", "local page"
 # By name, for the audit lies below the page.
 _JOB, _WATCHED, _GATE, _WORKSPACE = map(
     resolve_name,
@@ -56,17 +56,17 @@ FITTING = (
 STORES = (
     Mutation(
         "a blank line kept as a record of empty cells",
-        RAW,
+        STORE,
         {texts.packed: [("np.where(ends < 0, ~stops, stops)", "stops")]},
     ),
     Mutation(
         "a block whose first cells begin in the record before",
-        RAW,
+        STORE,
         {texts.unpacked: [("before = ends[rows.start - 1] if", "before = ends[rows.start - 2] if")]},
     ),
     Mutation(
         "blank lines left out of a store",
-        RAW,
+        STORE,
         {
             store_table.StoreTable.blocks: [
                 (
@@ -78,7 +78,7 @@ STORES = (
     ),
     Mutation(
         "a cell that takes the text of the cell before where it is empty",
-        RAW,
+        STORE,
         {
             texts.unpacked: [
                 ("starts, stops = places[:-1], ", "starts, stops = np.vstack([places[:1], places[:-2]]), "),
