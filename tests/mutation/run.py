@@ -96,12 +96,13 @@ def print_score(mutants, results):
 
 
 def copied(folder):
-    """A copy of the checkout's tracked and new files, to be changed."""
-    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    for name in subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines():
-        if (ROOT / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name)
+    """A copy of the source, the tests and what these read, to be changed."""
+    for name in ("src", "tests", "docs", "benchmarks"):
+        leave = shutil.ignore_patterns("__pycache__", "_build", ".*")
+        shutil.copytree(ROOT / name, folder / name, dirs_exist_ok=True, ignore=leave)
+    for path in ROOT.iterdir():
+        if path.is_file() and not path.name.startswith("."):
+            shutil.copy2(path, folder / path.name)
     subprocess.run([sys.executable, "-m", "compileall", "-q", folder / "src", folder / "tests"], check=True)
     return folder
 
