@@ -64,7 +64,7 @@ def fit(design, X, y, truth, seed, known, epsilon=1.0):
     """A private fit that knows the row's public units, or none."""
     center, scale = design.public_units(truth, known)
     return PrivateSparseRegressor(
-        sparsity=5, epsilon=epsilon, feature_center=center, feature_scale=scale, random_state=seed
+        sparsity=design.sparsity, epsilon=epsilon, feature_center=center, feature_scale=scale, random_state=seed
     ).fit(X, y)
 
 

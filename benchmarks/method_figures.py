@@ -23,14 +23,15 @@ IMAGES = Path(__file__).parents[1] / "docs" / "img"
 PARTS = {
     "response, intercept, range": (
         *("response size", "response centre", "response scale", "gain", "offset"),
-        "response range",
+        *("response range", "residual median"),
     ),
     "selections": ("splits", "level", "pick"),
     "units": ("unit size", "unit spread", "unit tail", "unit centre", "unit mean"),
     "slopes, residual scales, fractions": (
         *("slope", "second slope", "residual scale", "fraction at gradient", "fraction at final gradient"),
+        "fraction",
     ),
-    "early gradients": ("gradient",),
+    "early gradients": ("gradient", "descent"),
     "second moments, J and M": ("Gram row", "Gram matrix", "Jacobian", "score variance"),
     "final gradients": ("final gradient",),
 }

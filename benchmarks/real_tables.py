@@ -75,13 +75,14 @@ def splits(n, count, first_seed):
 
 
 def held_out_errors(X, y, train, test, center, scale, options):
-    """Squared error over the mean's, absolute error over the median's, and that of the linear part."""
+    """Squared error over the mean's, absolute error of predicted medians over the median's, and without the range."""
     model = PrivateSparseRegressor(feature_center=center, feature_scale=scale, **options).fit(X[train], y[train])
-    predicted, linear = model.predict(X[test]), X[test] @ model.coef_ + model.intercept_
+    predicted, median = model.predict(X[test]), model.predict(X[test], statistic="median")
+    linear = X[test] @ model.coef_ + model.intercept_ + model.median_shift_
     absolute = np.abs(y[test] - np.median(y[train])).mean()
     return (
         ((y[test] - predicted) ** 2).mean() / ((y[test] - y[train].mean()) ** 2).mean(),
-        np.abs(y[test] - predicted).mean() / absolute,
+        np.abs(y[test] - median).mean() / absolute,
         np.abs(y[test] - linear).mean() / absolute,
     )
 
@@ -156,7 +157,7 @@ def lines(row):
 @click.option("--splits", "count", default=20, show_default=True, type=click.IntRange(1))
 @click.option("--first-seed", default=70_000, show_default=True)
 @click.option("--epsilon", default=1.0, show_default=True)
-@click.option("--sparsity", default=5, show_default=True, help="Features to select.")
+@click.option("--sparsity", default=5, show_default=True, help='Features to select; 0 for "auto".')
 @click.option("--known", is_flag=True, help="Exact units in both fits: only a check of this script.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for real_tables.json.")
 def main(folder, names, count, first_seed, epsilon, sparsity, known, out):
@@ -165,7 +166,7 @@ def main(folder, names, count, first_seed, epsilon, sparsity, known, out):
     rows = []
     for name in names or TABLES:
         X, y = load(folder, name)
-        options = {"epsilon": epsilon, "delta": 1e-6, "sparsity": min(sparsity, X.shape[1])}
+        options = {"epsilon": epsilon, "delta": 1e-6, "sparsity": min(sparsity, X.shape[1]) or "auto"}
         rows.append(summarize(name, X.shape, compare(X, y, count, first_seed, known, options)))
         click.echo("\n".join(lines(rows[-1])))
         if out:

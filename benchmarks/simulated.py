@@ -93,6 +93,7 @@ class Design:
 
     `limit` is the largest ratio of errors allowed, None where only coverage counts. `times` multiplies the effects.
     `carriers` makes the first active column 0/1 of share .25 with effect 4, and multiplies its carriers' noise.
+    `sparsity` is what the fit is asked for; where it is `d`, all features are taken.
     `wrong_scale` and `wrong_center` (in standard deviations) give public units that are off; None gives no units.
     """
 
@@ -100,6 +101,7 @@ class Design:
     limit: float | None = None
     n: int = 10_000
     d: int = 60
+    sparsity: int = len(EFFECTS)
     times: float = 1.0
     noise: str = "t3"
     noise_slope: float = 0.0
@@ -220,8 +222,15 @@ ROWS = {
     "centers 1 sd off": Design(wrong_center=1),
     "centers 3 sd off": Design(wrong_center=3),
     "share .01": Design("share .01"),
+    "all of 12, normal": Design(d=12, sparsity=12),
+    "all of 12, mixture": Design("mixture", d=12, sparsity=12),
+    "all of 12, noise x4": Design(d=12, sparsity=12, carriers=4),
+    "all of 12, skewed": Design("exp 1", d=12, sparsity=12, noise="skewed"),
+    "all of 12, corr. .9": Design(d=12, sparsity=12, correlation=0.9),
+    "all of 30, mixture": Design("mixture", d=30, sparsity=30),
     "nothing, normal": Design(times=0),
     "nothing, mixture": Design("mixture", times=0),
+    "nothing in all of 12": Design("mixture", d=12, sparsity=12, times=0),
 }
 # Rows that are also fitted at epsilon 100 on 100,000 records.
 CONSISTENCY_ROWS = ("normal", "mixture", "exp 1", "carriers' noise x4", "noise exp(.6 x)")

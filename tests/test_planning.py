@@ -1,10 +1,11 @@
 import math
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from dpsparse import DPIHTH, plan
+from dpsparse import DPIHTH, NotPrivateWarning, PrivateSparseRegressor, plan
 from dpsparse.algorithms.pursuit.schedule import schedule_for
 from dpsparse.planning import peeling_limits
 from dpsparse.privacy.guarantee import Guarantee
@@ -49,6 +50,53 @@ def test_more_records_never_hurt_where_splits_begin():
     effects = [plan(n, 200, 5, 1.0).smallest_effect for n in range(2_000, 8_000, 250)]
     assert errors == sorted(errors, reverse=True)
     assert effects == sorted(effects, reverse=True)
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("people", [1, 3])
+def test_the_epsilon_for_an_effect_is_just_enough(known, people):
+    base = plan(5_000, 200, 4, 1.0, 1e-6, units_known=known, records_per_person=people)
+    for target in (0.2, 0.5, 2.0):
+        epsilon = base.epsilon_for_effect(target)
+        assert replace(base, epsilon=epsilon).smallest_effect <= target
+        assert replace(base, epsilon=0.998 * epsilon).smallest_effect > target
+    assert base.epsilon_for_effect(1e-6) == math.inf
+
+
+def test_rare_features_take_larger_effects():
+    forecast = plan(8_000, 100, 5, 1.0, noise_scale=3.0)
+    for share in (0.5, 0.2, 0.1, 0.05):
+        effect = forecast.effect_for_share(share)
+        assert forecast.share_for_effect(effect) == pytest.approx(share)
+        assert effect > 2 * forecast.smallest_effect
+    # Below some share no effect suffices, and an effect below the smallest needs more than all.
+    least = forecast.share_for_effect(math.inf)
+    assert forecast.effect_for_share(0.99 * least) == math.inf
+    assert forecast.effect_for_share(1.01 * least) < math.inf
+    assert forecast.share_for_effect(forecast.smallest_effect) == math.inf
+
+
+@pytest.mark.slow
+def test_what_is_too_rare_is_missed_and_what_is_not_is_found():
+    n, d, fits = 4_000, 100, 8
+    forecast = plan(n, d, 2, 1.0, 1e-6)
+    least, rng = forecast.share_for_effect(math.inf), np.random.default_rng(0)
+
+    def found(share, effect):
+        times = 0
+        for seed in range(fits):
+            X = rng.standard_normal((n, d))
+            X[:, 0] = rng.random(n) < share
+            y = effect * X[:, 0] + X[:, 1] + rng.standard_normal(n)
+            estimator = PrivateSparseRegressor(sparsity=2, epsilon=1.0, delta=1e-6, random_state=seed)
+            times += 0 in estimator.fit(X, y).support_
+        return times
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotPrivateWarning)
+        assert found(0.2, 1.5 * forecast.effect_for_share(0.2)) >= 7
+        assert found(1.5 * least, 4.0) >= 7
+        assert found(least / 5, 4.0) <= 3
 
 
 def test_forecasts_are_in_the_units_of_the_noise():

@@ -16,24 +16,31 @@ NORMAL_MAD = 0.6744897501960817
 class Budget:
     """The guarantee a peer may spend and the number of features asked for.
 
-    `delta` is 0 for pure differential privacy; a peer that is not pure needs it above 0. Dense peers ignore `sparsity`.
+    `delta` is 0 for pure differential privacy; a peer that is not pure needs it above 0. Dense peers ignore `sparsity`;
+    where nobody knows how many features matter, as in real tables, it is what the sparse ones are asked for.
     """
 
     epsilon: float
     delta: float
     sparsity: int
+    sparsity_known: bool = True
 
 
 class Line(NamedTuple):
-    """A linear model in the units of the data; `limits` is where the method itself clips its predictions."""
+    """A linear model in the units of the data.
+
+    `limits` is where the method itself clips its predictions, `median_shift` what it adds to predict a median, where it
+    tells the two apart.
+    """
 
     coef: np.ndarray
     intercept: float
     limits: tuple[float, float] = (-np.inf, np.inf)
+    median_shift: float = 0.0
 
-    def predict(self, X):
+    def predict(self, X, median=False):
         """Predictions for the rows of X."""
-        return np.clip(X @ self.coef + self.intercept, *self.limits)
+        return np.clip(X @ self.coef + self.intercept + median * self.median_shift, *self.limits)
 
 
 @dataclass(frozen=True)
@@ -99,7 +106,12 @@ def in_raw_units(line, center, scale, response_center, response_scale):
     """A line for (X - center) / scale and (y - response_center) / response_scale, in the units of X and y."""
     coef = line.coef * response_scale / scale
     low, high = (limit * response_scale + response_center for limit in line.limits)
-    return Line(coef, float(response_center + response_scale * line.intercept - coef @ center), (low, high))
+    return Line(
+        coef,
+        float(response_center + response_scale * line.intercept - coef @ center),
+        (low, high),
+        line.median_shift * response_scale,
+    )
 
 
 def with_exact_units(fit):

@@ -12,7 +12,7 @@ from peers.adapters import PEERS
 from peers.problem import Budget
 from peers.results import frame_of, part_path, read, replace_rows, version_of, write
 from peers.settings import DESIGNS
-from peers.settings.design import METRICS, scores, seed_of
+from peers.settings.design import METRICS, TABLE_METRICS, scores, seed_of
 
 FIT_LIMIT = 900  # seconds
 
@@ -52,7 +52,8 @@ def run_fit(design, data, repeat, fit):
     row = {"design": design.name, "epsilon": fit.epsilon, "delta": fit.delta, "repeat": repeat, "peer": fit.peer,
            "version": version_of(peer), "failed": "", **dict.fromkeys(METRICS, np.nan)}  # fmt: skip
     private = not np.isnan(fit.epsilon)
-    budget = Budget(fit.epsilon if private else np.inf, fit.delta if private else 0.0, design.sparsity)
+    epsilon, delta = (fit.epsilon, fit.delta) if private else (np.inf, 0.0)
+    budget = Budget(epsilon, delta, design.sparsity, sparsity_known=design.metrics != TABLE_METRICS)
     # Noise of its own for every fit; the data are the same for all peers.
     rng = np.random.default_rng(seed_of(design.name, repeat, *fit.key))
     # A worker has one thread, and others may share its core: its own time is what a fit costs.

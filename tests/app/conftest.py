@@ -35,8 +35,11 @@ def data(tmp_path, csv):
 @pytest.fixture
 def work(tmp_path, data):
     """What is behind the page."""
+    from dpsparse.app.preview import preview_page
     from dpsparse.app.workspace import Workspace
 
+    # A preview that an earlier test left would leave this test other noise.
+    preview_page.cache_clear()
     work = Workspace(tmp_path / "home", data)
     yield work
     work.close()
@@ -98,3 +101,14 @@ def program(tmp_path, data):
     yield start
     for each in running:
         each.kill()
+
+
+@pytest.fixture
+def tab(browser):
+    """A new tab; it is closed at last."""
+    from chromium import Tab
+
+    tab = Tab(browser)
+    tab.show_as(1024)
+    yield tab
+    tab.call("Page.close")

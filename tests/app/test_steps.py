@@ -24,6 +24,7 @@ from dpsparse.app.forecast import forecast
 from dpsparse.app.glossary import TERMS
 from dpsparse.app.settings import Settings, read_settings, settings_of
 from dpsparse.io.bounds_file import bounds_of, read_bounds
+from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.schema import Fields, FileError
 
 ROOT = Path(__file__).parents[2]
@@ -219,13 +220,14 @@ def test_types_are_shown_only_where_a_schema_declares_them(client, data):
     client.choose("typed.parquet")
     rows = re.findall(r'<th scope="row">(.*?)</th>\s*<td>(.*?)</td>', client.get("/columns").text)
     assert dict(rows) == {"age": "number", "name": "text", "cost": "number"}
+    refused(client.columns("name"), "'name' is text, as the file declares")
     client.choose("people.csv")
     rows = re.findall(r'<th scope="row">.*?</th>\s*<td>(.*?)</td>', client.get("/columns").text)
     assert set(rows) == {"to be learned"}
     assert len(rows) == 50
 
 
-def test_the_forecast_is_that_of_plan_and_quick(client, work):
+def test_the_forecast_is_that_of_plan(client, work):
     client.choose("people.csv")
     client.columns("cost")
     shown = client.get("/forecast?epsilon=0.7&sparsity=4&delta=1e-6&effect=0.2&records=5000").text
@@ -234,13 +236,36 @@ def test_the_forecast_is_that_of_plan_and_quick(client, work):
     assert f"{here.n_for_effect(0.2):,}" in shown
     assert f"{here.epsilon_for_effect(0.2):.2g}" in shown
     assert "must be a number" in client.get("/forecast?epsilon=&sparsity=4").text
-    took = []
-    for step in range(5):
-        start = time.perf_counter()
-        client.get(f"/forecast?epsilon=0.{31 + step}&sparsity=4&effect=0.2")
-        took.append(time.perf_counter() - start)
-    # The best of five: other tests run beside this one.
-    assert min(took) < 0.1
+
+
+def test_a_slider_answers_about_as_fast_as_the_server_can(client, work, record_property):
+    client.choose("people.csv")
+    client.columns("cost")
+    client.get("/accuracy")
+
+    def best(act, *cases):
+        took = []
+        for case in cases:
+            # The server is a thread of this process: its work counts, and what else the machine does does not.
+            start = time.process_time()
+            act(case)
+            took.append(time.process_time() - start)
+        return min(took)
+
+    start, steps = "/forecast?sparsity=4&usual_delta=1e-6", range(10)
+    sliders = {
+        "epsilon": [f"{start}&epsilon=0.{31 + step}&records=2000&effect=0.2" for step in steps],
+        "records": [f"{start}&epsilon=1&records={2_000 + 100 * step}&effect=0.2" for step in steps],
+        "effect": [f"{start}&epsilon=1&records=2000&effect=0.{20 + step}" for step in steps],
+    }
+    # What a slider of epsilon cannot do without: a plain page, and one conversion of epsilon.
+    least = best(client.get, *["/glossary"] * 10)
+    least += best(lambda step: Guarantee(0.51 + 0.01 * step, 1e-6).rho_per_record, *steps)
+    ratios = {name: best(client.get, *addresses) / least for name, addresses in sliders.items()}
+    told = ", ".join(f"{name} {ratio:.1f}" for name, ratio in ratios.items())
+    record_property("counted", f"a slider's answer over the least that it takes, {1e3 * least:.1f} ms: {told}")
+    # About 1; a search for an epsilon at each step would make it 10.
+    assert max(ratios.values()) < 5
 
 
 def test_a_forecast_in_the_responses_own_unit():
@@ -248,6 +273,31 @@ def test_a_forecast_in_the_responses_own_unit():
     plain, in_units = forecast(3_000, 60, False, **numbers), forecast(3_000, 60, False, noise=100.0, **numbers)
     assert float(in_units["smallest"]) == pytest.approx(100 * float(plain["smallest"]), rel=0.1)
     assert forecast(3_000, 60, False, holdout=0.5, **numbers)["n"] == "1,500"
+
+
+def test_the_forecast_says_what_rare_things_take():
+    numbers = {"epsilon": 1.0, "delta": 1e-6, "sparsity": 5}
+    told = forecast(8_000, 144, False, effect=0.5, **numbers)["rare"]
+    here = plan(8_000, 144, 5, 1.0, 1e-6)
+    least = here.share_for_effect(np.inf)
+    assert f"fewer than {100 * least:.2g} % of the records ({int(np.ceil(8_000 * least))})" in told[1]
+    assert f"about {100 * here.share_for_effect(0.5):.2g} % of the records" in told[2]
+    # In the response's own unit the shares are the same.
+    own = forecast(8_000, 144, False, noise=300.0, effect=150.0, **numbers)["rare"]
+    assert own[1] == told[1]
+    assert own[2] == told[2].replace("0.5", "150")
+    assert "however many have it" in forecast(8_000, 144, False, effect=1e-3, **numbers)["rare"][2]
+
+
+def test_guesses_are_remembered(client, work):
+    client.choose("people.csv")
+    client.columns("cost")
+    client.plan(noise="2500", effect="900")
+    shown = client.get("/accuracy").text
+    assert (work.draft.settings.noise, work.draft.settings.effect) == (2_500.0, 900.0)
+    assert 'id="noise" name="noise" value="2500"' in shown
+    assert "in the response&#39;s own unit" in shown
+    refused(client.plan(noise="-1"), "must be above 0")
 
 
 def test_advice_is_for_the_page():
@@ -312,6 +362,7 @@ ENTRIES = st.one_of(
         delta=st.none() | st.floats(1e-9, 0.1),
         holdout=st.none() | st.floats(0.1, 0.5),
         sparsity=st.integers(1, 50),
+        noise=st.none() | st.floats(1e-3, 1e6),
     )
 )
 def test_settings_are_read_as_they_were_written(chosen):

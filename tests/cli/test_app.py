@@ -1,6 +1,8 @@
 """`dpsparse app` on the command line; tests/app has the page."""
 
 import os
+import signal
+import subprocess
 import sys
 import threading
 from types import SimpleNamespace
@@ -32,6 +34,20 @@ def test_what_is_wrong_is_said_before_the_page_starts(arguments, message, tmp_pa
     told = failed("app", "--no-browser", "--folder", tmp_path, *arguments)
     assert message in told
     assert "secret" not in told
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is a signal of POSIX systems")
+def test_ctrl_c_is_the_usual_end(tmp_path):
+    pytest.importorskip("uvicorn", reason='the page is not installed: pip install "dpsparse[app]"')
+    command = [sys.executable, "-m", "dpsparse", "app", "--json", "--no-browser", "--folder", str(tmp_path)]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert "url" in running.stdout.readline()
+        running.send_signal(signal.SIGINT)
+        _, told = running.communicate(timeout=60)
+    finally:
+        running.kill()
+    assert (running.returncode, told) == (0, "The page has ended.\n")
 
 
 def test_the_page_opens_the_browser_through_a_file_that_hides_the_token(tmp_path, monkeypatch):

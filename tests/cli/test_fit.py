@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpsparse import OnDisk, PrivateSparseRegressor, load_model
+from dpsparse import OnDisk, PrivacyLedger, PrivateSparseRegressor, load_model
 from dpsparse.cli import main
 from dpsparse.data.inputs import open_input
 from dpsparse.privacy.accounting.meter import Meter
@@ -196,6 +196,25 @@ def test_what_was_paid_for_or_filled_in_is_not_overwritten(folder, capsys, peopl
     main(["budget", "grant", "budget.db", "people", "--epsilon", "3", "--delta", "1e-6"])
     capsys.readouterr()
     assert "database" in failed("predict", "model.json", "people.csv", "--out", "budget.db")
+
+
+def test_columns_that_are_left_out_are_named(folder, capsys, people):
+    people.assign(id=[f"P{k}" for k in people.id]).to_csv("people.csv", index=False)
+    main(["fit", "people.csv", "--target", "cost", "--epsilon", "8", "--sparsity", "3", "--out", "model.json"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert "3 columns used" in told
+    assert "a column was left out, as text that hardly repeats, such as an identifier: 'id'" in told
+
+
+def test_a_response_that_is_declared_as_text_costs_nothing(folder, capsys, people, failed):
+    people.assign(id=[f"P{k}" for k in people.id]).to_parquet("people.parquet", index=False)
+    main(["budget", "grant", "budget.db", "people", "--epsilon", "3", "--delta", "1e-6"])
+    capsys.readouterr()
+    ledger = ["--ledger", "budget.db", "--dataset", "people", "--out", "model.json"]
+    told = failed("fit", "people.parquet", "--target", "id", "--epsilon", 1, *ledger)
+    assert "declared as text" in told
+    assert "choose a column of numbers" in told
+    assert [event.kind for event in PrivacyLedger("budget.db").history()] == ["grant"]
 
 
 def test_names_are_not_markup(folder, capsys, people, fit):

@@ -15,7 +15,7 @@ def model(folder, capsys, fit):
     content = json.loads((folder / "model.json").read_text())
     effect = content["effects"][0] | {"estimate": None, "standard_error": None, "clear": False}
     content["effects"] = [effect | {"feature": "smoker", "coef": 9.0}, effect | {"feature": "region=east", "coef": 4.0}]
-    content |= {"intercept": 1.0, "prediction_range": None}
+    content |= {"intercept": 1.0, "prediction_range": None, "median_shift": -0.5}
     (folder / "model.json").write_text(json.dumps(content))
     capsys.readouterr()
     return load_model("model.json")
@@ -46,6 +46,15 @@ def test_an_id_is_handed_on_as_it_is(model, capsys, failed):
     assert capsys.readouterr().out == "smoker,prediction\n0,1.0\n1,10.0\n1,10.0\n"
 
 
+def test_a_file_that_exists_is_not_overwritten(model, capsys, failed, folder):
+    pd.DataFrame({"region": ["east"], "smoker": [0]}).to_csv("new.csv", index=False)
+    (folder / "mine.csv").write_text("by hand")
+    assert "it exists; choose another name" in failed("predict", "model.json", "new.csv", "--out", "mine.csv")
+    assert (folder / "mine.csv").read_text() == "by hand"
+    predicted(capsys, "--out", "out.csv")
+    assert (folder / "out.csv").read_text() == "prediction\n5.0\n"
+
+
 def test_numbered_columns_are_handed_on_too(folder, capsys):
     options = ["--target", "2", "--epsilon", "1", "--sparsity", "1", "--out", "model.json"]
     main(["fit", "people.npy", *options])
@@ -70,6 +79,18 @@ def test_a_model_without_effects_needs_no_column(model, capsys, folder):
     (folder / "model.json").write_text(json.dumps(content | {"effects": []}))
     pd.DataFrame({"anything": ["x", "y"]}).to_csv("new.csv", index=False)
     assert predicted(capsys).out == "prediction\n1.0\n1.0\n"
+
+
+def test_a_median_is_predicted_where_the_model_has_one(model, capsys, folder, failed):
+    pd.DataFrame({"region": ["east", "north"], "smoker": [0, 1]}).to_csv("new.csv", index=False)
+    assert predicted(capsys, "--statistic", "median").out == "prediction\n4.5\n9.5\n"
+    assert predicted(capsys, "--statistic", "mean").out == predicted(capsys).out == "prediction\n5.0\n10.0\n"
+    content = json.loads((folder / "model.json").read_text())
+    del content["median_shift"]
+    (folder / "model.json").write_text(json.dumps(content))
+    assert "statistic='median' needs a released median" in failed(
+        "predict", "model.json", "new.csv", "--statistic", "median"
+    )
 
 
 def test_a_loaded_model_finds_the_columns_of_a_frame_by_name(model):

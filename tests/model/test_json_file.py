@@ -42,7 +42,8 @@ def changed(path, change):
 def test_a_model_comes_back_whole(path):
     save_model(MODEL, path)
     again = load_model(path)
-    np.testing.assert_array_equal(again.predict(NAMED), MODEL.predict(NAMED))
+    for statistic in ("mean", "median"):
+        np.testing.assert_array_equal(again.predict(NAMED, statistic), MODEL.predict(NAMED, statistic))
     np.testing.assert_array_equal(again.coef, MODEL.coef_)
     assert again.feature_names == list("abcdefgh")
     assert [effect.feature for effect in again.effects] == [again.feature_names[j] for j in MODEL.support_]
@@ -130,6 +131,7 @@ MADE_UP = replace(
         constant=Estimate(2.5, 0.25, 2.0, 3.0, 0.0625),
         improvement=Estimate(-0.5, 0.25, -1.0, 0.0, 0.0),
     ),
+    median_shift=-0.375,
 )
 
 
@@ -163,7 +165,7 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
     content = json.loads(path.read_text())
     optional = {"noise_floor", "estimate", "standard_error", "category", "part", "pure_epsilon", "mu"}
     optional |= {"center", "scale", "reason", "prediction_range", "cut", "context", "budget"}
-    optional |= {"constant", "response_scale", "spread_explained", "scores", "target_kind", "baselines"}
+    optional |= {"constant", "response_scale", "spread_explained", "scores", "target_kind", "baselines", "median_shift"}
     tried = 0
 
     def is_refused():

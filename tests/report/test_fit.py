@@ -17,6 +17,7 @@ from dpsparse.model.effect import Effect
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.report.fit import fit_page
 from dpsparse.report.purposes import PURPOSE
+from dpsparse.report.summary import publishable
 
 X, Y, _ = make_heavy_tailed(500, 6, 2, random_state=0)
 
@@ -132,6 +133,10 @@ def test_a_seeded_fit_guarantees_nothing():
         ({"lumped": True}, "Many values of cost are equal, so its scale was learned from the others."),
         ({"lumped": True}, "Residuals are cut at a distance of 3000 from the prediction"),
         ({"prediction_range": None}, "Predictions have no limits."),
+        (
+            {"median_shift": -3_200.0, "response_scale": 3_000.0},
+            "About half of the values of cost lie below the prediction less 3200; predict with the statistic",
+        ),
         ({"explains": False}, "How well it predicts By the releases the features explain nothing"),
         ({"cut": None}, "Predictions are clipped"),
         ({"effects": (Effect("age", 1e308, 1e308, 1e308, clear=True),)}, "too large or too small to draw"),
@@ -230,6 +235,22 @@ def test_features_of_text_without_a_name_are_explained(of_cells):
         assert part in text
     named = replace(of_cells, effects=tuple(each for each in of_cells.effects if " is another" not in each.feature))
     assert "too rare to be" not in words(fit_page(named))
+
+
+def test_one_paragraph_is_fit_to_publish(model, of_cells):
+    text, record = publishable(model), model.privacy
+    assert text.count("confidence)") == 2
+    assert "smoker: a step of 1 goes with 9000 more of cost (between 8671 and 9329 more, with 90 % confidence)." in text
+    assert "in 1,000 records" in text
+    assert "bmi" not in text
+    assert f"(1, {record.delta:.2g})-differentially private for each person" in text
+    assert "not causes" in text
+    assert publishable(of_cells).count("confidence)") == len(of_cells.effects)
+    weak = replace(model, effects=model.effects[2:3])
+    assert "No effect is significant." in publishable(weak)
+    # Nothing to publish.
+    for nothing in ({"response_scale_known": False}, {"effects": ()}, {"privacy": replace(record, private=False)}):
+        assert publishable(replace(model, **nothing)) is None
 
 
 def test_details_tell_baselines_and_gaps(of_cells):

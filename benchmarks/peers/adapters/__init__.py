@@ -39,11 +39,7 @@ _ALL = [
         _OURS,
         _OWN_PAGE,
     ),
-    Peer("ours, auto", partial(ours.fit, auto=True), True, "exact units", _OURS, _OWN_PAGE),
     Peer("ours, nothing known", partial(ours.fit, units_known=False), True, "nothing", _OURS, _OWN_PAGE),
-    Peer(
-        "ours, nothing known, auto", partial(ours.fit, units_known=False, auto=True), True, "nothing", _OURS, _OWN_PAGE
-    ),
     # Beside peers whose guarantee is about adding or removing a record: a record is blanked.
     Peer(
         "ours, record blanked",

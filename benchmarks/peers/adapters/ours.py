@@ -3,20 +3,25 @@
 import warnings
 
 from dpsparse import PrivateSparseRegressor
+from dpsparse.algorithms.pursuit.settings import takes_all
+from dpsparse.privacy.guarantee import Guarantee
 from peers.problem import NORMAL_MAD, Line, exact_feature_units, robust_units
 
 
-def fit(X, y, budget, rng, *, units_known=True, response_known=True, auto=False, adjacency="replace-one"):
+def fit(X, y, budget, rng, *, units_known=True, response_known=True, adjacency="replace-one"):
     """PrivateSparseRegressor. Units known: it is given what `with_exact_units` gives to others, as public numbers.
 
-    `auto` selects up to 10 features and keeps the significant ones, so that `budget.sparsity` is not used.
+    Where nobody knows how many features matter it takes all of them if ``sparsity="auto"`` would, by public numbers.
     """
     center, scale = exact_feature_units(X) if units_known else (None, None)
     response_center, response_scale = robust_units(y) if units_known and response_known else (None, None)
     if response_scale is not None:
         response_scale *= NORMAL_MAD  # the package's scale is a median distance
+    n, d = X.shape
+    rho = Guarantee(budget.epsilon, budget.delta, adjacency=adjacency).rho_per_record
+    all_of_them = not budget.sparsity_known and takes_all(n, d, rho, units_known)
     model = PrivateSparseRegressor(
-        sparsity="auto" if auto else min(budget.sparsity, X.shape[1]),
+        sparsity=d if all_of_them else min(budget.sparsity, d),
         epsilon=budget.epsilon,
         delta=budget.delta,
         feature_center=center,
@@ -30,4 +35,5 @@ def fit(X, y, budget, rng, *, units_known=True, response_known=True, auto=False,
         # A forecast from public numbers that the fit may be weak, and the seed's, say nothing new here.
         warnings.simplefilter("ignore")
         model.fit(X, y)
-    return Line(model.coef_, model.intercept_, model.prediction_range_ or Line._field_defaults["limits"])
+    limits = model.prediction_range_ or Line._field_defaults["limits"]
+    return Line(model.coef_, model.intercept_, limits, model.median_shift_ or 0.0)

@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass, replace
 
 from dpsparse.app.settings import digest
+from dpsparse.io.cells.grammar import Kind
 from dpsparse.schema import FileError, alternatives, quoted
 
 # What may be known of a column, with the hint of its field.
@@ -163,6 +164,8 @@ def chosen(settings, rows, target, response):
     names = [row.name for row in rows]
     if target is not None and target not in names:
         raise FileError(f"there is no column {quoted(target)}; {alternatives(target, names)}" if target else _NO_TARGET)
+    if any(row.name == target and row.kind == Kind.text.value for row in rows):
+        raise FileError(f"{quoted(target)} is text, as the file declares; choose a column of numbers as the response")
     others = [row for row in rows if row.name != target]
     if not any(row.used for row in others):
         raise FileError("no column is left that could explain the response; tick at least one")

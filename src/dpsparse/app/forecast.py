@@ -1,11 +1,15 @@
 """The forecast of a draft, from public numbers alone: `plan`, in sentences and a picture."""
 
+import json
 import math
+import os
 from dataclasses import replace
 from functools import lru_cache
 
+from dpsparse.app.settings import settings_of
 from dpsparse.html import number
 from dpsparse.report.charts import curves
+from dpsparse.schema import Fields
 
 # Places of the curve: epsilons from 0.03 to 10.
 _GRID = tuple(10 ** (k / 8) for k in range(-12, 9))
@@ -21,11 +25,18 @@ def shape_of(path, settings):
     settings : Settings
         The choices, with a target.
     """
+    stamp = os.stat(path)
+    return _shape(str(path), settings.to_json(), (stamp.st_mtime_ns, stamp.st_size))
+
+
+@lru_cache(maxsize=8)
+def _shape(path, chosen, _stamp):
     from dpsparse.data.raw_data import read_table
     from dpsparse.estimators._raw_fit import n_expected
 
-    bounds, dialect = settings.bounds(), {"separator": settings.separator, "encoding": settings.encoding}
-    data = read_table(path, settings.target, bounds=bounds, **dialect)
+    settings = settings_of(Fields(json.loads(chosen), "the settings"))
+    dialect = {"separator": settings.separator, "encoding": settings.encoding}
+    data = read_table(path, settings.target, bounds=settings.bounds(), **dialect)
     return n_expected(data), data.units_known() == "all"
 
 
@@ -73,6 +84,7 @@ def forecast(n, d, known, *, epsilon, delta, sparsity, people=1, holdout=None, n
         f"epsilon {epsilon:g}, and the width of a 90 % interval, {_rough(here.interval_width)}. Both fall as epsilon "
         "grows."
     )
+    unit = "times the response's noise" if noise is None else "in the response's own unit"
     marked = min(max(epsilon, _GRID[0]), _GRID[-1])
     return {
         "epsilon": f"{epsilon:g}",
@@ -80,9 +92,10 @@ def forecast(n, d, known, *, epsilon, delta, sparsity, people=1, holdout=None, n
         "smallest": _rough(here.smallest_effect),
         "width": _rough(here.interval_width),
         **({"wanted": None} if effect is None else _wanted(here, effect)),
-        "unit": "times the response's noise" if noise is None else "in the response's own unit",
+        "unit": unit,
         "n": f"{fitted:,}",
         "warning": _warning(here, d),
+        "rare": rare(here, unit, effect),
         "picture": curves(_GRID, lines, (marked, f"epsilon {epsilon:g}"), words),
     }
 
@@ -106,6 +119,49 @@ def _wanted(here, effect):
         "n_needed": _count(here.n_for_effect(effect)),
         "epsilon_needed": _epsilon(here.epsilon_for_effect(effect)),
     }
+
+
+def rare(here, unit, effect=None):
+    """What it takes to find a category or a 0/1 column that few have, in sentences.
+
+    Parameters
+    ----------
+    here : Plan
+        The forecast.
+    unit : str
+        What effects are measured in.
+    effect : float or None
+        A difference between those who have it and the others that one hopes to find.
+
+    Examples
+    --------
+    >>> from dpsparse import plan
+    >>> from dpsparse.app.forecast import rare
+    >>> rare(plan(300, 50, 5, 0.1), "times the noise")
+    ['Categories and yes/no columns are likely missed, whatever their effect.']
+    """
+    least = here.share_for_effect(math.inf)
+    if least == math.inf:
+        return ["Categories and yes/no columns are likely missed, whatever their effect."]
+    half, tenth = _rough(here.effect_for_share(0.5)), here.effect_for_share(0.1)
+    sentence = (
+        "A category, or a yes in a yes/no column, is found where those who have it differ from the others by "
+        f"{half} {unit} or more if half of all have it"
+    )
+    sentence += "." if tenth == math.inf else f", and by {_rough(tenth)} or more if one in ten has it."
+    sentences = [sentence, f"One that fewer than {_people(least, here.n)} have is likely missed, whatever its effect."]
+    if effect is not None:
+        share = here.share_for_effect(effect)
+        sentences.append(
+            f"A difference of {number(effect)} is likely missed, however many have it."
+            if share == math.inf
+            else f"For a difference of {number(effect)} about {_people(share, here.n)} must have it."
+        )
+    return sentences
+
+
+def _people(share, n):
+    return f"{float(f'{100 * share:.2g}'):g} % of the records ({math.ceil(share * n):,})"
 
 
 def _warning(here, d):

@@ -10,7 +10,6 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from dpsparse.app.glossary import TERMS, anchor
 from dpsparse.app.security import require_csrf
 from dpsparse.app.settings import digest
-from dpsparse.html import number
 from dpsparse.messages import without_passwords
 
 STEPS = (
@@ -33,8 +32,11 @@ _environment = jinja2.Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_environment.globals |= {"TERMS": TERMS, "anchor": anchor, "digest": digest, "floor": math.floor}
-_environment.filters |= {"number": number}
+_environment.globals |= {"TERMS": TERMS, "anchor": anchor, "digest": digest}
+_environment.filters |= {
+    "share_left": lambda balance: math.floor(100 * (1 - balance["share_spent"])),
+    "moment": lambda text: text.replace("T", " ").replace("+00:00", " UTC"),
+}
 
 
 class NotYet(Exception):

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from dpsparse.app import spending, steps
+from dpsparse.app import accuracy, spending, steps
 from dpsparse.app.render import EXPECTED, Missing, NotYet, action, one_line, page, redirect
 from dpsparse.app.security import ENTER, Guard
 from dpsparse.app.workspace import OPENER, Workspace
@@ -56,9 +56,9 @@ def create_app(work):
         post("/upload/forget", steps.forget_upload, steps.file_page),
         get("/columns", steps.columns_page),
         post("/columns", steps.choose_columns, steps.columns_page),
-        get("/accuracy", steps.accuracy_page),
-        post("/accuracy", steps.choose_accuracy, steps.accuracy_page),
-        get("/forecast", steps.forecast_fragment),
+        get("/accuracy", accuracy.accuracy_page),
+        post("/accuracy", accuracy.choose_accuracy, accuracy.accuracy_page),
+        get("/forecast", accuracy.forecast_fragment),
         get("/preview", steps.preview_shell),
         get("/preview/report", steps.preview_report),
         get("/spend", spending.spend_page),
@@ -71,7 +71,7 @@ def create_app(work):
         get("/fits/{name}/{file}", spending.download),
         get("/budget", spending.budget_page),
         post("/budget/grant", spending.grant, spending.budget_page),
-        post("/accuracy/grant", spending.grant, steps.accuracy_page),
+        post("/accuracy/grant", spending.grant, accuracy.accuracy_page),
         post("/spend/grant", spending.grant, spending.spend_page),
         get("/budget/head", spending.witness),
         get("/settings", steps.save_settings),

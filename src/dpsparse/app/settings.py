@@ -38,6 +38,8 @@ class Settings:
         The share of the records to hold out.
     separator, encoding : str or None
         Of a CSV file.
+    noise, effect : float or None
+        Guesses for the forecast: the response's noise, and an effect that one hopes to find. No fit knows of them.
 
     Examples
     --------
@@ -58,6 +60,8 @@ class Settings:
     holdout: float | None = None
     separator: str | None = None
     encoding: str = "utf-8"
+    noise: float | None = None
+    effect: float | None = None
 
     def bounds(self):
         """What is publicly known, checked as a bounds file is."""
@@ -121,6 +125,8 @@ def settings_of(fields):
         holdout=holdout,
         separator=fields.take("separator", None),
         encoding=fields.text("encoding"),
+        noise=fields.number("noise", None, above=0),
+        effect=fields.number("effect", None, above=0),
     )
     fields.finish()
     if settings.separator is not None and not isinstance(settings.separator, str):

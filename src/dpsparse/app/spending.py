@@ -4,12 +4,12 @@ import math
 
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
+from dpsparse.app.accuracy import typed_choices, usual_grant
 from dpsparse.app.forecast import page_words
 from dpsparse.app.jobs import CANCELLED, DONE, FAILED, LOST, STARTED
 from dpsparse.app.render import EXPECTED, Missing, one_line, page, redirect, require
 from dpsparse.app.security import REPORT_POLICY
-from dpsparse.app.steps import usual_grant
-from dpsparse.schema import FileError
+from dpsparse.schema import FileError, listed
 
 # What the ledger says of a fit without a model, in words.
 COST = {
@@ -90,6 +90,8 @@ def job_page(request, error=None, form=None):
             "context": job.model.context,
             "statement": job.model.privacy.statement(),
             "short": _short(job.model),
+            "publishable": _publishable(job.model),
+            "unnamed": _unnamed(job.model),
         }
     return page(request, "job", step="results", error=error, **content)
 
@@ -100,6 +102,25 @@ def _short(model):
     from dpsparse.report.summary import verdicts
 
     return escaped(paragraphs(verdicts(model)))
+
+
+def _publishable(model):
+    from dpsparse.report.summary import publishable
+
+    return publishable(model)
+
+
+def _unnamed(model):
+    """What a rare category without a name is, and what the page offers for it."""
+    from dpsparse.report.summary import unnamed, unnamed_columns
+
+    sentences, columns = list(unnamed(model)), unnamed_columns(model)
+    if columns:
+        sentences.append(
+            f"If the categories of {listed(columns)} are publicly known, type them in step 2 before another fit: then "
+            "each has its name."
+        )
+    return " ".join(sentences)
 
 
 def job_state(request):
@@ -247,12 +268,16 @@ def grant(request, form):
     if form.get("sure") != "on":
         raise FileError("a grant is made once and cannot be changed: tick the box to say that you want it")
     dataset = str(form.get("dataset", "")).strip()
+    # The form in step 3 brings along what was typed there: read first, so that a grant forgets none of it.
+    settings = typed_choices(work.draft.settings, form) if "epsilon" in form else None
     work.ledger.grant(
         dataset,
         epsilon=numbers["grant_epsilon"],
         delta=numbers["grant_delta"],
         records_per_person=int(numbers["records_per_person"]),
     )
+    if settings is not None:
+        work.change(settings=settings)
     back = form.get("back")
     return redirect(f"/{back}" if back in ("accuracy", "spend") else "/budget")
 

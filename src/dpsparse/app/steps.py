@@ -1,19 +1,19 @@
-"""The steps before anything is spent: the file, the columns, the accuracy, the preview."""
+"""The steps before anything is spent: the file, the columns, the preview. The accuracy has its own module."""
 
-import math
 from dataclasses import replace
 from pathlib import Path
 
 from starlette.responses import HTMLResponse, Response
 
+from dpsparse.app.accuracy import planned_forecast
 from dpsparse.app.columns import KNOWN, apply_pattern, chosen, rows_of, typed_rows
-from dpsparse.app.forecast import forecast, shape_of
+from dpsparse.app.forecast import shape_of
 from dpsparse.app.preview import preview_page
 from dpsparse.app.render import fragment, page, redirect, require
 from dpsparse.app.security import REPORT_POLICY
 from dpsparse.app.settings import digest, settings_of
 from dpsparse.app.tables import tables_in, within
-from dpsparse.app.typed import typed_count, typed_delta, typed_epsilon, typed_holdout, typed_number, typed_positive
+from dpsparse.app.typed import typed_count
 from dpsparse.schema import Fields, FileError
 
 SEPARATORS = {"": "taken from the first line", ",": "comma", ";": "semicolon", "tab": "tab", "|": "bar"}
@@ -141,87 +141,11 @@ def choose_columns(request, form):
     return redirect("/columns#columns" if applies else "/accuracy")
 
 
-def accuracy_page(request, error=None, form=None):
-    """Step 3: what could be found, at which epsilon."""
-    work = request.app.state.work
-    require(work, target=True)
-    settings, balance = work.draft.settings, work.balance()
-    typed = {
-        "epsilon": f"{settings.epsilon:g}",
-        "sparsity": str(settings.sparsity),
-        "delta": "" if settings.delta is None else f"{settings.delta:g}",
-        "holdout": "" if settings.holdout is None else f"{settings.holdout:g}",
-        "records": str(work.facts.n_records),
-        "noise": "",
-        "effect": "",
-    }
-    typed |= {name: str(form[name]) for name in typed if form and name in form}
-    try:
-        shown = _forecast(work, typed)
-    except (ValueError, ArithmeticError):
-        shown = None
-    content = {"typed": typed, "forecast": shown, "grant": usual_grant(work, form), "budget": balance}
-    return page(request, "accuracy", step="accuracy", error=error, **content)
-
-
-def usual_grant(work, form=None):
-    """What a grant's form shows: what was typed, or an epsilon for some fits at about the delta of the forecast."""
-    delta = work.delta()
-    usual = {
-        "grant_epsilon": "3",
-        "grant_delta": "1e-06" if delta is None else f"{10.0 ** math.floor(math.log10(delta)):g}",
-    }
-    return {name: str((form or {}).get(name, text)) for name, text in usual.items()}
-
-
-def forecast_fragment(request):
-    """The forecast for other numbers, as the sliders move."""
-    work = request.app.state.work
-    require(work, target=True)
-    try:
-        return fragment("_forecast", forecast=_forecast(work, request.query_params))
-    except (ValueError, ArithmeticError) as error:
-        return fragment("_forecast", forecast=None, error=str(error))
-
-
-def _forecast(work, typed):
-    settings = work.draft.settings
-    d, known = shape_of(work.draft.path, settings)
-    delta = typed_number(typed, "delta", None)
-    return forecast(
-        typed_count(typed, "records", "records", default=work.facts.n_records),
-        d,
-        known,
-        epsilon=typed_epsilon(typed),
-        delta=work.delta() if delta is None else delta,
-        sparsity=typed_count(typed, "sparsity", "columns to select"),
-        people=settings.records_per_person,
-        holdout=typed_holdout(typed),
-        noise=typed_positive(typed, "noise", "the response's noise"),
-        effect=typed_positive(typed, "effect", "the effect"),
-    )
-
-
-def choose_accuracy(request, form):
-    """Take epsilon and the number of columns to select."""
-    work = request.app.state.work
-    require(work, target=True)
-    settings = replace(
-        work.draft.settings,
-        epsilon=typed_epsilon(form),
-        delta=typed_delta(form),
-        sparsity=typed_count(form, "sparsity", "columns to select"),
-        holdout=typed_holdout(form),
-    )
-    work.change(settings=settings, planned=True)
-    return redirect("/preview")
-
-
 def preview_shell(request):
     """Step 4: a preview of the report."""
     work = request.app.state.work
     require(work, target=True, planned=True)
-    return page(request, "preview", step="preview")
+    return page(request, "preview", step="preview", rare=planned_forecast(work)["rare"])
 
 
 def preview_report(request):

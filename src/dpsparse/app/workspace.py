@@ -138,9 +138,12 @@ class Workspace:
         return balance_facts(state, state.name_of(dataset))
 
     def delta(self):
-        """The delta of the draft's fit: what was typed, or the default, and never above the grant's."""
-        if self.draft.settings.delta is not None:
-            return self.draft.settings.delta
+        """The delta of the draft's fit: what was typed, or the usual one."""
+        typed = self.draft.settings.delta
+        return self.usual_delta() if typed is None else typed
+
+    def usual_delta(self):
+        """The delta of a fit for which none was typed: the default, and never above the grant's."""
         if self.draft.path is None:
             return None
         from dpsparse.privacy.guarantee import default_delta

@@ -41,13 +41,17 @@ def app(ledger, data, folder, host, port, expose, no_browser, as_json):
                 f"The page is at {url}\nThe address is secret: whoever has it can spend the budget. Ctrl-C ends it."
             )
 
-    serve(
-        folder or click.get_app_dir("dpsparse"),
-        opened=data,
-        ledger=ledger,
-        host=host,
-        port=port,
-        expose=expose,
-        on_ready=say,
-        browser=not no_browser,
-    )
+    try:
+        serve(
+            folder or click.get_app_dir("dpsparse"),
+            opened=data,
+            ledger=ledger,
+            host=host,
+            port=port,
+            expose=expose,
+            on_ready=say,
+            browser=not no_browser,
+        )
+    except KeyboardInterrupt:
+        # The usual end, and not an error.
+        click.echo("The page has ended.", err=True)

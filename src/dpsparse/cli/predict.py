@@ -12,10 +12,17 @@ from dpsparse.cli import options
 @options.MODEL
 @options.DATA
 @click.option("--id", "id_column", metavar="COLUMN", help="A column of DATA to hand on beside the predictions.")
+@click.option(
+    "--statistic",
+    type=click.Choice(["mean", "median"]),
+    default="mean",
+    show_default=True,
+    help="What to predict: the mean, or the median, which is nearer to most records where the target is skewed.",
+)
 @options.dialect
 @options.out("Where the predictions go, as CSV; printed unless given.")
 @options.AS_JSON
-def predict(model, data, id_column, separator, encoding, out, as_json):
+def predict(model, data, id_column, statistic, separator, encoding, out, as_json):
     """Predict the target for the records of DATA, a table as `dpsparse fit` reads it, with a MODEL.
 
     DATA needs the columns of the model's selected features, in any order; other columns are not read. Text that is
@@ -26,8 +33,8 @@ def predict(model, data, id_column, separator, encoding, out, as_json):
     from dpsparse.model.remarks import unseen_categories
     from dpsparse.model.tables import ModelTable
 
-    with output.writing(out, model, data) as stream:
-        released = load_model(model)
+    with output.writing(out, model, data, replace=False) as stream:
+        released = load_model(model).for_statistic(statistic)
         table = ModelTable(released, data, separator=separator, encoding=encoding)
         if id_column is not None:
             table.require(id_column)

@@ -44,8 +44,14 @@ class RawData:
         for name, kind in self.kinds.items():
             if kind not in list(Kind):
                 raise FileError(f"kinds: {quoted(name)} is {kind!r}; it must be one of {', '.join(Kind)}")
-        # Refused here, before anything is spent: columns that the bounds name and the table lacks.
+        # Refused here, before anything is spent: columns that the bounds name and the table lacks, and a response that
+        # is publicly no number.
         self.bounds.features(names, self.target)
+        if self.declared.get(self.target) == Kind.text:
+            raise FileError(
+                f"the response {quoted(self.target)} is declared as text, nothing could be learned of it and nothing "
+                "was spent; choose a column of numbers, or declare its kind: a number, a date or a boolean"
+            )
 
     @cached_property
     def columns(self):

@@ -241,7 +241,7 @@ class PrivateLinearRegressor(RegressorMixin, PrivateEstimator):
             where X is dask's.
         """
         check_is_fitted(self)
-        return self.released_.predict(X) if self.released_.reads_cells else as_table(X).predict(self)
+        return as_table(X).predict(self)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

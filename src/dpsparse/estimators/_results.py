@@ -35,9 +35,14 @@ def set_results(estimator, result, features, dtype, meter, **described):
     height = stats.norm.isf(FAMILY_WISE_LEVEL / 2 / size)
     errors = np.where(result.trusted, result.standard_errors, np.nan)
     clear = (np.abs(result.effects) > height * errors) & result.scale_known & result.explains
-    kept = np.flatnonzero(clear) if estimator.sparsity == "auto" else np.arange(len(clear))
+    only_clear = estimator.sparsity == "auto" and result.selected and clear.any()
+    kept = np.flatnonzero(clear) if only_clear else np.arange(len(clear))
+    if estimator.sparsity == "auto" and not clear.any():
+        # None is significant by itself; together they may say something all the same.
+        kept = np.flatnonzero(result.shrunk_effects)
     chosen, center, scale = result.support[kept], result.center[kept], result.scale[kept]
-    shrunk = as_dtype(result.shrunk_effects[kept] / scale, dtype)
+    coef = result.shrunk_without(~clear)[kept] if only_clear else result.shrunk_effects[kept]
+    shrunk = as_dtype(coef / scale, dtype)
     estimates, errors_in_units = result.effects[kept] / scale, errors[kept] / scale
     estimator.support_ = chosen
     estimator.coef_, missing_coef = np.split(_spread(size, chosen, shrunk, 0), [d])
@@ -48,8 +53,10 @@ def set_results(estimator, result, features, dtype, meter, **described):
         estimator.center_ = _spread(size, chosen, center, 0.0)[:d]
     trusted = errors[result.trusted]
     estimator.noise_floor_ = float(height * np.median(trusted)) if len(trusted) else np.nan
-    at_zero = result.intercept - (result.shrunk_effects[kept] / scale * center).sum()
+    # The mean prediction stays where it is without the features that were dropped.
+    at_zero = result.constant - coef @ (result.mean[kept] + center / scale)
     estimator.intercept_ = float(at_zero) if estimator.fit_intercept else 0.0
+    estimator.median_shift_ = float(result.median_shift) if estimator.fit_intercept else None
     estimator.prediction_range_ = None if result.range is None else tuple(map(float, result.range))
     estimator.explains_ = bool(result.explains)
     estimator.equation_ = result.equation
@@ -86,6 +93,7 @@ def set_results(estimator, result, features, dtype, meter, **described):
             constant=result.constant,
             response_scale=result.response_scale,
             spread_explained=result.spread_explained,
+            median_shift=estimator.median_shift_,
             **{"target": "y"} | described,
         )
     )

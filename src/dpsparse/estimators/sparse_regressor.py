@@ -1,6 +1,7 @@
 """`PrivateSparseRegressor`: the package's own private method."""
 
 import warnings
+from copy import copy
 from dataclasses import replace
 from functools import cache
 from typing import Any, Literal, Self
@@ -11,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
 from dpsparse.algorithms.pursuit.schedule import schedule_for, taking_over
+from dpsparse.algorithms.pursuit.settings import MOST_SELECTED, takes_all
 from dpsparse.data.as_table import as_table
 from dpsparse.data.raw_data import RawData
 from dpsparse.data.units import n_units_known, public_units, units_known
@@ -45,7 +47,9 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
     Parameters
     ----------
     sparsity : int or "auto", default=5
-        Features to select; "auto" selects `max_sparsity` and keeps those with significant effects.
+        Features to select. "auto" takes all of them where the records allow it (see `max_sparsity`); otherwise it
+        selects some and keeps those with significant effects, or all if none is significant by itself but together
+        they explain something.
     epsilon : float, default=1.0
         The guarantee to each person; smaller is more private.
     delta : float or None, default=None
@@ -64,8 +68,9 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         What to do with NaN, infinite values and nulls. "refuse" raises an error. "center": a missing feature is at its
         centre, whether a feature is missing is a feature of its own that may be selected, and a record without a
         response adds nothing. No row is dropped and nothing is filled in from the data.
-    max_sparsity : int, default=10
-        The most features for ``sparsity="auto"``.
+    max_sparsity : int or None, default=None
+        The most features for ``sparsity="auto"``. None takes all of at most 300 features in known units, and all of
+        those in unknown units if they are few for the number of records and epsilon; otherwise it stands for 10.
     adjacency : {"replace-one", "zero-out-one"}, default="replace-one"
         Which tables the guarantee covers: one record changed to any other, or blanked. n is public in both.
     records_per_person : int, default=1
@@ -98,6 +103,9 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         feature; NaN where no error can be trusted.
     intercept_ : float
         Released intercept: the prediction where all features are 0.
+    median_shift_ : float or None
+        By how much a predicted median lies above the prediction, which is of a mean, from releases; None where
+        ``fit_intercept=False``.
     support_ : ndarray of int
         Features selected, in order of selection; for "auto" those kept.
     units_ : dict of str to (float, float)
@@ -152,7 +160,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         response_scale: float | None = None,
         fit_intercept: bool = True,
         missing: Literal["refuse", "center"] = "refuse",
-        max_sparsity: int = 10,
+        max_sparsity: int | None = None,
         adjacency: Adjacency = "replace-one",
         records_per_person: int = 1,
         random_state: Any = None,
@@ -203,7 +211,6 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         self._check_parameters()
         table = as_table(X)
         n, d = self._public_shape(table, y)
-        sparsity = self._picks(d)
         meter = self._open_meter(n)
         planned, shared = self._planned
         schedule = cache(lambda guarantee: planned or self._schedule(guarantee, n, d))
@@ -211,7 +218,9 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             y = self._validated(table, y, (n, d))
             columns = range(d) if table.names is None else table.names
             units = public_units(self.feature_center, self.feature_scale, columns)
-            cap_sparsity(getattr(self, self._sparsity_parameter), max(d, sparsity), self._sparsity_parameter)
+            asked = getattr(self, self._sparsity_parameter)
+            if asked is not None:
+                cap_sparsity(asked, self._n_candidates(d), self._sparsity_parameter)
             self._warn_if_weak(meter)
             settings = schedule(meter.guarantee).settings
             self._warn_if_hopeless(n, settings.width, meter, settings.known or settings.released)
@@ -238,7 +247,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
 
     def _warn_if_hopeless(self, n, d, meter, known):
         """Warn, from public numbers, where a fit would learn next to nothing."""
-        warning = forecast_warning(n, d, min(d, self._picks(d)), meter.guarantee, known)
+        warning = forecast_warning(n, d, min(d, self._picks(d, n, meter.guarantee)), meter.guarantee, known)
         if warning is not None:
             warnings.warn(warning, UserWarning, stacklevel=3)
 
@@ -246,8 +255,17 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
     def _allow_missing(self):
         return self.missing == "center"
 
-    def _picks(self, d):
-        return int(min(getattr(self, self._sparsity_parameter), 2 * d if self._allow_missing else d))
+    def _n_candidates(self, d):
+        return 2 * d if self._allow_missing else d
+
+    def _picks(self, d, n=None, guarantee=None):
+        """How many features to select; without a number of records "auto" never takes all."""
+        asked, candidates = getattr(self, self._sparsity_parameter), self._n_candidates(d)
+        if asked is None:
+            known = units_known(self.feature_center, self.feature_scale, d) == "all"
+            all_of_them = n is not None and takes_all(n, candidates, guarantee.rho_per_record, known)
+            asked = candidates if all_of_them else MOST_SELECTED
+        return int(min(asked, candidates))
 
     def _schedule(self, guarantee, n, d, *, whole=None, leads=True, **others):
         """The releases and prices of a fit on n records of d features under a guarantee.
@@ -265,7 +283,42 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         if not leads:
             n_known = n_units_known(self.feature_center, self.feature_scale, d)
             known |= taking_over(whole, known["units_known"], n_known)
-        return schedule_for(guarantee, n, d, self._picks(d), whole=whole, **known)
+        return schedule_for(guarantee, n, d, self._picks(d, n, guarantee), whole=whole, **known)
+
+    def predict(self, X: Any, statistic: Literal["mean", "median"] = "mean") -> Any:
+        """Predict responses; it reads nothing but the released coefficients.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, GPU array, dask array or data frame of shape (n_samples, n_features)
+            The caller's own records; after a fit on what `read_table` gives also a file or a data frame with text.
+        statistic : {"mean", "median"}, default="mean"
+            What to predict of the responses of such records: "mean", which is right on average, or "median", which half
+            of them lie below and which is nearer to most where they are skewed, as costs and incomes are.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Predictions, within `prediction_range_`; a dask array, not computed yet, where X is dask's.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpsparse import PrivateSparseRegressor
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.standard_normal((20_000, 3))
+        >>> cost = X[:, 0] + rng.lognormal(0, 1, 20_000)
+        >>> model = PrivateSparseRegressor(sparsity=1, feature_center=0, feature_scale=1).fit(X, cost)
+        >>> bool(abs(cost - model.predict(X, "median")).mean() < abs(cost - model.predict(X)).mean())
+        True
+        """
+        check_is_fitted(self)
+        released = self.released_.for_statistic(statistic)
+        if released.reads_cells:
+            return released.predict(X)
+        at_statistic = copy(self)
+        at_statistic.intercept_ = released.intercept
+        return as_table(X).predict(at_statistic)
 
     def conf_int(self, level: float = 0.9) -> NDArray[np.float64]:
         """Confidence intervals of the effects, centred at the unshrunk estimates.
@@ -292,7 +345,9 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
 
     def _check_parameters(self):
         self._check_guarantee()
-        if self.sparsity == "auto":
+        if self.sparsity == "auto" and self.max_sparsity is None:
+            pass
+        elif self.sparsity == "auto":
             check_count("max_sparsity", self.max_sparsity, remedy="it is the most features to select")
         elif isinstance(self.sparsity, str):
             raise ValueError(f"sparsity={self.sparsity!r} must be a whole number of at least 1, or 'auto'")

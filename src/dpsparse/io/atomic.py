@@ -45,10 +45,10 @@ def atomic_file(path, inputs=(), replace=True, private=False):
         with _opened(temporary, path, private) as stream:
             if target.exists() and not (target.is_file() and os.access(target, os.W_OK)):
                 raise FileError(f"cannot write {path}: it is a folder, a device or read-only; choose another name")
-            if target.exists() and not replace:
-                raise FileError(f"cannot write {path}: it exists; choose another name, or move it away first")
             if target.exists() and _is_database(target):
                 raise FileError(f"cannot write {path}: it is a database, maybe a ledger; choose another name")
+            if target.exists() and not replace:
+                raise FileError(f"cannot write {path}: it exists; choose another name, or move it away first")
             yield stream
             stream.flush()
             os.fsync(stream.fileno())

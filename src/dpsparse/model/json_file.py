@@ -48,6 +48,7 @@ def as_dict(model: LinearModel) -> dict[str, Any]:
         "response_scale": model.response_scale,
         "spread_explained": model.spread_explained,
         "scores": model.scores and asdict(model.scores),
+        "median_shift": model.median_shift,
         "effects": [asdict(effect) for effect in model.effects],
         "features": [_without_defaults(feature) for feature in model.features],
         "privacy": model.privacy.to_dict(),
@@ -172,6 +173,7 @@ def _how_good(fields: Fields) -> dict[str, Any]:
         "response_scale": fields.number("response_scale", None, above=0),
         "spread_explained": explained,
         "scores": scores and read_scores(scores),
+        "median_shift": fields.number("median_shift", None),
     }
 
 

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +79,8 @@ class LinearModel:
         both released. It is 0 where nothing is explained, and None where the releases do not tell.
     scores : Scores or None
         How well it predicts records that were held out from its fit; None where none were.
+    median_shift : float or None
+        By how much a predicted median lies above a prediction, which is of a mean; None where no median was released.
     """
 
     estimator: str
@@ -101,6 +103,7 @@ class LinearModel:
     response_scale: float | None = None
     spread_explained: float | None = None
     scores: Scores | None = None
+    median_shift: float | None = None
 
     def __repr__(self) -> str:
         guarantee = (
@@ -202,7 +205,7 @@ class LinearModel:
 
     _repr_html_ = as_html
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, statistic: Literal["mean", "median"] = "mean") -> Any:
         """Predict responses.
 
         Parameters
@@ -212,6 +215,9 @@ class LinearModel:
             order, and may have others. A column of text with public categories may be there as text or as 0/1 columns
             such as ``region=south``; text that is no category counts as the baseline, which is the first category of
             the bounds. Anything without names has all features in the order of `feature_names`, categories as 0/1.
+        statistic : {"mean", "median"}, default="mean"
+            What to predict of the responses of such records: "mean", which is right on average, or "median", which half
+            of them lie below and which is nearer to most where they are skewed.
 
         Returns
         -------
@@ -230,12 +236,27 @@ class LinearModel:
         >>> bool((model.predict(new) == model.predict(people)).all())
         True
         """
+        if statistic != "mean":
+            return self.for_statistic(statistic).predict(X)
         if self.reads_cells:
             return ModelTable(self, X).predictions()
         names = frame_names(X)
         if names is None or not hasattr(self, "feature_names_in_") or names == self.feature_names_in_.tolist():
             return as_table(X).predict(self)
         return predict_frame(self, X, names)
+
+    def for_statistic(self, statistic: str) -> "LinearModel":
+        """The same model with the intercept at which it predicts this statistic; see `predict`."""
+        if statistic == "mean":
+            return self
+        if statistic != "median":
+            raise ValueError(f"statistic={statistic!r} must be 'mean' or 'median'")
+        if self.median_shift is None:
+            raise ValueError(
+                "statistic='median' needs a released median, which this model has not: use 'mean', or fit "
+                "PrivateSparseRegressor again, with an intercept"
+            )
+        return replace(self, intercept=self.intercept + self.median_shift, median_shift=0.0)
 
     @cached_property
     def reads_cells(self) -> bool:

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
 
 NOT_SIGNIFICANT, NOT_TRUSTED = "Not significant", "Not reliable"
+# A median is worth a word where it is this many of the response's scales off the prediction, and three standard
+# deviations of its noise: in ranks that is 0.7 of the release's noise scale, and 1 % of the ranks moves the median of a
+# normal law by 0.037 scales.
+MEDIAN_OFF, MEDIAN_NOISE = 0.1, 8.0
 MORE_TRUST = "more records, a larger epsilon or fewer features to select would help"
 
 
@@ -41,6 +45,8 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
         yield "Lump", lump(model)
     if model.prediction_range is not None and model.explains:
         yield "Predictions", prediction_range(model)
+    if is_skewed(model):
+        yield "Median", median(model)
 
 
 def nothing_learned(model: "LinearModel") -> str:
@@ -78,6 +84,25 @@ def prediction_range(model: "LinearModel") -> str:
     assert model.prediction_range is not None
     low, high = map(number, model.prediction_range)
     return f"clipped to [{low}, {high}], a released range of {model.target}"
+
+
+def is_skewed(model: "LinearModel") -> bool:
+    """Whether by the releases the median lies clearly off the prediction, which is of a mean."""
+    if not model.median_shift or not model.response_scale or not model.response_scale_known:
+        return False
+    releases = [release for release in model.privacy.releases if release.name.endswith("residual median")]
+    noise = max((release.scale / model.privacy.n_records for release in releases), default=0.0)
+    return abs(model.median_shift) > max(MEDIAN_OFF, MEDIAN_NOISE * noise) * model.response_scale
+
+
+def median(model: "LinearModel") -> str:
+    """Where the median lies, seen from a prediction."""
+    assert model.median_shift is not None
+    where = f"{'less' if model.median_shift < 0 else 'plus'} {number(abs(model.median_shift))}"
+    return (
+        f"about half of the values of {model.target} lie below the prediction {where}; predict with the statistic "
+        '"median" to get that value'
+    )
 
 
 def unseen_categories(model: "LinearModel") -> list[str]:

@@ -139,6 +139,32 @@ def sentence(effect, feature, target, baselines=None):
     return f"{effect.feature}: {_step(feature, baselines or {})} goes with {size} ({within})."
 
 
+def publishable(model):
+    """One paragraph to publish: the significant effects with their intervals, the records and the guarantee.
+
+    None where nothing was learned, where a fit gives no errors, or where it was not private.
+
+    Parameters
+    ----------
+    model : LinearModel
+        The model.
+    """
+    record = model.privacy
+    if not (record.private and model.response_scale_known and model.explains and model.effects):
+        return None
+    if all(effect.verdict is Verdict.NOT_AVAILABLE for effect in model.effects):
+        return None
+    features = {feature.name: feature for feature in model.features}
+    significant = [effect for effect in model.effects if effect.verdict is Verdict.SIGNIFICANT]
+    found = " ".join(_of(model, effect, features) for effect in significant) or "No effect is significant."
+    return (
+        f"What goes with {model.target} in {record.n_records:,} records, by a robust sparse regression on "
+        f"{len(model.features):,} features at the 5 % family-wise level: {found} These are associations in typical "
+        "records, the other selected features being equal, and not causes. The result is "
+        f"({number(record.epsilon)}, {record.delta:.2g})-differentially private for each person."
+    )
+
+
 def _step(feature, baselines):
     """What a step of 1 of a feature is."""
     if feature.missing:
@@ -179,6 +205,8 @@ def _predictions(model):
         )
     if model.explains and model.prediction_range is not None:
         yield f"Predictions are {remarks.prediction_range(model)}."
+    if remarks.is_skewed(model):
+        yield as_sentence(remarks.median(model))
 
 
 def _meaning(model):
@@ -191,7 +219,13 @@ def _meaning(model):
     example = _an_example(model)
     if example is not None:
         yield example
-    yield from _unnamed(model)
+    yield from unnamed(model)
+    columns = unnamed_columns(model)
+    if columns:
+        yield (
+            f"If the categories of {listed(columns)} are publicly known, give them in a bounds file: then each has its "
+            "name."
+        )
     cut = "" if model.cut is None else f" (further than {number(model.cut)})"
     yield (
         f"Effects hold for typical records: a response far from its prediction{cut} counts as if it were no further, "
@@ -221,17 +255,34 @@ def _is_unnamed(feature):
     return feature.buckets is not None and (feature.other or feature.label is None)
 
 
-def _unnamed(model):
-    """What a selected feature of text without a name stands for, and how to get the name."""
+def _selected_unnamed(model):
     features = {feature.name: feature for feature in model.features}
     selected: list[Feature] = [features[effect.feature] for effect in model.effects]
-    unnamed = [each for each in selected if _is_unnamed(each)]
-    for each in unnamed:
+    return [each for each in selected if _is_unnamed(each)]
+
+
+def unnamed(model):
+    """What each selected feature of text without a name stands for.
+
+    Parameters
+    ----------
+    model : LinearModel
+        The model.
+    """
+    for each in _selected_unnamed(model):
         what = "any text too rare to be a category of its own" if each.other else "a text too rare to be named"
         yield f"The feature {quoted(each.name)} is 1 for {what} at this epsilon, and 0 for others."
-    if unnamed:
-        columns = listed(list(dict.fromkeys(each.column for each in unnamed)))
-        yield f"If the categories of {columns} are publicly known, give them in a bounds file: then each has its name."
+
+
+def unnamed_columns(model):
+    """The columns of these features, whose categories might be publicly known.
+
+    Parameters
+    ----------
+    model : LinearModel
+        The model.
+    """
+    return list(dict.fromkeys(each.column for each in _selected_unnamed(model)))
 
 
 def as_sentence(text):

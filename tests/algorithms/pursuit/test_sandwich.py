@@ -138,12 +138,42 @@ def test_any_released_matrix_gives_usable_ones(seed, noise, k):
     assert np.isfinite(jacobian.relative_noise).all()
 
 
-@given(st.floats(0, 10), st.floats(0.01, 3), st.floats(-3, 3))
-def test_pulled_is_a_weighted_mean(noise, spread, value):
-    matrix = NoisyMatrix(np.full((2, 2), value), noise)
-    pulled, weight = matrix.pulled(np.eye(2), np.full((2, 2), spread))
-    on, off = spread**2 / (spread**2 + noise**2), spread**2 / (spread**2 + noise**2 / 2)
-    np.testing.assert_allclose(weight, [[on, off], [off, on]])
-    np.testing.assert_allclose(
-        pulled, [[on * value + 1 - on, off * value], [off * value, on * value + 1 - on]], atol=1e-12
-    )
+def positive(rng, k, least=0.3):
+    """A random positive definite matrix with a direction of small eigenvalue."""
+    vectors, _ = np.linalg.qr(rng.standard_normal((k, k)))
+    return (vectors * rng.uniform(least, 2.0, k)) @ vectors.T
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6))
+def test_without_noise_nothing_is_pulled_and_with_much_all_is(seed, k):
+    rng = np.random.default_rng(seed)
+    expected, values = positive(rng, k), positive(rng, k)
+    exact = NoisyMatrix(values, 0.0).pulled(expected)
+    np.testing.assert_allclose(exact.values, values, atol=1e-8)
+    assert exact.noise == pytest.approx(0, abs=1e-12)
+    np.testing.assert_allclose(NoisyMatrix(values, 1e5).pulled(expected).values, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_a_direction_of_small_eigenvalue_keeps_what_is_expected():
+    # Two columns of correlation .98; noise of .1 would turn the eigenvalue .02 into .12, or into nothing.
+    expected = np.array([[1.0, 0.98], [0.98, 1.0]])
+    along, across = np.array([1.0, 1.0]) / np.sqrt(2), np.array([1.0, -1.0]) / np.sqrt(2)
+    released = expected + 0.1 * np.outer(across, across) + 0.1 * np.outer(along, along)
+    pulled = NoisyMatrix(released, 0.1).pulled(expected).values
+    assert across @ pulled @ across == pytest.approx(0.02, rel=0.15)
+    # The other direction is known to a twentieth, and moves.
+    assert along @ pulled @ along > 1.98 + 0.05
+
+
+def test_errors_of_forms_are_those_of_the_noise():
+    rng, noise, runs = np.random.default_rng(4), 0.02, 4000
+    expected, vector = positive(rng, 3), rng.standard_normal((3, 1))
+    forms = []
+    for _ in range(runs):
+        shift = noise / np.sqrt(2) * rng.standard_normal((3, 3))
+        shift = np.triu(shift, 1) + np.triu(shift, 1).T + np.diag(noise * rng.standard_normal(3))
+        pulled = NoisyMatrix(expected + shift, noise).pulled(expected)
+        forms.append(vector[:, 0] @ pulled.values @ vector[:, 0])
+    # What the diagonal takes in first is not stated: a fifth of the error of an error.
+    stated = pulled.error_of_form(vector)[0]
+    assert 0.6 * stated < np.std(forms) < 1.2 * stated

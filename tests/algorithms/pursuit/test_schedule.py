@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsparse.algorithms.pursuit import pursuit
-from dpsparse.algorithms.pursuit.schedule import PICKS, Schedule, schedule_for
+from dpsparse.algorithms.pursuit.schedule import N_STEPS, PICKS, Schedule, schedule_for
 from dpsparse.algorithms.pursuit.settings import SPARE_PICKS, Settings
 from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, RepeatedPicks
 from dpsparse.privacy.guarantee import Guarantee
@@ -30,7 +30,7 @@ BESIDE = {"fraction at gradient", "fraction at final gradient"}
 
 
 # The groups of slots for which `Pursuit.run` has a handler.
-HANDLED = set(re.findall(r'"([\w ]+)": (?:self|closing_steps)\.', inspect.getsource(pursuit.Pursuit.run)))
+HANDLED = set(re.findall(r'"([\w ]+)": (?:self|closing_steps|all_at_once)\.', inspect.getsource(pursuit.Pursuit.run)))
 
 
 @settings(max_examples=300, deadline=None)
@@ -73,7 +73,8 @@ def test_as_many_features_as_asked_and_at_most_one_more(numbers):
     for before, after in (("pick 1", "gradient 1"), ("unit size 1", "gradient 1"), ("response size", "response scale")):
         if before in names and after in names:
             assert names.index(before) < names.index(after)
-    assert names[-1] == ("offset" if numbers.fit_intercept else "gain")
+    assert names[-1] == ("residual median" if numbers.fit_intercept else "gain")
+    assert sum(name.startswith("descent") for name in names) == (0 if numbers.choose else N_STEPS)
     gradients = [k for k, name in enumerate(names) if "gradient" in name and not name.startswith("fraction")]
     assert all(names[k + 1] == f"fraction at {names[k]}" for k in gradients)
 
@@ -87,7 +88,7 @@ def test_what_is_public_is_not_released(numbers):
     if numbers.center_known or not numbers.fit_intercept:
         assert "response centre" not in groups
     if not numbers.fit_intercept:
-        assert not groups & {"level", "unit centre", "unit mean", "offset"}
+        assert not groups & {"level", "unit centre", "unit mean", "offset", "residual median"}
     if numbers.known:
         assert not groups & {"splits", "level"}
         assert numbers.size >= 1500 or not any(group.startswith("unit") for group in groups)

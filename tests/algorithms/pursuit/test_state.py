@@ -83,9 +83,8 @@ def test_the_least_significant_effect_is_dropped_and_the_constant_never():
     # The second effect is larger than the third, but its feature is rare and its error larger still.
     state = make_state(second_moments=(1.0, 0.02, 1.0))
     take_gradient(state, [0.0, 0.5, 0.3, 0.2], noise=0.02)
-    state.keep_most_significant(2)
+    state.drop_spare()
     assert state.kept.tolist() == [0, 1, 3]
-    state.solve()
     assert state.effects[2] == 0
     take_gradient(state, np.zeros(3))
     assert len(state.standard_errors()) == 3

@@ -63,6 +63,11 @@ def test_the_replayed_fits_make_every_release_there_is():
     groups = {slot.group for slot in Schedule(everything).slots()}
     _, shares = replay_all(UNKNOWN, "zero-out-one")
     assert groups == {name.rstrip(" 0123456789") for name in shares}
+    everything = Settings(10_000, 4, 4, 1.0, units_known="none", fit_intercept=False)
+    groups = {slot.group for slot in Schedule(everything).slots()}
+    _, shares = replay_all(f"{UNKNOWN.partition(', every')[0]}, all features, no intercept", "zero-out-one")
+    assert "descent" in groups
+    assert groups == {name.rstrip(" 0123456789") for name in shares}
 
 
 @pytest.mark.parametrize("storage", ["C order", "CSR", "float32"])
@@ -84,5 +89,5 @@ def test_a_fit_of_real_size(adjacency, storage):
     with threads(1):
         violation, shares = replay_pair(model, pair, storage, adjacency)
     assert violation is None
-    assert {"splits", "slope 1", "unit size 1", "Jacobian", "gain", "offset"} <= set(shares)
+    assert {"splits", "slope 1", "unit size 1", "Jacobian", "gain", "offset", "residual median"} <= set(shares)
     assert max(shares.values()) > 0.9

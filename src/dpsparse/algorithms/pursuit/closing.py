@@ -44,6 +44,7 @@ LARGEST_TAIL = 20.0
 LARGEST_SHIFT = 0.5
 # The offset's clip is narrower where the features explain much: by this factor on the residuals' scale.
 NARROWER = 1.5
+TOO_SMALL = "there are too few records at this epsilon to learn the features' units"
 NO_GAIN = "predictions from them were not clearly nearer to the responses than a constant"
 
 
@@ -71,16 +72,24 @@ class PursuitResult:
     ----------
     support : ndarray of int
         The features.
+    selected : bool
+        Whether they were selected; otherwise all were taken.
     effects, shrunk_effects, standard_errors : ndarray
         For a step of one `scale` of each.
+    covariance : ndarray
+        Of the effects.
     center, scale : ndarray
         The features' units: public, or released.
+    mean : ndarray
+        How far their means are from their centres, in scales; 0 without an intercept.
     learned : ndarray of bool
         Whether a unit was released.
     trusted : ndarray of bool
         Whether a standard error can be relied on.
     intercept : float
         The prediction where all features are at their centres.
+    median_shift : float
+        By how much a predicted median lies above the prediction, which is of a mean.
     constant : float
         The prediction without any feature: the mean prediction, as far as releases tell.
     response_scale : float
@@ -104,14 +113,18 @@ class PursuitResult:
     """
 
     support: np.ndarray
+    selected: bool
     effects: np.ndarray
     shrunk_effects: np.ndarray
     standard_errors: np.ndarray
+    covariance: np.ndarray
     center: np.ndarray
     scale: np.ndarray
+    mean: np.ndarray
     learned: np.ndarray
     trusted: np.ndarray
     intercept: float
+    median_shift: float
     constant: float
     response_scale: float
     spread_explained: float | None
@@ -122,6 +135,13 @@ class PursuitResult:
     cut: float
     lumped: bool
     equation: EstimatingEquation
+
+    def shrunk_without(self, dropped):
+        """The shrunk effects if those of some features are 0: the others take over what they have in common."""
+        kept, effects, V = ~dropped, self.shrunk_effects.copy(), self.covariance
+        effects[kept] -= V[np.ix_(kept, dropped)] @ np.linalg.solve(V[np.ix_(dropped, dropped)], effects[dropped])
+        effects[dropped] = 0.0
+        return effects
 
 
 class Closing:
@@ -134,7 +154,7 @@ class Closing:
     """
 
     def __init__(self, pursuit):
-        self._pursuit, self._offset, self._explains = pursuit, 0.0, True
+        self._pursuit, self._offset, self._median, self._explains = pursuit, 0.0, 0.0, True
         self.lumped = self.all_equal = False
 
     def release_gain(self, slot):
@@ -144,9 +164,9 @@ class Closing:
         effects' own errors let one expect.
         """
         pursuit, state = self._pursuit, self._pursuit.state
-        covariance = state.covariance()
-        self._errors = np.sqrt(np.diagonal(covariance))
-        self._set_effects(covariance)
+        self._covariance = state.covariance()
+        self._errors = np.sqrt(np.diagonal(self._covariance))
+        self._set_effects(self._covariance)
         near = LUMP_WIDTH * state.response_scale
         # Tails say little and cost much noise; half of them are looked at where a scale is small beside them, as it is
         # for responses with a lump.
@@ -170,7 +190,11 @@ class Closing:
     def _weight(self, product, square, noise):
         """The posterior mean of the slope product / square, within [0, 1]; 1 for sure effects without clear doubt."""
         state, size = self._pursuit.state, self._pursuit.settings.size
+        if not self._pursuit.settings.features_pay:
+            return 0.0
         sure = np.any(np.abs(state.estimate.effects) > SURE * self._errors, where=self._is_feature())
+        # Steps stop before noise has moved the effects far.
+        sure = sure or state.descent is not None
         prior = (LUMPED_WEIGHT if self.lumped else SURE_WEIGHT) if sure else UNSURE_WEIGHT
         tiny = size < TINY and not self._pursuit.settings.known
         doubt = (square - product) / math.sqrt(2) / TINY_DOUBT if tiny else (NO_WEIGHT * square - product) / DOUBT
@@ -196,7 +220,10 @@ class Closing:
         prior = np.maximum(0.0, effects**2 - errors**2)
         prior[~self._trusted & (np.abs(effects) < 4 * errors)] = 0.0
         shrunk = state.estimate.effects.copy()
-        shrunk[features] = prior * np.linalg.solve(np.diag(prior) + covariance[features, features], effects)
+        if state.descent is None:
+            shrunk[features] = prior * np.linalg.solve(np.diag(prior) + covariance[features, features], effects)
+        else:
+            shrunk = state.gradients[-1].origin[state.kept]
         self._effects = np.zeros(len(state.effects))
         self._effects[state.kept] = shrunk
 
@@ -216,13 +243,21 @@ class Closing:
     def release_offset(self, slot):
         """The mean of the clipped residuals: what predictions are to be moved by."""
         pursuit, state = self._pursuit, self._pursuit.state
-        width = self._reach * min(1.0, NARROWER * state.residual_scale / state.response_scale)
+        # Where most responses are equal, small residuals say nothing of the others.
+        explained = 1.0 if self.lumped else state.residual_scale / state.response_scale
+        width = self._reach * min(1.0, NARROWER * explained)
         sums, _ = pursuit.session.evaluate(queries.gradient_sums, pursuit.center, self._effects, width, [0], 1.0, 1.0)
         mean, noise = pursuit.releases.mean(slot, sums, 1.0)
         spread = math.hypot(OFFSET_SPREAD * state.response_scale, min(self._errors[0], state.response_scale))
         if not self._explains:
             spread = math.hypot(spread, CENTER_SPREAD * state.response_scale)
         self._offset = float(width * mean[0] / (1 + (width * noise / spread) ** 2))
+
+    def release_median(self, slot):
+        """The median of the residuals, by which predictions of a median are moved instead."""
+        pursuit, state = self._pursuit, self._pursuit.state
+        grid = grids.MEDIANS.times(state.residual_scale)
+        self._median = pursuit.releases.quantile(slot, self._counts(pursuit.center, self._effects), grid)
 
     def problem(self):
         """Why the scales were not learned, as a sentence without a full stop; empty where they were."""
@@ -249,11 +284,20 @@ class Closing:
             )
         return ""
 
-    def _mean_of_effects(self):
-        """By how much the mean prediction lies above the prediction at the centres, from released second moments."""
+    def _no_gain(self):
+        """Why the features explain nothing; empty where they do."""
+        if self._explains:
+            return ""
+        return NO_GAIN if self._pursuit.settings.features_pay else TOO_SMALL
+
+    def _means(self):
+        """The means of the features, from released second moments with the constant."""
         state = self._pursuit.state
-        columns = state.kept_features()
-        return self._effects[columns] @ (state.gram[0, columns] / state.gram[0, 0])
+        return state.gram[0, state.kept_features()] / state.gram[0, 0]
+
+    def _mean_of_effects(self):
+        """By how much the mean prediction lies above the prediction at the centres."""
+        return self._effects[self._pursuit.state.kept_features()] @ self._means()
 
     def _spread_explained(self):
         """1 less the residuals' scale over the response's, or None.
@@ -286,21 +330,25 @@ class Closing:
         problem = self.problem()
         return PursuitResult(
             support=support,
+            selected=pursuit.settings.choose,
             effects=state.estimate.effects[state.constants :],
             shrunk_effects=self._effects[columns],
             standard_errors=self._errors[state.constants :],
+            covariance=self._covariance[state.constants :, state.constants :],
             center=center,
             scale=scale,
+            mean=self._means() if state.constants else np.zeros(len(columns)),
             learned=np.array([unit.learned for unit in units], dtype=bool),
             trusted=self._trusted & self._explains,
             intercept=float(pursuit.center + constant) if state.constants else 0.0,
+            median_shift=0.0 if self.all_equal or not state.constants else float(self._median - self._offset),
             constant=float(pursuit.center + constant + self._mean_of_effects()) if state.constants else 0.0,
             response_scale=float(state.response_scale),
             spread_explained=None if problem else self._spread_explained(),
             range=(pursuit.center - self._reach, pursuit.center + self._reach),
             explains=bool(self._explains),
             scale_known=not problem,
-            reason=problem or ("" if self._explains else NO_GAIN),
+            reason=problem or self._no_gain(),
             cut=float(last.tau),
             lumped=self.lumped,
             equation=EstimatingEquation(support, center, scale, last.tau, last.weight.inner, last.weight.outer),

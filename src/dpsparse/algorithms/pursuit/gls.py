@@ -228,15 +228,16 @@ def clean_gram(noisy, noise_scale, expected, trust):
     correlations = np.where(np.abs(correlations) > keep_above * noise, correlations, 0.0)
     correlations *= np.maximum(0.0, 1 - noise**2 / np.maximum(correlations**2, 1e-300))
     np.fill_diagonal(correlations, 1.0)
-    return _floored(correlations, EIGENVALUE_FLOOR) * root
+    return floored(correlations, EIGENVALUE_FLOOR) * root
 
 
 def positive_definite(matrix):
     """A symmetric matrix whose correlations have no eigenvalue below a small one."""
     root = np.sqrt(np.maximum(np.diagonal(matrix), 1e-12 * np.abs(matrix).max()))
-    return _floored(matrix / np.outer(root, root), 0.05) * np.outer(root, root)
+    return floored(matrix / np.outer(root, root), 0.05) * np.outer(root, root)
 
 
-def _floored(correlations, floor):
+def floored(correlations, floor):
+    """A symmetric matrix with its eigenvalues raised to a floor."""
     values, vectors = np.linalg.eigh(correlations)
     return (vectors * np.maximum(values, floor)) @ vectors.T

@@ -93,5 +93,7 @@ RESIDUAL_SCALES = Grid.of(np.geomspace(*SCALE_RANGE, 47))
 # How far a tenth of the responses lie from their centre, or fewer, in response scales; 2.4 for a normal law.
 _STEPS = np.arange(-10, 45)
 REACHES = Grid.of(2.4 * 2.0 ** (_STEPS / 4), -0.35 * np.abs(_STEPS))
+# Where the median of the residuals is, in their scales.
+MEDIANS = Grid.of(np.arange(-30, 31) / 20, -np.abs(np.arange(-30, 31) / 20))
 # How much nearer predictions are than a constant, in response scales.
 IMPROVEMENTS = Grid.of(2.0 ** (np.arange(-24, 33) / 4), -0.2 * np.abs(np.arange(-24, 33)))

@@ -13,11 +13,14 @@ import numpy as np
 
 from dpsparse.algorithms.progress import ProgressReporter
 from dpsparse.algorithms.pursuit import grids
+from dpsparse.algorithms.pursuit.all_at_once import AllAtOnce
 from dpsparse.algorithms.pursuit.closing import Closing
+from dpsparse.algorithms.pursuit.descent import Descent
 from dpsparse.algorithms.pursuit.gls import row_weight
 from dpsparse.algorithms.pursuit.quantiles import slope_window
 from dpsparse.algorithms.pursuit.releases import Releases
 from dpsparse.algorithms.pursuit.response import ResponseReleases, ResponseUnit
+from dpsparse.algorithms.pursuit.schedule import UNIT
 from dpsparse.algorithms.pursuit.selection import Selection
 from dpsparse.algorithms.pursuit.shared_units import selectable, splits, with_released
 from dpsparse.algorithms.pursuit.state import PursuitState
@@ -31,11 +34,9 @@ EARLY_TAU = 0.8
 # Where products with the newest feature are clipped, in units of their typical norm.
 GRAM_ROW_NORM = 1.3
 # Releases that need the newest feature in its unit.
-AFTER_THE_UNIT = {"Gram row", "slope", "residual scale", "gradient"}
+AFTER_THE_UNIT = {"Gram row", "slope", "residual scale", "gradient", "Gram matrix"}
 # Releases about a feature that is new: skipped once none is left to select.
-OF_A_NEW_FEATURE = {
-    *("level", "pick", "unit size", "unit spread", "unit tail", "unit centre", "unit mean", "Gram row", "slope"),
-}
+OF_A_NEW_FEATURE = {"level", "pick", *UNIT, "Gram row", "slope"}
 
 
 class Pursuit:
@@ -106,7 +107,7 @@ class Pursuit:
         self._response = shared.response if shared else ResponseUnit(response_center, response_scale)
         self.take_response()
         self._check_finite, self._sessions = check_finite, ()
-        self._response_releases, self._unit_releases = ResponseReleases(self, self._response), UnitReleases(self)
+        self._response_releases, self.unit_releases = ResponseReleases(self, self._response), UnitReleases(self)
         self._level = 0.0
         if self.settings.splits_share:
             self._split_counts = self.selection.count_splits(grids.SPLITS, check_finite)
@@ -117,13 +118,6 @@ class Pursuit:
         """Read the rows: their responses, and levels of all features for the scores."""
         with self._reporter.step() as on_progress:
             self.session, self.pairs = self._sessions = self.selection.open(self._check_finite, on_progress)
-        self._take_next()
-
-    def _take_next(self):
-        """Add the next feature where all are taken."""
-        place, features = len(self.state.features), self.selection.features
-        if not self.settings.choose and place < min(self.settings.n_picks, len(features)):
-            self._add_column(int(features[place]))
 
     def _is_idle(self, slot):
         """Whether a slot is about one more feature than there are: a table may have fewer than were paid for."""
@@ -139,7 +133,7 @@ class Pursuit:
         PursuitResult
             Effects, standard errors, units, intercept.
         """
-        closing_steps = Closing(self)
+        closing_steps, all_at_once = Closing(self), AllAtOnce(self)
         make = {
             "response size": self._response_releases.release_size,
             "response centre": self._response_releases.release_center,
@@ -148,11 +142,11 @@ class Pursuit:
             "responses": self._response_releases.release_count,
             "level": self.release_level,
             "pick": self.select_feature,
-            "unit size": self._unit_releases.release_size,
-            "unit spread": self._unit_releases.release_spread,
-            "unit tail": self._unit_releases.release_tail,
-            "unit centre": self._unit_releases.release_center,
-            "unit mean": self._unit_releases.release_mean,
+            "unit size": self.unit_releases.release_size,
+            "unit spread": self.unit_releases.release_spread,
+            "unit tail": self.unit_releases.release_tail,
+            "unit centre": self.unit_releases.release_center,
+            "unit mean": self.unit_releases.release_mean,
             "Gram row": self.release_gram_row,
             "slope": self.release_slope,
             "residual scale": self.release_residual_scale,
@@ -162,8 +156,11 @@ class Pursuit:
             "Jacobian": self.release_jacobian,
             "score variance": self.release_score_variance,
             "final gradient": self.refine,
+            "descent": all_at_once.step,
+            "fraction": all_at_once.finish,
             "gain": closing_steps.release_gain,
             "offset": closing_steps.release_offset,
+            "residual median": closing_steps.release_median,
             "response range": closing_steps.release_range,
         }
         try:
@@ -171,8 +168,9 @@ class Pursuit:
                 if self._is_idle(slot):
                     self.releases.skip(slot)
                     continue
+                all_at_once.prepare(slot)
                 if slot.group in AFTER_THE_UNIT:
-                    self._unit_releases.finish()
+                    self.unit_releases.finish()
                 make[slot.group](slot)
         finally:
             for session in self._sessions:
@@ -216,9 +214,10 @@ class Pursuit:
         selected = int(features[self.releases.pick(slot, scores)])
         if self.settings.level:
             self.state.move_constant(self._level * self.selection.tau(self.state))
-        self._add_column(selected)
+        self.add_column(selected)
 
-    def _add_column(self, feature):
+    def add_column(self, feature):
+        """Add a feature to the model, with no effect yet."""
         with self._reporter.step() as on_progress:
             self.session.add(feature, on_progress)
             self.pairs.add(feature)
@@ -227,7 +226,7 @@ class Pursuit:
             # Nothing is known of a feature that says whether another is missing.
             unit = FeatureUnit(*self.units.of(feature)) if feature < self.session.n_features else FeatureUnit()
         self.state.add_column(feature, unit)
-        self._unit_releases.open(unit)
+        self.unit_releases.open(unit)
 
     # Step 3: the newest feature's effect.
 
@@ -262,22 +261,23 @@ class Pursuit:
         """A gradient, and the effects that follow from all gradients so far."""
         self._gradient(slot, EARLY_TAU)
         self.state.solve()
-        self._take_next()
 
     def _gradient(self, slot, tau_in_scales):
         """A gradient on the kept columns and, in the next slot, the fraction of residuals within tau."""
         state = self.state
         tau = tau_in_scales * state.residual_scale
-        weight = self._row_weight()
-        sums, within = self.session.evaluate(queries.gradient_sums, *self._equation(tau, weight))
+        weight = self.row_weight()
+        sums, within = self.session.evaluate(queries.gradient_sums, *self.equation(tau, weight))
         mean, noise = self.releases.mean(slot, sums, weight.inner)
         fraction, fraction_noise = self.releases.fraction(next(self._slots), within)
         state.add_gradient(tau * mean, tau * noise, tau, weight, fraction, fraction_noise)
 
-    def _row_weight(self):
+    def row_weight(self):
+        """The weight of the rows of the kept columns."""
         return row_weight(len(self.state.kept), self.settings.inner, self.settings.outer, self.state.constants)
 
-    def _equation(self, tau, weight):
+    def equation(self, tau, weight):
+        """What the sums of the estimating equation are computed from, at the present effects."""
         return self.center, self.state.effects, tau, self.state.kept, weight.inner, weight.outer
 
     # Step 4: all effects together.
@@ -292,33 +292,36 @@ class Pursuit:
 
     def release_gram_matrix(self, slot):
         """Second moments of all columns, each row weighted as in the gradients."""
-        weight = self._row_weight()
+        weight = self.row_weight()
         sums = self.session.evaluate(queries.gram_sums, self.state.kept, weight.inner, weight.outer)
         released = self.releases.gram(slot, sums, weight.inner * weight.outer)
         # Second moments of standard normal rows with this weight are diagonal, with entries `gain`.
         unit = np.sqrt(np.outer(weight.gain, weight.gain))
         self.state.set_gram(released.values / unit, released.noise / unit[-1, -1])
-        self.state.solve()
+        if self.settings.choose:
+            self.state.solve()
+        else:
+            self.state.descent = Descent(released, weight.gain)
 
     def refine(self, slot):
         """A final gradient; after the first one the spare feature is dropped, and constant ones."""
         state = self.state
         self._gradient(slot, self.schedule.final_tau)
-        state.solve()
         if slot.name == "final gradient 1":
-            state.keep_most_significant(self.settings.sparsity)
+            state.drop_spare()
+        else:
             state.solve()
 
     def release_jacobian(self, slot):
         """The Jacobian of the next gradient."""
-        weight, tau = self._row_weight(), self.schedule.final_tau * self.state.residual_scale
-        sums = self.session.evaluate(queries.jacobian_sums, *self._equation(tau, weight))
+        weight, tau = self.row_weight(), self.schedule.final_tau * self.state.residual_scale
+        sums = self.session.evaluate(queries.jacobian_sums, *self.equation(tau, weight))
         self._jacobian = self.releases.gram(slot, sums, weight.inner * weight.outer)
 
     def release_score_variance(self, slot):
         """The variance of a record's term in the next gradient, in units of tau."""
-        state, weight, tau = self.state, self._row_weight(), self.schedule.final_tau * self.state.residual_scale
-        sums = self.session.evaluate(queries.variance_sums, *self._equation(tau, weight))
+        state, weight, tau = self.state, self.row_weight(), self.schedule.final_tau * self.state.residual_scale
+        sums = self.session.evaluate(queries.variance_sums, *self.equation(tau, weight))
         state.variance = self.releases.gram(slot, sums, weight.inner**2)
         state.set_jacobian(self._jacobian, weight)
 

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpsparse.algorithms.pursuit.gls import positive_definite
+from dpsparse.algorithms.pursuit.gls import floored, positive_definite
 
-# Relative spread of the Jacobian about p G, on and off its diagonal.
-ON_DIAGONAL, OFF_DIAGONAL = 0.6, 0.2
+# Relative spread of a released matrix about what is expected: of its diagonal, and of the rest.
+ON_DIAGONAL, REST = 0.6, 0.2
+# The least that a released matrix is taken to be, relative to what is expected.
+LEAST_RATIO = 0.05
 # Without a Jacobian and a variance, errors are inflated by this.
 WITHOUT = 1.05
 
@@ -23,12 +25,45 @@ class NoisyMatrix:
     values: np.ndarray
     noise: float
 
-    def pulled(self, expected, spread):
-        """The matrix pulled toward an expected one, each entry by its noise against `spread`, and the weights used."""
-        size = len(self.values)
-        noise = np.where(np.eye(size) > 0, self.noise, self.noise / np.sqrt(2))
-        weight = spread**2 / (spread**2 + noise**2)
-        return expected + weight * (self.values - expected), weight
+    def pulled(self, expected):
+        """The matrix pulled toward an expected one by its noise, as a `PulledMatrix`.
+
+        The diagonal first, column by column; the rest in the basis of the expected matrix's eigenvectors, each entry
+        relative to the two eigenvalues. Noise is the same in every direction, so a direction in which columns are
+        nearly collinear, of small eigenvalue, keeps what is expected.
+        """
+        diagonal = np.diagonal(expected)
+        trust = 1 / (1 + (self.noise / (ON_DIAGONAL * diagonal)) ** 2)
+        ratio = np.maximum(1 + trust * (np.diagonal(self.values) / diagonal - 1), LEAST_RATIO)
+        base = expected * np.sqrt(np.outer(ratio, ratio))
+        values, vectors = np.linalg.eigh(base)
+        root = np.sqrt(np.maximum(values, 1e-6 * values[-1]))
+        basis, turn = vectors * root, vectors / root
+        noise = np.where(np.eye(len(root)) > 0, self.noise, self.noise / np.sqrt(2)) / np.outer(root, root)
+        offset = turn.T @ self.values @ turn - np.eye(len(root))
+        trust = 1 / (1 + (noise / REST) ** 2)
+        relative = floored(np.eye(len(root)) + trust * offset, LEAST_RATIO)
+        return PulledMatrix(basis @ relative @ basis.T, basis, trust * noise**2)
+
+
+@dataclass(frozen=True)
+class PulledMatrix:
+    """A matrix B R B' whose middle has independent errors of the variances `variance`."""
+
+    values: np.ndarray
+    basis: np.ndarray
+    variance: np.ndarray
+
+    def error_of_form(self, vectors):
+        """The standard deviation of v' A v for each column v of `vectors`."""
+        squares = (self.basis.T @ vectors) ** 2
+        return np.sqrt(np.einsum("ik,ij,jk->k", squares, self.variance, squares))
+
+    @property
+    def noise(self):
+        """The typical standard deviation of an entry."""
+        squares = self.basis**2
+        return float(np.sqrt(np.mean(squares @ self.variance @ squares.T)))
 
 
 @dataclass(frozen=True)
@@ -55,19 +90,16 @@ class Jacobian:
     @classmethod
     def of(cls, released, gram, fraction, weight):
         """From the released Jacobian, the second moments so far, the fraction within tau and the row weight."""
-        size = len(gram)
         unit = fraction * np.sqrt(np.outer(weight.gain, weight.gain))
         relative = NoisyMatrix(released.values / unit, released.noise / unit[-1, -1])
         expected = np.diagonal(gram)
-        diagonal = np.eye(size) > 0
-        spread = np.where(diagonal, ON_DIAGONAL, OFF_DIAGONAL) * np.sqrt(np.outer(expected, expected))
-        pulled, trust = relative.pulled(gram, spread)
         weak = np.diagonal(relative.values) < np.minimum(0.25 * expected + relative.noise, 0.5 * expected)
-        pulled[weak], pulled[:, weak] = gram[weak], gram[:, weak]
-        pulled = positive_definite(pulled)
-        by_diagonal = relative.noise * np.sqrt(np.diagonal(trust)) * np.diagonal(np.linalg.inv(pulled))
-        noise = float(np.mean(np.sqrt(trust)) * relative.noise / np.sqrt(2))
-        return cls(pulled, noise, by_diagonal, weak)
+        pulled = relative.pulled(gram)
+        values = pulled.values.copy()
+        values[weak], values[:, weak] = gram[weak], gram[:, weak]
+        values = positive_definite(values)
+        inverse = np.linalg.inv(values)
+        return cls(values, pulled.noise, pulled.error_of_form(inverse) / np.diagonal(inverse), weak)
 
 
 def covariance(estimate, gradients, kept, gram, n_records, jacobian=None, variance=None):
@@ -85,8 +117,8 @@ def covariance(estimate, gradients, kept, gram, n_records, jacobian=None, varian
         All of them.
     kept : ndarray of int
         The kept columns.
-    gram : ndarray of shape (k, k)
-        Their second moments.
+    gram : ndarray of shape (m, m)
+        The second moments of the columns of the last gradient, which holds the kept ones.
     n_records : int
         The public number of rows.
     jacobian : Jacobian or None
@@ -101,17 +133,18 @@ def covariance(estimate, gradients, kept, gram, n_records, jacobian=None, varian
     """
     last, system = gradients[-1], estimate.system
     expected = last.psi_squared * np.sqrt(np.outer(last.weight.power, last.weight.power)) * gram
-    inflation = np.full(len(kept), WITHOUT**2)
+    inflation, is_kept = np.full(len(kept), WITHOUT**2), np.isin(last.columns, kept)
     if variance is not None:
         released = NoisyMatrix(variance.values * last.tau**2, variance.noise * last.tau**2)
-        score_variance, trust = released.pulled(expected, np.sqrt(np.outer(*[np.diagonal(expected)] * 2)))
-        expected = positive_definite(score_variance)
-        noise = np.diagonal(trust) * released.noise / np.maximum(np.diagonal(expected), 1e-300)
+        pulled = released.pulled(expected)
+        expected = positive_definite(pulled.values)
+        inverse = np.linalg.inv(gram)
+        noise = pulled.error_of_form(inverse) / np.einsum("ij,ik,kj->j", inverse, expected, inverse)
         # A standard error with a relative error of r covers as one of a t law with 1 / (2 r^2) degrees of freedom does,
         # whose 90 % interval is wider by (1.645^2 + 1) r^2 / 2. An error of the variance is half of that in its root.
-        inflation = 1 + 4 * (np.minimum(jacobian.relative_noise, 1.0) ** 2 + 0.25 * noise**2)
+        inflation = 1 + 4 * (np.minimum(jacobian.relative_noise, 1.0) ** 2 + 0.25 * noise**2)[is_kept]
     size = np.sqrt([each.psi_squared / last.psi_squared for each in gradients])[system.gradient]
-    by_column = (estimate.matrix * size) @ (system.columns[:, None] == kept)
+    by_column = (estimate.matrix * size) @ (system.columns[:, None] == last.columns)
     sampling = by_column @ expected @ by_column.T / n_records
     beside = (estimate.matrix * (system.privacy_variance + estimate.model_variance)) @ estimate.matrix.T
     return (sampling + beside) * np.sqrt(np.outer(inflation, inflation))

@@ -18,13 +18,21 @@ from dpsparse.privacy.accounting.release import (
     Slot,
 )
 
-# How many final gradients there are, and the least share of rho that they have together.
+# How many final gradients there are, and the least share of rho that they, or the steps below, have together.
 FINAL_GRADIENTS, FINAL_LEAST = 3, 0.1
 # Price of the last pick against the first: features come out largest first, and the later, smaller ones need more.
 PICK_RISE = 8
+# Where all features are taken: how many gradients there are, how many of the last are averaged, and before which the
+# residual scale is released again.
+N_STEPS, N_AVERAGED, RESCALED = 60, 30, (11, 31)
+# The most features for which a start from slopes is looked for then.
+MOST_STARTS = 12
 
 # A public grid of sizes, from a millionth to a trillion in steps of 2 %.
 SIZES = np.exp(np.arange(math.log(1e-6), math.log(1e12), 0.02))
+
+
+UNIT = ("unit size", "unit spread", "unit tail", "unit centre", "unit mean")
 
 
 @dataclass(frozen=True)
@@ -98,12 +106,13 @@ class Schedule:
     def _priced(self):
         left, extra = self.final_share, {}
         shrink = min(1.0, (1 - FINAL_LEAST) / self._others)
-        if not self.settings.known or not self.settings.choose:
+        if self.settings.choose and not self.settings.known:
             # What is plentiful goes to second moments too.
             sandwich = self.settings.sandwich
             extra = {"Gram matrix": 0.12 - 0.06 * self.settings.plenty, "Jacobian": 0.06 * sandwich}
             extra["score variance"] = 0.03 * sandwich
-        final = left * (1 - math.fsum(extra.values())) / FINAL_GRADIENTS
+        n_final = FINAL_GRADIENTS if self.settings.choose else N_STEPS
+        final = left * (1 - math.fsum(extra.values())) / n_final
         whole = self.factor * self.settings.rho * (1 - 1e-9)
         for name, share in self._named():
             share = final if share is None else shrink * share + left * extra.get(name, 0.0)
@@ -111,11 +120,19 @@ class Schedule:
                 yield name, share * whole
 
     def _named(self):
-        """Names and shares of rho in order of time; None for a final gradient."""
-        settings, once, each = self.settings, self.settings.once(), self.settings.each()
+        """Names and shares of rho in order of time; None for those that share what is left."""
+        settings, once = self.settings, self.settings.once()
         yield from settings.preparation
         for name in ("splits", "responses", "response size", "response centre", "response scale"):
             yield name, once[name]
+        yield from self._one_by_one() if settings.choose else self._all_at_once()
+        for name in ("response range", "gain", "offset", "residual median"):
+            yield name, once[name]
+        yield "names", settings.naming
+
+    def _one_by_one(self):
+        """Select a feature, learn its unit and its effect, and so on; then all effects together."""
+        settings, once, each = self.settings, self.settings.once(), self.settings.each()
         n_picks = settings.n_picks
         rises, grows = np.linspace(1, PICK_RISE, n_picks), np.arange(1, n_picks + 1) ** 1.5
         early = 0.09 if settings.known else 0.09 - 0.055 * settings.plenty
@@ -123,7 +140,7 @@ class Schedule:
         for k in range(1, n_picks + 1):
             yield f"level {k}", each["level"]
             yield f"pick {k}", settings.selection() * rises[k - 1] / rises.sum()
-            for name in ("unit size", "unit spread", "unit tail", "unit centre", "unit mean"):
+            for name in UNIT:
                 yield f"{name} {k}", each[name]
             if k > 1:
                 yield f"Gram row {k}", rows / (n_picks - 1)
@@ -142,9 +159,24 @@ class Schedule:
                 yield "score variance", once["score variance"]
             yield f"final gradient {k}", None
             yield f"fraction at final gradient {k}", each["fraction"]
-        for name in ("response range", "gain", "offset"):
-            yield name, once[name]
-        yield "names", settings.naming
+
+    def _all_at_once(self):
+        """Learn the units of all features, then all effects together."""
+        settings, once, each = self.settings, self.settings.once(), self.settings.each()
+        for k in range(1, settings.n_picks + 1):
+            for name in UNIT:
+                yield f"{name} {k}", each[name]
+        yield "Gram matrix", once["Gram matrix"]
+        for step in range(1, N_STEPS + 1):
+            if step == RESCALED[0] and settings.slopes and settings.n_picks <= MOST_STARTS:
+                for place in range(1, settings.n_picks + 1):
+                    yield f"second slope {place}", each["slope"]
+            if step in RESCALED:
+                yield f"residual scale {1 + RESCALED.index(step)}", once["residual scale"]
+            yield f"descent {step}", None
+        yield "fraction", once["fraction"]
+        yield "Jacobian", once["Jacobian"]
+        yield "score variance", once["score variance"]
 
     def _slot(self, name, rho):
         if name == "splits":
@@ -170,7 +202,7 @@ class Schedule:
 # The groups of slots that are picks by the exponential mechanism; the others are Gaussian.
 PICKS = {
     *("response size", "response centre", "response scale", "pick", "unit size", "unit tail", "unit centre", "slope"),
-    *("second slope", "residual scale", "response range"),
+    *("second slope", "residual scale", "response range", "residual median"),
 }
 
 

@@ -22,6 +22,25 @@ SHARED = {
 }
 
 
+# Below this N nothing is predicted from features in unknown units.
+LEAST_SIZE = 100
+# "auto" takes all features where there are at most this many in known units, or N is this many times their number;
+# otherwise it selects this many.
+MOST_TAKEN, RECORDS_A_FEATURE, MOST_SELECTED = 300, 12, 10
+
+
+def takes_all(n, n_candidates, rho, known):
+    """Whether all features are better taken than some of them selected, if nobody knows how many matter.
+
+    Examples
+    --------
+    >>> from dpsparse.algorithms.pursuit.settings import takes_all
+    >>> takes_all(10_000, 30, 0.02, known=False), takes_all(10_000, 200, 0.02, known=False)
+    (True, False)
+    """
+    return n_candidates <= (MOST_TAKEN if known else n * math.sqrt(rho) / RECORDS_A_FEATURE)
+
+
 def clip(value, low, high):
     """A number within limits."""
     return float(min(max(value, low), high))
@@ -90,6 +109,11 @@ class Settings:
     def known(self):
         """Whether the units of all features are public."""
         return self.units_known == "all"
+
+    @property
+    def features_pay(self):
+        """Whether features can say more than a constant: units that are not known need a table of some size."""
+        return self.known or self.size >= LEAST_SIZE
 
     @cached_property
     def noise_to_signal(self):
@@ -233,16 +257,19 @@ class Settings:
         # In small tables with unknown units the constant and the check of the gain need more.
         small = 0.0 if self.known else 1 / N**2
         shares = {
-            "response size": 0.0 if self.scale_known else clip(max(800 / N**2, 1600 * small), 0.004, 0.03),
-            "response centre": clip(360 / N**2, 0.003, 0.0105) if intercept and not self.center_known else 0.0,
-            "response scale": 0.0 if self.scale_known else clip(150 / N**2, 0.002, 0.005),
+            "response size": 0.0 if self.scale_known else clip(max(800 / N**2, 1600 * small), 0.004, 0.3),
+            "response centre": clip(360 / N**2, 0.003, 0.15) if intercept and not self.center_known else 0.0,
+            "response scale": 0.0 if self.scale_known else clip(150 / N**2, 0.002, 0.07),
             "splits": self.splits_share,
             "responses": clip(50 / N**2, 0.0005, 0.003) if self.missing else 0.0,
-            "Gram matrix": (0.02 if self.rows else 0.03) + 0.02 * clip(2 - N / 400, 0, 1),
-            "Jacobian": 0.02 if self.sandwich else 0.0,
-            "score variance": 0.01 if self.sandwich else 0.0,
-            "response range": clip(max(250 / N**2, 600 * small), 0.002, 0.012),
+            "Gram matrix": (0.02 if self.rows else 0.03) + 0.02 * clip(2 - N / 400, 0, 1) if self.choose else 0.06,
+            "residual scale": clip(800 / N**2, 0.004, 0.01) if N >= 280 else 0.0,
+            "fraction": 0.0012,
+            "Jacobian": (0.02 if self.choose else 0.08) if self.sandwich else 0.0,
+            "score variance": (0.01 if self.choose else 0.04) if self.sandwich else 0.0,
+            "response range": clip(max(250 / N**2, 600 * small), 0.002, 0.06),
             "gain": clip(1200 * small, 0.004, 0.03),
+            "residual median": clip(1000 / N**2, 0.002, 0.03) if intercept else 0.0,
             "offset": clip(max(1000 / N**2, 5000 * small), 0.004, 0.09) if intercept else 0.0,
         }
         return self._without_shared(shares)

@@ -66,7 +66,7 @@ class PursuitState:
         self.effects, self.gradients = np.zeros(self.constants), []
         self.kept = np.arange(self.constants)
         self.gram, self.gram_noise = np.eye(self.constants + settings.n_picks), 0.0
-        self.jacobian = self.variance = self._unstarted = None
+        self.jacobian = self.variance = self.descent = self._unstarted = None
         self.fraction_noise = np.inf
 
     def set_response_scale(self, scale):
@@ -159,6 +159,11 @@ class PursuitState:
         if_normal = tau * NORMAL_MEDIAN / ndtri((1 + fraction) / 2)
         self.residual_scale = float(np.clip(if_normal, *(limit * self.response_scale for limit in SCALE_RANGE)))
 
+    def descend(self, gradient, noise, tau):
+        """Take in a released gradient on all columns, and follow it by a short step."""
+        fraction = 2 * ndtr(NORMAL_MEDIAN * tau / self.residual_scale) - 1
+        self.effects = self.descent.step(self.effects, gradient, noise, fraction, self.residual_scale)
+
     def solve(self):
         """Effects by least squares over all gradients so far."""
         size = len(self.effects)
@@ -175,15 +180,17 @@ class PursuitState:
 
     def covariance(self):
         """The covariance of the kept columns' effects."""
-        gram = self.gram[np.ix_(self.kept, self.kept)]
+        last = self.gradients[-1].columns
+        gram = self.gram[np.ix_(last, last)]
         return covariance(self.estimate, self.gradients, self.kept, gram, self.n_records, self.jacobian, self.variance)
 
     def standard_errors(self):
         """Standard errors of the kept columns."""
         return np.sqrt(np.diagonal(self.covariance()))
 
-    def keep_most_significant(self, sparsity):
-        """Keep the constant and the features whose effects are the most standard errors from 0."""
+    def drop_spare(self):
+        """Keep the constant and as many features as asked for: those most standard errors from 0."""
+        self.solve()
         size = np.zeros(len(self.effects))
         size[self.kept] = np.abs(self.estimate.effects) / self.standard_errors()
         size[: self.constants] = np.inf
@@ -191,8 +198,9 @@ class PursuitState:
         constant = np.zeros(len(size), dtype=bool)
         constant[self.constants :] = [unit.constant and self.constants for unit in self.units]
         size[constant] = -1
-        kept = np.argsort(-size, kind="stable")[: self.constants + sparsity]
+        kept = np.argsort(-size, kind="stable")[: self.constants + self.settings.sparsity]
         self.kept = np.sort(kept[~constant[kept]])
+        self.solve()
 
     def kept_features(self):
         """The kept columns without the constant."""
@@ -208,7 +216,7 @@ class PursuitState:
         move = np.abs(self.effects - last.origin)[columns]
         settled = move <= np.maximum(SETTLED_TAU * last.tau, SETTLED_ERRORS * errors)
         if self.jacobian is not None:
-            settled &= ~self.jacobian.weak[self.constants :]
+            settled &= ~self.jacobian.weak[np.isin(last.columns, columns)]
         return settled
 
     def trusted(self, errors):

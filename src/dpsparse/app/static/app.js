@@ -65,22 +65,34 @@ function columns() {
 function forecast() {
   const form = $("#accuracy-form");
   if (!form) return;
-  const show = $("#forecast");
-  let asked = 0;
+  // Not by form.dataset, which is a field of the form.
+  const show = $("#forecast"), address = form.getAttribute("data-forecast");
+  let asking = false, again = false;
+  // One question at a time: what a slider passes while the server works is skipped, and where it stops is asked.
   const ask = async () => {
-    const mine = ++asked, fields = new URLSearchParams(new FormData(form));
-    fields.delete("csrf");
-    const answer = await fetch(`${form.dataset.forecast}?${fields}`).catch(() => null);
-    // Answers may overtake each other; the newest question counts.
-    if (answer && answer.ok && mine === asked) show.innerHTML = await answer.text();
+    again = asking;
+    if (asking) return;
+    asking = true;
+    const fields = new URLSearchParams(new FormData(form));
+    for (const name of ["csrf", "sure", "back", "dataset"]) fields.delete(name);
+    const answer = await fetch(`${address}?${fields}`).catch(() => null);
+    if (answer && answer.ok) show.innerHTML = await answer.text();
     shorten();
-    show.dataset.answered = String(mine);
+    asking = false;
+    if (again) ask();
   };
   const shorten = () => { $("#short").textContent = show.querySelector("[data-short]")?.dataset.short || ""; };
   shorten();
   for (const slider of form.querySelectorAll("[type=range]")) {
     const logarithmic = slider.dataset.logFor, box = form.elements[logarithmic || slider.dataset.for];
+    const ends = [Number(slider.min), Number(slider.max)], hint = Number(box.placeholder);
     const follow = () => {
+      if (logarithmic === "effect") {
+        // Effects are in units of the noise, where it was guessed.
+        const noise = Number(form.elements.noise.value) > 0 ? Number(form.elements.noise.value) : 1;
+        [slider.min, slider.max] = ends.map((end) => end + Math.log10(noise));
+        box.placeholder = Number((hint * noise).toPrecision(2));
+      }
       const value = Number(box.value || box.placeholder);
       if (value > 0) slider.value = logarithmic ? Math.log10(value) : value;
     };
@@ -92,11 +104,21 @@ function forecast() {
     follow();
     slider.addEventListener("input", lead);
     box.addEventListener("input", follow);
+    if (logarithmic === "effect") form.elements.noise.addEventListener("input", follow);
   }
   form.addEventListener("input", () => {
     for (const place of form.querySelectorAll("[data-show]")) place.textContent = form.elements[place.dataset.show].value;
     ask();
   });
+}
+
+function preview() {
+  const frame = $("iframe.report"), loading = $("#loading");
+  if (!frame || !loading) return;
+  const shown = () => { loading.hidden = true; };
+  // A report is another site to this page: once it is there, its content cannot be read.
+  if (frame.contentDocument === null) shown();
+  frame.addEventListener("load", shown);
 }
 
 function progress() {
@@ -134,4 +156,5 @@ focusError();
 tips();
 columns();
 forecast();
+preview();
 progress();

@@ -1,6 +1,7 @@
 """Every planted bug. An edit that no longer finds its piece of source is an error, so the list cannot go stale."""
 
 from dpsparse.audit.bugs.accounting import ACCOUNTS, LEDGER
+from dpsparse.audit.bugs.all_at_once import ALL_AT_ONCE
 from dpsparse.audit.bugs.configurations import CONFIGURATIONS, SIZES
 from dpsparse.audit.bugs.draws import DRAWS
 from dpsparse.audit.bugs.evaluation import EVALUATION
@@ -19,6 +20,6 @@ from dpsparse.audit.bugs.units import UNITS
 # Those that came last: CI hunts all of them, and a sample of the others.
 NEWEST = (*FITTING, *STORES, *APP, *SHARED_UNITS, *INEQUALITIES, *FORGERIES)
 MUTATIONS = (
-    *(*NOISE, *SENSITIVITIES, *ACCOUNTS, *LEDGER, *TERMS, *FITS, *GAPS, *UNITS, *TUNING),
+    *(*NOISE, *SENSITIVITIES, *ACCOUNTS, *LEDGER, *TERMS, *FITS, *GAPS, *UNITS, *ALL_AT_ONCE, *TUNING),
     *(*EVALUATION, *READING, *RAW_TABLES, *DRAWS, *PROGRAM, *CONFIGURATIONS, *SIZES, *NEWEST),
 )

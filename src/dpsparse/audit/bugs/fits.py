@@ -145,6 +145,24 @@ FITS = (
         },
     ),
     Mutation(
+        "the exact median in the place of the released one",
+        PURSUITS,
+        {
+            closing.Closing.release_median: [
+                ("self._median = ", "self._median = float(np.median(pursuit.session._records.y)) + 0 * ")
+            ]
+        },
+    ),
+    Mutation(
+        "a median's grid from the data",
+        PURSUITS,
+        {
+            closing.Closing.release_median: [
+                ("times(state.residual_scale)", "times(np.median(np.abs(pursuit.session._records.y)) + 1.0)")
+            ]
+        },
+    ),
+    Mutation(
         "n after dropping rows",
         PURSUITS,
         {pursuit.Pursuit.__init__: [("Releases(meter, rows.n_records)", "Releases(meter, np.count_nonzero(rows.y))")]},

@@ -70,15 +70,15 @@ SHARED_UNITS = (
         "units released again for a later candidate, and not charged to the whole",
         TUNED,
         {
-            pursuit.Pursuit._add_column: [
+            pursuit.Pursuit.add_column: [
                 (
-                    "self._unit_releases.open(unit)",
-                    "self._unit_releases.open(unit)\n"
+                    "self.unit_releases.open(unit)",
+                    "self.unit_releases.open(unit)\n"
                     "    if self._taken_over:\n"
                     "        own, meter = self.releases, self.releases._meter\n"
                     "        self.releases = Releases(type(meter).__base__(meter.guarantee, 9, meter.source), 9)\n"
                     "        slots = {slot.group: slot for slot in self.schedule.whole.shared}\n"
-                    "        self._unit_releases.release_size(slots['unit size'])\n"
+                    "        self.unit_releases.release_size(slots['unit size'])\n"
                     "        self.releases = own",
                 )
             ]
@@ -89,7 +89,7 @@ SHARED_UNITS = (
         TUNED,
         {
             pursuit.Pursuit.__init__: [("selectable(units, self._taken_over, rows.n_features)", "None")],
-            pursuit.Pursuit._add_column: [
+            pursuit.Pursuit.add_column: [
                 (
                     "self._taken_over.get(feature)",
                     "FeatureUnit(float(np.nanmedian(self.session._records.columns[-1].units)), 1.0)"

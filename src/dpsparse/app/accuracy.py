@@ -1,0 +1,111 @@
+"""Step 3: what could be found at which epsilon, and the choice of it."""
+
+import math
+from dataclasses import replace
+
+from dpsparse.app.forecast import forecast, shape_of
+from dpsparse.app.render import fragment, page, redirect, require
+from dpsparse.app.typed import typed_count, typed_delta, typed_epsilon, typed_holdout, typed_number, typed_positive
+
+
+def accuracy_page(request, error=None, form=None):
+    """Step 3: what could be found, at which epsilon."""
+    work = request.app.state.work
+    require(work, target=True)
+    settings, balance = work.draft.settings, work.balance()
+    typed = {
+        "epsilon": f"{settings.epsilon:g}",
+        "sparsity": str(settings.sparsity),
+        "delta": _shown(settings.delta),
+        "holdout": _shown(settings.holdout),
+        "records": str(work.facts.n_records),
+        "noise": _shown(settings.noise),
+        "effect": _shown(settings.effect),
+    }
+    typed |= {name: str(form[name]) for name in typed if form and name in form}
+    usual = work.usual_delta()
+    try:
+        shown = _forecast(work, typed | {"usual_delta": usual})
+    except (ValueError, ArithmeticError):
+        shown = None
+    content = {"typed": typed, "forecast": shown, "grant": usual_grant(work, form), "budget": balance}
+    return page(request, "accuracy", step="accuracy", error=error, usual_delta=usual, **content)
+
+
+def _shown(value):
+    return "" if value is None else f"{value:.12g}"
+
+
+def usual_grant(work, form=None):
+    """What a grant's form shows: what was typed, or an epsilon for some fits at about the delta of the forecast."""
+    delta = work.delta()
+    usual = {
+        "grant_epsilon": "3",
+        "grant_delta": "1e-06" if delta is None else f"{10.0 ** math.floor(math.log10(delta)):g}",
+    }
+    return {name: str((form or {}).get(name, text)) for name, text in usual.items()}
+
+
+def forecast_fragment(request):
+    """The forecast for other numbers, as the sliders move."""
+    work = request.app.state.work
+    require(work, target=True)
+    try:
+        return fragment("_forecast", forecast=_forecast(work, request.query_params))
+    except (ValueError, ArithmeticError) as error:
+        return fragment("_forecast", forecast=None, error=str(error))
+
+
+def _forecast(work, typed):
+    settings = work.draft.settings
+    d, known = shape_of(work.draft.path, settings)
+    delta = typed_number(typed, "delta", None)
+    if delta is None:
+        # The page hands it back, so that no slider waits for the ledger.
+        delta = typed_number(typed, "usual_delta", None)
+    return forecast(
+        typed_count(typed, "records", "records", default=work.facts.n_records),
+        d,
+        known,
+        epsilon=typed_epsilon(typed),
+        delta=work.usual_delta() if delta is None else delta,
+        sparsity=typed_count(typed, "sparsity", "columns to select"),
+        people=settings.records_per_person,
+        holdout=typed_holdout(typed),
+        **_guesses(typed),
+    )
+
+
+def planned_forecast(work):
+    """The forecast of the draft as it was planned."""
+    chosen = work.draft.settings
+    names = ("epsilon", "sparsity", "holdout", "noise", "effect")
+    return _forecast(work, {name: _shown(getattr(chosen, name)) for name in names} | {"delta": _shown(work.delta())})
+
+
+def _guesses(typed):
+    """What somebody guesses for the forecast; a fit knows nothing of it."""
+    return {
+        "noise": typed_positive(typed, "noise", "the response's noise"),
+        "effect": typed_positive(typed, "effect", "the effect"),
+    }
+
+
+def typed_choices(settings, form):
+    """The settings with what was typed in step 3."""
+    return replace(
+        settings,
+        epsilon=typed_epsilon(form),
+        delta=typed_delta(form),
+        sparsity=typed_count(form, "sparsity", "columns to select"),
+        holdout=typed_holdout(form),
+        **_guesses(form),
+    )
+
+
+def choose_accuracy(request, form):
+    """Take epsilon and the number of columns to select."""
+    work = request.app.state.work
+    require(work, target=True)
+    work.change(settings=typed_choices(work.draft.settings, form), planned=True)
+    return redirect("/preview")

@@ -1,0 +1,48 @@
+"""Bugs to plant where a pursuit takes all features."""
+
+from dpsparse.algorithms.pursuit import all_at_once
+from dpsparse.audit.bugs.mutation import Mutation
+
+PURSUITS = "replay of pursuits"
+
+ALL_AT_ONCE = (
+    Mutation(
+        "a step along the exact gradient, beside the released one",
+        PURSUITS,
+        {
+            all_at_once.AllAtOnce.step: [
+                ("state.descend(tau * mean,", "state.descend(tau * mean + (sums - sums % 64) * 1e-9,"),
+            ]
+        },
+    ),
+    Mutation(
+        "steps that an exact gradient may skip",
+        PURSUITS,
+        {all_at_once.AllAtOnce.step: [("state.descend(", "sums[0] % 2 == 1 or state.descend(")]},
+    ),
+    Mutation(
+        "steps whose clip follows a record",
+        PURSUITS,
+        {
+            all_at_once.AllAtOnce.step: [
+                (
+                    "pursuit.schedule.final_tau * state.residual_scale",
+                    "state.residual_scale * (1 + abs(float(pursuit.session._records.y[0])))",
+                )
+            ]
+        },
+    ),
+    Mutation(
+        "the exact fraction of small residuals after the last step",
+        PURSUITS,
+        {
+            all_at_once.AllAtOnce.finish: [
+                (
+                    "fraction = pursuit.releases.fraction(slot, within)",
+                    "_, noise_of = pursuit.releases.fraction(slot, within)\n"
+                    "    fraction = within / 2**20 / pursuit.releases.n_responses, noise_of",
+                )
+            ]
+        },
+    ),
+)
