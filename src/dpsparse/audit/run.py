@@ -14,9 +14,10 @@ from dpsparse.audit.checks.games import check_fits, check_mechanisms, check_secu
 from dpsparse.audit.checks.gaps import check_gaps
 from dpsparse.audit.checks.inequalities import check_inequalities
 from dpsparse.audit.checks.ledger import check_ledger
+from dpsparse.audit.checks.local_page import check_local_page
 from dpsparse.audit.checks.noise import check_noise
 from dpsparse.audit.checks.program import check_program
-from dpsparse.audit.checks.raw_tables import check_raw_tables
+from dpsparse.audit.checks.raw_tables import check_raw_tables, check_stores
 from dpsparse.audit.checks.reading import check_reading
 from dpsparse.audit.checks.replay import check_evaluations, check_loops, check_pursuits, check_tuning
 from dpsparse.audit.checks.sources import check_sources
@@ -35,8 +36,10 @@ CHECKS = {
     "reading": check_reading,
     "sources": check_sources,
     "noise": check_noise,
+    "local page": check_local_page,
     "whole program": check_program,
     "floating point": check_floating,
+    "replay of stores": check_stores,
     "replay of raw tables": check_raw_tables,
     "replay of loops": check_loops,
     "replay of pursuits": check_pursuits,

@@ -2,8 +2,6 @@
 
 import json
 import math
-import re
-from pathlib import Path
 
 import click
 
@@ -26,13 +24,16 @@ def budget():
 @click.option("--delta", type=float, required=True, help="Its failure probability; below 1 / (number of records).")
 @click.option("--adjacency", default="replace-one", show_default=True, help="replace-one or zero-out-one.")
 @options.RECORDS_PER_PERSON
+@options.WITNESS
 @options.AS_JSON
-def grant(ledger, dataset, epsilon, delta, adjacency, records_per_person, as_json):
+def grant(ledger, dataset, epsilon, delta, adjacency, records_per_person, witness, as_json):
     """Grant DATASET its budget, once; the same grant again changes nothing."""
+    from dpsparse.cli.witness import witnessed
     from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
     books = PrivacyLedger(ledger)
-    books.grant(dataset, epsilon=epsilon, delta=delta, adjacency=adjacency, records_per_person=records_per_person)
+    with witnessed(witness, books):
+        books.grant(dataset, epsilon=epsilon, delta=delta, adjacency=adjacency, records_per_person=records_per_person)
     book = books.state()
     _show(book, [book.name_of(dataset)], as_json)
 
@@ -75,11 +76,7 @@ def history(ledger, dataset, as_json):
 @budget.command()
 @_ledger
 @click.option("--head", help="A head that `show` printed earlier: the ledger must still contain it.")
-@click.option(
-    "--witness",
-    type=click.Path(dir_okay=False),
-    help="A file elsewhere that keeps the newest head: the ledger must contain the head in it, then it is renewed.",
-)
+@options.WITNESS
 @options.AS_JSON
 def verify(ledger, head, witness, as_json):
     """Check the chain and repeat every decision; exit status 1 where the ledger was changed.
@@ -87,34 +84,17 @@ def verify(ledger, head, witness, as_json):
     Without --head or --witness nothing can tell that the newest events were dropped, or an old copy restored: keep the
     head in another place.
     """
+    from dpsparse.cli.witness import renew
     from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
     books = PrivacyLedger(ledger)
     current, count = books.verify(head), len(books.history())
     if witness is not None:
-        _renew(witness, books)
+        renew(witness, books)
     if as_json:
         click.echo(json.dumps({"intact": True, "events": count, "head": current}, indent=2))
     else:
         click.echo(f"intact: {count} events, head {current}")
-
-
-def _renew(witness, books):
-    """Write the newest head to the witness, where the ledger contains the head that it holds."""
-    from dpsparse.io.atomic import write_file
-    from dpsparse.privacy.ledger.events import LedgerError
-
-    state, path = books.state(), Path(witness)
-    if path.exists():
-        kept = path.read_text(errors="replace").strip()
-        if not re.fullmatch("[0-9a-f]{64}", kept):
-            raise LedgerError(f"the witness {witness} holds no head; name the file that was used before, or a new one")
-        if kept not in {event.digest for event in state.events}:
-            raise LedgerError(
-                f"the ledger {books} does not contain the head in {witness}: events were removed or rewritten, or an "
-                "old copy was restored; go on with the newest copy"
-            )
-    write_file(witness, f"{state.head}\n", private=True)
 
 
 def _show(book, datasets, as_json):

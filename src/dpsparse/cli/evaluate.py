@@ -16,9 +16,12 @@ from dpsparse.cli import options
 @options.RECORDS_PER_PERSON
 @options.LEDGER
 @options.DATASET
+@options.WITNESS
 @options.out("Where the evaluation goes, as JSON.")
 @options.AS_JSON
-def evaluate(model, data, epsilon, delta, separator, encoding, records_per_person, ledger, dataset, out, as_json):
+def evaluate(
+    model, data, epsilon, delta, separator, encoding, records_per_person, ledger, dataset, witness, out, as_json
+):
     """Say how well MODEL predicts the records of DATA, which it was not fitted on.
 
     DATA is a table, or a store of its cells, with the columns that the model was fitted on, the target included. Three
@@ -29,6 +32,7 @@ def evaluate(model, data, epsilon, delta, separator, encoding, records_per_perso
     """
     from dpsparse.cli import output
     from dpsparse.cli.spending import interruptible
+    from dpsparse.cli.witness import witnessed
     from dpsparse.evaluation import evaluate_records
     from dpsparse.fitting import collected, explained
     from dpsparse.model.context import fit_context
@@ -42,7 +46,7 @@ def evaluate(model, data, epsilon, delta, separator, encoding, records_per_perso
     released, notes = load_model(model), []
     table = ModelTable(released, data, separator=separator, encoding=encoding)
     # Opened before anything is spent.
-    with output.writing(out, model, data, replace=False) as stream:
+    with witnessed(witness, ledger), output.writing(out, model, data, replace=False) as stream:
         with collected(notes), explained(data), interruptible(ledger):
             evaluation = evaluate_records(
                 released,

@@ -30,6 +30,7 @@ class _Sparsity(click.ParamType):
 @options.RECORDS_PER_PERSON
 @options.LEDGER
 @options.DATASET
+@options.WITNESS
 @click.option(
     "--holdout", type=float, help="The share of the records to hold out, to tell how well the model predicts them."
 )
@@ -48,6 +49,7 @@ def fit(
     records_per_person,
     ledger,
     dataset,
+    witness,
     holdout,
     out,
     report,
@@ -66,6 +68,7 @@ def fit(
     """
     from dpsparse.cli import output
     from dpsparse.cli.spending import interruptible
+    from dpsparse.cli.witness import witnessed
     from dpsparse.fitting import FileFit
     from dpsparse.io.store.manifest import FEATURES, is_store, read_manifest
     from dpsparse.model.json_file import write_model
@@ -103,7 +106,7 @@ def fit(
     inputs = [data] if bounds is None else [data, bounds]
     # Opened before anything is spent: a model that cannot be saved is not fitted. Saved before the report is made: none
     # that was paid for is lost.
-    with output.writing(report, *inputs, out) as report_stream:
+    with witnessed(witness, ledger), output.writing(report, *inputs, out) as report_stream:
         with output.writing(out, *inputs, replace=False) as stream:
             with interruptible(ledger), output.share_bar() as progress:
                 model, warned = asked.fit(given, progress)

@@ -16,6 +16,12 @@ RECORDS_PER_PERSON = click.option(
 )
 LEDGER = click.option("--ledger", help="Where the budget is kept: a file or a database URL; see `dpsparse budget`.")
 DATASET = click.option("--dataset", help="The name under which it was granted there.")
+WITNESS = click.option(
+    "--witness",
+    type=click.Path(dir_okay=False),
+    help="A file elsewhere that keeps the ledger's newest head: the ledger must contain the head in it, then it is "
+    "renewed.",
+)
 _SEPARATOR = click.option(
     "--separator", help="Between the cells of a CSV file; taken from its first line unless given."
 )

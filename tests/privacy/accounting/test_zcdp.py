@@ -88,3 +88,5 @@ def test_bad_amounts_are_refused():
     for convert, name in ((epsilon_from_rho, "rho"), (rho_from_epsilon, "epsilon")):
         with pytest.raises(ValueError, match=f"{name}="):
             convert(-1.0, 1e-6)
+    with pytest.raises(ValueError, match="epsilon="):
+        rho_from_epsilon(0.0, 1e-6)

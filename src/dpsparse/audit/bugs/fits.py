@@ -138,8 +138,8 @@ FITS = (
         {
             closing.Closing.release_gain: [
                 (
-                    "np.sqrt(np.diagonal(covariance))",
-                    "np.sqrt(np.diagonal(covariance)) * np.median(np.abs(pursuit.session._records.y))",
+                    "np.sqrt(np.diagonal(self._covariance))",
+                    "np.sqrt(np.diagonal(self._covariance)) * np.median(np.abs(pursuit.session._records.y))",
                 )
             ]
         },

@@ -66,9 +66,16 @@ CASES = {
     "fit on numbers with bounds": Case(
         (_fit("table.npy", *_TARGET, "--bounds", "{folder}/bounds.toml", "--json"),), parameters=_KNOWN
     ),
-    "fit on numbers, some held out": Case((_fit("table.npy", *_TARGET, "--holdout", "0.2"),), parameters=_UNKNOWN),
+    "fit on numbers, some held out": Case(
+        (_fit("table.npy", *_TARGET, "--holdout", "0.2", *LEDGER),), grant=GRANT, parameters=_UNKNOWN
+    ),
     "convert, then fit": Case(
         (_CONVERT, _fit("store", *LEDGER)), grant=GRANT, parameters=_UNKNOWN | {"feature_center": None}
+    ),
+    "convert a raw file, then fit": Case(
+        (("convert", "{folder}/table.csv", "{folder}/store", "--target", TARGET), _fit("store", *LEDGER)),
+        raw=True,
+        grant=GRANT,
     ),
     "fit on a raw file": Case((_fit("table.csv", "--target", TARGET, *LEDGER),), raw=True, grant=GRANT),
 }

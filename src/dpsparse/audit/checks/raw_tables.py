@@ -12,6 +12,7 @@ line, each among two sets of companions. Then
 Whole fits on the same files are replayed as fits on arrays are (`replay`).
 """
 
+import shutil
 import tempfile
 from dataclasses import dataclass
 from functools import partial
@@ -27,7 +28,12 @@ from dpsparse.audit.harness.sized import at_size
 from dpsparse.audit.harness.tape import Tape, recorded, same
 from dpsparse.audit.harness.tuned import TunedPursuit
 from dpsparse.data.raw_data import read_table
-from dpsparse.io.cells.raw_table import CsvTable
+from dpsparse.engine.config import configured
+from dpsparse.io.bounds import Bounds
+from dpsparse.io.cells.raw_table import CsvTable, as_raw_table
+from dpsparse.io.convert import convert_cells
+from dpsparse.io.provenance import cells_of
+from dpsparse.io.store.table import CELL_BYTES, StoreTable
 from dpsparse.learning.names import release_labels
 from dpsparse.learning.preparation import Preparation
 from dpsparse.learning.prices import SLOTS, names_failure, preparation_slot
@@ -64,6 +70,12 @@ def check_raw_tables():
         for name, model in FITS.items():
             for adjacency in ADJACENCIES:
                 yield _check(name, adjacency, partial(replay_raw_fit, model))
+
+
+def check_stores():
+    """The same releases from stores of the files' cells."""
+    for adjacency in ADJACENCIES:
+        yield _check("stores of cells", adjacency, partial(replay_raw_pair, opened=as_store))
 
 
 class _Given:
@@ -132,12 +144,23 @@ def replay_raw_fit(model, pair, adjacency, path):
     return replay_runs(run_on)
 
 
-def replay_raw_pair(pair, adjacency, path):
+def as_store(path):
+    """The table as a store of its cells, which is read a few records at a time."""
+    folder = path.with_suffix(".store")
+    shutil.rmtree(folder, ignore_errors=True)
+    table = as_raw_table(path)
+    convert_cells(table, cells_of(table, Bounds(), TARGET), folder)
+    return StoreTable(folder)
+
+
+def replay_raw_pair(pair, adjacency, path, opened=CsvTable):
     """Four runs with the same outputs: the first violation or None, and the changes as shares of their bounds."""
 
     def run(companions, version, script=None):
         pair.write(path, companions, version)
-        return learn(path, adjacency, script)
+        # Blocks of six records, so that one begins right after the line.
+        with configured(csv_block_bytes=CELL_BYTES * 8 * 6):
+            return learn(lambda: opened(path), adjacency, script)
 
     base = run(0, 0)
     script = base.tape.script
@@ -159,8 +182,8 @@ def replay_raw_pair(pair, adjacency, path):
     return changes(base, others[0])
 
 
-def learn(path, adjacency, script=None):
-    """Make all releases about a raw file under a tape; names are those of all text features."""
+def learn(opened, adjacency, script=None):
+    """Make all releases about a raw table under a tape; names are those of all text features."""
     tape = Tape(script)
     guarantee = _guarantee(adjacency)
     price = guarantee.rho_per_record / (len(SLOTS) + 1) * (1 - 1e-6)
@@ -169,7 +192,7 @@ def learn(path, adjacency, script=None):
     meter = Meter(guarantee, N_LINES, tape)
     with tape.running():
         try:
-            raw = CsvTable(path)
+            raw = opened()
             meter.commit(Commitment(tuple(slots.values())))
             encoding = Preparation(raw, TARGET, meter, slots).run()
             texts = [k for k, feature in enumerate(encoding.features) if feature.kind == "text"]

@@ -40,16 +40,27 @@ def rewritten(function, *edits):
     lines = source.splitlines()
     while not lines[0].startswith("def "):
         lines.pop(0)
-    names = dict(plain.__globals__)
-    exec("\n".join(lines), names)
     before = plain.__code__
+    code = _compiled("\n".join(lines), plain)
     _clear(caches)
-    plain.__code__ = names[plain.__name__].__code__
+    plain.__code__ = code
     try:
         yield
     finally:
         plain.__code__ = before
         _clear(caches)
+
+
+def _compiled(source, plain):
+    """The code of a function with this source; names from around it, such as that of `super()`, stay what they are."""
+    names, around = dict(plain.__globals__), plain.__code__.co_freevars
+    if around:
+        unset = "".join(f"    {name} = None\n" for name in around)
+        source = f"def _around():\n{unset}{textwrap.indent(source, '    ')}\n    return {plain.__name__}"
+        exec(source, names)
+        return names["_around"]().__code__
+    exec(source, names)
+    return names[plain.__name__].__code__
 
 
 def _plain(function):

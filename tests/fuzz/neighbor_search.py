@@ -1,0 +1,237 @@
+"""A search for neighbours that move a statistic by more than its declared sensitivity.
+
+Every sum, count and utility that a mechanism perturbs is a `Statistic`: what it is of a table, in which norm it moves,
+and what is declared. Hypothesis draws tables, a record in two versions and public numbers, and is told how far they
+moved the statistic, as a share of what is declared: it searches for more.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from hypothesis import strategies as st
+from scipy import sparse
+
+from dpsparse.algorithms.evaluation import sums_of
+from dpsparse.algorithms.losses import Huber
+from dpsparse.algorithms.pursuit.quantiles import Tally, center_window
+from dpsparse.data.as_table import as_table
+from dpsparse.engine import queries
+from dpsparse.engine.errors import Errors
+from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer
+from dpsparse.engine.regrets import absolute_errors, regret_sums
+from dpsparse.engine.vector_sums import GRAM_LEVELS, VECTOR_LEVELS
+from dpsparse.privacy import sensitivity
+
+N_FEATURES = 3
+FEATURES = range(N_FEATURES)
+STORAGES = {"C": np.ascontiguousarray, "F": np.asfortranarray, "CSR": sparse.csr_matrix, "float32": np.float32}
+HOSTILE = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -2.0, 1e-300, 5e-324, 1e9, -1e9, 1e150, -1e308, np.inf, -np.inf, np.nan]
+
+
+@dataclass(frozen=True)
+class Public:
+    """Numbers that are public, or released before."""
+
+    center: float
+    effects: np.ndarray
+    bound: float
+    clip: float
+    level: float
+    grid: np.ndarray
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """What a mechanism perturbs.
+
+    Parameters
+    ----------
+    of : callable
+        Of a `View` of a table: an array of integers.
+    declared : callable
+        Of the adjacency: the sensitivity.
+    order : float
+        The norm in which it is declared.
+    """
+
+    of: Callable
+    declared: Callable
+    order: float = np.inf
+
+
+@dataclass(frozen=True)
+class View:
+    """A table as the algorithms see it: responses in column 0, features, or the differences of pairs of records."""
+
+    table: np.ndarray
+    storage: str
+    of_pairs: bool
+    public: Public
+    quantizer: Quantizer = field(init=False)
+
+    def __post_init__(self):
+        object.__setattr__(self, "quantizer", Quantizer(self.public.clip, 0.3, 0.7))
+
+    @property
+    def records(self):
+        """The rows of an engine."""
+        return as_table(STORAGES[self.storage](self.table[:, 1:])).rows(self.table[:, 0].copy())
+
+    @property
+    def rows(self):
+        """The same, or the differences of pairs of them."""
+        return self.records.differences() if self.of_pairs and len(self.table) > 1 else self.records
+
+    def session(self):
+        """A session in which all features are selected."""
+        session = self.rows.session((self.quantizer,), check_finite=False)
+        for feature in FEATURES:
+            session.add(feature)
+        return session
+
+    def ask(self, query, *numbers):
+        """A query of the engine."""
+        return self.session().evaluate(query, *numbers)
+
+    def count(self, query, *numbers, sizes=False):
+        """A function of thresholds, as a `Tally` wants it."""
+        return lambda thresholds: self.ask(query, *numbers, thresholds, sizes)
+
+    def errors(self):
+        """Errors of a model and of a constant."""
+        predictions = np.nan_to_num(self.table[:, 1], nan=0.0, posinf=1e9, neginf=-1e9)
+        return Errors.of(self.table[:, 0], predictions, self.public.center)
+
+
+def _equation(view):
+    public = view.public
+    return public.center, public.effects, public.bound, [0, 2], public.clip, 50 * public.clip
+
+
+def _residual_count(view, sizes=False):
+    return view.count(queries.residual_counts, view.public.center, view.public.effects, sizes=sizes)
+
+
+def _sum_of(name):
+    return lambda adjacency: sums_of(name, adjacency)[1] / (VECTOR_LEVELS if name in ("responses", "shares cut") else 1)
+
+
+def _candidates(view):
+    public = view.public
+    coefs = [np.zeros(N_FEATURES), public.effects, -public.effects]
+    return regret_sums(absolute_errors(view.rows, coefs, [0.0, public.center, 0.0]), public.bound)
+
+
+def _feature_counts(view):
+    return view.records.feature_counts(np.append(view.public.grid, np.inf))
+
+
+def _splits(view):
+    counts = _feature_counts(view)
+    return np.minimum(counts[:, -1:] - counts[:, :-1], counts[:, :-1])
+
+
+def _vector(adjacency):
+    return sensitivity.bounded_norm_sum(VECTOR_LEVELS, adjacency)
+
+
+def _gram(dimension):
+    return lambda adjacency: sensitivity.gram(GRAM_LEVELS, adjacency, dimension)
+
+
+def _clipped(adjacency):
+    return sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, adjacency)
+
+
+STATISTICS = {
+    "scores of features": Statistic(
+        lambda v: v.session().scores(v.public.center, v.public.effects, v.public.bound, v.public.level)[0], _clipped
+    ),
+    "sums of a loss": Statistic(
+        lambda v: queries.loss_sums(v.rows, v.quantizer, Huber(v.public.bound), v.public.effects, FEATURES, True),
+        _clipped,
+    ),
+    "counts of residuals": Statistic(lambda v: _residual_count(v)(v.public.grid), sensitivity.count),
+    "counts of sizes": Statistic(lambda v: _residual_count(v, sizes=True)(v.public.grid), sensitivity.count),
+    "counts of a column": Statistic(lambda v: v.ask(queries.column_counts, 1, v.public.grid), sensitivity.count),
+    "counts of slopes": Statistic(
+        lambda v: v.ask(queries.slope_counts, v.public.effects, 1, v.public.grid), sensitivity.count
+    ),
+    "counts of features": Statistic(_feature_counts, sensitivity.count),
+    "a located median": Statistic(
+        lambda v: Tally.of(_residual_count(v), v.public.grid, center_window(v.public.grid, v.public.bound)).located(),
+        sensitivity.located_utility,
+    ),
+    "a balanced quantile": Statistic(
+        lambda v: Tally.of(_residual_count(v, sizes=True), v.public.grid, nonzero=True).balanced(20),
+        lambda adjacency: sensitivity.balanced_utility(20, adjacency),
+    ),
+    "the densest window": Statistic(
+        lambda v: Tally.of(_residual_count(v), v.public.grid, center_window(v.public.grid, v.public.bound)).near,
+        sensitivity.count,
+    ),
+    "a quantile of counts": Statistic(
+        lambda v: -np.abs(_residual_count(v)(v.public.grid) - len(v.table) // 2), sensitivity.quantile_utility
+    ),
+    "splits": Statistic(_splits, sensitivity.split_utility),
+    "a spread": Statistic(lambda v: v.ask(queries.spread_sums, 0, v.public.bound, 6.0), _vector, 2),
+    "a mean": Statistic(lambda v: v.ask(queries.mean_sums, 1, v.public.center, v.public.bound, 2.5), _vector, 2),
+    "a gain": Statistic(
+        lambda v: v.ask(queries.gain_sums, v.public.center, v.public.effects, 4 * v.public.bound, v.public.bound),
+        _vector,
+        2,
+    ),
+    "products": Statistic(lambda v: v.ask(queries.product_sums, FEATURES, v.public.bound), _vector, 2),
+    "a gradient": Statistic(lambda v: v.ask(queries.gradient_sums, *_equation(v))[0], _vector, 2),
+    "residuals within tau": Statistic(
+        lambda v: np.array([v.ask(queries.gradient_sums, *_equation(v))[1]]), sensitivity.count
+    ),
+    "a Gram matrix": Statistic(lambda v: v.ask(queries.gram_sums, *_equation(v)[3:]), _gram(2), 2),
+    "a Jacobian": Statistic(lambda v: v.ask(queries.jacobian_sums, *_equation(v)), _gram(2), 2),
+    "a score variance": Statistic(lambda v: v.ask(queries.variance_sums, *_equation(v)), _gram(2), 2),
+    "regrets": Statistic(_candidates, lambda adjacency: sensitivity.regret(WEIGHT_LEVELS, adjacency)),
+    "responses of an evaluation": Statistic(lambda v: v.errors().count(), _sum_of("responses"), 2),
+    "errors of an evaluation": Statistic(lambda v: v.errors().error_sums(v.public.bound), _sum_of("errors"), 2),
+    "improvements": Statistic(lambda v: v.errors().improvement_sums(v.public.bound), _sum_of("improvement"), 2),
+    "squares of errors": Statistic(
+        lambda v: v.errors().square_sums(v.public.bound, v.public.clip), _sum_of("squares"), 2
+    ),
+    "errors cut": Statistic(lambda v: v.errors().cut_counts(v.public.bound, v.public.clip), _sum_of("shares cut"), 2),
+    "a quantile of errors": Statistic(
+        lambda v: Tally.of(v.errors().size_counts, np.abs(v.public.grid)).balanced(20),
+        lambda adjacency: sensitivity.balanced_utility(20, adjacency),
+    ),
+}
+
+_cells = st.one_of(st.sampled_from(HOSTILE), st.floats(-4, 4), st.floats())
+_records = st.lists(_cells, min_size=1 + N_FEATURES, max_size=1 + N_FEATURES)
+_sizes = st.one_of(st.sampled_from([0.5, 1.0, 2.0]), st.floats(0.01, 100))
+_publics = st.builds(
+    Public,
+    center=st.floats(-3, 3),
+    effects=st.lists(st.floats(-3, 3), min_size=N_FEATURES, max_size=N_FEATURES).map(np.array),
+    bound=_sizes,
+    clip=_sizes,
+    level=st.floats(-1, 1),
+    grid=st.lists(st.floats(-50, 50), min_size=2, max_size=6, unique=True).map(lambda points: np.sort(points)),
+)
+
+
+@st.composite
+def neighbors(draw, adjacency):
+    """Two views of neighbouring tables: of the same size, with one record replaced or, all of it missing, blank."""
+    first = np.array(draw(st.lists(_records, min_size=1, max_size=5)))
+    second, place = first.copy(), draw(st.integers(0, len(first) - 1))
+    second[place] = np.nan if adjacency == "zero-out-one" else draw(_records)
+    how = draw(st.sampled_from(sorted(STORAGES))), draw(st.booleans()), draw(_publics)
+    return View(first, *how), View(second, *how)
+
+
+@np.errstate(all="ignore")
+def movement(statistic, pair, adjacency):
+    """How far a pair moves a statistic, as a share of what is declared."""
+    first, second = (np.asarray(statistic.of(view)).astype(object).ravel() for view in pair)
+    change = np.abs(first - second)
+    moved = float(max(change)) if statistic.order == np.inf else float(sum(change**2)) ** 0.5
+    return moved / statistic.declared(adjacency)
