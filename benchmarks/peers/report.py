@@ -61,7 +61,7 @@ def losses_table(frame):
             number(row.ours),
             gap_text(row),
             row.like_for_like,
-            reason_for(row.design, row.epsilon, row.metric) if row.useful else "none is better than a constant here",
+            reason_for(row.design, row.units, row.metric) if row.useful else "none is better than a constant here",
         )
         for row in lost.itertuples()
     ]
