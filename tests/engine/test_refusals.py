@@ -94,6 +94,7 @@ PUBLIC = (
     "{}: {} has other columns",
     "{}={} must be",
     "column {} holds",
+    "the response ",
 )
 
 

@@ -86,8 +86,6 @@ class PursuitResult:
         Whether a unit was released.
     trusted : ndarray of bool
         Whether a standard error can be relied on.
-    intercept : float
-        The prediction where all features are at their centres.
     median_shift : float
         By how much a predicted median lies above the prediction, which is of a mean.
     constant : float
@@ -123,7 +121,6 @@ class PursuitResult:
     mean: np.ndarray
     learned: np.ndarray
     trusted: np.ndarray
-    intercept: float
     median_shift: float
     constant: float
     response_scale: float
@@ -135,6 +132,11 @@ class PursuitResult:
     cut: float
     lumped: bool
     equation: EstimatingEquation
+
+    @property
+    def intercept(self):
+        """The prediction where all features are at their centres."""
+        return self.constant - float(self.shrunk_effects @ self.mean)
 
     def shrunk_without(self, dropped):
         """The shrunk effects if those of some features are 0: the others take over what they have in common."""
@@ -340,7 +342,6 @@ class Closing:
             mean=self._means() if state.constants else np.zeros(len(columns)),
             learned=np.array([unit.learned for unit in units], dtype=bool),
             trusted=self._trusted & self._explains,
-            intercept=float(pursuit.center + constant) if state.constants else 0.0,
             median_shift=0.0 if self.all_equal or not state.constants else float(self._median - self._offset),
             constant=float(pursuit.center + constant + self._mean_of_effects()) if state.constants else 0.0,
             response_scale=float(state.response_scale),
