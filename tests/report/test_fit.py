@@ -210,8 +210,8 @@ def test_effects_say_what_a_step_is(of_cells):
     text = words(fit_page(of_cells))
     more = "goes with 2 more of cost (between 1.836 and 2.164 more, with 90 % confidence)."
     for step in (
-        "region=east: compared with the baseline 'north', it",
-        "sector=private: compared with the baseline, it",
+        "region=east: compared with the baseline 'north' and categories not selected, it",
+        "sector=private: compared with the baseline and categories not selected, it",
         "age: a step of 1",
         "age is missing: a missing cell, compared with a typical value,",
         "smoker: true, compared with false,",

@@ -175,7 +175,7 @@ def _step(feature, baselines):
         return "a day later"
     if feature.category is None and feature.buckets is None:
         return "a step of 1"
-    return f"compared with {_baseline(feature, baselines)}, it"
+    return f"compared with {_baseline(feature, baselines)} and categories not selected, it"
 
 
 def _baseline(feature, baselines):
