@@ -68,6 +68,18 @@ def test_strong_and_weak_guarantees(epsilon, delta):
     assert record.rho > 0.5 * record.guarantee.rho_per_record
 
 
+@pytest.mark.parametrize("units", [STANDARDIZED, {}])
+def test_candidates_may_take_all_features(units):
+    every = X.shape[1]
+    models = [
+        PrivateSparseRegressor(sparsity=sparsity, epsilon=8.0, random_state=0, **units)
+        for sparsity in (every, every - 1, "auto")
+    ]
+    tuned = tune(models, X, Y)
+    assert all(3 <= len(model.support_) <= every for model in tuned.candidates)
+    assert set(np.flatnonzero(COEF)) <= set(tuned.estimator.support_)
+
+
 def test_a_weak_guarantee_warns():
     with pytest.warns(UserWarning, match="above 1/n"):
         tune(candidates(delta=0.01), X, Y)

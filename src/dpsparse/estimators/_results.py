@@ -35,11 +35,15 @@ def set_results(estimator, result, features, dtype, meter, **described):
     height = stats.norm.isf(FAMILY_WISE_LEVEL / 2 / size)
     errors = np.where(result.trusted, result.standard_errors, np.nan)
     clear = (np.abs(result.effects) > height * errors) & result.scale_known & result.explains
-    only_clear = estimator.sparsity == "auto" and result.selected and clear.any()
-    kept = np.flatnonzero(clear) if only_clear else np.arange(len(clear))
-    if estimator.sparsity == "auto" and not clear.any():
+    auto = estimator.sparsity == "auto"
+    only_clear = auto and result.selected and clear.any()
+    if only_clear:
+        kept = np.flatnonzero(clear)
+    elif auto and not clear.any():
         # None is significant by itself; together they may say something all the same.
         kept = np.flatnonzero(result.shrunk_effects)
+    else:
+        kept = np.arange(len(clear))
     chosen, center, scale = result.support[kept], result.center[kept], result.scale[kept]
     coef = result.shrunk_without(~clear)[kept] if only_clear else result.shrunk_effects[kept]
     shrunk = as_dtype(coef / scale, dtype)

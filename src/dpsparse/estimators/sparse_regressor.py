@@ -70,7 +70,8 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         response adds nothing. No row is dropped and nothing is filled in from the data.
     max_sparsity : int or None, default=None
         The most features for ``sparsity="auto"``. None takes all of at most 300 features in known units, and all of
-        those in unknown units if they are few for the number of records and epsilon; otherwise it stands for 10.
+        those in unknown units if they are few for the number of records and epsilon; otherwise, and for what
+        `read_table` gives, it stands for 10.
     adjacency : {"replace-one", "zero-out-one"}, default="replace-one"
         Which tables the guarantee covers: one record changed to any other, or blanked. n is public in both.
     records_per_person : int, default=1
@@ -345,10 +346,9 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
 
     def _check_parameters(self):
         self._check_guarantee()
-        if self.sparsity == "auto" and self.max_sparsity is None:
-            pass
-        elif self.sparsity == "auto":
-            check_count("max_sparsity", self.max_sparsity, remedy="it is the most features to select")
+        if self.sparsity == "auto":
+            if self.max_sparsity is not None:
+                check_count("max_sparsity", self.max_sparsity, remedy="it is the most features to select")
         elif isinstance(self.sparsity, str):
             raise ValueError(f"sparsity={self.sparsity!r} must be a whole number of at least 1, or 'auto'")
         else:

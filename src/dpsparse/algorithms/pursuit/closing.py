@@ -133,11 +133,6 @@ class PursuitResult:
     lumped: bool
     equation: EstimatingEquation
 
-    @property
-    def intercept(self):
-        """The prediction where all features are at their centres."""
-        return self.constant - float(self.shrunk_effects @ self.mean)
-
     def shrunk_without(self, dropped):
         """The shrunk effects if those of some features are 0: the others take over what they have in common."""
         kept, effects, V = ~dropped, self.shrunk_effects.copy(), self.covariance

@@ -96,7 +96,9 @@ class Selection:
         self._features = np.tile(np.arange(self._d), (len(families) + len(by_pairs), 1))
         if settings.gaps:
             self._features[len(families) - 1] += self._d
-        self._possible = np.array([*possible, *(np.ones(self._d, dtype=bool) for _ in by_pairs)])
+        possible += [np.ones(self._d, dtype=bool) for _ in by_pairs]
+        # Where all features are taken there are no candidates.
+        self._possible = np.array(possible, dtype=bool).reshape(self._features.shape)
         if self._among is not None:
             self._possible &= np.isin(self._features, self._among)
         return self._session, self._pairs
