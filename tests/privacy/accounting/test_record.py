@@ -1,6 +1,7 @@
 import dataclasses
 import json
 import math
+import re
 
 import pytest
 
@@ -29,6 +30,13 @@ def picked(rho=0.001):
 
 def record_of(*releases, guarantee=None):
     return PrivacyRecord(guarantee or Guarantee(1.0, 1e-6), 100, releases, "test", True)
+
+
+def test_notebooks_are_given_elements_that_html_knows():
+    opened = re.findall(r"<([^ />]+)", record_of(picked(), noisy()).as_html())
+    known = {"div", "p", "strong", "details", "summary", "table", "caption", "thead", "tbody", "tr", "th", "td"}
+    assert set(opened) == known
+    assert opened[0] == "div"
 
 
 def spent(*releases, guarantee=None, source=None):

@@ -146,6 +146,14 @@ def test_several_picks_step_as_often_as_there_are_picks():
     assert several.mu_squared(math.inf) == math.inf
 
 
+@pytest.mark.parametrize("picks", [ExponentialMechanism, RepeatedPicks])
+def test_a_pick_without_a_certificate_has_no_mu_unless_that_is_asked_for(picks):
+    """Beyond e0 = 8 nothing is certified."""
+    mechanism = picks(9.0**2 / 8)
+    assert mechanism.mu_squared(0.0) == math.inf
+    assert mechanism.mu_squared(0.0, certify=False) < math.inf
+
+
 @pytest.mark.parametrize("count", [5_000, 20_000])
 def test_the_steps_of_very_many_picks_are_bounded_from_above(count):
     later = 1e-4

@@ -140,6 +140,16 @@ def test_another_ledgers_journal_is_refused(path, tmp_path):
     assert_refused(path, "is not of its last transaction")
 
 
+@pytest.mark.parametrize("place", [*range(24, 28), *range(68, 72)])
+def test_every_byte_tells_a_foreign_journal(path, place):
+    """SQLite's format has the change counter in bytes 24 to 27 of a file and the application's number in 68 to 71."""
+    planted = bytearray(path.read_bytes())
+    planted[place] ^= 0x10
+    path.with_name("b.db-journal").write_bytes(journal_of(bytes(planted)))
+    with pytest.raises(LedgerError, match="is not of its last transaction"):
+        PrivacyLedger(path).verify()
+
+
 def test_an_empty_journal_that_would_cut_the_file_is_refused(path):
     journal = path.with_name("b.db-journal")
     planted = bytearray(journal_of(path.read_bytes()[:4096]))
@@ -188,6 +198,12 @@ def test_a_second_name_is_refused_and_a_symbolic_link_is_the_same_name(path, tmp
         assert_refused(name, r"has 2 names \(hard links\).*; remove the others: find / -xdev -samefile")
     second.unlink()
     PrivacyLedger(path).verify()
+
+
+@posix
+def test_a_folder_is_no_ledger(tmp_path):
+    (tmp_path / "folder").mkdir(mode=0o700)
+    assert_refused(tmp_path / "folder", "is not a regular file; name a file")
 
 
 @posix

@@ -13,6 +13,7 @@ from dpsparse.privacy.accounting.meter import Meter, MeterShare
 from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, Release
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.ledger import ledger as ledgers
+from dpsparse.privacy.ledger.location import check_new_name
 from dpsparse.privacy.noise import SecureSource
 
 HALF = Cost(0.5, 0.0)
@@ -81,6 +82,27 @@ def test_ledgers_that_hold_such_names_still_open(tmp_path, monkeypatch, name):
     assert [event.dataset for event in ledger.history(name)] == [name] * 3
     with pytest.raises(ValueError, match="is written like"):
         ledger.grant("trial 7" if "7" in name else "trial", epsilon=1, delta=1e-6)
+
+
+# Letters that look like a Latin o, a, A, b, O or the like.
+OF_ALPHABETS = {
+    "Greek": "\u03bf",
+    "Cyrillic": "\u0430",
+    "Armenian": "\u0585",
+    "Cherokee": "\u13aa",
+    "Coptic": "\u2c9f",
+    "Lisu": "\ua4d0",
+    "Gothic": "\U00010330",
+    "Deseret": "\U00010404",
+}
+
+
+@pytest.mark.parametrize("alphabet", OF_ALPHABETS)
+def test_no_name_mixes_letters_that_look_alike(alphabet):
+    first, second = sorted((alphabet, "Latin"))
+    with pytest.raises(ValueError, match=f"mixes {first} and {second} letters"):
+        check_new_name("tri" + OF_ALPHABETS[alphabet])
+    check_new_name(OF_ALPHABETS[alphabet] + " 7")
 
 
 def test_names_in_other_alphabets_are_names(tmp_path):
@@ -229,6 +251,9 @@ def test_a_grandchild_with_the_number_of_the_process_is_another(monkeypatch):
 def test_deltas_too_small_to_divide_are_refused(ledger):
     with pytest.raises(ValueError, match="delta=1e-321 must be at least"):
         ledger.grant("tiny", epsilon=1, delta=1e-321)
+    ledger.grant("tiny", epsilon=1, delta=1e-100)
+    ledger.reserve("tiny", HALF, adjacency="replace-one").charge()
+    assert ledger.balance("tiny").epsilon_spent == 0.5
 
 
 def test_a_trigger_that_swallows_events_is_noticed(ledger):

@@ -1,0 +1,35 @@
+"""The statements that a store sends, without a server."""
+
+import pytest
+import sqlalchemy as sql
+from sqlalchemy.dialects import postgresql
+
+from dpsparse import PrivacyLedger
+from dpsparse.privacy.accounting.filter import Cost
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    ledger = PrivacyLedger(tmp_path / "b.db")
+    ledger.grant("d", epsilon=1, delta=1e-6)
+    return ledger
+
+
+def sent(ledger, use):
+    """The statements of a use, in the words of PostgreSQL: SQLite locks the whole file, and drops FOR UPDATE."""
+    statements = []
+    listen = (ledger._store._engine, "before_execute", lambda _, clause, *more: statements.append(clause))
+    sql.event.listen(*listen)
+    use()
+    sql.event.remove(*listen)
+    return [str(clause.compile(dialect=postgresql.dialect())) for clause in statements]
+
+
+def test_a_writer_locks_the_ledger_before_it_reads_and_a_reader_locks_nothing(ledger):
+    """Two writers that read the same events would both be admitted, but for the key of the events."""
+    written = sent(ledger, lambda: ledger.reserve("d", Cost(0.5, 0.0), adjacency="replace-one"))
+    inserted = next(k for k, statement in enumerate(written) if statement.startswith("INSERT"))
+    read = next(k for k, statement in enumerate(written) if "payload" in statement and k < inserted)
+    locks = [k for k, statement in enumerate(written[:inserted]) if statement.endswith("FOR UPDATE")]
+    assert any("dpsparse_ledger" in written[k] and k < read for k in locks)
+    assert not any("FOR UPDATE" in statement for statement in sent(ledger, ledger.verify))
