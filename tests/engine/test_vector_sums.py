@@ -39,6 +39,14 @@ def test_integer_vectors_never_exceed_their_norm(rows, scale, bound):
                 assert max(squared) <= levels**2
 
 
+@pytest.mark.parametrize("scale", [np.nan, np.inf, -np.inf])
+def test_a_row_whose_scale_is_no_number_counts_as_zero(scale):
+    columns = np.array([[30.0, 30.0], [-40.0, -40.0]])
+    vectors = integer_vectors(columns, np.array([1.0, scale]), 100.0, VECTOR_LEVELS)
+    assert vectors[:, 0].all()
+    assert not vectors[:, 1].any()
+
+
 def test_sums_agree_with_floats():
     columns = RNG.normal(size=(4, 2_000))
     scale = np.minimum(1, 1.5 / norms(columns))

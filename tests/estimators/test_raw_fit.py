@@ -17,6 +17,7 @@ from dpsparse import (
 )
 from dpsparse.algorithms.pursuit.settings import SHARED
 from dpsparse.io.bounds import Bounds, ColumnBounds
+from dpsparse.privacy.accounting.compose import compose_gdp
 from dpsparse.privacy.accounting.meter import Meter
 
 N = 8_000
@@ -176,6 +177,15 @@ def test_tune_learns_what_the_columns_are_once(files):
     assert len(units) == len(set(units))
     assert all(name.startswith("units: ") for name in units)
     assert {effect.feature for effect in tuned.estimator.released_.effects} == set(EFFECTS)
+    # The rows that are not held out pay for the table, the units and both fits: nothing is left over.
+    training = [release.mechanism for release in tuned.privacy.releases if release.part == 0]
+    assert compose_gdp(training) > 0.99 * tuned.privacy.guarantee.mu_per_record
+
+
+@pytest.mark.filterwarnings("ignore:random_state")
+def test_tune_takes_a_single_candidate(files):
+    tuned = tune([regressor(sparsity=2)], read_table(files / "new.csv", "cost"))
+    assert (tuned.index, tuned.privacy.n_records) == (0, 2_000)
 
 
 def test_a_ledger_is_charged_before_anything_is_released(files, tmp_path, monkeypatch):

@@ -4,7 +4,7 @@ from numba.core.errors import NumbaError
 from scipy import sparse
 
 from dpsparse.data.as_table import as_table
-from dpsparse.engine.cpu import dispatch, numba_kernels
+from dpsparse.engine.cpu import dense, dispatch, numba_kernels
 from dpsparse.engine.quantize import WEIGHT_LEVELS, Quantizer, weight_levels
 from dpsparse.engine.refusals import NOT_FINITE
 from dpsparse.engine.threads import threads
@@ -89,6 +89,14 @@ def test_huge_finite_features_are_ordinary(passes):
         rows = as_table(stored).rows(np.ones(60))
         rows.require_finite()
         rows.session((Quantizer(1.0),))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_levels_lie_in_memory_as_their_table_does(order):
+    """A pass over them runs along the memory."""
+    levels = dense.empty_levels(np.asarray(sample()[0], order=order))
+    assert levels.flags.c_contiguous == (order == "C")
+    assert levels.flags.f_contiguous == (order == "F")
 
 
 @pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix])
