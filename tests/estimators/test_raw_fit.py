@@ -16,6 +16,7 @@ from dpsparse import (
     tune,
 )
 from dpsparse.algorithms.pursuit.settings import SHARED
+from dpsparse.estimators import tuning
 from dpsparse.io.bounds import Bounds, ColumnBounds
 from dpsparse.privacy.accounting.compose import compose_gdp
 from dpsparse.privacy.accounting.meter import Meter
@@ -182,10 +183,17 @@ def test_tune_learns_what_the_columns_are_once(files):
     assert compose_gdp(training) > 0.99 * tuned.privacy.guarantee.mu_per_record
 
 
-@pytest.mark.filterwarnings("ignore:random_state")
-def test_tune_takes_a_single_candidate(files):
-    tuned = tune([regressor(sparsity=2)], read_table(files / "new.csv", "cost"))
-    assert (tuned.index, tuned.privacy.n_records) == (0, 2_000)
+@pytest.mark.filterwarnings("ignore:random_state", "ignore:With n=")
+@pytest.mark.parametrize("sparsities", [(2,), (1, 2)])
+def test_candidates_are_compared_by_their_errors_on_every_fifth_record(files, monkeypatch, sparsities):
+    seen, choose = [], tuning._choose
+    monkeypatch.setattr(tuning, "_choose", lambda errors, *how: seen.append(errors) or choose(errors, *how))
+    tuned = tune([regressor(sparsity=sparsity) for sparsity in sparsities], read_table(files / "new.csv", "cost"))
+    held_out = people(seed=1, n=2_000)[4::5]
+    assert tuned.privacy.n_records == 2_000
+    for model, errors in zip(tuned.candidates, seen[0], strict=True):
+        expected = np.abs(held_out["cost"] - model.predict(held_out))
+        np.testing.assert_allclose(errors, expected, rtol=1e-9)
 
 
 def test_a_ledger_is_charged_before_anything_is_released(files, tmp_path, monkeypatch):

@@ -1,5 +1,7 @@
 """`tune` learns units once for all candidates: each is released once, priced once, and reused."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -109,6 +111,11 @@ def test_plans_fill_the_guarantee_and_only_the_first_fit_pays_for_units(count, e
     plan = planned(count, guarantee, n, d, sparsity, **options)
     assert plan.commitment.is_within(guarantee)
     assert plan.commitment.composed.rho > 0.8 * guarantee.rho_per_record
+    # Of the account by which the fits are planned, the picks on other rows take no more than there is.
+    assert plan.picks.composed.mu <= guarantee.mu_per_record or math.isinf(plan.picks.composed.mu)
+    for slot in plan.picks.slots:
+        # A pick is e0-bounded-range with e0^2 = 8 rho, and e0-DP.
+        assert slot.mechanism.pure_epsilon**2 == pytest.approx(8 * slot.rho)
     names = [slot.name for slot in plan.commitment.slots]
     assert len(set(names)) == len(names)
     first, *others = plan.schedules.values()

@@ -74,7 +74,7 @@ def test_compiled_residuals_have_the_bits_of_one_operation_after_another(X, cent
 def test_what_kernels_can_read_is_not_copied(view):
     """Some rows and columns of a wide table: its features may be most of the memory."""
     wide = np.arange(60.0).reshape(6, 10)
-    for table in (wide, wide[:, 2:7], wide[::2], wide[1:2], wide[:, 3:4]):
+    for table in (wide, wide[:, 2:7], wide[::2], wide[1:2], wide[:, 3:4], np.broadcast_to(wide[0], (4, 10))):
         line, step, *_ = view(table)
         assert np.shares_memory(line, wide)
         rows = [line[i * step : i * step + table.shape[1]].tolist() for i in range(len(table))]

@@ -5,6 +5,8 @@ from scipy import sparse
 
 from dpsparse.data.as_table import as_table
 from dpsparse.engine.cpu import dense, dispatch, numba_kernels
+from dpsparse.engine.disk.rows import DiskRows
+from dpsparse.engine.disk.sources import ArraySource
 from dpsparse.engine.quantize import WEIGHT_LEVELS, Quantizer, weight_levels
 from dpsparse.engine.refusals import NOT_FINITE
 from dpsparse.engine.threads import threads
@@ -81,6 +83,19 @@ def test_every_storage_finds_what_is_not_finite(value, place, passes):
             with pytest.raises(ValueError, match=NOT_FINITE):
                 check(as_table(stored).rows(y))
         as_table(stored).rows(y).session((Quantizer(1.0),), check_finite=False)
+
+
+@pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix, "disk"])
+def test_features_are_checked_unless_that_is_declined(make):
+    X, y = sample()
+    X[3, 2] = np.nan
+    rows = DiskRows(ArraySource([X]), y) if make == "disk" else as_table(make(X)).rows(y)
+    opened = [rows, rows.differences()]
+    checks = [each.session for each in opened] + [each.quantized for each in opened if make != "disk"]
+    for check in checks:
+        with pytest.raises(ValueError, match=NOT_FINITE):
+            check((Quantizer(1.0),))
+        check((Quantizer(1.0),), check_finite=False)
 
 
 def test_huge_finite_features_are_ordinary(passes):

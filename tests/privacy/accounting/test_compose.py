@@ -2,13 +2,16 @@
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import ClassVar
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dpsparse.audit.oracles.exact_curve import exact_delta
 from dpsparse.privacy.accounting.commitment import Commitment, in_part
-from dpsparse.privacy.accounting.compose import compose, compose_gdp, releases_per_record
+from dpsparse.privacy.accounting.compose import compose, compose_gdp, largest_factor, releases_per_record
 from dpsparse.privacy.accounting.filter import ACCOUNTS, Cost, PrivacyFilter
 from dpsparse.privacy.accounting.gdp import gaussian_curve
 from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, LaplacePeeling, Mechanism, Slot
@@ -92,3 +95,17 @@ def test_failures_of_fits_are_taken_from_the_grants_delta():
     assert one.admits(tiny)
     assert not PrivacyFilter(GUARANTEE, (cost, tiny), "zcdp").admits(tiny)
     assert ACCOUNTS["gaussian"].share(GUARANTEE, (Cost(1.0, 1e-5, mu=0.0, tv_slack=4e-6),)) > 1
+
+
+@given(st.lists(st.floats(1e-12, 1e3), min_size=1, max_size=40))
+def test_the_mu_of_gaussian_releases_is_rounded_up(rhos):
+    """mu^2 is 2 rho, added up: exactly, in fractions."""
+    exact = sum(2 * Fraction(rho) for rho in rhos)
+    mu = Fraction(compose_gdp([GaussianMechanism(rho) for rho in rhos]))
+    assert exact <= mu**2 <= exact * (1 + Fraction(1, 10**11))
+
+
+@pytest.mark.parametrize("mechanisms", [[], [GaussianMechanism(0.0)], [ExponentialMechanism(0.0)] * 3])
+def test_prices_of_nothing_are_multiplied_by_2_at_most(mechanisms):
+    assert largest_factor(mechanisms, 0.1) == 2
+    assert largest_factor([*mechanisms, GaussianMechanism(1e-9)], 0.1) == 2

@@ -93,6 +93,15 @@ def test_plain_words_name_the_relation_and_the_guarantee():
     assert "blanked" in str(spent(gaussian(0.001), guarantee=Guarantee(1.0, 1e-6, "zero-out-one")))
 
 
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+def test_plain_words_state_the_posterior(epsilon):
+    """Two versions at odds of 1:1, and a likelihood ratio of at most e^epsilon: 50 % would mean nothing was learned."""
+    record = spent(gaussian(rho_from_epsilon(epsilon, 1e-6)), guarantee=Guarantee(epsilon, 1e-6))
+    odds = math.exp(record.epsilon)
+    assert f"at most {100 * odds / (1 + odds):.3g} % sure" in record.plain_words()
+    assert "about 1 in 1,000,000." in record.plain_words()
+
+
 def test_seeded_records_say_so_first():
     record = spent(gaussian(0.001), source=SeededSource(0))
     assert not record.private

@@ -158,6 +158,20 @@ def test_an_empty_journal_that_would_cut_the_file_is_refused(path):
     assert_refused(path, "remove .*-journal$")
 
 
+def test_pages_beyond_those_that_a_journal_counts_are_not_read(path):
+    """SQLite would not restore the first page, which is intact, and would cut the file."""
+    journal = path.with_name("b.db-journal")
+    content = path.read_bytes()
+    planted = journal_of(content)
+    first, second = planted[512 : 512 + 4104], planted[512 + 4104 : 512 + 2 * 4104]
+    header = bytearray(planted[:512])
+    header[8:12], header[16:20] = (1).to_bytes(4, "big"), (2).to_bytes(4, "big")
+    assert len(content) > 2 * 4096
+    journal.write_bytes(header + second + first)
+    with pytest.raises(LedgerError, match="is not of its last transaction"):
+        PrivacyLedger(path).verify()
+
+
 @posix
 @pytest.mark.parametrize("how", ["symlink", "hard link", "another's"])
 def test_a_journal_that_its_owner_did_not_make_is_refused(path, tmp_path, how):

@@ -1,11 +1,15 @@
 """The statements that a store sends, without a server."""
 
+import math
+import sqlite3
+
 import pytest
 import sqlalchemy as sql
 from sqlalchemy.dialects import postgresql
 
 from dpsparse import PrivacyLedger
 from dpsparse.privacy.accounting.filter import Cost
+from dpsparse.privacy.ledger.events import canonical
 
 
 @pytest.fixture
@@ -33,3 +37,24 @@ def test_a_writer_locks_the_ledger_before_it_reads_and_a_reader_locks_nothing(le
     locks = [k for k, statement in enumerate(written[:inserted]) if statement.endswith("FOR UPDATE")]
     assert any("dpsparse_ledger" in written[k] and k < read for k in locks)
     assert not any("FOR UPDATE" in statement for statement in sent(ledger, ledger.verify))
+
+
+COLUMNS = ("dataset", "kind", "payload", "previous", "digest")
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_no_event_lacks_a_field(ledger, column):
+    """Whoever writes it: the database itself refuses."""
+    event = {"number": 9, **dict.fromkeys(COLUMNS, "x"), column: None}
+    with sqlite3.connect(ledger._url.database) as connection, pytest.raises(sqlite3.IntegrityError, match="NOT NULL"):
+        connection.execute(
+            "INSERT INTO dpsparse_events VALUES (:number, :dataset, NULL, :kind, :payload, :previous, :digest)", event
+        )
+    connection.close()
+
+
+@pytest.mark.parametrize("number", [math.nan, -math.inf])
+def test_no_payload_holds_what_json_cannot(number):
+    with pytest.raises(ValueError, match="JSON"):
+        canonical({"epsilon": number})
+    assert canonical({"b": math.inf, "a": 0.5}) == '{"a":0.5,"b":null}'

@@ -78,3 +78,24 @@ def test_unpaid_releases_are_refused_before_a_draw(release):
     with pytest.raises(BudgetExceeded):
         release(poor)
     assert poor.record().releases == ()
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_records_state_how_many_numbers_were_drawn(size):
+    """Their slack is in proportion to it."""
+    drawn = []
+
+    class Counting(ZeroSource):
+        def gaussian(self, values, scale):
+            drawn.append(np.size(values))
+            return super().gaussian(values, scale)
+
+    used = meter(Counting())
+    release_vector(used, np.zeros(size, int), sensitivity=1.0, rho=1e-4, name="v")
+    (of_vector,) = used.record().releases
+    assert of_vector.size == sum(drawn) == size
+    assert of_vector.mechanism.words == (
+        "Gaussian noise on a number" if size == 1 else f"Gaussian noise on {size} numbers"
+    )
+    release_gram(used, np.zeros((size, size), int), sensitivity=1.0, rho=1e-4, name="g")
+    assert used.record().releases[1].size == sum(drawn) - size
