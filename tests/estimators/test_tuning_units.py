@@ -11,7 +11,7 @@ from dpsparse import PrivateSparseRegressor, tune
 from dpsparse.algorithms.pursuit.settings import SHARED
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits
 from dpsparse.estimators import tuning
-from dpsparse.estimators._tuning_plan import Schedules, in_order, name_of, plan_for
+from dpsparse.estimators._tuning_plan import Schedules, _by_mu, in_order, name_of, plan_for
 from dpsparse.privacy.guarantee import Guarantee
 
 pytestmark = pytest.mark.filterwarnings("ignore:random_state", "ignore:With n=")
@@ -126,6 +126,15 @@ def test_plans_fill_the_guarantee_and_only_the_first_fit_pays_for_units(count, e
         assert fit.settings.n_picks <= first.settings.n_picks
         assert not fit.settings.splits_share
         assert fit.settings.learn
+
+
+def test_a_schedule_that_costs_more_than_mu_is_made_cheaper_and_no_other():
+    guarantee = Guarantee(1.0, 1e-6)
+    (schedule,) = planned(1, guarantee).schedules.values()
+    mu = schedule.commitment.composed.mu
+    for most in (0.5 * mu, 0.99 * mu):
+        assert 0.999 * most < _by_mu(schedule, most).commitment.composed.mu <= most
+    assert _by_mu(schedule, 1.01 * mu) is schedule
 
 
 def test_a_candidate_keeps_the_response_that_it_gives_and_takes_over_what_it_does_not(shared):

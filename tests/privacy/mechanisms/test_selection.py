@@ -239,9 +239,11 @@ def test_peeling_values_carry_fresh_noise_of_the_same_scale():
 
 def test_peeling_without_noise_takes_the_largest_and_never_twice():
     vector = np.array([1, -9, 4, 9, 0], dtype=np.int64)
-    peeled = peel(meter(source=ZeroSource()), vector, sparsity=5, sensitivity=1, scale=1e3, name="p", part=None)
+    used = meter(source=ZeroSource())
+    peeled = peel(used, vector, sparsity=5, sensitivity=1, scale=1e3, name="p", part=None)
     assert peeled.support.tolist() == [1, 3, 2, 0, 4]
     assert peeled.values.tolist() == [-9, 9, 4, 1, 0]
+    assert used.record().releases[0].size == len(peeled.support) + len(peeled.values)
 
 
 def test_tight_scale_spends_the_guarantee_and_beats_the_paper():
