@@ -23,6 +23,17 @@ def test_levels_are_within_half_a_step():
     np.testing.assert_allclose(quantizer.clipped(x), np.clip(x, -2, 2), rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("center", "scale"),
+    [(0.0, 1.0), (1.0, 1.0), (0.0, 2.0), (0.5, 2.0), (np.arange(3.0), np.array([1.0, 2.0, 0.5])), (0.0, np.ones(3))],
+)
+def test_units_are_clipped_and_gaps_are_at_0(center, scale):
+    table = np.array([[0.3, -0.7, 5.0], [np.nan, np.inf, -9.0]])
+    clipped = Quantizer(2.0, center, scale).clipped(table)
+    units = np.clip((table - center) / scale, -2, 2)
+    assert clipped.tolist() == np.where(np.isfinite(table), units, 0.0).tolist()
+
+
 def test_sums_that_could_leave_the_integers_are_refused():
     check_exact(10**9)
     with pytest.raises(OverflowError, match="more than exact sums allow"):
