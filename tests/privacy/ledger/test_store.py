@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sql
 from sqlalchemy.dialects import postgresql
 
-from dpsparse import PrivacyLedger
+from dpsparse import LedgerError, PrivacyLedger
 from dpsparse.privacy.accounting.filter import Cost
 from dpsparse.privacy.ledger.events import canonical
 
@@ -39,6 +39,19 @@ def test_a_writer_locks_the_ledger_before_it_reads_and_a_reader_locks_nothing(le
     assert not any("FOR UPDATE" in statement for statement in sent(ledger, ledger.verify))
 
 
+def test_on_sqlite_a_writer_takes_the_write_lock_at_its_begin(ledger):
+    """With a lock for readers, taken at the first read, two writers could read the same events."""
+    first = []
+    listen = (ledger._store._engine, "before_cursor_execute", lambda *sent: first.append(sent[2]))
+    sql.event.listen(*listen)
+    ledger.verify()
+    assert first[0] == "BEGIN"
+    first.clear()
+    ledger.reserve("d", Cost(0.5, 0.0), adjacency="replace-one")
+    assert first[0] == "BEGIN IMMEDIATE"
+    sql.event.remove(*listen)
+
+
 COLUMNS = ("dataset", "kind", "payload", "previous", "digest")
 
 
@@ -58,3 +71,12 @@ def test_no_payload_holds_what_json_cannot(number):
     with pytest.raises(ValueError, match="JSON"):
         canonical({"epsilon": number})
     assert canonical({"b": math.inf, "a": 0.5}) == '{"a":0.5,"b":null}'
+
+
+def test_an_error_of_the_database_is_one_line_in_its_own_words(ledger):
+    """SQLAlchemy's has the driver's class in front, and the statement with its parameters behind."""
+    with open(ledger._url.database, "r+b") as file:
+        file.write(b"no database at all")
+    with pytest.raises(LedgerError) as refused:
+        ledger.verify()
+    assert str(refused.value) == f"the ledger {ledger._url.database} could not be read: file is not a database"
