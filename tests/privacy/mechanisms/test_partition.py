@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from dpsparse.engine.quantize import check_exact
 from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.compose import compose
 from dpsparse.privacy.accounting.filter import ACCOUNTS
@@ -158,3 +159,11 @@ def test_every_account_takes_the_failure_from_delta():
     lighter = replace(cost, tv_slack=cost.tv_slack - failure, failure_probability=0.0)
     assert float(ACCOUNTS["zcdp"].share(Guarantee(3.0, 1e-6), [lighter])) < shares["zcdp"]
     assert float(ACCOUNTS["gaussian"].share(Guarantee(3.0, 1e-6), [lighter])) <= shares["gaussian"]
+
+
+def test_counts_of_as_many_records_as_there_may_be_do_not_overflow():
+    check_exact(10**9)
+    released = release_names(
+        Meter(GUARANTEE, 10**9, ZeroSource()), [{"all": 10**9, "few": 10**6}], rho=1e-3, failure=1e-12, name="names"
+    )
+    assert released == [{"all": 10**9, "few": 10**6}]
