@@ -69,6 +69,17 @@ def test_every_storage_blocking_and_thread_gives_the_same_integers(dtype, quanti
             assert of_levels.tolist() == expected
 
 
+@pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix])
+def test_sums_are_those_of_the_definition(make, passes):
+    """With centers, so that a cell that is not stored has a level too."""
+    X, y = sample()
+    quantizer, weights = Quantizer(0.7, CENTER, SCALE), weight_levels(y, 1.0)
+    expected = in_python_integers(X, weights, quantizer)
+    rows = as_table(make(X)).rows(y)
+    assert rows.weighted_sums(quantizer, weights).tolist() == expected
+    assert rows.quantized((quantizer,)).weighted_sums(weights).tolist() == [expected]
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("place", [(0, 0), (52, 6), (51, 3), (17, 5)])
 def test_every_storage_finds_what_is_not_finite(value, place, passes):
