@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,16 +16,17 @@ from dpsparse.privacy.noise import ZeroSource
 
 
 class Uniform:
-    """A source whose uniform number is given, in 64 bits."""
+    """A source whose uniform number is given, in 64 bits or more."""
 
     noiseless = False
 
-    def __init__(self, number):
-        self.number = number
+    def __init__(self, number, size=64):
+        self.number, self.left = number, size
 
     def bits(self, count):
-        assert count == 64
-        return self.number
+        self.left -= count
+        assert self.left >= 0
+        return (self.number >> self.left) % 2**count
 
 
 @pytest.mark.parametrize("count", [10, 2**21])
@@ -45,6 +47,22 @@ def test_a_draw_within_the_rounding_of_an_edge_is_settled_in_decimals(count, sid
     picked = pick_index(np.zeros(count, dtype=np.int64), 1.0, Uniform(far))
     assert len(settled) == 1
     assert picked == count // 2 - (side < 0)
+
+
+@pytest.mark.parametrize("excluded", [[], [2], [0, 5]])
+@pytest.mark.parametrize("rate", [0.01, 0.4, 3.0])
+def test_a_draw_beside_an_edge_falls_on_its_side(rate, excluded):
+    """Far nearer than floats can tell: the edges, exp(rate s) added up, are computed by mpmath."""
+    scores = np.array([3, -7, 0, 9, 1, 4])
+    left = [j for j in range(len(scores)) if j not in excluded]
+    with mpmath.workdps(90):
+        weights = [mpmath.exp(mpmath.mpf(rate) * int(scores[j])) for j in left]
+        edges = [mpmath.fsum(weights[: k + 1]) / mpmath.fsum(weights) for k in range(len(left) - 1)]
+        near = int(mpmath.mpf(2) ** 192 * mpmath.mpf("1e-28"))
+        places = [int(edge * mpmath.mpf(2) ** 192) for edge in edges]
+    for k, place in enumerate(places):
+        assert pick_index(scores, rate, Uniform(place - near, 192), excluded) == left[k]
+        assert pick_index(scores, rate, Uniform(place + near, 192), excluded) == left[k + 1]
 
 
 @given(st.floats(1e-9, 1.0), st.integers(1, 2**40), st.integers(1, 5))
