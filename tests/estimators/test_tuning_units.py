@@ -8,10 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsparse import PrivateSparseRegressor, tune
+from dpsparse.algorithms.pursuit.schedule import schedule_for
 from dpsparse.algorithms.pursuit.settings import SHARED
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits
 from dpsparse.estimators import tuning
-from dpsparse.estimators._tuning_plan import Schedules, _by_mu, in_order, name_of, plan_for
+from dpsparse.estimators._tuning_plan import Schedules, _by_mu, _plan, in_order, name_of, plan_for
+from dpsparse.learning.prices import names_failure, preparation_shares
 from dpsparse.privacy.guarantee import Guarantee
 
 pytestmark = pytest.mark.filterwarnings("ignore:random_state", "ignore:With n=")
@@ -72,19 +74,28 @@ def test_each_unit_is_released_once_and_reused_by_later_candidates(shared):
     assert set(tuned.candidates[1].support_.tolist()) == {0, 1}
 
 
-def planned(count, guarantee, n=N, d=D, sparsity=3, **options):
-    """The plan for candidates of which the last one has the most features."""
+def schedules(count, n=N, d=D, sparsity=3, table=None, **options):
+    """Those of candidates of which the last one has the most features."""
     models = candidates(*[1] * (count - 1), sparsity, **options)
     order = in_order([False] * count, [model._picks(d) for model in models])
-    return plan_for(
-        guarantee,
-        n,
-        Schedules(
-            order,
-            lambda k, share, whole, leads: models[k]._schedule(share, n, d, whole=whole, leads=leads),
-            lambda share: models[order[0]]._schedule(share, n, d),
-        ),
+    return Schedules(
+        order,
+        lambda k, share, whole, leads: models[k]._schedule(share, n, d, whole=whole, leads=leads),
+        lambda share: models[order[0]]._schedule(share, n, d),
+        table,
     )
+
+
+def planned(count, guarantee, n=N, *shape, **options):
+    """The plan for candidates of which the last one has the most features."""
+    return plan_for(guarantee, n, schedules(count, n, *shape, **options))
+
+
+def of_table(guarantee):
+    """The schedule of a raw table of five columns."""
+    shares = preparation_shares(N, guarantee.rho_per_record, 6, 5, 4)
+    naming = {"naming": shares.pop("names"), "naming_failure": names_failure(guarantee)}
+    return schedule_for(guarantee, N, 15, 3, missing=True, preparation=tuple(shares.items()), most_splits=5, **naming)
 
 
 def test_units_cost_the_same_whatever_the_number_of_candidates():
@@ -126,6 +137,19 @@ def test_plans_fill_the_guarantee_and_only_the_first_fit_pays_for_units(count, e
         assert fit.settings.n_picks <= first.settings.n_picks
         assert not fit.settings.splits_share
         assert fit.settings.learn
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("table", [None, of_table])
+@pytest.mark.parametrize("epsilon", [0.5, 3.0])
+def test_a_plan_by_zcdp_fills_rho_and_keeps_it(count, table, epsilon):
+    """For where the Gaussian account has no bound: what is stretched to fill that one is too much for zCDP."""
+    guarantee = Guarantee(epsilon, 1e-6)
+    plan = _plan(guarantee, N, schedules(count, table=table), by_mu=False)
+    composed = plan.commitment.composed
+    assert composed.is_within_by_sums(guarantee)
+    training = math.fsum(slot.rho for slot in plan.commitment.slots if slot.part == 0)
+    assert 0.95 * guarantee.rho_per_record < training <= guarantee.rho_per_record
 
 
 def test_a_schedule_that_costs_more_than_mu_is_made_cheaper_and_no_other():
