@@ -205,6 +205,8 @@ def _predictions(model):
         )
     if model.explains and model.prediction_range is not None:
         yield f"Predictions are {remarks.prediction_range(model)}."
+    if remarks.is_stretched(model):
+        yield as_sentence(remarks.calibration(model))
     if remarks.is_skewed(model):
         yield as_sentence(remarks.median(model))
 

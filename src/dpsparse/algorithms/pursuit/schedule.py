@@ -126,7 +126,7 @@ class Schedule:
         for name in ("splits", "responses", "response size", "response centre", "response scale"):
             yield name, once[name]
         yield from self._one_by_one() if settings.choose else self._all_at_once()
-        for name in ("response range", "gain", "offset", "residual median"):
+        for name in ("response range", "gain", "calibration", "residual median"):
             yield name, once[name]
         yield "names", settings.naming
 
