@@ -263,8 +263,8 @@ class Settings:
         intercept = self.fit_intercept
         # In small tables with unknown units the constant and the check of the gain need more.
         small = 0.0 if self.known else 1 / N**2
-        # A line takes more than its height.
-        most = (3000 if self.calibrate else 1000) / N**2
+        # With all features taken more is left for predictions.
+        line = clip(3000 / N**2, 0.04, 0.09) if self.calibrate and not self.choose else clip(1000 / N**2, 0.01, 0.09)
         shares = {
             "response size": 0.0 if self.scale_known else clip(max(800 / N**2, 1600 * small), 0.004, 0.3),
             "response centre": clip(360 / N**2, 0.003, 0.15) if intercept and not self.center_known else 0.0,
@@ -279,7 +279,7 @@ class Settings:
             "response range": clip(max(250 / N**2, 600 * small), 0.002, 0.06),
             "gain": clip(1200 * small, 0.004, 0.03),
             "residual median": clip(1000 / N**2, 0.002, 0.03) if intercept else 0.0,
-            "calibration": clip(max(most, 5000 * small), 0.01 if self.choose else 0.04, 0.09) if intercept else 0.0,
+            "calibration": max(line, clip(5000 * small, 0.0, 0.09)) if intercept else 0.0,
         }
         return self._without_shared(shares)
 
