@@ -131,6 +131,14 @@ def test_where_nothing_is_skewed_there_is_little_to_turn():
     assert sum(slope == 1 for slope in slopes) >= 5
 
 
+@pytest.mark.parametrize("adjacency", ["replace-one", "zero-out-one"])
+@pytest.mark.parametrize("units", [{}, STANDARDIZED])
+def test_one_feature_keeps_to_its_commitment(adjacency, units):
+    model = PrivateSparseRegressor(sparsity=1, epsilon=0.3, adjacency=adjacency, random_state=0, **units)
+    names = {release.name for release in model.fit(X[:, :1], COST).privacy_.releases}
+    assert "calibration" in names
+
+
 def test_small_tables_and_fits_without_an_intercept_are_not_turned():
     small = PrivateSparseRegressor(sparsity=1, epsilon=1.0, random_state=0, **STANDARDIZED).fit(X[:900], COST[:900])
     without = PrivateSparseRegressor(sparsity=1, fit_intercept=False, random_state=0, **STANDARDIZED).fit(X, COST)
