@@ -47,8 +47,9 @@ NARROWER = 1.5
 # Predictions are clipped this many standard deviations from their mean where residuals are compared with them. Their
 # variance is believed from this many standard deviations of its noise on.
 PREDICTIONS_REACH, SURELY_VARY = 2.5, 4.0
-# A slope of residuals on predictions of this many standard deviations of its noise, or less, is taken for 0.
-SLOPE_DOUBT = 1.25
+# A slope of residuals on predictions of this many standard deviations of its noise, or less, is taken for 0: where
+# features were selected, and where all were taken, whose effects stop before they are where they tend to.
+SELECTED_DOUBT, TAKEN_DOUBT = 2.0, 1.25
 TOO_SMALL = "there are too few records at this epsilon to learn the features' units"
 NO_GAIN = "predictions from them were not clearly nearer to the responses than a constant"
 
@@ -181,7 +182,10 @@ class Closing:
         if others:
             product, mean, variance = others[0], 2 * others[1], 2 * others[2] + 0.5 - (2 * others[1]) ** 2
             if variance > SURELY_VARY * noise:
-                self._slope = _calibration_slope((product - mean * height) / variance, noise / variance, width / reach)
+                doubt = (SELECTED_DOUBT if pursuit.settings.choose else TAKEN_DOUBT) * noise / variance
+                slope = (product - mean * height) / variance
+                # 1 plus the slope of residuals on predictions, shrunk by its noise; 0 at least.
+                self._slope = max(0.0, 1 + float(slope * max(0.0, 1 - (doubt / slope) ** 2)) * width / reach)
             # Second moments are of clipped rows with small residuals, whose means may differ: these follow the mean
             # prediction.
             variance, covariances = self._moments_of_predictions()
@@ -289,9 +293,3 @@ class Closing:
             lumped=self.lumped,
             equation=EstimatingEquation(support, center, scale, last.tau, last.weight.inner, last.weight.outer),
         )
-
-
-def _calibration_slope(slope, noise, unit):
-    """1 plus the slope of residuals on predictions, shrunk by its noise; 0 at least."""
-    shrunk = slope * max(0.0, 1 - (SLOPE_DOUBT * noise / slope) ** 2)
-    return max(0.0, 1 + float(shrunk) * unit)
