@@ -170,7 +170,7 @@ def _step(feature, baselines):
     if feature.missing:
         return "a missing cell, compared with a typical value,"
     if feature.kind == "boolean":
-        return "true, compared with false,"
+        return "yes, compared with no,"
     if feature.kind is not None and feature.kind.startswith("date"):
         return "a day later"
     if feature.category is None and feature.buckets is None:
