@@ -22,7 +22,7 @@ IMAGES = Path(__file__).parents[1] / "docs" / "img"
 
 PARTS = {
     "response, intercept, range": (
-        *("response size", "response centre", "response scale", "gain", "offset"),
+        *("response size", "response centre", "response scale", "gain", "calibration"),
         *("response range", "residual median"),
     ),
     "selections": ("splits", "level", "pick"),

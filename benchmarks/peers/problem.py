@@ -30,17 +30,22 @@ class Line(NamedTuple):
     """A linear model in the units of the data.
 
     `limits` is where the method itself clips its predictions, `median_shift` what it adds to predict a median, where it
-    tells the two apart.
+    tells the two apart. Predictions of a mean are `slope` times as far from `constant` as the coefficients say.
     """
 
     coef: np.ndarray
     intercept: float
     limits: tuple[float, float] = (-np.inf, np.inf)
     median_shift: float = 0.0
+    slope: float = 1.0
+    constant: float = 0.0
 
     def predict(self, X, median=False):
         """Predictions for the rows of X."""
-        return np.clip(X @ self.coef + self.intercept + median * self.median_shift, *self.limits)
+        line = X @ self.coef + self.intercept
+        if median:
+            return np.clip(line + self.median_shift, *self.limits)
+        return np.clip(self.constant + self.slope * (line - self.constant), *self.limits)
 
 
 @dataclass(frozen=True)
@@ -111,6 +116,8 @@ def in_raw_units(line, center, scale, response_center, response_scale):
         float(response_center + response_scale * line.intercept - coef @ center),
         (low, high),
         line.median_shift * response_scale,
+        line.slope,
+        response_center + response_scale * line.constant,
     )
 
 

@@ -12,11 +12,14 @@ _EIGENVALUE = (
     "the first is also given the largest eigenvalue of the covariance, and releases no scale, no range and nothing for "
     "intervals: ours pays for these, a tenth to a fifth of the budget"
 )
-_SQUARED = "what is explained is in the outliers, which a robust fit discounts; the first minimises squared errors"
+_SQUARED = (
+    "what is explained is in the outliers, which a robust fit discounts; the slope that makes up for it in predictions of "
+    "a mean is noisy here, and the first minimises squared errors"
+)
 
 # (pattern of the design, units or None for both, metric or None for any, reason)
 REASONS = (
-    ("diamonds on carat", None, "squared", "price is curved in carats: a robust line is not the least-squares line"),
+    ("diamonds on carat", None, "squared", _SQUARED),
     ("401ksubs", None, "squared", _SQUARED),
     ("MedExp", None, "squared", "an outlying fifth of a percent rules squared errors: a constant is hard to beat"),
     ("*", UNKNOWN, None, _GIFTS),

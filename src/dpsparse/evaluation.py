@@ -136,8 +136,8 @@ def evaluate(
         cells = ModelTable(released, X)
         n, predictions = cells.n_records, cells.predictions
     else:
-        table = as_table(X)
-        (n, _), predictions = table.shape, lambda: np.asarray(table.predict(released), dtype=np.float64)
+        table, line = as_table(X), released.for_statistic("mean")
+        (n, _), predictions = table.shape, lambda: np.asarray(table.predict(line), dtype=np.float64)
     return evaluate_records(
         released,
         n,
@@ -249,7 +249,7 @@ def fit_and_evaluate(
             rows.require_finite()
     # A data frame keeps its names.
     _fit_part(meter, len(training), model, table.take(training), response[training], progress)
-    predictions = MemoryTable(table.take(np.flatnonzero(held_out))).predict(model.released_)
+    predictions = MemoryTable(table.take(np.flatnonzero(held_out))).predict(model.released_.for_statistic("mean"))
     return _evaluate_part(meter, model, response[held_out], predictions)
 
 

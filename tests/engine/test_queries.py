@@ -29,6 +29,7 @@ QUERIES = {
     "spread_sums": (queries.spread_sums, 1, 0.7, 6.0),
     "mean_sums": (queries.mean_sums, 1, 0.3, 0.7, 2.5),
     "gain_sums": (queries.gain_sums, CENTER, EFFECTS, 4.0, 0.3),
+    "calibration_sums": (queries.calibration_sums, CENTER, EFFECTS, -0.2, 1.5, 2.0),
     "gradient_sums": (queries.gradient_sums, CENTER, EFFECTS, TAU, [0, 1], INNER, OUTER),
     "gram_sums": (queries.gram_sums, [0, 1], INNER, OUTER),
     "jacobian_sums": (queries.jacobian_sums, CENTER, EFFECTS, TAU, [0, 1], INNER, OUTER),
@@ -36,7 +37,7 @@ QUERIES = {
 }
 # What a record may add at most, in the integers' own units, by the norm that the sensitivity rests on.
 BOUNDS = {
-    **dict.fromkeys(["spread_sums", "mean_sums", "gain_sums", "gradient_sums"], VECTOR_LEVELS),
+    **dict.fromkeys(["spread_sums", "mean_sums", "gain_sums", "calibration_sums", "gradient_sums"], VECTOR_LEVELS),
     **dict.fromkeys(["gram_sums", "jacobian_sums", "variance_sums"], GRAM_LEVELS**2),
 }
 
@@ -110,11 +111,14 @@ def test_sums_are_numpys_up_to_a_level_a_record(plain):
     psi, n = np.clip(residuals / TAU, -1, 1), len(residuals)
     a, size = np.clip((z[1] - 0.3) / 0.7, -2.5, 2.5) / 2.5, np.minimum(np.abs(z[1]) / 0.7, 6) / 6
     u, q = (np.clip(each, -4, 4) / 4 for each in (plain[0] - CENTER, plain[0] - CENTER - residuals))
+    w, p = np.clip(residuals, -2, 2) / 2, np.clip(plain[0] - CENTER - residuals + 0.2, -1.5, 1.5) / 1.5
+    line = [w.sum(), (p * w).sum(), p.sum() / 2, (p**2 / 2 - 0.25).sum()]
     near = (np.abs(plain[0] - CENTER) <= 0.3) - 0.5
     for name, exact, bound in (
         ("spread_sums", [((z[1] != 0) - 0.5).sum(), (size - 0.5).sum()], math.sqrt(0.5)),
         ("mean_sums", [a.sum(), (a**2 - 0.5).sum()], math.sqrt(1.25)),
         ("gain_sums", [(q * u).sum(), (q**2 - 0.5).sum(), near.sum()], math.sqrt(1.5)),
+        ("calibration_sums", line, math.sqrt(37) / 4),
         ("gradient_sums", (psi * v * z).sum(axis=1), INNER),
     ):
         value = evaluated(name, records)
@@ -159,6 +163,7 @@ def test_nothing_is_learned_of_a_missing_value():
     assert not evaluated("column_counts", nothing).any()
     assert not evaluated("slope_counts", nothing).any()
     assert not evaluated("gain_sums", nothing).any()
+    assert not evaluated("calibration_sums", nothing).any()
     assert not flat(evaluated("gradient_sums", nothing)).any()
     assert not evaluated("jacobian_sums", nothing).any()
 

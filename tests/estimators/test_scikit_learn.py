@@ -116,7 +116,7 @@ def by_skops(model):
     stored = skops.io.dumps(model)
     trusted = skops.io.get_untrusted_types(data=stored)
     kind, release = type(model), "dpsparse.privacy.accounting.release"
-    equation = "dpsparse.algorithms.pursuit.closing.EstimatingEquation"
+    equation = "dpsparse.algorithms.pursuit.result.EstimatingEquation"
     pursuit = [equation, f"{release}.ExponentialMechanism", f"{release}.GaussianMechanism"]
     assert sorted(trusted) == sorted(
         [

@@ -213,7 +213,7 @@ def test_public_response_location_saves_releases():
     assert "response scale" not in names
     no_intercept = seeded(fit_intercept=False)
     assert no_intercept.intercept_ == 0.0
-    assert not {"offset", "residual median"} & {r.name for r in no_intercept.privacy_.releases}
+    assert not {"calibration", "residual median"} & {r.name for r in no_intercept.privacy_.releases}
     assert no_intercept.median_shift_ is None
 
 

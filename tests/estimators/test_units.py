@@ -40,6 +40,7 @@ def fitted(monkeypatch):
                 "trusted": np.array([True, True, True]),
                 "constant": 10.0,
                 "mean": np.zeros(3),
+                "calibration_slope": 1.0,
                 "range": None,
                 "explains": True,
                 "scale_known": True,

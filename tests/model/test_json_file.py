@@ -132,6 +132,7 @@ MADE_UP = replace(
         improvement=Estimate(-0.5, 0.25, -1.0, 0.0, 0.0),
     ),
     median_shift=-0.375,
+    calibration_slope=1.625,
 )
 
 
@@ -166,6 +167,7 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
     optional = {"noise_floor", "estimate", "standard_error", "category", "part", "pure_epsilon", "mu"}
     optional |= {"center", "scale", "reason", "prediction_range", "cut", "context", "budget"}
     optional |= {"constant", "response_scale", "spread_explained", "scores", "target_kind", "baselines", "median_shift"}
+    optional |= {"calibration_slope"}
     tried = 0
 
     def is_refused():

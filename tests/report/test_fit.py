@@ -214,7 +214,7 @@ def test_effects_say_what_a_step_is(of_cells):
         "sector=private: compared with the baseline and categories not selected, it",
         "age: a step of 1",
         "age is missing: a missing cell, compared with a typical value,",
-        "smoker: true, compared with false,",
+        "smoker: yes, compared with no,",
         "joined: a day later",
     ):
         assert f"{step} {more}" in text

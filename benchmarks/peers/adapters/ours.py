@@ -36,4 +36,5 @@ def fit(X, y, budget, rng, *, units_known=True, response_known=True, adjacency="
         warnings.simplefilter("ignore")
         model.fit(X, y)
     limits = model.prediction_range_ or Line._field_defaults["limits"]
-    return Line(model.coef_, model.intercept_, limits, model.median_shift_ or 0.0)
+    turn = (model.calibration_slope_, model.released_.constant)
+    return Line(model.coef_, model.intercept_, limits, model.median_shift_ or 0.0, *turn)

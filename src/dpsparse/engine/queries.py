@@ -14,6 +14,9 @@ from dpsparse.engine import vector_sums
 from dpsparse.engine.arrays import as_float64, like, module_of, quotient, square_root
 from dpsparse.engine.quantize import level_shift, weight_levels
 
+# The largest norm of the vectors of `calibration_sums`.
+CALIBRATION_NORM = math.sqrt(37 / 16)
+
 
 def total(values):
     """The sum of what one query gives for several blocks: arrays of integers, or tuples of them."""
@@ -150,6 +153,20 @@ def gain_sums(records, center, effects, most, near):
         response = quotient(response.clip(-most, most), most)
         entries = [predicted * response, predicted * predicted - 0.5, is_near]
         return _bounded_sums(records, entries, math.sqrt(1.5))
+
+
+def calibration_sums(records, center, effects, level, reach, width):
+    """Sums for a line of residuals on predictions: of u, q u, q / 2 and q^2 / 2 - 1/4, of norm below 1.53.
+
+    q is how far a prediction is from the centre and the `level`, clipped at `reach` and in units of it, and u a
+    residual, clipped at `width` and in units of that. The squared norm is at most 1 + 1 + 1/4 + 1/16.
+    """
+    with np.errstate(all="ignore"):
+        residuals = records.residuals(center, effects)
+        predicted = quotient((records.y - center - residuals - level).clip(-reach, reach), reach)
+        residuals = quotient(residuals.clip(-width, width), width)
+        entries = [residuals, predicted * residuals, predicted / 2, predicted * predicted / 2 - 0.25]
+        return _bounded_sums(records, entries, CALIBRATION_NORM)
 
 
 def _without_gaps(values):

@@ -61,6 +61,7 @@ def set_results(estimator, result, features, dtype, meter, **described):
     at_zero = result.constant - coef @ (result.mean[kept] + center / scale)
     estimator.intercept_ = float(at_zero) if estimator.fit_intercept else 0.0
     estimator.median_shift_ = float(result.median_shift) if estimator.fit_intercept else None
+    estimator.calibration_slope_ = float(result.calibration_slope)
     estimator.prediction_range_ = None if result.range is None else tuple(map(float, result.range))
     estimator.explains_ = bool(result.explains)
     estimator.equation_ = result.equation
@@ -98,6 +99,7 @@ def set_results(estimator, result, features, dtype, meter, **described):
             response_scale=result.response_scale,
             spread_explained=result.spread_explained,
             median_shift=estimator.median_shift_,
+            calibration_slope=estimator.calibration_slope_,
             **{"target": "y"} | described,
         )
     )

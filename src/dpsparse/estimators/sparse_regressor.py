@@ -107,6 +107,10 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
     median_shift_ : float or None
         By how much a predicted median lies above the prediction, which is of a mean, from releases; None where
         ``fit_intercept=False``.
+    calibration_slope_ : float
+        Predictions of a mean are this many times as far from the constant prediction as
+        ``X @ coef_ + intercept_``, from releases. Effects discount outliers; what the features explain of these counts
+        here. Often 1.
     support_ : ndarray of int
         Features selected, in order of selection; for "auto" those kept.
     units_ : dict of str to (float, float)
@@ -314,12 +318,16 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         True
         """
         check_is_fitted(self)
-        released = self.released_.for_statistic(statistic)
-        if released.reads_cells:
-            return released.predict(X)
-        at_statistic = copy(self)
-        at_statistic.intercept_ = released.intercept
-        return as_table(X).predict(at_statistic)
+        released = self.released_
+        return released.predict(X, statistic) if released.reads_cells else as_table(X).predict(self._line(statistic))
+
+    def _line(self, statistic="mean"):
+        """The same model with the coefficients and the intercept that predict this statistic."""
+        line, factor = copy(self), self.calibration_slope_ if statistic == "mean" else 1.0
+        line.intercept_, line.coef_ = self.released_.for_statistic(statistic).intercept, self.coef_ * factor
+        if self._allow_missing:
+            line.missing_coef_ = self.missing_coef_ * factor
+        return line
 
     def conf_int(self, level: float = 0.9) -> NDArray[np.float64]:
         """Confidence intervals of the effects, centred at the unshrunk estimates.

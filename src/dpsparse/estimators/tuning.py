@@ -173,7 +173,8 @@ def _tune_array(models, table, y):
     _fit_all(plan, meter, len(training), SharedUnits(center, scale), lambda k, *how: _fit_within(models[k], *how, X, y))
     held_out = rows.part(HELD_OUT_EVERY - 1, HELD_OUT_EVERY)
     share = MeterShare(meter, meter.guarantee, held_out.n_records, part=HELD_OUT, name=HELD_OUT_NAME)
-    errors = regrets.absolute_errors(held_out, [_coefs(model) for model in models], [m.intercept_ for m in models])
+    lines = [model._line() for model in models]
+    errors = regrets.absolute_errors(held_out, [_coefs(line) for line in lines], [line.intercept_ for line in lines])
     return _tuned(models, _choose(errors, share, plan.picks.slots), meter)
 
 

@@ -49,6 +49,7 @@ def as_dict(model: LinearModel) -> dict[str, Any]:
         "spread_explained": model.spread_explained,
         "scores": model.scores and asdict(model.scores),
         "median_shift": model.median_shift,
+        "calibration_slope": model.calibration_slope,
         "effects": [asdict(effect) for effect in model.effects],
         "features": [_without_defaults(feature) for feature in model.features],
         "privacy": model.privacy.to_dict(),
@@ -174,6 +175,7 @@ def _how_good(fields: Fields) -> dict[str, Any]:
         "spread_explained": explained,
         "scores": scores and read_scores(scores),
         "median_shift": fields.number("median_shift", None),
+        "calibration_slope": fields.number("calibration_slope", 1.0, least=0),
     }
 
 

@@ -80,7 +80,10 @@ class LinearModel:
     scores : Scores or None
         How well it predicts records that were held out from its fit; None where none were.
     median_shift : float or None
-        By how much a predicted median lies above a prediction, which is of a mean; None where no median was released.
+        By how much a predicted median lies above the line of the effects and the intercept; None where no median was
+        released.
+    calibration_slope : float
+        Predictions of a mean are this many times as far from the constant as that line.
     """
 
     estimator: str
@@ -104,6 +107,7 @@ class LinearModel:
     spread_explained: float | None = None
     scores: Scores | None = None
     median_shift: float | None = None
+    calibration_slope: float = 1.0
 
     def __repr__(self) -> str:
         guarantee = (
@@ -236,19 +240,18 @@ class LinearModel:
         >>> bool((model.predict(new) == model.predict(people)).all())
         True
         """
-        if statistic != "mean":
-            return self.for_statistic(statistic).predict(X)
-        if self.reads_cells:
-            return ModelTable(self, X).predictions()
+        line = self.for_statistic(statistic)
+        if line.reads_cells:
+            return ModelTable(line, X).predictions()
         names = frame_names(X)
         if names is None or not hasattr(self, "feature_names_in_") or names == self.feature_names_in_.tolist():
-            return as_table(X).predict(self)
-        return predict_frame(self, X, names)
+            return as_table(X).predict(line)
+        return predict_frame(line, X, names)
 
     def for_statistic(self, statistic: str) -> "LinearModel":
-        """The same model with the intercept at which it predicts this statistic; see `predict`."""
+        """The model whose effects and intercept are the line that predicts this statistic; see `predict`."""
         if statistic == "mean":
-            return self
+            return self._calibrated()
         if statistic != "median":
             raise ValueError(f"statistic={statistic!r} must be 'mean' or 'median'")
         if self.median_shift is None:
@@ -256,7 +259,15 @@ class LinearModel:
                 "statistic='median' needs a released median, which this model has not: use 'mean', or fit "
                 "PrivateSparseRegressor again, with an intercept"
             )
-        return replace(self, intercept=self.intercept + self.median_shift, median_shift=0.0)
+        return replace(self, intercept=self.intercept + self.median_shift, median_shift=0.0, calibration_slope=1.0)
+
+    def _calibrated(self) -> "LinearModel":
+        slope, constant = self.calibration_slope, self.constant_prediction
+        if slope == 1:
+            return self
+        effects = tuple(replace(effect, coef=slope * effect.coef) for effect in self.effects)
+        intercept = constant + slope * (self.intercept - constant)
+        return replace(self, effects=effects, intercept=intercept, median_shift=None, calibration_slope=1.0)
 
     @cached_property
     def reads_cells(self) -> bool:

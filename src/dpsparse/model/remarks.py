@@ -16,6 +16,8 @@ NOT_SIGNIFICANT, NOT_TRUSTED = "Not significant", "Not reliable"
 # deviations of its noise: in ranks that is 0.7 of the release's noise scale, and 1 % of the ranks moves the median of a
 # normal law by 0.037 scales.
 MEDIAN_OFF, MEDIAN_NOISE = 0.1, 8.0
+# A calibration slope is worth a word where it is this far from 1.
+SLOPE_OFF = 0.1
 MORE_TRUST = "more records, a larger epsilon or fewer features to select would help"
 
 
@@ -45,6 +47,8 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
         yield "Lump", lump(model)
     if model.prediction_range is not None and model.explains:
         yield "Predictions", prediction_range(model)
+    if is_stretched(model):
+        yield "Calibration", calibration(model)
     if is_skewed(model):
         yield "Median", median(model)
 
@@ -86,6 +90,21 @@ def prediction_range(model: "LinearModel") -> str:
     return f"clipped to [{low}, {high}], a released range of {model.target}"
 
 
+def is_stretched(model: "LinearModel") -> bool:
+    """Whether predictions of a mean differ from what the effects say by more than a few percent."""
+    return bool(model.effects) and model.explains and abs(model.calibration_slope - 1) > SLOPE_OFF
+
+
+def calibration(model: "LinearModel") -> str:
+    """By how much predictions of a mean differ from what the effects say."""
+    slope = model.calibration_slope
+    why = "outliers, which effects discount, go with the features" if slope > 1 else "effects say too much of the mean"
+    return (
+        f"predictions of a mean are {slope:.2f} times as far from {number(model.constant_prediction)} as the effects "
+        f"say: {why}"
+    )
+
+
 def is_skewed(model: "LinearModel") -> bool:
     """Whether by the releases the median lies clearly off the prediction, which is of a mean."""
     if not model.median_shift or not model.response_scale or not model.response_scale_known:
@@ -99,9 +118,10 @@ def median(model: "LinearModel") -> str:
     """Where the median lies, seen from a prediction."""
     assert model.median_shift is not None
     where = f"{'less' if model.median_shift < 0 else 'plus'} {number(abs(model.median_shift))}"
+    whose = " of an average record" if is_stretched(model) else ""
     return (
-        f"about half of the values of {model.target} lie below the prediction {where}; predict with the statistic "
-        '"median" to get that value'
+        f"about half of the values of {model.target} lie below the prediction{whose} {where}; predict with the "
+        'statistic "median" to get that value'
     )
 
 

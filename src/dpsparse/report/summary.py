@@ -170,7 +170,7 @@ def _step(feature, baselines):
     if feature.missing:
         return "a missing cell, compared with a typical value,"
     if feature.kind == "boolean":
-        return "true, compared with false,"
+        return "yes, compared with no,"
     if feature.kind is not None and feature.kind.startswith("date"):
         return "a day later"
     if feature.category is None and feature.buckets is None:
@@ -205,6 +205,8 @@ def _predictions(model):
         )
     if model.explains and model.prediction_range is not None:
         yield f"Predictions are {remarks.prediction_range(model)}."
+    if remarks.is_stretched(model):
+        yield as_sentence(remarks.calibration(model))
     if remarks.is_skewed(model):
         yield as_sentence(remarks.median(model))
 

@@ -88,7 +88,7 @@ def test_what_is_public_is_not_released(numbers):
     if numbers.center_known or not numbers.fit_intercept:
         assert "response centre" not in groups
     if not numbers.fit_intercept:
-        assert not groups & {"level", "unit centre", "unit mean", "offset", "residual median"}
+        assert not groups & {"level", "unit centre", "unit mean", "calibration", "residual median"}
     if numbers.known:
         assert not groups & {"splits", "level"}
         assert numbers.size >= 1500 or not any(group.startswith("unit") for group in groups)

@@ -89,5 +89,5 @@ def test_a_fit_of_real_size(adjacency, storage):
     with threads(1):
         violation, shares = replay_pair(model, pair, storage, adjacency)
     assert violation is None
-    assert {"splits", "slope 1", "unit size 1", "Jacobian", "gain", "offset", "residual median"} <= set(shares)
+    assert {"splits", "slope 1", "unit size 1", "Jacobian", "gain", "calibration", "residual median"} <= set(shares)
     assert max(shares.values()) > 0.9

@@ -1,12 +1,12 @@
 """The last steps of a pursuit: is the model better than a constant, where is its intercept, how far may it predict?"""
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from dpsparse.algorithms.pursuit import grids
 from dpsparse.algorithms.pursuit.response import response_is_safe
+from dpsparse.algorithms.pursuit.result import EstimatingEquation, PursuitResult
 from dpsparse.engine import queries
 
 # Predictions are compared with responses up to this many response scales.
@@ -44,101 +44,14 @@ LARGEST_TAIL = 20.0
 LARGEST_SHIFT = 0.5
 # The offset's clip is narrower where the features explain much: by this factor on the residuals' scale.
 NARROWER = 1.5
+# Predictions are clipped this many standard deviations from their mean where residuals are compared with them. Their
+# variance is believed from this many standard deviations of its noise on.
+PREDICTIONS_REACH, SURELY_VARY = 2.5, 4.0
+# A slope of residuals on predictions of this many standard deviations of its noise, or less, is taken for 0: where
+# features were selected, and where all were taken, whose effects stop before they are where they tend to.
+SELECTED_DOUBT, TAKEN_DOUBT = 2.0, 1.25
 TOO_SMALL = "there are too few records at this epsilon to learn the features' units"
 NO_GAIN = "predictions from them were not clearly nearer to the responses than a constant"
-
-
-@dataclass(frozen=True)
-class EstimatingEquation:
-    """The equation that the effects solve, up to noise: the mean of psi_tau(r) v(z) z is 0.
-
-    z is the constant 1 and the selected features less `center` over `scale`; v(z) = min(1, inner / |z|)
-    min(1, outer / |z|); psi clips the residual r at `tau`.
-    """
-
-    features: np.ndarray
-    center: np.ndarray
-    scale: np.ndarray
-    tau: float
-    inner: float
-    outer: float
-
-
-@dataclass(frozen=True)
-class PursuitResult:
-    """Released effects of the selected features, in order of selection.
-
-    Parameters
-    ----------
-    support : ndarray of int
-        The features.
-    selected : bool
-        Whether they were selected; otherwise all were taken.
-    effects, shrunk_effects, standard_errors : ndarray
-        For a step of one `scale` of each.
-    covariance : ndarray
-        Of the effects.
-    center, scale : ndarray
-        The features' units: public, or released.
-    mean : ndarray
-        How far their means are from their centres, in scales; 0 without an intercept.
-    learned : ndarray of bool
-        Whether a unit was released.
-    trusted : ndarray of bool
-        Whether a standard error can be relied on.
-    median_shift : float
-        By how much a predicted median lies above the prediction, which is of a mean.
-    constant : float
-        The prediction without any feature: the mean prediction, as far as releases tell.
-    response_scale : float
-        The median distance of the responses from their centre: public, or released.
-    spread_explained : float or None
-        1 less the residuals' scale over the response's; None where the releases do not tell.
-    range : tuple of float
-        Predictions beyond this are cut.
-    explains : bool
-        False where the features explain nothing; all shrunk effects are then 0.
-    scale_known : bool
-        Whether the scales of the response and of the residuals were learned.
-    reason : str
-        Why not, or why the features explain nothing; empty otherwise.
-    cut : float
-        Where residuals are clipped, in units of the response.
-    lumped : bool
-        Whether many responses lie at one point, their centre.
-    equation : EstimatingEquation
-        What the effects estimate.
-    """
-
-    support: np.ndarray
-    selected: bool
-    effects: np.ndarray
-    shrunk_effects: np.ndarray
-    standard_errors: np.ndarray
-    covariance: np.ndarray
-    center: np.ndarray
-    scale: np.ndarray
-    mean: np.ndarray
-    learned: np.ndarray
-    trusted: np.ndarray
-    median_shift: float
-    constant: float
-    response_scale: float
-    spread_explained: float | None
-    range: tuple
-    explains: bool
-    scale_known: bool
-    reason: str
-    cut: float
-    lumped: bool
-    equation: EstimatingEquation
-
-    def shrunk_without(self, dropped):
-        """The shrunk effects if those of some features are 0: the others take over what they have in common."""
-        kept, effects, V = ~dropped, self.shrunk_effects.copy(), self.covariance
-        effects[kept] -= V[np.ix_(kept, dropped)] @ np.linalg.solve(V[np.ix_(dropped, dropped)], effects[dropped])
-        effects[dropped] = 0.0
-        return effects
 
 
 class Closing:
@@ -151,7 +64,8 @@ class Closing:
     """
 
     def __init__(self, pursuit):
-        self._pursuit, self._offset, self._median, self._explains = pursuit, 0.0, 0.0, True
+        self._pursuit, self._explains = pursuit, True
+        self._offset, self._slope, self._median = 0.0, 1.0, 0.0
         self.lumped = self.all_equal = False
 
     def release_gain(self, slot):
@@ -164,6 +78,11 @@ class Closing:
         self._covariance = state.covariance()
         self._errors = np.sqrt(np.diagonal(self._covariance))
         self._set_effects(self._covariance)
+        if state.constants:
+            # From second moments with the constant.
+            self._means = state.gram[0, state.kept_features()] / state.gram[0, 0]
+        else:
+            self._means = np.zeros(len(state.kept_features()))
         near = LUMP_WIDTH * state.response_scale
         # Tails say little and cost much noise; half of them are looked at where a scale is small beside them, as it is
         # for responses with a lump.
@@ -237,18 +156,47 @@ class Closing:
         self._distance = pursuit.releases.quantile(slot, count, grid, tail=tail)
         self._reach = REACH * self._distance
 
-    def release_offset(self, slot):
-        """The mean of the clipped residuals: what predictions are to be moved by."""
+    def release_calibration(self, slot):
+        """The line of residuals on predictions: predictions of a mean follow it. In small tables its height alone.
+
+        Least squares with wide clips. The height is what predictions are to be moved by. The slope is what those of a
+        mean move by beyond the effects, which discount outliers, and with them what features explain of these.
+        """
         pursuit, state = self._pursuit, self._pursuit.state
         # Where most responses are equal, small residuals say nothing of the others.
         explained = 1.0 if self.lumped else state.residual_scale / state.response_scale
         width = self._reach * min(1.0, NARROWER * explained)
-        sums, _ = pursuit.session.evaluate(queries.gradient_sums, pursuit.center, self._effects, width, [0], 1.0, 1.0)
-        mean, noise = pursuit.releases.mean(slot, sums, 1.0)
+        reach = PREDICTIONS_REACH * math.sqrt(self._moments_of_predictions()[0]) if pursuit.settings.calibrate else 0.0
+        if reach > 0:
+            level = float(self._effects[0] + self._mean_of_effects())
+            line = (pursuit.center, self._effects, level, reach, width)
+            sums, bound = pursuit.session.evaluate(queries.calibration_sums, *line), queries.CALIBRATION_NORM
+        else:
+            line = (pursuit.center, self._effects, width, [0], 1.0, 1.0)
+            (sums, _), bound = pursuit.session.evaluate(queries.gradient_sums, *line), 1.0
+        (height, *others), noise = pursuit.releases.mean(slot, sums, bound)
         spread = math.hypot(OFFSET_SPREAD * state.response_scale, min(self._errors[0], state.response_scale))
         if not self._explains:
             spread = math.hypot(spread, CENTER_SPREAD * state.response_scale)
-        self._offset = float(width * mean[0] / (1 + (width * noise / spread) ** 2))
+        self._offset = float(width * height / (1 + (width * noise / spread) ** 2))
+        if others:
+            product, mean, variance = others[0], 2 * others[1], 2 * others[2] + 0.5 - (2 * others[1]) ** 2
+            if variance > SURELY_VARY * noise:
+                doubt = (SELECTED_DOUBT if pursuit.settings.choose else TAKEN_DOUBT) * noise / variance
+                slope = (product - mean * height) / variance
+                # 1 plus the slope of residuals on predictions, shrunk by its noise; 0 at least.
+                self._slope = max(0.0, 1 + float(slope * max(0.0, 1 - (doubt / slope) ** 2)) * width / reach)
+            # Second moments are of clipped rows with small residuals, whose means may differ: these follow the mean
+            # prediction.
+            variance, covariances = self._moments_of_predictions()
+            self._means = self._means + reach * float(mean) * covariances / variance
+
+    def _moments_of_predictions(self):
+        """The variance of predictions and their covariances with the features, from released second moments."""
+        state, columns = self._pursuit.state, self._pursuit.state.kept_features()
+        moments = state.gram[np.ix_(columns, columns)] / state.gram[0, 0] - np.outer(self._means, self._means)
+        covariances = moments @ self._effects[columns]
+        return max(0.0, float(self._effects[columns] @ covariances)), covariances
 
     def release_median(self, slot):
         """The median of the residuals, by which predictions of a median are moved instead."""
@@ -287,14 +235,9 @@ class Closing:
             return ""
         return NO_GAIN if self._pursuit.settings.features_pay else TOO_SMALL
 
-    def _means(self):
-        """The means of the features, from released second moments with the constant."""
-        state = self._pursuit.state
-        return state.gram[0, state.kept_features()] / state.gram[0, 0]
-
     def _mean_of_effects(self):
         """By how much the mean prediction lies above the prediction at the centres."""
-        return self._effects[self._pursuit.state.kept_features()] @ self._means()
+        return self._effects[self._pursuit.state.kept_features()] @ self._means
 
     def _spread_explained(self):
         """1 less the residuals' scale over the response's, or None.
@@ -334,11 +277,12 @@ class Closing:
             covariance=self._covariance[state.constants :, state.constants :],
             center=center,
             scale=scale,
-            mean=self._means() if state.constants else np.zeros(len(columns)),
+            mean=self._means,
             learned=np.array([unit.learned for unit in units], dtype=bool),
             trusted=self._trusted & self._explains,
             median_shift=0.0 if self.all_equal or not state.constants else float(self._median - self._offset),
             constant=float(pursuit.center + constant + self._mean_of_effects()) if state.constants else 0.0,
+            calibration_slope=self._slope,
             response_scale=float(state.response_scale),
             spread_explained=None if problem else self._spread_explained(),
             range=(pursuit.center - self._reach, pursuit.center + self._reach),

@@ -159,7 +159,7 @@ class Pursuit:
             "descent": all_at_once.step,
             "fraction": all_at_once.finish,
             "gain": closing_steps.release_gain,
-            "offset": closing_steps.release_offset,
+            "calibration": closing_steps.release_calibration,
             "residual median": closing_steps.release_median,
             "response range": closing_steps.release_range,
         }

@@ -126,7 +126,7 @@ class Schedule:
         for name in ("splits", "responses", "response size", "response centre", "response scale"):
             yield name, once[name]
         yield from self._one_by_one() if settings.choose else self._all_at_once()
-        for name in ("response range", "gain", "offset", "residual median"):
+        for name in ("response range", "gain", "calibration", "residual median"):
             yield name, once[name]
         yield "names", settings.naming
 
@@ -185,10 +185,11 @@ class Schedule:
             return Slot(name, ExponentialMechanism(rho))
         if name in (*SLOTS, "names"):
             return preparation_slot(name, rho, self.settings.n, self.settings.naming_failure)
-        # The coarsest noise and the most numbers: no released vector has fewer levels, and no Gram matrix more entries.
+        # The coarsest noise and the most numbers: no released vector has fewer levels, no Gram matrix more entries, and
+        # a calibration has four.
         k = self.settings.n_picks + 1
-        scale = VECTOR_LEVELS / math.sqrt(2 * rho)
-        return Slot(name, GaussianMechanism.drawn(scale=scale, size=k * (k + 1) // 2, rho=rho))
+        scale, size = VECTOR_LEVELS / math.sqrt(2 * rho), max(k * (k + 1) // 2, 4)
+        return Slot(name, GaussianMechanism.drawn(scale=scale, size=size, rho=rho))
 
     @property
     def final_tau(self):

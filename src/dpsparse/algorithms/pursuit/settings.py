@@ -24,6 +24,8 @@ SHARED = {
 
 # Below this N nothing is predicted from features in unknown units.
 LEAST_SIZE = 100
+# From this size on a slope of residuals on predictions is more than noise.
+CALIBRATE = 200
 # "auto" takes all features where there are at most this many in known units, or N is this many times their number;
 # otherwise it selects this many.
 MOST_TAKEN, RECORDS_A_FEATURE, MOST_SELECTED = 300, 12, 10
@@ -250,12 +252,19 @@ class Settings:
         """Where the weight of a row begins to fall with its square, in the same units."""
         return 1.5 if self.known else self.inner + 0.9 + 0.3 * self.plenty
 
+    @property
+    def calibrate(self):
+        """Whether the slope of residuals on predictions is released with their mean: in small tables it is noise."""
+        return self.size >= CALIBRATE
+
     def once(self):
         """Shares of rho of the releases that are made once, without the final gradients."""
         N = self.size
         intercept = self.fit_intercept
         # In small tables with unknown units the constant and the check of the gain need more.
         small = 0.0 if self.known else 1 / N**2
+        # With all features taken more is left for predictions.
+        line = clip(3000 / N**2, 0.04, 0.09) if self.calibrate and not self.choose else clip(1000 / N**2, 0.01, 0.09)
         shares = {
             "response size": 0.0 if self.scale_known else clip(max(800 / N**2, 1600 * small), 0.004, 0.3),
             "response centre": clip(360 / N**2, 0.003, 0.15) if intercept and not self.center_known else 0.0,
@@ -270,7 +279,7 @@ class Settings:
             "response range": clip(max(250 / N**2, 600 * small), 0.002, 0.06),
             "gain": clip(1200 * small, 0.004, 0.03),
             "residual median": clip(1000 / N**2, 0.002, 0.03) if intercept else 0.0,
-            "offset": clip(max(1000 / N**2, 5000 * small), 0.004, 0.09) if intercept else 0.0,
+            "calibration": max(line, clip(5000 * small, 0.0, 0.09)) if intercept else 0.0,
         }
         return self._without_shared(shares)
 

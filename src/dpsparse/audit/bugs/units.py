@@ -162,6 +162,51 @@ UNITS = (
         },
     ),
     Mutation(
+        "residuals of a calibration unclipped",
+        PURSUITS,
+        {
+            queries.calibration_sums: [
+                ("residuals.clip(-width, width)", "residuals"),
+                ("_bounded_sums(records, entries, CALIBRATION_NORM)", _OWN_LEVELS.format(entries="entries")),
+            ]
+        },
+    ),
+    Mutation(
+        "predictions of a calibration unclipped",
+        PURSUITS,
+        {
+            queries.calibration_sums: [
+                (".clip(-reach, reach)", ""),
+                ("_bounded_sums(records, entries, CALIBRATION_NORM)", _OWN_LEVELS.format(entries="entries")),
+            ]
+        },
+    ),
+    Mutation(
+        "a calibration without noise",
+        PURSUITS,
+        {
+            closing.Closing.release_calibration: [
+                (
+                    "pursuit.releases.mean(slot, sums, bound)",
+                    "((r := pursuit.releases.mean(slot, sums, bound)),"
+                    " (sums * bound / 2**20 / pursuit.releases.n_responses, r[1]))[1]",
+                )
+            ]
+        },
+    ),
+    Mutation(
+        "a calibration at the spread of the exact predictions",
+        PURSUITS,
+        {
+            closing.Closing.release_calibration: [
+                (
+                    "reach = PREDICTIONS_REACH * math.sqrt(self._moments_of_predictions()[0])",
+                    "reach = PREDICTIONS_REACH * float(np.nanstd(pursuit.session._records.y))",
+                )
+            ]
+        },
+    ),
+    Mutation(
         "a null record that adds a shift",
         PURSUITS,
         {

@@ -61,6 +61,7 @@ def _sums(rows, constant=True):
         "spread": (queries.spread_sums, k - 1, 0.7, 6.0),
         "mean": (queries.mean_sums, k - 1, 0.3, 0.7, 2.5),
         "gain": (queries.gain_sums, 0.2, effects, 4.0, 0.5),
+        "calibration": (queries.calibration_sums, 0.2, effects, -0.3, 1.5, 2.0),
         "products": (queries.product_sums, range(k), 1.3),
         "gradient": (queries.gradient_sums, *equation),
         "Gram matrix": (queries.gram_sums, *equation[3:]),

@@ -1,0 +1,101 @@
+"""What a pursuit releases, as the estimator needs it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class EstimatingEquation:
+    """The equation that the effects solve, up to noise: the mean of psi_tau(r) v(z) z is 0.
+
+    z is the constant 1 and the selected features less `center` over `scale`; v(z) = min(1, inner / |z|)
+    min(1, outer / |z|); psi clips the residual r at `tau`.
+    """
+
+    features: np.ndarray
+    center: np.ndarray
+    scale: np.ndarray
+    tau: float
+    inner: float
+    outer: float
+
+
+@dataclass(frozen=True)
+class PursuitResult:
+    """Released effects of the selected features, in order of selection.
+
+    Parameters
+    ----------
+    support : ndarray of int
+        The features.
+    selected : bool
+        Whether they were selected; otherwise all were taken.
+    effects, shrunk_effects, standard_errors : ndarray
+        For a step of one `scale` of each.
+    covariance : ndarray
+        Of the effects.
+    center, scale : ndarray
+        The features' units: public, or released.
+    mean : ndarray
+        How far their means are from their centres, in scales; 0 without an intercept.
+    learned : ndarray of bool
+        Whether a unit was released.
+    trusted : ndarray of bool
+        Whether a standard error can be relied on.
+    median_shift : float
+        By how much a predicted median lies above the prediction, which is of a mean.
+    constant : float
+        The prediction without any feature: the mean prediction, as far as releases tell.
+    calibration_slope : float
+        Predictions of a mean are this many times as far from the constant as the shrunk effects say.
+    response_scale : float
+        The median distance of the responses from their centre: public, or released.
+    spread_explained : float or None
+        1 less the residuals' scale over the response's; None where the releases do not tell.
+    range : tuple of float
+        Predictions beyond this are cut.
+    explains : bool
+        False where the features explain nothing; all shrunk effects are then 0.
+    scale_known : bool
+        Whether the scales of the response and of the residuals were learned.
+    reason : str
+        Why not, or why the features explain nothing; empty otherwise.
+    cut : float
+        Where residuals are clipped, in units of the response.
+    lumped : bool
+        Whether many responses lie at one point, their centre.
+    equation : EstimatingEquation
+        What the effects estimate.
+    """
+
+    support: np.ndarray
+    selected: bool
+    effects: np.ndarray
+    shrunk_effects: np.ndarray
+    standard_errors: np.ndarray
+    covariance: np.ndarray
+    center: np.ndarray
+    scale: np.ndarray
+    mean: np.ndarray
+    learned: np.ndarray
+    trusted: np.ndarray
+    median_shift: float
+    constant: float
+    calibration_slope: float
+    response_scale: float
+    spread_explained: float | None
+    range: tuple
+    explains: bool
+    scale_known: bool
+    reason: str
+    cut: float
+    lumped: bool
+    equation: EstimatingEquation
+
+    def shrunk_without(self, dropped):
+        """The shrunk effects if those of some features are 0: the others take over what they have in common."""
+        kept, effects, V = ~dropped, self.shrunk_effects.copy(), self.covariance
+        effects[kept] -= V[np.ix_(kept, dropped)] @ np.linalg.solve(V[np.ix_(dropped, dropped)], effects[dropped])
+        effects[dropped] = 0.0
+        return effects
