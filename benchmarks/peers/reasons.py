@@ -13,8 +13,8 @@ _EIGENVALUE = (
     "intervals: ours pays for these, a tenth to a fifth of the budget"
 )
 _SQUARED = (
-    "what is explained is in the outliers, which a robust fit discounts; the slope that makes up for it in predictions of "
-    "a mean is noisy here, and the first minimises squared errors"
+    "what is explained is in the outliers, which a robust fit discounts; the slope that makes up for it in predictions "
+    "of a mean is noisy here, and the first minimises squared errors"
 )
 
 # (pattern of the design, units or None for both, metric or None for any, reason)
