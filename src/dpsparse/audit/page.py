@@ -19,6 +19,7 @@ ABOUT = {
     "floating point": "The attack that distinguishes tables by the low bits of an output; the order of summation.",
     "replay of loops": "The paper's methods on worst-case neighbouring tables, with the same noise replayed.",
     "replay of pursuits": "The same for PrivateSparseRegressor.",
+    "replay of all features": "The same where it takes all features.",
     "replay of tuning": "The same for tune: units released once, candidates on some rows, the choice on the others.",
     "replay of raw tables": "The same for a fit on a raw table: kinds, categories, names, then the pursuit.",
     "replay of stores": "What is learned of a raw table, from a store of its cells.",

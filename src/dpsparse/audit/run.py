@@ -19,7 +19,13 @@ from dpsparse.audit.checks.noise import check_noise
 from dpsparse.audit.checks.program import check_program
 from dpsparse.audit.checks.raw_tables import check_raw_tables, check_stores
 from dpsparse.audit.checks.reading import check_reading
-from dpsparse.audit.checks.replay import check_evaluations, check_loops, check_pursuits, check_tuning
+from dpsparse.audit.checks.replay import (
+    check_all_features,
+    check_evaluations,
+    check_loops,
+    check_pursuits,
+    check_tuning,
+)
 from dpsparse.audit.checks.sources import check_sources
 from dpsparse.audit.checks.terms import check_terms
 from dpsparse.audit.harness.patching import StaleEdit
@@ -42,6 +48,7 @@ CHECKS = {
     "replay of stores": check_stores,
     "replay of raw tables": check_raw_tables,
     "replay of loops": check_loops,
+    "replay of all features": check_all_features,
     "replay of pursuits": check_pursuits,
     "replay of tuning": check_tuning,
     "replay of evaluations": check_evaluations,

@@ -3,12 +3,12 @@
 from dpsparse.algorithms.pursuit import all_at_once
 from dpsparse.audit.bugs.mutation import Mutation
 
-PURSUITS = "replay of pursuits"
+ALL_FEATURES = "replay of all features"
 
 ALL_AT_ONCE = (
     Mutation(
         "a step along the exact gradient, beside the released one",
-        PURSUITS,
+        ALL_FEATURES,
         {
             all_at_once.AllAtOnce.step: [
                 ("state.descend(tau * mean,", "state.descend(tau * mean + (sums - sums % 64) * 1e-9,"),
@@ -17,12 +17,12 @@ ALL_AT_ONCE = (
     ),
     Mutation(
         "steps that an exact gradient may skip",
-        PURSUITS,
+        ALL_FEATURES,
         {all_at_once.AllAtOnce.step: [("state.descend(", "sums[0] % 2 == 1 or state.descend(")]},
     ),
     Mutation(
         "steps whose clip follows a record",
-        PURSUITS,
+        ALL_FEATURES,
         {
             all_at_once.AllAtOnce.step: [
                 (
@@ -34,7 +34,7 @@ ALL_AT_ONCE = (
     ),
     Mutation(
         "the exact fraction of small residuals after the last step",
-        PURSUITS,
+        ALL_FEATURES,
         {
             all_at_once.AllAtOnce.finish: [
                 (

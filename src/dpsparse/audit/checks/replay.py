@@ -54,7 +54,6 @@ PURSUITS = {
     "PrivateSparseRegressor": lambda **o: PrivateSparseRegressor(
         sparsity=2, feature_center=0.3, feature_scale=2.0, **OPTIONS, **o
     ),
-    "PrivateSparseRegressor, all features": lambda **o: PrivateSparseRegressor(sparsity=4, **PURSUIT, **o),
     'PrivateSparseRegressor(sparsity="auto")': lambda **o: PrivateSparseRegressor(
         sparsity="auto", max_sparsity=2, **PURSUIT, **o
     ),
@@ -64,14 +63,17 @@ PURSUITS = {
     ),
     "PrivateSparseRegressor, units unknown": lambda **o: PrivateSparseRegressor(sparsity=2, **OPTIONS, **o),
     "PrivateSparseRegressor, units unknown, middle size": lambda **o: at_size(600)(sparsity=1, **WEAK, **o),
-    "PrivateSparseRegressor, units unknown, all features, no intercept": lambda **o: at_size(2_000)(
-        sparsity=4, fit_intercept=False, **WEAK, **o
-    ),
     "PrivateSparseRegressor, some units": lambda **o: at_size(1_000)(
         sparsity=2, feature_center={0: 0.3, 2: 1.0}, feature_scale={0: 2.0}, **WEAK, **o
     ),
     "PrivateSparseRegressor, units checked": lambda **o: at_size(2_000)(
         sparsity=2, response_scale=1.0, **(STANDARDIZED | WEAK), **o
+    ),
+}
+ALL_FEATURES = {
+    "PrivateSparseRegressor, all features": lambda **o: PrivateSparseRegressor(sparsity=4, **PURSUIT, **o),
+    "PrivateSparseRegressor, units unknown, all features, no intercept": lambda **o: at_size(2_000)(
+        sparsity=4, fit_intercept=False, **WEAK, **o
     ),
 }
 TUNED = {
@@ -90,12 +92,17 @@ LOOPS = {
     # A small radius, since a residual reaches its bound only where predictions are small beside the response.
     "DPSLR": lambda **o: DPSLR(radius=0.01, **LOOP, **o),
 }
-ESTIMATORS = PURSUITS | LOOPS | TUNED | EVALUATIONS
+ESTIMATORS = PURSUITS | ALL_FEATURES | LOOPS | TUNED | EVALUATIONS
 
 
 def check_pursuits():
     """Replay the pursuit on every pair under both relations; a finding for each estimator and relation."""
     return (check_estimator(name, adjacency) for name in PURSUITS for adjacency in ADJACENCIES)
+
+
+def check_all_features():
+    """Replay the pursuit that takes all features in the same way."""
+    return (check_estimator(name, adjacency) for name in ALL_FEATURES for adjacency in ADJACENCIES)
 
 
 def check_loops():
