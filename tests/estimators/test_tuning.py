@@ -12,6 +12,7 @@ from dpsparse import (
     PrivacyLedger,
     PrivateSparseRegressor,
     load_model,
+    read_table,
     save_model,
     tune,
 )
@@ -169,3 +170,9 @@ def test_the_chosen_model_is_saved_with_the_whole_record(tmp_path):
 def test_mistakes_name_the_remedy(models, rows, message):
     with pytest.raises(ValueError, match=message):
         tune(models, X[:rows], Y[:rows])
+
+
+def test_a_table_that_names_its_response_takes_no_other():
+    table = read_table(pd.DataFrame({"x": np.arange(40.0), "y": np.arange(40.0)}), target="y")
+    with pytest.raises(ValueError, match=r"^y must be left out: the table from read_table names its response$"):
+        tune([PrivateSparseRegressor(sparsity=1)], table, np.arange(40.0))

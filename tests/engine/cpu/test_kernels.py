@@ -79,6 +79,8 @@ def test_what_kernels_can_read_is_not_copied(view):
         assert np.shares_memory(line, wide)
         rows = [line[i * step : i * step + table.shape[1]].tolist() for i in range(len(table))]
         assert rows == table.tolist()
+        # Beyond its last cell there may be other memory.
+        assert np.lib.array_utils.byte_bounds(line) == np.lib.array_utils.byte_bounds(table)
 
 
 def test_a_machine_without_numba_has_numpy(monkeypatch):
