@@ -21,6 +21,7 @@ from dpsparse.privacy.accounting.gdp import (
     gaussian_curve,
     is_certified,
     largest_mu,
+    tv_slack_fits,
 )
 from dpsparse.privacy.accounting.release import (
     MECHANISMS,
@@ -297,3 +298,11 @@ def test_picks_too_large_to_certify_are_no_error(epsilon0):
 
 def test_loose_guarantees_have_a_schedule():
     assert compose_gdp(real(500.0)) > 0
+
+
+def test_a_slack_is_weighed_at_any_epsilon():
+    # (1 + e) * slack <= a share of delta; beyond the range of e^epsilon only no slack fits.
+    assert tv_slack_fits(0.0, 1e6, 1e-9)
+    assert not tv_slack_fits(1e-30, 1e6, 1e-9)
+    assert tv_slack_fits(gdp.TV_SLACK_SHARE * 1e-6 / (1 + math.e) * 0.999, 1.0, 1e-6)
+    assert not tv_slack_fits(gdp.TV_SLACK_SHARE * 1e-6 / (1 + math.e) * 1.001, 1.0, 1e-6)
