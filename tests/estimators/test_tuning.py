@@ -18,6 +18,7 @@ from dpsparse import (
 )
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
+from dpsparse.estimators._tuning_plan import n_held_out
 from dpsparse.estimators.tuning import HELD_OUT_EVERY
 from dpsparse.privacy.noise import SecureSource
 
@@ -176,3 +177,8 @@ def test_a_table_that_names_its_response_takes_no_other():
     table = read_table(pd.DataFrame({"x": np.arange(40.0), "y": np.arange(40.0)}), target="y")
     with pytest.raises(ValueError, match=r"^y must be left out: the table from read_table names its response$"):
         tune([PrivateSparseRegressor(sparsity=1)], table, np.arange(40.0))
+
+
+@pytest.mark.parametrize("n", [10, 11, 14, 15, 16, 3_000])
+def test_the_plan_counts_the_rows_that_are_held_out(n):
+    assert n_held_out(n) == np.count_nonzero(np.arange(n) % HELD_OUT_EVERY == HELD_OUT_EVERY - 1)

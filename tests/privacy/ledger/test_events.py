@@ -68,3 +68,13 @@ def test_what_the_rules_allow_is_read_again(state):
         "elsewhere": "reserved",
         "new": "charged",
     }
+
+
+@pytest.mark.parametrize("failure", [0.0, 2.0**-40])
+def test_a_cost_comes_back_whole(failure):
+    cost = Cost(0.4, 1e-7, rho=0.01, mu=0.2, tv_slack=1e-12, failure_probability=failure)
+    state = LedgerState([])
+    state.write("d", None, "grant", GRANT)
+    state.write("d", "fit", "reserve", {**RESERVE, **cost_details(cost)})
+    state.write("d", "fit", "charge", {})
+    assert LedgerState(state.events).filters["d"].costs == state.filters["d"].costs == (cost,)
