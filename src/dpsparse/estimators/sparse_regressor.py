@@ -105,7 +105,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
     intercept_ : float
         Released intercept: the prediction where all features are 0.
     median_shift_ : float or None
-        By how much a predicted median lies above the prediction, which is of a mean, from releases; None where
+        By how much a predicted median lies above ``X @ coef_ + intercept_``, from releases; None where
         ``fit_intercept=False``.
     calibration_slope_ : float
         Predictions of a mean are this many times as far from the constant prediction as

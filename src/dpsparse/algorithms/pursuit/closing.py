@@ -184,8 +184,8 @@ class Closing:
             if variance > SURELY_VARY * noise:
                 doubt = (SELECTED_DOUBT if pursuit.settings.choose else TAKEN_DOUBT) * noise / variance
                 slope = (product - mean * height) / variance
-                # 1 plus the slope of residuals on predictions, shrunk by its noise; 0 at least.
-                self._slope = max(0.0, 1 + float(slope * max(0.0, 1 - (doubt / slope) ** 2)) * width / reach)
+                if abs(slope) > doubt:
+                    self._slope = max(0.0, 1 + float(slope * (1 - (doubt / slope) ** 2)) * width / reach)
             # Second moments are of clipped rows with small residuals, whose means may differ: these follow the mean
             # prediction.
             variance, covariances = self._moments_of_predictions()

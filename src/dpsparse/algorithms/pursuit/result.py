@@ -44,7 +44,7 @@ class PursuitResult:
     trusted : ndarray of bool
         Whether a standard error can be relied on.
     median_shift : float
-        By how much a predicted median lies above the prediction, which is of a mean.
+        By how much a predicted median lies above the line of the shrunk effects through the constant.
     constant : float
         The prediction without any feature: the mean prediction, as far as releases tell.
     calibration_slope : float
