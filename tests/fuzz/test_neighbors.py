@@ -1,6 +1,6 @@
 """Neighbours that are searched for, not listed: none moves a statistic beyond what is declared, or any message.
 
-CI searches for some seconds with the same examples each time. Before a release let it search for an hour:
+CI searches for some seconds. Before a release let it search for an hour:
 ``DPSPARSE_FUZZ_SECONDS=3600 python -m pytest tests/fuzz/test_neighbors.py -m long``.
 """
 
@@ -34,11 +34,12 @@ ROUNDING = 1e-12
 PLAIN = {"deadline": None, "database": None, "suppress_health_check": list(HealthCheck)}
 
 
-def search(name, adjacency, examples, seed=None):
+def search(name, adjacency, examples, seed=0):
     """The largest movement found; it fails, with the pair, where one exceeds what is declared."""
     largest = [0.0]
 
-    @settings(max_examples=examples, derandomize=seed is None, print_blob=False, **PLAIN)
+    @hypothesis.seed(seed)
+    @settings(max_examples=examples, print_blob=False, **PLAIN)
     @given(neighbors(adjacency))
     def searched(pair):
         moved = movement(STATISTICS[name], pair, adjacency)
@@ -46,15 +47,17 @@ def search(name, adjacency, examples, seed=None):
         largest[0] = max(largest[0], moved)
         assert moved <= 1 + ROUNDING
 
-    (searched if seed is None else hypothesis.seed(seed)(searched))()
+    searched()
     return largest[0]
 
 
 @pytest.mark.parametrize("name", STATISTICS)
 def test_no_neighbor_moves_a_statistic_beyond_its_sensitivity(name):
-    reached = max(search(name, adjacency, 40) for adjacency in ADJACENCIES)
-    # A search that comes nowhere near the bound would be worth nothing.
-    assert reached > 0.4
+    # A search that comes nowhere near the bound would be worth nothing. Hypothesis also draws numbers that it reads in
+    # the modules imported so far, so the examples of a seed differ between runs: one round in three misses the
+    # Jacobian, and twelve in a row fail one time in 500,000.
+    rounds = (max(search(name, adjacency, 40, seed) for adjacency in ADJACENCIES) for seed in range(12))
+    assert any(reached > 0.4 for reached in rounds)
 
 
 @pytest.mark.slow
