@@ -7,12 +7,11 @@ import numpy as np
 from dpsparse.algorithms.pursuit import grids
 from dpsparse.algorithms.pursuit.response import response_is_safe
 from dpsparse.algorithms.pursuit.result import EstimatingEquation, PursuitResult
+from dpsparse.algorithms.pursuit.shrinkage import any_sure, shrunk
 from dpsparse.engine import queries
 
 # Predictions are compared with responses up to this many response scales.
 GAIN_WIDTH = 4.0
-# An effect of more than this many standard errors is there, whatever a noisy gain says.
-SURE = 3.5
 # One response in this many lies beyond the released distance from the centre; from a table size on fewer do.
 OUTSIDE, FAR_FROM, FAR_OUTSIDE = 10, 1_000, 50
 # The offset's clip and the range of predictions reach this many times as far.
@@ -108,7 +107,8 @@ class Closing:
         state, size = self._pursuit.state, self._pursuit.settings.size
         if not self._pursuit.settings.features_pay:
             return 0.0
-        sure = np.any(np.abs(state.estimate.effects) > SURE * self._errors, where=self._is_feature())
+        features = slice(state.constants, None)
+        sure = any_sure(state.estimate.effects[features], self._covariance[features, features])
         # Steps stop before noise has moved the effects far.
         sure = sure or state.descent is not None
         prior = (LUMPED_WEIGHT if self.lumped else SURE_WEIGHT) if sure else UNSURE_WEIGHT
@@ -120,28 +120,18 @@ class Closing:
         slope = (prior + product * square * (WEIGHT_SPREAD / noise) ** 2) / (1 + precision)
         return float(np.clip(slope, 0.0, 1.0))
 
-    def _is_feature(self):
-        return self._pursuit.state.kept >= self._pursuit.state.constants
-
     def _set_effects(self, covariance):
-        """Shrink effects toward 0 by their errors; small ones without an error that can be relied on to 0.
-
-        The posterior mean T (T + V)^-1 b of effects b with covariance V under a normal prior of variance
-        T = diag(max(0, b^2 - V_jj)): b_j (1 - V_jj / b_j^2) for uncorrelated errors. Among features that are nearly
-        collinear effects cancel, and to shrink each by itself would undo that.
-        """
+        """Shrink effects toward 0 by their errors; small ones without an error that can be relied on to 0."""
         state, features = self._pursuit.state, slice(self._pursuit.state.constants, None)
         effects, errors = state.estimate.effects[features], self._errors[features]
         self._trusted = state.trusted(errors)
-        prior = np.maximum(0.0, effects**2 - errors**2)
-        prior[~self._trusted & (np.abs(effects) < 4 * errors)] = 0.0
-        shrunk = state.estimate.effects.copy()
+        kept = state.estimate.effects.copy()
         if state.descent is None:
-            shrunk[features] = prior * np.linalg.solve(np.diag(prior) + covariance[features, features], effects)
+            kept[features] = shrunk(effects, covariance[features, features], self._trusted)
         else:
-            shrunk = state.gradients[-1].origin[state.kept]
+            kept = state.gradients[-1].origin[state.kept]
         self._effects = np.zeros(len(state.effects))
-        self._effects[state.kept] = shrunk
+        self._effects[state.kept] = kept
 
     def _counts(self, center, effects, sizes=False):
         session = self._pursuit.session
