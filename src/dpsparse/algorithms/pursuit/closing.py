@@ -95,6 +95,9 @@ class Closing:
         self._explains = not (weight < NO_WEIGHT or self.all_equal)
         self._exact = state.residual_scale <= 1.05 * grids.SCALE_RANGE[0] * state.response_scale
         self._effects[state.constants :] *= weight
+        if self.lumped:
+            # Few carriers with responses off the lump would stand for the distance from the lump to the mean.
+            self._effects[state.kept_features()[state.rare()]] = 0.0
         if not self._explains:
             # The constant is kept where it is plausible.
             constant = np.where(np.abs(self._effects) < state.response_scale, self._effects, 0.0)[: state.constants]

@@ -169,8 +169,8 @@ class PursuitState:
         size = len(self.effects)
         prior = np.full(size, PRIOR_SCALE * self.response_scale / np.sqrt(max(1, size - self.constants)))
         prior[: self.constants] = PRIOR_SCALE * self.response_scale
-        # An effect that started far from 0 is not pulled back.
-        prior = np.maximum(prior, 3 * np.abs(self.effects))
+        # An effect that is known to be far from 0 is not pulled back; a wider prior would let nearly collinear ones swing.
+        prior = np.maximum(prior, np.abs(self.effects))
         gram = self.gram[:size, :size]
         self.estimate = solve_gls(
             self.gradients, gram, self.kept, prior_scale=prior, n_records=self.n_records, gram_noise=self.gram_noise
@@ -227,5 +227,9 @@ class PursuitState:
         """
         last = self.gradients[-1]
         trusted = self.settled(errors) & (last.noise_scale <= LARGEST_NOISE * last.tau * last.gain[-1])
+        return trusted & ~self.rare()
+
+    def rare(self):
+        """Which kept features may have too few carriers for a reliable error."""
         carriers = self.n_records / 2 * np.array([unit.least_share for unit in self.kept_units()])
-        return trusted & (carriers >= LEAST_CARRIERS) if self.settings.learn else trusted
+        return (carriers < LEAST_CARRIERS) & self.settings.learn
