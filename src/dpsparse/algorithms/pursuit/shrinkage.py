@@ -6,8 +6,10 @@ from scipy import stats
 # An effect of more than this many standard errors is there, whatever a noisy gain says; one whose error cannot be
 # relied on is kept from this many on.
 SURE, RELIABLE = 3.5, 4.0
-# Sweeps over all effects; a tenth of these suffices where errors are nearly independent.
-SWEEPS = 30
+# Sweeps over all effects, and what a variance may still move by in the last one; two suffice for independent errors.
+SWEEPS, SETTLED = 30, 1e-6
+# Added to the errors' correlations, so that they can be inverted.
+JITTER = 1e-9
 
 
 def shrunk(effects, covariance, reliable):
@@ -41,15 +43,18 @@ def shrunk(effects, covariance, reliable):
     least = np.where(reliable, 1.0, RELIABLE**2)
     # In units of the errors, so that nothing underflows.
     unit = np.sqrt(np.diagonal(covariance))
-    target, noise = effects / unit, covariance / np.outer(unit, unit)
+    target, noise = effects / unit, covariance / np.outer(unit, unit) + JITTER * np.eye(len(effects))
     prior = np.maximum(0.0, target**2 - 1)
     for _ in range(SWEEPS):
-        for j in range(len(target)):
-            prior[j] = 0.0
-            without = np.linalg.solve(noise + np.diag(prior), np.column_stack([np.eye(len(target))[j], target]))[j]
-            precision, evidence = without
-            if evidence**2 > least[j] * precision:
-                prior[j] = (evidence**2 - precision) / precision**2
+        before, inverse = prior.copy(), np.linalg.inv(noise + np.diag(prior))
+        for j, variance in enumerate(before):
+            # What the other effects and their priors leave to say of this one: its precision, and that times its size.
+            precision, evidence = np.array([inverse[j, j], inverse[j] @ target]) / (1 - variance * inverse[j, j])
+            prior[j] = (evidence**2 - precision) / precision**2 if evidence**2 > least[j] * precision else 0.0
+            change = prior[j] - variance
+            inverse -= change / (1 + change * inverse[j, j]) * np.outer(inverse[:, j], inverse[j])
+        if np.all(np.abs(prior - before) <= SETTLED * (1 + before)):
+            break
     return prior * np.linalg.solve(noise + np.diag(prior), target) * unit
 
 
