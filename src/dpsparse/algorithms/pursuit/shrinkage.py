@@ -6,6 +6,9 @@ from scipy import stats
 # An effect of more than this many standard errors is there, whatever a noisy gain says; one whose error cannot be
 # relied on is kept from this many on.
 SURE, RELIABLE = 3.5, 4.0
+# Errors of all effects together may be this many times as large as they are said to be: small tables whose features are
+# correlated have such errors where nothing has an effect.
+DOUBTFUL = 2.0
 # Sweeps over all effects, and what a variance may still move by in the last one; two suffice for independent errors.
 SWEEPS, SETTLED = 30, 1e-6
 # Added to the errors' correlations, so that they can be inverted.
@@ -71,5 +74,5 @@ def any_sure(effects, covariance):
     if not len(effects):
         return False
     alone = np.max(np.abs(effects) / np.sqrt(np.diagonal(covariance)))
-    together = effects @ np.linalg.solve(covariance, effects)
+    together = effects @ np.linalg.solve(DOUBTFUL**2 * covariance, effects)
     return bool(alone > SURE or together > stats.chi2.isf(2 * stats.norm.sf(SURE), len(effects)))
