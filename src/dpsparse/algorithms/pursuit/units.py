@@ -19,6 +19,8 @@ MOST_SIZES, NORMAL_REACH, MOST_UNITS = 6.0, 1.18, 2.5
 CONSTANT = 0.008
 # That share is looked at where its noise is below this.
 SURELY = 0.05
+# Below this many standard deviations of its noise a share may be next to nothing.
+UNSURE = 3.0
 # A tail is looked at where more than this share of the pairs differ.
 CONTINUOUS = 0.6
 
@@ -68,6 +70,11 @@ class FeatureUnit:
         self.share = float(np.clip(differ, 1 / 64, 1.0))
         self.least_share = self.share - 1.5 * noise / MOST_SIZES
         self.constant = differ < CONSTANT and noise / MOST_SIZES < SURELY
+        if self.share < UNSURE * noise / MOST_SIZES and not self._scale_known:
+            # It may be that hardly any pair differs, and then the size was picked from noise: one that is far too small
+            # makes predictions wild for the few carriers, one that is too large makes the effect small.
+            self.size = max(self.size, 1.0)
+            self.scale = self.size / grids.NORMAL_DIFFERENCE
         if not tail_follows:
             reach, noise = reach / self.share, noise / self.share
             self.scale *= float(np.clip((reach - noise / 2) / NORMAL_REACH, 1, 4))
