@@ -21,6 +21,9 @@ CONSTANT = 0.008
 SURELY = 0.05
 # Below this many standard deviations of its noise a share may be next to nothing.
 UNSURE = 3.0
+# Where the mean of values cut at `MOST_UNITS` is further than this from the centre, nearly all of them lie on one side:
+# the centre was picked from noise. Centres are looked for up to 16,384 scales away; this is far more.
+ASTRAY, OUT_OF_THE_WAY = 2.0, 1e6
 # A tail is looked at where more than this share of the pairs differ.
 CONTINUOUS = 0.6
 
@@ -42,7 +45,7 @@ class FeatureUnit:
     share, least_share : float
         The share of pairs that differ, and a lower confidence bound on it.
     constant : bool
-        Whether so few pairs differ that the feature counts as constant.
+        Whether so few pairs differ that the feature counts as constant, or its centre was not found: it is left out.
     median : float
         Where the median lies, in scales from the centre.
     learned : bool
@@ -113,6 +116,11 @@ class FeatureUnit:
 
         The centre moves to the mean, so that the feature is uncorrelated with the constant.
         """
+        if abs(mean) > ASTRAY and not self._center_known:
+            # The feature is left out. In a unit in which it is about 0 it does not make the others' rows long.
+            self.constant = True
+            self.scale *= OUT_OF_THE_WAY
+            return
         mean /= 1 + (noise / MOST_UNITS / 0.4) ** 2
         trust = 1 / (1 + (noise / (0.5 * self.second_moment)) ** 2)
         square = self.second_moment + trust * (square - mean**2 - self.second_moment)
