@@ -219,7 +219,7 @@ class Settings:
     @property
     def means(self):
         """Whether the mean and the square of a selected feature are released: one wrong centre would spoil all effects."""
-        return self.learn and (self.size >= 350 or not self.choose) and self.fit_intercept
+        return self.learn and self.size >= LEAST_SIZE and self.fit_intercept
 
     @property
     def slopes(self):

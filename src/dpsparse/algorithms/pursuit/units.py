@@ -21,8 +21,8 @@ CONSTANT = 0.008
 SURELY = 0.05
 # Below this many standard deviations of its noise a share may be next to nothing.
 UNSURE = 3.0
-# Where the mean of values cut at `MOST_UNITS` is further than this from the centre, nearly all of them lie on one side:
-# the centre was picked from noise. Centres are looked for up to 16,384 scales away; this is far more.
+# Values cut at `MOST_UNITS` have a mean of at most half of that about a median; beyond this the centre was picked from
+# noise. Centres are looked for up to 16,384 scales away; the second number is far more.
 ASTRAY, OUT_OF_THE_WAY = 2.0, 1e6
 # A tail is looked at where more than this share of the pairs differ.
 CONTINUOUS = 0.6
@@ -74,8 +74,8 @@ class FeatureUnit:
         self.least_share = self.share - 1.5 * noise / MOST_SIZES
         self.constant = differ < CONSTANT and noise / MOST_SIZES < SURELY
         if self.share < UNSURE * noise / MOST_SIZES and not self._scale_known:
-            # It may be that hardly any pair differs, and then the size was picked from noise: one that is far too small
-            # makes predictions wild for the few carriers, one that is too large makes the effect small.
+            # Then noise may have picked the size. One that is far too small makes predictions wild for the few carriers,
+            # one that is too large makes the effect small.
             self.size = max(self.size, 1.0)
             self.scale = self.size / grids.NORMAL_DIFFERENCE
         if not tail_follows:
