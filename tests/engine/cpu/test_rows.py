@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from numba.core.errors import NumbaError
@@ -8,7 +10,7 @@ from dpsparse.engine.cpu import dense, dispatch, numba_kernels
 from dpsparse.engine.disk.rows import DiskRows
 from dpsparse.engine.disk.sources import ArraySource
 from dpsparse.engine.quantize import WEIGHT_LEVELS, Quantizer, weight_levels
-from dpsparse.engine.refusals import NOT_FINITE
+from dpsparse.engine.refusals import NOT_FINITE, ROWS_CHANGED
 from dpsparse.engine.threads import threads
 
 RNG = np.random.default_rng(0)
@@ -153,6 +155,43 @@ def test_residuals_are_one_record_at_a_time(make):
 def test_no_rows_have_no_residuals(make, passes):
     X, y = sample()
     assert not len(as_table(make(X)).rows(y).part(60, 61).residuals(np.ones(7), [5, 2], Quantizer(2.0)))
+
+
+@pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix])
+def test_no_rows_have_no_values_to_count_and_no_gaps(make):
+    X, y = sample()
+    rows = as_table(make(X)).rows(y)
+    assert rows.part(60, 61).feature_counts([-1.0, 0.0]).tolist() == [[0, 0]] * 7
+    rows.part(52, 53).differences().require_finite()
+
+
+@pytest.mark.parametrize("make", [np.asarray, np.asfortranarray])
+def test_there_is_a_weight_for_each_row_or_pair(make):
+    rows = as_table(make(sample()[0])).rows(np.zeros(53))
+    for summed in (rows, rows.differences()):
+        for excess in (-1, 1):
+            with pytest.raises(ValueError, match=ROWS_CHANGED):
+                summed.weighted_sums(Quantizer(1.0), np.zeros(summed.n_records + excess))
+
+
+@pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix])
+def test_indicators_of_gaps_are_refused_where_no_gap_is_allowed(make):
+    X, y = sample()
+    as_table(make(X)).rows(y).quantized((Quantizer(1.0, of_gaps=True),))
+    X[17, 3] = np.nan
+    with pytest.raises(ValueError, match=NOT_FINITE):
+        as_table(make(X)).rows(y).quantized((Quantizer(1.0, of_gaps=True),))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_no_array_of_all_differences_is_made(order):
+    X = np.zeros((2, 500_000), order=order)
+    pairs = as_table(X).rows(np.zeros(2)).differences()
+    tracemalloc.start()
+    pairs.require_finite()
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 3 * 2**20
 
 
 @pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix])
