@@ -7,11 +7,12 @@ from scipy import sparse
 
 from dpsparse.data.as_table import as_table
 from dpsparse.engine.cpu import dense, dispatch, numba_kernels
+from dpsparse.engine.cpu.rows import block_size
 from dpsparse.engine.disk.rows import DiskRows
 from dpsparse.engine.disk.sources import ArraySource
 from dpsparse.engine.quantize import WEIGHT_LEVELS, Quantizer, weight_levels
 from dpsparse.engine.refusals import NOT_FINITE, ROWS_CHANGED
-from dpsparse.engine.threads import threads
+from dpsparse.engine.threads import slices, threads
 
 RNG = np.random.default_rng(0)
 CENTER, SCALE = RNG.normal(size=7), RNG.uniform(0.5, 3, size=7)
@@ -120,6 +121,17 @@ def test_huge_finite_features_are_ordinary(passes):
         rows.session((Quantizer(1.0),))
 
 
+def test_large_blocks_are_multiples_of_what_kernels_read_at_a_time(configure):
+    configure(block_bytes=800)
+    with threads(1):
+        # 100,000 cells of a byte are 125 blocks of 800, whose number of cells is rounded up; 1,000 of 7 are 9 of 112.
+        assert slices(100_000, block_size(100_000, 1))[1] == slice(1024, 2048)
+        assert slices(1_000, block_size(1_000, 7))[1] == slice(112, 224)
+        # 40 rounded up, small ones as they are, and for few cells the least that pays: an eighth, rounded up.
+        assert [block_size(1_000, size) for size in (20, 30, 900)] == [48, 26, 1]
+        assert block_size(50, 1) == 112
+
+
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_levels_lie_in_memory_as_their_table_does(order):
     """A pass over them runs along the memory."""
@@ -159,7 +171,7 @@ def test_no_rows_have_no_residuals(make, passes):
 
 
 @pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix])
-def test_no_rows_have_no_values_to_count_and_no_gaps(make):
+def test_no_rows_have_no_values_to_count_and_no_gaps(make, passes):
     X, y = sample()
     rows = as_table(make(X)).rows(y)
     assert rows.part(60, 61).feature_counts([-1.0, 0.0]).tolist() == [[0, 0]] * 7
