@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from dpsparse.data.as_table import as_table
 from dpsparse.engine import queries
-from dpsparse.engine.quantize import Quantizer
+from dpsparse.engine.quantize import EXACT_BELOW, FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer, check_exact
 from dpsparse.engine.vector_sums import (
     GRAM_LEVELS,
     VECTOR_LEVELS,
@@ -107,3 +107,9 @@ def test_columns_are_raw_until_they_are_rescaled():
 def test_counts():
     values = np.array([1.0, 2.0, 2.0, np.inf, np.nan, -np.inf])
     assert counts_at_most(values, np.array([-1.0, 1.0, 2.0, 1e308])).tolist() == [1, 2, 4, 4]
+
+
+def test_sums_of_the_largest_terms_of_the_most_records_are_exact():
+    most = (EXACT_BELOW - 1) // (FEATURE_LEVELS * WEIGHT_LEVELS)
+    check_exact(most)
+    assert max(VECTOR_LEVELS, GRAM_LEVELS**2) * most < EXACT_BELOW == 2**53
