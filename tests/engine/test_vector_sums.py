@@ -113,3 +113,7 @@ def test_sums_of_the_largest_terms_of_the_most_records_are_exact():
     most = (EXACT_BELOW - 1) // (FEATURE_LEVELS * WEIGHT_LEVELS)
     check_exact(most)
     assert max(VECTOR_LEVELS, GRAM_LEVELS**2) * most < EXACT_BELOW == 2**53
+
+
+def test_huge_values_are_cut_where_their_squares_are_finite():
+    assert sanitized(np.array([1e300, -np.inf, np.nan, 1e149])).tolist() == [1e150, -1e150, 0.0, 1e149]
