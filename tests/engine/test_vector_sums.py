@@ -14,6 +14,7 @@ from dpsparse.engine.vector_sums import (
     integer_vectors,
     norms,
     sanitized,
+    subtract_columns,
     vector_sums,
 )
 
@@ -117,3 +118,9 @@ def test_sums_of_the_largest_terms_of_the_most_records_are_exact():
 
 def test_huge_values_are_cut_where_their_squares_are_finite():
     assert sanitized(np.array([1e300, -np.inf, np.nan, 1e149])).tolist() == [1e150, -1e150, 0.0, 1e149]
+
+
+@pytest.mark.parametrize("effects", [[], [1.0, 2.0]])
+def test_there_is_an_effect_for_each_column(effects):
+    with pytest.raises(ValueError, match="zip"):
+        subtract_columns(np.zeros(3), [np.ones(3)], effects)
