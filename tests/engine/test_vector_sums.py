@@ -9,6 +9,7 @@ from dpsparse.engine.quantize import EXACT_BELOW, FEATURE_LEVELS, WEIGHT_LEVELS,
 from dpsparse.engine.vector_sums import (
     GRAM_LEVELS,
     VECTOR_LEVELS,
+    clipped_psi,
     counts_at_most,
     gram_sums,
     integer_vectors,
@@ -124,3 +125,7 @@ def test_huge_values_are_cut_where_their_squares_are_finite():
 def test_there_is_an_effect_for_each_column(effects):
     with pytest.raises(ValueError, match="zip"):
         subtract_columns(np.zeros(3), [np.ones(3)], effects)
+
+
+def test_a_residual_that_is_no_number_counts_as_zero():
+    assert clipped_psi(np.array([np.nan, 3.0, -1.0, -np.inf]), 2.0).tolist() == [0.0, 1.0, -0.5, -1.0]
