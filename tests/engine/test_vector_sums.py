@@ -129,3 +129,8 @@ def test_there_is_an_effect_for_each_column(effects):
 
 def test_a_residual_that_is_no_number_counts_as_zero():
     assert clipped_psi(np.array([np.nan, 3.0, -1.0, -np.inf]), 2.0).tolist() == [0.0, 1.0, -0.5, -1.0]
+
+
+def test_a_vector_as_long_as_its_bound_is_kept():
+    vectors = integer_vectors(np.array([[3.0, 7.0, 7.0], [4.0, 0.0, 1.0]]) / 5, np.full(3, 1.0 + 1e-9), 1.0, 5)
+    assert vectors.tolist() == [[3.0, 5.0, 0.0], [4.0, 0.0, 0.0]]
