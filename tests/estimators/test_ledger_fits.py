@@ -134,6 +134,17 @@ def test_warnings_turned_into_errors_waste_nothing(ledger):
     assert kinds(ledger) == ["reserve", "refund"]
 
 
+def test_a_refund_that_fails_is_told_beside_the_mistake(ledger, monkeypatch):
+    def fail(_):
+        raise LedgerError("no space")
+
+    monkeypatch.setattr(Reservation, "refund", fail)
+    with pytest.raises(ValueError, match="inconsistent numbers") as refused:
+        DPIHTH(**PUBLIC, ledger=ledger, dataset="trial-7").fit(X, Y[:-1])
+    assert refused.value.__notes__ == ["The reservation could not be refunded and stays spent: no space"]
+    assert kinds(ledger) == ["reserve"]
+
+
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_parameters_that_do_not_go_together(estimator, ledger, tmp_path, units_of):
     with pytest.raises(ValueError, match="ledger and dataset go together"):
