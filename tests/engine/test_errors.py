@@ -78,3 +78,9 @@ def test_a_response_that_is_not_finite_is_none(response):
 def test_levels_round_to_the_nearest():
     step = 1 / VECTOR_LEVELS
     assert levels(np.array([0.4 * step, 0.6 * step, -0.6 * step]), 1.0).tolist() == [0, 1, -1]
+
+
+def test_what_is_as_large_as_a_cut_is_not_cut():
+    errors = Errors.of(np.array([3.0]), np.array([2.0]), 1.0)
+    assert errors.cut_counts(1.0, 1.0).tolist() == [0, 1, 0]
+    assert errors.cut_counts(2.0, 0.5).tolist() == [0, 0, 1]

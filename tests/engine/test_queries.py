@@ -1,6 +1,8 @@
 """The queries of a pursuit, against plain NumPy, on hostile values, and however the records are divided."""
 
 import math
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -26,6 +28,7 @@ QUERIES = {
     "column_counts": (queries.column_counts, 1, THRESHOLDS),
     "sizes": (queries.column_counts, 1, THRESHOLDS, True),
     "slope_counts": (queries.slope_counts, EFFECTS, 1, THRESHOLDS),
+    "product_sums": (queries.product_sums, [0, 0, 1], 1.7),
     "spread_sums": (queries.spread_sums, 1, 0.7, 6.0),
     "mean_sums": (queries.mean_sums, 1, 0.3, 0.7, 2.5),
     "gain_sums": (queries.gain_sums, CENTER, EFFECTS, 4.0, 0.3),
@@ -37,7 +40,8 @@ QUERIES = {
 }
 # What a record may add at most, in the integers' own units, by the norm that the sensitivity rests on.
 BOUNDS = {
-    **dict.fromkeys(["spread_sums", "mean_sums", "gain_sums", "calibration_sums", "gradient_sums"], VECTOR_LEVELS),
+    **dict.fromkeys(["product_sums", "spread_sums", "mean_sums", "gain_sums"], VECTOR_LEVELS),
+    **dict.fromkeys(["calibration_sums", "gradient_sums"], VECTOR_LEVELS),
     **dict.fromkeys(["gram_sums", "jacobian_sums", "variance_sums"], GRAM_LEVELS**2),
 }
 
@@ -114,7 +118,10 @@ def test_sums_are_numpys_up_to_a_level_a_record(plain):
     w, p = np.clip(residuals, -2, 2) / 2, np.clip(plain[0] - CENTER - residuals + 0.2, -1.5, 1.5) / 1.5
     line = [w.sum(), (p * w).sum(), p.sum() / 2, (p**2 / 2 - 0.25).sum()]
     near = (np.abs(plain[0] - CENTER) <= 0.3) - 0.5
+    products = z[[0, 0, 1]] * z[1]
+    products *= np.minimum(1, 1.7 / np.maximum(np.linalg.norm(products, axis=0), 1e-9))
     for name, exact, bound in (
+        ("product_sums", products.sum(axis=1), 1.7),
         ("spread_sums", [((z[1] != 0) - 0.5).sum(), (size - 0.5).sum()], math.sqrt(0.5)),
         ("mean_sums", [a.sum(), (a**2 - 0.5).sum()], math.sqrt(1.25)),
         ("gain_sums", [(q * u).sum(), (q**2 - 0.5).sum(), near.sum()], math.sqrt(1.5)),
@@ -125,6 +132,26 @@ def test_sums_are_numpys_up_to_a_level_a_record(plain):
         sums = value[0] if isinstance(value, tuple) else value
         np.testing.assert_allclose(sums * bound / VECTOR_LEVELS, exact, atol=n * bound / VECTOR_LEVELS + 1e-9 * n)
     assert evaluated("gradient_sums", records)[1] == (np.abs(residuals) <= TAU).sum()
+
+
+@pytest.mark.parametrize("level", [0.0, 0.5, -0.25])
+def test_weights_of_a_pick_are_residuals_less_a_level(level):
+    records = replace(records_of([-9.0, -1.0, 0.5, 1.5, np.nan]), quantized=SimpleNamespace(weighted_sums=np.asarray))
+    # Level and bound have 2^16 levels together.
+    most = {0.0: 2**16, 0.5: 43_690, -0.25: 52_428}[level]
+    expected = [round(each * most) - round(level * most) for each in (-1.0, -0.75, 0.0, 0.5)]
+    how = (records, 0.5, [], 2.0)
+    for query in (queries.pick_weights, queries.pick_sums):
+        assert query(*how, level).tolist() == [*expected, 0]
+        assert query(*how).tolist() == query(*how, 0.0).tolist()
+
+
+def test_what_is_as_far_as_a_threshold_is_within_it():
+    records = records_of([1.5, -0.5], [1.0, 1.0])
+    assert queries.gain_sums(records, 0.5, [0.0], 4.0, 1.0)[2] > 0
+    for query in (queries.gradient_sums, queries.jacobian_sums):
+        value = query(records, 0.5, [0.0], 1.0, [0], INNER, OUTER)
+        assert value[1] == 2 if isinstance(value, tuple) else value > 0
 
 
 def test_second_moments_are_numpys(plain):

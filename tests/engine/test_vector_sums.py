@@ -5,15 +5,17 @@ from hypothesis import strategies as st
 
 from dpsparse.data.as_table import as_table
 from dpsparse.engine import queries
-from dpsparse.engine.quantize import Quantizer
+from dpsparse.engine.quantize import EXACT_BELOW, FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer, check_exact
 from dpsparse.engine.vector_sums import (
     GRAM_LEVELS,
     VECTOR_LEVELS,
+    clipped_psi,
     counts_at_most,
     gram_sums,
     integer_vectors,
     norms,
     sanitized,
+    subtract_columns,
     vector_sums,
 )
 
@@ -107,3 +109,28 @@ def test_columns_are_raw_until_they_are_rescaled():
 def test_counts():
     values = np.array([1.0, 2.0, 2.0, np.inf, np.nan, -np.inf])
     assert counts_at_most(values, np.array([-1.0, 1.0, 2.0, 1e308])).tolist() == [1, 2, 4, 4]
+
+
+def test_sums_of_the_largest_terms_of_the_most_records_are_exact():
+    most = (EXACT_BELOW - 1) // (FEATURE_LEVELS * WEIGHT_LEVELS)
+    check_exact(most)
+    assert max(VECTOR_LEVELS, GRAM_LEVELS**2) * most < EXACT_BELOW == 2**53
+
+
+def test_huge_values_are_cut_where_their_squares_are_finite():
+    assert sanitized(np.array([1e300, -np.inf, np.nan, 1e149])).tolist() == [1e150, -1e150, 0.0, 1e149]
+
+
+@pytest.mark.parametrize("effects", [[], [1.0, 2.0]])
+def test_there_is_an_effect_for_each_column(effects):
+    with pytest.raises(ValueError, match="zip"):
+        subtract_columns(np.zeros(3), [np.ones(3)], effects)
+
+
+def test_a_residual_that_is_no_number_counts_as_zero():
+    assert clipped_psi(np.array([np.nan, 3.0, -1.0, -np.inf]), 2.0).tolist() == [0.0, 1.0, -0.5, -1.0]
+
+
+def test_a_vector_as_long_as_its_bound_is_kept():
+    vectors = integer_vectors(np.array([[3.0, 7.0, 7.0], [4.0, 0.0, 1.0]]) / 5, np.full(3, 1.0 + 1e-9), 1.0, 5)
+    assert vectors.tolist() == [[3.0, 5.0, 0.0], [4.0, 0.0, 0.0]]

@@ -1,6 +1,7 @@
 """Every private estimator spends from a ledger: reserve, validate, charge, release, in this order."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +19,8 @@ from dpsparse import (
     PrivateSparseRegressor,
 )
 from dpsparse.datasets import make_heavy_tailed
+from dpsparse.estimators._spending import _largest_epsilon
+from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.ledger.ledger import Reservation
 from dpsparse.privacy.noise import SecureSource
 
@@ -68,6 +71,27 @@ def test_the_epsilon_that_is_said_to_fit_does(estimator, ledger, units_of):
     assert ledger.balance("trial-7").epsilon_spent <= 1
 
 
+@pytest.mark.parametrize(
+    ("left", "within", "epsilon"),
+    [
+        (0.1234, lambda epsilon: True, 0.123),
+        (5.0, lambda epsilon: True, 1.99),
+        (0.002, lambda epsilon: True, 0.002),
+        # A thousandth of what was asked for is the least that is useful.
+        (0.001999, lambda epsilon: True, 0.0),
+        # What is admitted must also be within its guarantee, and so must what is said, which is rounded.
+        (0.1234, lambda epsilon: False, 0.0),
+        (0.1234, lambda epsilon: epsilon != 0.123, 0.0),
+    ],
+)
+def test_what_is_said_to_fit_is_the_largest_to_three_digits(left, within, epsilon):
+    def commitment_for(guarantee):
+        return SimpleNamespace(is_within=lambda its: within(its.epsilon), cost=lambda its: guarantee.epsilon)
+
+    balance = SimpleNamespace(admits=lambda cost: cost <= left)
+    assert _largest_epsilon(balance, Guarantee(2.0, 1e-6), commitment_for) == epsilon
+
+
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_only_a_failed_validation_is_refunded(estimator, ledger, monkeypatch, units_of):
     model = estimator(**PUBLIC, **units_of(estimator), ledger=ledger, dataset="trial-7")
@@ -108,6 +132,17 @@ def test_warnings_turned_into_errors_waste_nothing(ledger):
     with pytest.raises(UserWarning, match="more than the 8 features"):
         DPIHTH(epsilon=1.0, delta=1e-6, sparsity=9, ledger=ledger, dataset="trial-7").fit(X, Y)
     assert kinds(ledger) == ["reserve", "refund"]
+
+
+def test_a_refund_that_fails_is_told_beside_the_mistake(ledger, monkeypatch):
+    def fail(_):
+        raise LedgerError("no space")
+
+    monkeypatch.setattr(Reservation, "refund", fail)
+    with pytest.raises(ValueError, match="inconsistent numbers") as refused:
+        DPIHTH(**PUBLIC, ledger=ledger, dataset="trial-7").fit(X, Y[:-1])
+    assert refused.value.__notes__ == ["The reservation could not be refunded and stays spent: no space"]
+    assert kinds(ledger) == ["reserve"]
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

@@ -1,6 +1,7 @@
 """`tune` learns units once for all candidates: each is released once, priced once, and reused."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from dpsparse import PrivateSparseRegressor, tune
 from dpsparse.algorithms.pursuit.schedule import schedule_for
 from dpsparse.algorithms.pursuit.settings import SHARED
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits
-from dpsparse.estimators import tuning
+from dpsparse.estimators import _tuning_plan, tuning
 from dpsparse.estimators._tuning_plan import Schedules, _by_mu, _plan, in_order, name_of, plan_for
 from dpsparse.learning.prices import names_failure, preparation_shares
 from dpsparse.privacy.guarantee import Guarantee
@@ -150,6 +151,14 @@ def test_a_plan_by_zcdp_fills_rho_and_keeps_it(count, table, epsilon):
     assert composed.is_within_by_sums(guarantee)
     training = math.fsum(slot.rho for slot in plan.commitment.slots if slot.part == 0)
     assert 0.95 * guarantee.rho_per_record < training <= guarantee.rho_per_record
+
+
+@pytest.mark.parametrize("within", [True, False, None])
+def test_a_plan_is_by_zcdp_where_there_is_none_by_mu_or_it_costs_too_much(within, monkeypatch):
+    by_mu = None if within is None else SimpleNamespace(commitment=SimpleNamespace(is_within=lambda _: within))
+    plans = {True: by_mu, False: "by zCDP"}
+    monkeypatch.setattr(_tuning_plan, "_plan", lambda *_, by_mu: plans[by_mu])
+    assert plan_for(Guarantee(1.0, 1e-6), N, None) is (by_mu if within else "by zCDP")
 
 
 def test_a_schedule_that_costs_more_than_mu_is_made_cheaper_and_no_other():

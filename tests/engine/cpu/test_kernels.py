@@ -83,6 +83,24 @@ def test_what_kernels_can_read_is_not_copied(view):
         assert np.lib.array_utils.byte_bounds(line) == np.lib.array_utils.byte_bounds(table)
 
 
+def test_what_kernels_cannot_read_is_copied():
+    """Rows or columns backwards or apart, and cells at odd addresses; two rows of a wide table are read in place."""
+    wide = np.arange(60.0).reshape(6, 10)
+    packed = np.zeros(6, dtype=[("byte", np.int8), ("row", float, 4)])["row"]
+    packed[:] = wide[:, 3:7]
+    for table in (wide[::-1], wide[:, ::-1], wide[:, ::5], wide[:2, 2:7], packed):
+        n, d = table.shape
+        line, step = dispatch.flat_view(table)
+        assert [line[i * step : i * step + d].tolist() for i in range(n)] == table.tolist()
+        line, down, right = dispatch.strided_view(table)
+        assert [[line[i * down + j * right] for j in range(d)] for i in range(n)] == table.tolist()
+
+
+def test_features_are_only_read_and_no_memory_beyond_them():
+    assert not dispatch.strided_view(np.ones((3, 2)))[0].flags.writeable
+    assert not len(dispatch.strided_view(np.ones((0, 2)))[0])
+
+
 def test_a_machine_without_numba_has_numpy(monkeypatch):
     dispatch.compiled.cache_clear()
     monkeypatch.setitem(sys.modules, "dpsparse.engine.cpu.numba_kernels", None)

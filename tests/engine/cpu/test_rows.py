@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from numba.core.errors import NumbaError
@@ -5,11 +7,12 @@ from scipy import sparse
 
 from dpsparse.data.as_table import as_table
 from dpsparse.engine.cpu import dense, dispatch, numba_kernels
+from dpsparse.engine.cpu.rows import block_size
 from dpsparse.engine.disk.rows import DiskRows
 from dpsparse.engine.disk.sources import ArraySource
 from dpsparse.engine.quantize import WEIGHT_LEVELS, Quantizer, weight_levels
-from dpsparse.engine.refusals import NOT_FINITE
-from dpsparse.engine.threads import threads
+from dpsparse.engine.refusals import NOT_FINITE, ROWS_CHANGED
+from dpsparse.engine.threads import slices, threads
 
 RNG = np.random.default_rng(0)
 CENTER, SCALE = RNG.normal(size=7), RNG.uniform(0.5, 3, size=7)
@@ -22,14 +25,14 @@ def sample(dtype=np.float64, n=53, d=7):
 
 
 def in_python_integers(X, weights, quantizer):
-    """The definition, one cell at a time in X's own dtype, summed in Python's unbounded integers."""
+    """The definition, one cell at a time in X's own dtype, summed in Python's unbounded integers; 0 for a gap."""
     sums = [0] * X.shape[1]
     for i, row in enumerate(X):
         for j, value in enumerate(row):
             center = X.dtype.type(np.broadcast_to(quantizer.center, X.shape[1:])[j])
             scale = float(np.broadcast_to(quantizer.scale, X.shape[1:])[j])
             level = (value - center) * X.dtype.type(1.0 / (quantizer.clip_bound / 127 * scale))
-            sums[j] += int(np.rint(min(max(level, -127), 127))) * int(weights[i])
+            sums[j] += int(np.rint(min(max(level, -127), 127))) * int(weights[i]) if np.isfinite(value) else 0
     return sums
 
 
@@ -71,13 +74,14 @@ def test_every_storage_blocking_and_thread_gives_the_same_integers(dtype, quanti
 
 @pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix])
 def test_sums_are_those_of_the_definition(make, passes):
-    """With centers, so that a cell that is not stored has a level too."""
+    """With centers, so that a cell that is not stored has a level too, and a gap has not that of 0."""
     X, y = sample()
+    X[::5, 2], X[1::5, 3], X[2::5, 4] = np.nan, np.inf, -np.inf
     quantizer, weights = Quantizer(0.7, CENTER, SCALE), weight_levels(y, 1.0)
     expected = in_python_integers(X, weights, quantizer)
     rows = as_table(make(X)).rows(y)
     assert rows.weighted_sums(quantizer, weights).tolist() == expected
-    assert rows.quantized((quantizer,)).weighted_sums(weights).tolist() == [expected]
+    assert rows.quantized((quantizer,), check_finite=False).weighted_sums(weights).tolist() == [expected]
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -117,6 +121,17 @@ def test_huge_finite_features_are_ordinary(passes):
         rows.session((Quantizer(1.0),))
 
 
+def test_large_blocks_are_multiples_of_what_kernels_read_at_a_time(configure):
+    configure(block_bytes=800)
+    with threads(1):
+        # 100,000 cells of a byte are 125 blocks of 800, whose number of cells is rounded up; 1,000 of 7 are 9 of 112.
+        assert slices(100_000, block_size(100_000, 1))[1] == slice(1024, 2048)
+        assert slices(1_000, block_size(1_000, 7))[1] == slice(112, 224)
+        # 40 rounded up, small ones as they are, and for few cells the least that pays: an eighth, rounded up.
+        assert [block_size(1_000, size) for size in (20, 30, 900)] == [48, 26, 1]
+        assert block_size(50, 1) == 112
+
+
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_levels_lie_in_memory_as_their_table_does(order):
     """A pass over them runs along the memory."""
@@ -153,6 +168,43 @@ def test_residuals_are_one_record_at_a_time(make):
 def test_no_rows_have_no_residuals(make, passes):
     X, y = sample()
     assert not len(as_table(make(X)).rows(y).part(60, 61).residuals(np.ones(7), [5, 2], Quantizer(2.0)))
+
+
+@pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix])
+def test_no_rows_have_no_values_to_count_and_no_gaps(make, passes):
+    X, y = sample()
+    rows = as_table(make(X)).rows(y)
+    assert rows.part(60, 61).feature_counts([-1.0, 0.0]).tolist() == [[0, 0]] * 7
+    rows.part(52, 53).differences().require_finite()
+
+
+@pytest.mark.parametrize("make", [np.asarray, np.asfortranarray])
+def test_there_is_a_weight_for_each_row_or_pair(make):
+    rows = as_table(make(sample()[0])).rows(np.zeros(53))
+    for summed in (rows, rows.differences()):
+        for excess in (-1, 1):
+            with pytest.raises(ValueError, match=ROWS_CHANGED):
+                summed.weighted_sums(Quantizer(1.0), np.zeros(summed.n_records + excess))
+
+
+@pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix])
+def test_indicators_of_gaps_are_refused_where_no_gap_is_allowed(make):
+    X, y = sample()
+    as_table(make(X)).rows(y).quantized((Quantizer(1.0, of_gaps=True),))
+    X[17, 3] = np.nan
+    with pytest.raises(ValueError, match=NOT_FINITE):
+        as_table(make(X)).rows(y).quantized((Quantizer(1.0, of_gaps=True),))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_no_array_of_all_differences_is_made(order):
+    X = np.zeros((2, 500_000), order=order)
+    pairs = as_table(X).rows(np.zeros(2)).differences()
+    tracemalloc.start()
+    pairs.require_finite()
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 3 * 2**20
 
 
 @pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix])
