@@ -40,7 +40,7 @@ def test_a_certificate_keeps_every_margin_for_rounding(epsilon0, monkeypatch):
 
 @pytest.mark.parametrize(("ratio", "constant"), CERTIFICATES)
 def test_the_grid_of_a_certificate_reaches_the_tails_that_are_ordered(ratio, constant, monkeypatch):
-    """Beyond it P(L > x - w) <= P(L' > x), by the arguments of the two normal tails, of which the first rises faster."""
+    """Beyond it P(L > x - w) <= P(L' > x), by the arguments of two normal tails: the first rises faster."""
     epsilon0, grids = 1.0, []
 
     def noted(mu, x):
