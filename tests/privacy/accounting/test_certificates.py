@@ -16,26 +16,38 @@ from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMe
 certified_anew = is_certified.__wrapped__
 
 
-@pytest.mark.parametrize("epsilon0", [0.5, 1.0])
-def test_a_certificate_keeps_every_margin_for_rounding(epsilon0, monkeypatch):
-    """After a pick that nothing follows, the first cell of the grid decides, and its numbers have closed forms.
+def curve(mu, x):
+    """D_mu(x) by its definition; right to a few digits less than floats have."""
+    if mu == 0:
+        return np.maximum(0.0, -np.expm1(x))
+    return ndtr(-x / mu + mu / 2) - np.exp(x) * ndtr(-x / mu - mu / 2)
 
-    The loss is t or t - w, of mean 1 in exp(-L). Left side: its curve at the end of the cell, raised twice. Right side:
-    the tangent of D_mu at 0, whose value is lowered and whose slope is raised twice.
+
+@pytest.mark.parametrize(("epsilon0", "ratio"), [(0.5, 0.0), (1.0, 0.5), (1.0, 2.0)])
+def test_a_certificate_keeps_every_margin_for_rounding_in_every_cell(epsilon0, ratio, monkeypatch):
+    """The least constant that a definition by the book allows, to nine digits.
+
+    The loss is t or t - w, of mean 1 in exp(-L). Left side: the largest of their curves at the end of a cell, raised
+    twice. Right side: the tangent of D at its beginning, whose value is lowered and whose slope is raised twice.
     """
-    margin = 1e-4
+    margin, before = 1e-4, ratio * epsilon0
     step = epsilon0 / 256
-    ends, width = step * np.arange(1, 258), 257 * step
+    ends, width = step * np.arange(258)[:, None], 257 * step
     shares = np.expm1(width - ends) / (np.expm1(width - ends) - np.expm1(-ends))
-    left = np.max(shares * -np.expm1(step - ends)) * (1 + margin) ** 2
+    # Where the tails are heavy enough for the definition; the constant is decided near 0.
+    x = step * np.arange(math.ceil((3 * before + epsilon0) / step))
+    at_end = x + step
+    left = np.max(shares * curve(before, at_end - ends) + (1 - shares) * curve(before, at_end - ends + width), axis=0)
 
-    def room(mu):
-        return (2 * ndtr(mu / 2) - 1) * (1 - margin) - ndtr(-mu / 2) * math.expm1(step) * (1 + margin) ** 2 - left
+    def room(constant):
+        mu = math.sqrt(before**2 + constant * epsilon0**2 / 4)
+        slope = -np.exp(x) * ndtr(-x / mu - mu / 2) * (1 + margin) ** 2
+        return np.min(curve(mu, x) * (1 - margin) + slope * math.expm1(step) - left * (1 + margin) ** 2)
 
-    least = (2 * brentq(room, 0.1 * epsilon0, epsilon0, xtol=1e-15) / epsilon0) ** 2
+    least = brentq(room, 0.9, 2.0, xtol=1e-14)
     monkeypatch.setattr(gdp, "_rounding", lambda mu: margin)
-    assert certified_anew(epsilon0, 0.0, least * (1 + 1e-9))
-    assert not certified_anew(epsilon0, 0.0, least * (1 - 1e-9))
+    assert certified_anew(epsilon0, ratio, least * (1 + 1e-9))
+    assert not certified_anew(epsilon0, ratio, least * (1 - 1e-9))
 
 
 @pytest.mark.parametrize(("ratio", "constant"), CERTIFICATES)
