@@ -1,6 +1,7 @@
 """Certificates of picks: their margins, the reach of their grid, and the steps that they allow."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,14 +24,14 @@ def curve(mu, x):
     return ndtr(-x / mu + mu / 2) - np.exp(x) * ndtr(-x / mu - mu / 2)
 
 
-@pytest.mark.parametrize(("epsilon0", "ratio"), [(0.5, 0.0), (1.0, 0.5), (1.0, 2.0)])
-def test_a_certificate_keeps_every_margin_for_rounding_in_every_cell(epsilon0, ratio, monkeypatch):
+@pytest.mark.parametrize(("epsilon0", "ratio", "margin"), [(0.5, 0.0, 1e-4), (1.0, 0.5, 1e-4), (1.0, 2.0, 0.0)])
+def test_a_certificate_keeps_every_margin_for_rounding_in_every_cell(epsilon0, ratio, margin, monkeypatch):
     """The least constant that a definition by the book allows, to nine digits.
 
     The loss is t or t - w, of mean 1 in exp(-L). Left side: the largest of their curves at the end of a cell, raised
     twice. Right side: the tangent of D at its beginning, whose value is lowered and whose slope is raised twice.
     """
-    margin, before = 1e-4, ratio * epsilon0
+    before = ratio * epsilon0
     step = epsilon0 / 256
     ends, width = step * np.arange(258)[:, None], 257 * step
     shares = np.expm1(width - ends) / (np.expm1(width - ends) - np.expm1(-ends))
@@ -51,16 +52,21 @@ def test_a_certificate_keeps_every_margin_for_rounding_in_every_cell(epsilon0, r
 
 
 @pytest.mark.parametrize(("ratio", "constant"), CERTIFICATES)
-def test_the_grid_of_a_certificate_reaches_the_tails_that_are_ordered(ratio, constant, monkeypatch):
+def test_a_certificate_has_every_window_and_reaches_the_tails_that_are_ordered(ratio, constant, monkeypatch):
     """Beyond it P(L > x - w) <= P(L' > x), by the arguments of two normal tails: the first rises faster."""
-    epsilon0, grids = 1.0, []
+    epsilon0, grids, powers = 1.0, [], []
 
     def noted(mu, x):
         grids.append((mu, np.max(x)))
         return gaussian_curve(mu, x)
 
     monkeypatch.setattr(gdp, "gaussian_curve", noted)
+    monkeypatch.setattr(
+        gdp, "math", SimpleNamespace(**{**vars(math), "expm1": lambda x: powers.append(x) or math.expm1(x)})
+    )
     assert certified_anew(epsilon0, ratio, constant)
+    # The windows end at the multiples of a step, up to e0: each share takes exp(-t).
+    assert set(np.arange(257) / -256) <= set(powers)
     (mu, _), (after, last) = grids
     assert (mu, after) == (ratio, pytest.approx(math.sqrt(ratio**2 + constant / 4)))
     width = epsilon0 * (1 + 1 / 256)
