@@ -235,7 +235,8 @@ def test_a_single_fit_spends_no_more_than_its_own_epsilon_where_its_delta_is_the
 
 
 def test_nothing_all_and_more_than_all_of_a_grant():
-    assert (PrivacyFilter(GRANT).share, PrivacyFilter(GRANT).epsilon_left) == (0, 3.0)
+    fresh = PrivacyFilter(GRANT)
+    assert (fresh.share, fresh.epsilon_spent, fresh.epsilon_left) == (0, 0, 3.0)
     assert spent_by("basic", Cost(1.5, 0.0), Cost(1.5, 0.0)).epsilon_spent == 3.0
     over = spent_by("basic", Cost(2.0, 0.0), Cost(2.5, 0.0))
     assert (over.share, over.epsilon_left, over.epsilon_spent) == (1, 0, 4.5)

@@ -72,6 +72,10 @@ def test_splitting_never_gives_more_than_there_is(rho, shares):
     assert math.fsum(parts.values()) == pytest.approx(rho, rel=1e-12)
 
 
+def test_a_share_may_be_0():
+    assert split(1.0, {"a": 0.0, "b": 0.5}) == {"a": 0.0, "b": pytest.approx(1.0, rel=1e-12)}
+
+
 def test_splitting_refuses_nonsense():
     for shares in ({}, {"a": -1.0, "b": 2.0}, {"a": 0.0}):
         with pytest.raises(ValueError, match="shares"):
