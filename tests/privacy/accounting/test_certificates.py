@@ -111,6 +111,6 @@ def test_no_curve_is_below_0():
 
 @pytest.mark.parametrize(("later", "tightest"), [(0.0, math.pi / 2), (2.0, 1.139), (8.0, 1.040), (32.0, 1.010)])
 def test_a_pick_costs_little_more_than_it_must(later, tightest):
-    """mu^2 of later releases in units of rho: at 0, at e0/2, at e0 and at 2 e0. The first constant has a closed form."""
+    """mu^2 of later releases in units of rho: of mu = 0, e0 / 2, e0 and 2 e0. The first constant has a closed form."""
     added = (with_pick(later * 1e-3, 1e-3) - later * 1e-3) / 2e-3
     assert tightest <= added <= 1.02 * tightest
