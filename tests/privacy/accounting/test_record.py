@@ -107,6 +107,7 @@ def test_seeded_records_say_so_first():
     assert not record.private
     assert str(record).startswith("NOT PRIVATE")
     assert "differentially private:" not in str(record)
+    assert record.plain_words() == "Nothing is guaranteed to anybody: this is a simulation."
 
 
 def test_records_cannot_be_changed():

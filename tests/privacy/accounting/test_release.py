@@ -196,6 +196,12 @@ def test_a_skipped_slot_drew_nothing():
     assert (skipped.sensitivity, skipped.scale, skipped.size) == (0, 0, 0)
 
 
+@pytest.mark.parametrize("mechanism", [PICK, RELEASES[1].mechanism])
+def test_a_skipped_slot_comes_back_with_its_slack_or_with_none(mechanism):
+    skipped = Slot("a", mechanism).skipped()
+    assert Release.from_dict(as_numbers(skipped)) == skipped
+
+
 def test_the_slack_of_gaussian_noise_is_that_of_half_its_scale():
     """Off-diagonal entries of a Gram matrix have less noise than the scale says."""
     assert GaussianMechanism.drawn(scale=8.0, size=3, rho=0.1).tv_slack == pytest.approx(3 / (20 * 4.0**2))
