@@ -6,6 +6,7 @@ import stat
 import struct
 import sys
 import time
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -144,6 +145,19 @@ def test_mounts_are_told_without_proc_too(tmp_path, monkeypatch, platform, is_mo
     if is_mount:
         with pytest.raises(LedgerError, match="is mounted as a single file"):
             check_file(str(path))
+
+
+@pytest.mark.parametrize("name", ["b.db", "with blanks\tand \\.db"])
+@pytest.mark.parametrize("field", [3, 4])
+def test_a_file_that_is_a_mount_point_is_seen(monkeypatch, name, field):
+    """The fifth field of a line is the mount point, its blanks and backslashes in octal."""
+    fields = ["36", "35", "98:0", "/root", "/", "rw", "-", "ext4", "/dev/sda1", "rw"]
+    fields[field] = "/folder/" + name.replace("\\", "\\134").replace(" ", "\\040").replace("\t", "\\011")
+    lines = [b"22 1 8:1 / / rw - ext4 /dev/sda1 rw\n", " ".join(fields).encode() + b"\n"]
+    monkeypatch.setattr(sys, "platform", "linux")
+    files = {("/proc/self/mountinfo", "rb"): nullcontext(lines)}
+    monkeypatch.setattr(sqlite_file, "open", lambda *asked: files[asked], raising=False)
+    assert sqlite_file._is_mounted_alone(f"/folder/{name}") is (field == 4)
 
 
 @pytest.mark.parametrize(("drawn", "number"), [(lambda below: 0, 1), (lambda below: below - 1, 2**31 - 1)])
