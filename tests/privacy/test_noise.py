@@ -123,3 +123,9 @@ def test_bits_reach_all_of_their_range(count):
     for source in (SecureSource(), SeededSource(4)):
         drawn = [source.bits(count) for _ in range(200)]
         assert {number >> (count - 1) for number in drawn} == {number & 1 for number in drawn} == {0, 1}
+
+
+def test_seeded_bits_take_as_many_bytes_as_they_need():
+    source, same = SeededSource(4), np.random.default_rng(4)
+    for count, size in ((64, 8), (128, 16), (61, 8), (1, 1)):
+        assert source.bits(count) == int.from_bytes(same.bytes(size), "little") % 2**count
