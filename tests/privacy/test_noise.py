@@ -98,6 +98,7 @@ def test_only_the_secure_source_claims_privacy():
     assert SecureSource().private
     assert not SeededSource(0).private
     assert not ZeroSource().private
+    assert [each.noiseless for each in (SecureSource(), SeededSource(0), ZeroSource())] == [False, False, True]
     with pytest.raises(RuntimeError, match="no bits"):
         ZeroSource().bits(1)
 
