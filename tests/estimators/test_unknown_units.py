@@ -180,3 +180,17 @@ def test_where_nothing_is_there_it_is_not_worse_than_a_constant():
         squared, absolute = errors_of(model, TABLE, y)
         assert squared < 1.02
         assert absolute < 1.02
+
+
+def test_one_center_that_is_not_found_does_not_spoil_the_others():
+    rng = np.random.default_rng(0)
+    features = rng.standard_normal((4000, 6))
+    response = features @ [1, 1, -1, 1, 0.5, -1] + 0.5 * rng.standard_normal(4000)
+    # Like a density, or a year: hundreds of scales from 0, where a median is hard to find at this epsilon.
+    features[:, 2] = 0.9967 + 0.0019 * features[:, 2]
+    features[:, 4] = 2000 + 3 * features[:, 4]
+    for seed in range(20):
+        model = PrivateSparseRegressor(sparsity=6, epsilon=0.5, delta=1e-6, random_state=seed)
+        model.fit(features[:2000], response[:2000])
+        errors = response[2000:] - model.predict(features[2000:])
+        assert np.mean(errors**2) < 0.5 * response[2000:].var()

@@ -116,3 +116,42 @@ def test_a_noisy_mean_moves_the_center_less():
         assert 0.25 <= unit.second_moment <= 2.0
     assert moved[0] > moved[1] > moved[2] > 0
     assert moved[0] == pytest.approx(0.5 * unit.scale)
+
+
+def test_a_size_that_noise_may_have_picked_is_not_believed_to_be_small():
+    unit, sure, given = FeatureUnit(), FeatureUnit(), FeatureUnit(0.0, 1e-6)
+    for each in (unit, sure, given):
+        each.set_size(1e-6)
+    # A twentieth of the pairs differ, known to a tenth and to a thousandth.
+    unit.set_spread(0.05, 0.05, 0.1 * MOST_SIZES, True)
+    sure.set_spread(0.05, 0.05, 0.001 * MOST_SIZES, True)
+    given.set_spread(0.05, 0.05, 0.1 * MOST_SIZES, True)
+    assert unit.size == 1.0
+    assert unit.scale > 0.9
+    for each in (sure, given):
+        assert each.size == 1e-6
+        assert each.scale < 2e-6
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+def test_a_feature_whose_center_was_not_found_is_out_of_the_way(side):
+    x = 500 + np.random.default_rng(3).standard_normal(N)
+    unit = FeatureUnit()
+    unit.set_size(1.0)
+    unit.set_spread(1.0, 1.0, 1e-9, False)
+    unit.set_center(500 + side * 16_000)
+    units = ((x - unit.center) / unit.scale).clip(-MOST_UNITS, MOST_UNITS)
+    unit.set_mean(units.mean(), (units**2).mean(), 0.1)
+    assert unit.constant
+    assert np.abs((x - unit.center) / unit.scale).max() < 0.1
+
+
+@pytest.mark.parametrize("law", ["exponential", "lognormal", "zeros"])
+def test_no_skewed_feature_is_left_out(law):
+    rng = np.random.default_rng(4)
+    x = {
+        "exponential": rng.exponential(size=N),
+        "lognormal": np.exp(2 * rng.standard_normal(N)),
+        "zeros": np.where(rng.random(N) < 0.51, 0.0, 1e3 + rng.random(N)),
+    }[law]
+    assert not learned(x).constant

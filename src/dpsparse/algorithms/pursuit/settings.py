@@ -218,8 +218,8 @@ class Settings:
 
     @property
     def means(self):
-        """Whether the mean and the square of a selected feature are released."""
-        return self.learn and self.size >= 350 and self.fit_intercept
+        """Whether the mean and the square of a selected feature are released: one wrong centre would spoil all effects."""
+        return self.learn and self.size >= LEAST_SIZE and self.fit_intercept
 
     @property
     def slopes(self):
@@ -292,7 +292,7 @@ class Settings:
             "unit spread": clip(300 / N**2, 0.0015 if self.known else 0.003, 0.005) if self.learn else 0.0,
             "unit tail": clip(3000 / N**2, 0.0025, 0.006) if self.tail else 0.0,
             "unit centre": clip(250 / N**2, 0.002, 0.007) if self.learn and self.fit_intercept else 0.0,
-            "unit mean": clip(900 / N**2, 0.003, 0.005) if self.means else 0.0,
+            "unit mean": (clip(900 / N**2, 0.003, 0.005) if N >= 350 else 0.002) if self.means else 0.0,
             "slope": 0.004 + 0.001 * plenty * (not self.known) if self.slopes else 0.0,
             "residual scale": clip(100 / N**2, 0.001, 0.003),
             "fraction": 0.0012,

@@ -19,6 +19,11 @@ MOST_SIZES, NORMAL_REACH, MOST_UNITS = 6.0, 1.18, 2.5
 CONSTANT = 0.008
 # That share is looked at where its noise is below this.
 SURELY = 0.05
+# Below this many standard deviations of its noise a share may be next to nothing.
+UNSURE = 3.0
+# Values cut at `MOST_UNITS` have a mean of at most half of that about a median; beyond this the centre was picked from
+# noise. Centres are looked for up to 16,384 scales away; the second number is far more.
+ASTRAY, OUT_OF_THE_WAY = 2.0, 1e6
 # A tail is looked at where more than this share of the pairs differ.
 CONTINUOUS = 0.6
 
@@ -40,7 +45,7 @@ class FeatureUnit:
     share, least_share : float
         The share of pairs that differ, and a lower confidence bound on it.
     constant : bool
-        Whether so few pairs differ that the feature counts as constant.
+        Whether so few pairs differ that the feature counts as constant, or its centre was not found: it is left out.
     median : float
         Where the median lies, in scales from the centre.
     learned : bool
@@ -68,6 +73,11 @@ class FeatureUnit:
         self.share = float(np.clip(differ, 1 / 64, 1.0))
         self.least_share = self.share - 1.5 * noise / MOST_SIZES
         self.constant = differ < CONSTANT and noise / MOST_SIZES < SURELY
+        if self.share < UNSURE * noise / MOST_SIZES and not self._scale_known:
+            # Then noise may have picked the size. One that is far too small makes predictions wild for the few carriers,
+            # one that is too large makes the effect small.
+            self.size = max(self.size, 1.0)
+            self.scale = self.size / grids.NORMAL_DIFFERENCE
         if not tail_follows:
             reach, noise = reach / self.share, noise / self.share
             self.scale *= float(np.clip((reach - noise / 2) / NORMAL_REACH, 1, 4))
@@ -106,6 +116,11 @@ class FeatureUnit:
 
         The centre moves to the mean, so that the feature is uncorrelated with the constant.
         """
+        if abs(mean) > ASTRAY and not self._center_known:
+            # The feature is left out. In a unit in which it is about 0 it does not make the others' rows long.
+            self.constant = True
+            self.scale *= OUT_OF_THE_WAY
+            return
         mean /= 1 + (noise / MOST_UNITS / 0.4) ** 2
         trust = 1 / (1 + (noise / (0.5 * self.second_moment)) ** 2)
         square = self.second_moment + trust * (square - mean**2 - self.second_moment)
