@@ -108,6 +108,8 @@ def test_seeded_noise_is_added_to_the_values(law):
     values = np.array([5, -(10**6), 10**12])
     noise = [getattr(SeededSource(2), law)(some, 1e4) - some for some in (values, np.zeros(3, dtype=np.int64))]
     np.testing.assert_array_equal(*noise)
+    if law == "gaussian":
+        np.testing.assert_array_equal(noise[0], np.rint(np.random.default_rng(2).normal(0.0, 1e4, 3)))
     assert not getattr(SeededSource(2), law)(np.zeros(99, dtype=np.int64), 1e-9).any()
 
 
