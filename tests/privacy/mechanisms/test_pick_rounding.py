@@ -5,7 +5,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpsparse.privacy.accounting.meter import Meter
@@ -148,6 +148,9 @@ def test_cut_values_are_ranked_by_what_was_cut_off_and_others_by_their_place():
     assert largest(-LARGEST, -LARGEST, -LARGEST, noises=(5, 2, 9)) == 1
 
 
+# Prices whose product with the number of picks is rounded down, below what the picks cost.
+@example(0.4777, 7, 5)
+@example(0.0862, 1000, 3)
 @given(st.floats(1e-9, 1.0), st.integers(1, 2**40), st.integers(1, 5))
 def test_no_pick_is_sharper_than_its_price(rho, sensitivity, count):
     """A pick of rate r is e0-bounded-range with e0 = 2 r times the sensitivity, which costs e0^2 / 8: in fractions."""
