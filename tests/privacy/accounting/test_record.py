@@ -194,3 +194,11 @@ def test_how_many_records_a_person_has_is_said():
 )
 def test_small_probabilities_are_said_as_one_in_many(probability, words):
     assert _one_in(probability) == words
+
+
+def test_an_event_for_another_accountant_has_every_release_of_the_most_costly_part():
+    guarantee = Guarantee(1.0, 1e-6, records_per_person=3)
+    record = record_of(gaussian(0.001), gaussian(0.002, 0), gaussian(0.004, 1), picked(0.0005), guarantee=guarantee)
+    assert [event.rho for event in record.to_dp_event().events] == pytest.approx([0.009, 0.036, 0.0045])
+    seeded = dataclasses.replace(record, private=False)
+    assert type(seeded.to_dp_event()).__name__ == "NonPrivateDpEvent"

@@ -12,6 +12,7 @@ from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.gdp import with_pick
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.accounting.release import (
+    MECHANISMS,
     ExponentialMechanism,
     GaussianMechanism,
     LaplacePeeling,
@@ -220,3 +221,7 @@ def test_very_many_picks_cost_no_less_than_they_add():
     many = RepeatedPicks(1e-4, count=10**5)
     assert 1e9 + 2e-4 <= many.mu_squared(1e9) <= 1e9 + 0.1
     assert many.mu_squared(math.inf) == math.inf
+
+
+def test_kinds_have_the_names_that_model_files_hold():
+    assert set(MECHANISMS) == {"pick", "picks", "gaussian", "laplace", "partitions"}
