@@ -159,3 +159,23 @@ def test_a_lock_held_at_a_fork_is_free_in_the_child():
         if child == 0:
             os._exit(store._one_thread.acquire(blocking=False))
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+
+
+def test_an_at_in_a_password_is_written_otherwise():
+    """SQLAlchemy would end the password there, and show the rest of it as the host."""
+    with pytest.raises(ValueError, match="has an @ too many") as refused:
+        PrivacyLedger("postgresql://me:sec@ret@host/db")
+    assert "ret" not in str(refused.value).replace("written", "")
+    assert PrivacyLedger("postgresql://me:sec%40ret@host/db")._url.password == "sec@ret"
+
+
+def test_a_server_is_reached_by_the_driver_that_comes_with_us():
+    assert PrivacyLedger("postgresql://me@host/db")._url.drivername == "postgresql+psycopg"
+    assert PrivacyLedger("postgresql+psycopg2://me@host/db")._url.drivername == "postgresql+psycopg2"
+
+
+def test_a_name_may_look_a_little_like_a_url_but_not_hold_a_password():
+    for name in ("a@b", "trial://7", "d"):
+        check_name(name)
+    with pytest.raises(ValueError, match="were ledger and dataset swapped"):
+        check_name("postgresql://me:secret@host/db")
