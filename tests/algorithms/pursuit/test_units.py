@@ -141,17 +141,32 @@ def test_a_feature_whose_center_was_not_found_is_out_of_the_way(side):
     unit.set_spread(1.0, 1.0, 1e-9, False)
     unit.set_center(500 + side * 16_000)
     units = ((x - unit.center) / unit.scale).clip(-MOST_UNITS, MOST_UNITS)
+    assert not unit.astray
     unit.set_mean(units.mean(), (units**2).mean(), 0.1)
-    assert unit.constant
-    assert np.abs((x - unit.center) / unit.scale).max() < 0.1
+    unit.settle()
+    assert unit.astray
+    assert np.abs((x - unit.center) / unit.scale).max() < 1e-9
+
+
+def test_a_feature_whose_size_is_far_too_small_is_out_of_the_way():
+    x = 1000 * np.random.default_rng(5).standard_normal(N)
+    unit, given = FeatureUnit(), FeatureUnit(0.0, 1e-3)
+    for each in (unit, given):
+        each.set_size(1e-3)
+        each.set_spread(1.0, MOST_SIZES, 0.1, False)
+        each.settle()
+    assert unit.astray
+    assert np.abs((x - unit.center) / unit.scale).max() < 1e-9
+    assert not given.astray
 
 
 @pytest.mark.parametrize("law", ["exponential", "lognormal", "zeros"])
 def test_no_skewed_feature_is_left_out(law):
+    # Their sizes and means are far from a normal law's, and within what a median allows.
     rng = np.random.default_rng(4)
     x = {
         "exponential": rng.exponential(size=N),
         "lognormal": np.exp(2 * rng.standard_normal(N)),
         "zeros": np.where(rng.random(N) < 0.51, 0.0, 1e3 + rng.random(N)),
     }[law]
-    assert not learned(x).constant
+    assert not learned(x).astray

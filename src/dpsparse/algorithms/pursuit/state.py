@@ -195,11 +195,11 @@ class PursuitState:
         size[self.kept] = np.abs(self.estimate.effects) / self.standard_errors()
         size[: self.constants] = np.inf
         # A constant feature says what the intercept says. Without an intercept something must be left to estimate.
-        constant = np.zeros(len(size), dtype=bool)
-        constant[self.constants :] = [unit.constant and self.constants for unit in self.units]
-        size[constant] = -1
+        out = np.zeros(len(size), dtype=bool)
+        out[self.constants :] = [(unit.constant or unit.astray) and self.constants for unit in self.units]
+        size[out] = -1
         kept = np.argsort(-size, kind="stable")[: self.constants + self.settings.sparsity]
-        self.kept = np.sort(kept[~constant[kept]])
+        self.kept = np.sort(kept[~out[kept]])
         self.solve()
 
     def kept_features(self):

@@ -72,6 +72,7 @@ class UnitReleases:
     def finish(self):
         """Read the newest feature's columns in its unit from here on; once for each feature."""
         if self._unit is not None:
+            self._unit.settle()
             self._pursuit.session.rescale(self._unit.center, self._unit.scale)
             self._pursuit.pairs.rescale(0.0, self._unit.scale)
             self._pursuit.state.start_effect()

@@ -21,9 +21,12 @@ CONSTANT = 0.008
 SURELY = 0.05
 # Below this many standard deviations of its noise a share may be next to nothing.
 UNSURE = 3.0
-# Values cut at `MOST_UNITS` have a mean of at most half of that about a median; beyond this the centre was picked from
-# noise. Centres are looked for up to 16,384 scales away; the second number is far more.
-ASTRAY, OUT_OF_THE_WAY = 2.0, 1e6
+# Sizes in units of their median and cut at `MOST_SIZES` have a mean of at most 3.5, and values cut at `MOST_UNITS` one of
+# at most 1.25 from their median: beyond these numbers the size, or the centre, was picked from noise. The first is
+# exceeded where the mean lies beyond it by two standard deviations of its noise.
+SIZE_ASTRAY, CENTER_ASTRAY = 4.0, 2.0
+# The scale of a feature that is left out: beside it all values on the grids are about 0.
+OUT_OF_THE_WAY = 1e18
 # A tail is looked at where more than this share of the pairs differ.
 CONTINUOUS = 0.6
 
@@ -45,7 +48,9 @@ class FeatureUnit:
     share, least_share : float
         The share of pairs that differ, and a lower confidence bound on it.
     constant : bool
-        Whether so few pairs differ that the feature counts as constant, or its centre was not found: it is left out.
+        Whether so few pairs differ that the feature counts as constant.
+    astray : bool
+        Whether noise picked its size or its centre.
     median : float
         Where the median lies, in scales from the centre.
     learned : bool
@@ -56,7 +61,7 @@ class FeatureUnit:
         self._center_known, self._scale_known = not math.isnan(center), not math.isnan(scale)
         self.center = center if self._center_known else 0.0
         self.scale = scale if self._scale_known else 1.0
-        self.constant, self.least_share = False, 1.0
+        self.constant, self.astray, self.least_share = False, False, 1.0
         self.second_moment, self.share, self.median, self.learned = 1.0, 1.0, 0.0, False
 
     def size_grid(self):
@@ -78,6 +83,8 @@ class FeatureUnit:
             # one that is too large makes the effect small.
             self.size = max(self.size, 1.0)
             self.scale = self.size / grids.NORMAL_DIFFERENCE
+        elif reach - 2 * noise > SIZE_ASTRAY * self.share and not self._scale_known:
+            self.astray = True
         if not tail_follows:
             reach, noise = reach / self.share, noise / self.share
             self.scale *= float(np.clip((reach - noise / 2) / NORMAL_REACH, 1, 4))
@@ -116,14 +123,15 @@ class FeatureUnit:
 
         The centre moves to the mean, so that the feature is uncorrelated with the constant.
         """
-        if abs(mean) > ASTRAY and not self._center_known:
-            # The feature is left out. In a unit in which it is about 0 it does not make the others' rows long.
-            self.constant = True
-            self.scale *= OUT_OF_THE_WAY
-            return
+        self.astray |= abs(mean) > CENTER_ASTRAY and not self._center_known
         mean /= 1 + (noise / MOST_UNITS / 0.4) ** 2
         trust = 1 / (1 + (noise / (0.5 * self.second_moment)) ** 2)
         square = self.second_moment + trust * (square - mean**2 - self.second_moment)
         self.second_moment = float(np.clip(square, 0.25 * self.second_moment, 2.0))
         self.center += mean * self.scale
         self.median = -mean
+
+    def settle(self):
+        """Leave the feature out if it is astray: in a unit in which it is about 0 it does not make the rows long."""
+        if self.astray:
+            self.center, self.scale, self.median = 0.0, OUT_OF_THE_WAY, 0.0
