@@ -1,8 +1,10 @@
 import math
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from dpsparse.privacy.guarantee import Guarantee, default_delta
+from dpsparse.privacy.guarantee import Guarantee, check_delta, check_epsilon, default_delta
 
 
 def test_the_default_delta_is_below_one_over_n():
@@ -41,3 +43,23 @@ def test_bad_relation_and_group():
         Guarantee(1.0, 1e-6, "add-or-remove")
     with pytest.raises(ValueError, match="records_per_person=0"):
         Guarantee(1.0, 1e-6, records_per_person=0)
+    with pytest.raises(ValueError, match=r"records_per_person=1\.5 must be a whole number"):
+        Guarantee(1.0, 1e-6, records_per_person=1.5)
+
+
+@pytest.mark.parametrize("check", [check_epsilon, check_delta])
+def test_numbers_of_arrays_are_numbers_and_arrays_are_not(check):
+    for number in (0.5, np.float64(0.5), np.float32(0.5), np.array(0.5)):
+        check(number)
+    for other in (np.array([0.5]), np.array([[0.5]]), "0.5", None, SimpleNamespace(dtype=float), [0.5]):
+        with pytest.raises(ValueError, match="must"):
+            check(other)
+
+
+@pytest.mark.parametrize(("epsilon", "holds"), [(1e-10, True), (1e10, True), (9.9e-11, False), (1.1e10, False)])
+def test_epsilon_lies_in_the_range_of_accurate_conversions(epsilon, holds):
+    if holds:
+        check_epsilon(epsilon)
+    else:
+        with pytest.raises(ValueError, match="from 1e-10 to 1e10"):
+            check_epsilon(epsilon)

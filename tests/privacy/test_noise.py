@@ -98,5 +98,37 @@ def test_only_the_secure_source_claims_privacy():
     assert SecureSource().private
     assert not SeededSource(0).private
     assert not ZeroSource().private
+    assert [each.noiseless for each in (SecureSource(), SeededSource(0), ZeroSource())] == [False, False, True]
     with pytest.raises(RuntimeError, match="no bits"):
         ZeroSource().bits(1)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_seeded_noise_is_added_to_the_values(law):
+    values = np.array([5, -(10**6), 10**12])
+    noise = [getattr(SeededSource(2), law)(some, 1e4) - some for some in (values, np.zeros(3, dtype=np.int64))]
+    np.testing.assert_array_equal(*noise)
+    if law == "gaussian":
+        np.testing.assert_array_equal(noise[0], np.rint(np.random.default_rng(2).normal(0.0, 1e4, 3)))
+    assert not getattr(SeededSource(2), law)(np.zeros(99, dtype=np.int64), 1e-9).any()
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_seeded_noise_beyond_all_bounds_is_cut_at_half_of_the_largest(law):
+    """So that its sum with any value is an integer of 64 bits."""
+    noise = getattr(SeededSource(2), law)(np.zeros(50, dtype=np.int64), 1e40)
+    assert set(noise.tolist()) == {-(2**61), 2**61}
+
+
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 64, 128])
+def test_bits_reach_all_of_their_range(count):
+    """Of 200 numbers some are in each half, and in each half of the lowest bit: all but 2^-199."""
+    for source in (SecureSource(), SeededSource(4)):
+        drawn = [source.bits(count) for _ in range(200)]
+        assert {number >> (count - 1) for number in drawn} == {number & 1 for number in drawn} == {0, 1}
+
+
+def test_seeded_bits_take_as_many_bytes_as_they_need():
+    source, same = SeededSource(4), np.random.default_rng(4)
+    for count, size in ((64, 8), (128, 16), (61, 8), (1, 1)):
+        assert source.bits(count) == int.from_bytes(same.bytes(size), "little") % 2**count

@@ -239,3 +239,34 @@ def test_shifted_vectors_reach_their_norm():
     for name in ("spread", "mean"):
         norm = np.linalg.norm(SHIFTED[name](corner).astype(float))
         assert VECTOR_LEVELS - 2 <= norm <= VECTOR_LEVELS, name
+
+
+BOUNDS = {
+    "clipped_sum": (3, 4),
+    "count": (),
+    "histograms": (3,),
+    "distinct_counts": (3,),
+    "regret": (3,),
+    "nonnegative_sums": (3, 4),
+    "quantile_utility": (),
+    "balanced_utility": (3,),
+    "located_utility": (),
+    "split_utility": (),
+    "bounded_norm_sum": (3.0,),
+    "gram": (3.0,),
+}
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_no_bound_is_given_for_a_relation_without_a_proof(name):
+    more = (2,) if name == "gram" else ()
+    assert getattr(sensitivity, name)(*BOUNDS[name], "replace-one", *more) > 0
+    with pytest.raises(ValueError, match="adjacency='add-or-remove'"):
+        getattr(sensitivity, name)(*BOUNDS[name], "add-or-remove", *more)
+
+
+def test_every_bound_is_asked():
+    public = {
+        name for name, each in vars(sensitivity).items() if getattr(each, "__module__", "") == sensitivity.__name__
+    }
+    assert {name for name in public if not name.startswith("_")} == set(BOUNDS)

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
@@ -109,3 +110,23 @@ def test_the_mu_of_gaussian_releases_is_rounded_up(rhos):
 def test_prices_of_nothing_are_multiplied_by_2_at_most(mechanisms):
     assert largest_factor(mechanisms, 0.1) == 2
     assert largest_factor([*mechanisms, GaussianMechanism(1e-9)], 0.1) == 2
+
+
+@pytest.mark.parametrize("mechanism", [GaussianMechanism(0.01), ExponentialMechanism(0.01), LaplacePeeling(0.01, 1.0)])
+def test_what_takes_all_of_a_limit_is_within_it(mechanism):
+    """Of mu, of a pure epsilon and of rho: a limit is what may be spent, and the least bit above it is not."""
+    composed = compose(slots(mechanism))
+    for name, spent in (("rho", composed.rho), ("mu", composed.mu), ("pure_epsilon", composed.pure_epsilon)):
+        if spent == math.inf:
+            continue
+        for limit, holds in ((spent, True), (math.nextafter(spent, 0), False)):
+            limits = dict.fromkeys(("rho_per_record", "mu_per_record", "pure_epsilon_per_record"), 0.0)
+            guarantee = SimpleNamespace(epsilon=1.0, delta=1e-5, **{**limits, f"{name}_per_record": limit})
+            assert composed.is_within(guarantee) is holds
+
+
+def test_with_failures_the_epsilon_that_is_spent_may_be_all_of_it():
+    composed = compose(slots(Fallible(0.005, failure_probability=4e-6)))
+    spent = GUARANTEE.epsilon_spent(0.005, failure_probability=4e-6)
+    for epsilon, holds in ((spent, True), (spent * (1 - 1e-9), False)):
+        assert composed.is_within_by_sums(Guarantee(epsilon, GUARANTEE.delta)) is holds

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import mpmath
 import numpy as np
@@ -14,7 +15,8 @@ from dpsparse.algorithms.pursuit.schedule import schedule_for
 from dpsparse.audit.oracles.exact_curve import exact_delta
 from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.compose import compose_gdp
-from dpsparse.privacy.accounting.filter import Cost, PrivacyFilter, round_down
+from dpsparse.privacy.accounting.filter import ACCOUNTS, Cost, PrivacyFilter, round_down
+from dpsparse.privacy.accounting.gdp import epsilon_from_mu
 from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, LaplacePeeling, Slot
 from dpsparse.privacy.accounting.zcdp import epsilon_from_rho
 from dpsparse.privacy.guarantee import Guarantee
@@ -191,3 +193,89 @@ def test_impossible_costs_are_refused(bad):
 @given(st.floats(1e-6, 1e6))
 def test_rounding_is_never_up(epsilon):
     assert 0.99 * epsilon <= round_down(epsilon) <= epsilon
+
+
+def spent_by(account, *costs, grant=GRANT):
+    return PrivacyFilter(grant, costs, account)
+
+
+def test_what_is_spent_and_left_follows_from_the_account():
+    """Two fits, a third and a sixth of the grant: half is left."""
+    rhos = [share * GRANT.rho_per_record for share in (1 / 3, 1 / 6)]
+    mus = [math.sqrt(share) * GRANT.mu_per_record for share in (1 / 3, 1 / 6)]
+    half_rho = epsilon_from_rho(GRANT.rho_per_record / 2, GRANT.delta)
+    half_mu = epsilon_from_mu(math.sqrt(1 / 2) * GRANT.mu_per_record, (1 - 1e-3) * GRANT.delta)
+    for current, half in (
+        (spent_by("zcdp", *(Cost(2.0, 1e-5, rho=rho) for rho in rhos)), half_rho),
+        (spent_by("gaussian", *(Cost(2.0, 1e-5, mu=mu) for mu in mus)), half_mu),
+        (spent_by("basic", Cost(1.0, 0.0), Cost(0.5, 0.0)), 1.5),
+    ):
+        assert current.share == pytest.approx(1 / 2, rel=1e-12)
+        assert current.epsilon_spent == pytest.approx(half, rel=1e-9)
+        assert current.epsilon_left == pytest.approx(half, rel=1e-9)
+
+
+def test_failures_lower_the_delta_at_which_rho_is_converted():
+    costs = [Cost(2.0, 1e-6, rho=rho, failure_probability=2e-7) for rho in (0.01, 0.02)]
+    assert spent_by("zcdp", *costs).epsilon_spent == pytest.approx(epsilon_from_rho(0.03, 6e-7), rel=1e-9)
+    whole = Cost(2.0, 1e-6, rho=1e-9, failure_probability=GRANT.delta)
+    assert spent_by("zcdp", whole).share == 1
+    assert spent_by("zcdp", whole, whole).epsilon_spent == math.inf
+
+
+def test_a_single_fit_spends_no_more_than_its_own_epsilon_where_its_delta_is_the_grants():
+    expensive = {"rho": GRANT.rho_per_record, "mu": GRANT.mu_per_record}
+    for account in ("zcdp", "gaussian"):
+        for delta in (1e-7, GRANT.delta):
+            assert spent_by(account, Cost(0.7, delta, **expensive)).epsilon_spent == 0.7
+        assert spent_by(account, Cost(0.7, 1e-5, **expensive)).epsilon_spent == pytest.approx(3.0, rel=1e-6)
+    for deltas in ((1e-7, 1e-7), (1e-7, 1e-5), (1e-5, 1e-7)):
+        costs = [Cost(0.1, delta, rho=GRANT.rho_per_record / 2) for delta in deltas]
+        assert spent_by("zcdp", *costs).epsilon_spent == pytest.approx(3.0, rel=1e-6)
+
+
+def test_nothing_all_and_more_than_all_of_a_grant():
+    fresh = PrivacyFilter(GRANT)
+    assert (fresh.share, fresh.epsilon_spent, fresh.epsilon_left) == (0, 0, 3.0)
+    assert spent_by("basic", Cost(1.5, 0.0), Cost(1.5, 0.0)).epsilon_spent == 3.0
+    over = spent_by("basic", Cost(2.0, 0.0), Cost(2.5, 0.0))
+    assert (over.share, over.epsilon_left, over.epsilon_spent) == (1, 0, 4.5)
+
+
+def test_slack_is_weighed_by_what_it_adds_to_delta():
+    """Both tables are off by it: 1 + e^epsilon times the slack, of a thousandth of delta."""
+    cost = Cost(1.0, 1e-7, mu=1e-6, tv_slack=1e-15)
+    expected = (1 + math.exp(3.0)) * 2e-15 / 1e-9
+    assert ACCOUNTS["gaussian"].share(GRANT, (cost, cost)) == pytest.approx(expected, rel=1e-12)
+    # Beyond the range of e^epsilon there is room for no slack.
+    loose = Guarantee(1e6, 1e-6)
+    assert ACCOUNTS["gaussian"].share(loose, (cost,)) > 1
+    assert ACCOUNTS["gaussian"].share(loose, (replace(cost, tv_slack=0.0),)) < 1
+
+
+def test_a_cost_has_no_slack_and_no_failures_unless_it_says_so():
+    cost = Cost(1.0, 1e-6, rho=0.01, mu=0.01)
+    assert (cost.tv_slack, cost.failure_probability) == (0, 0)
+    assert PrivacyFilter(GRANT).choose(cost) == "gaussian"
+
+
+def test_the_account_is_chosen_anew_once_all_is_refunded():
+    cost = Cost(1.0, 1e-6, rho=0.01, mu=0.01)
+    assert PrivacyFilter(GRANT, (), "basic").account_with(cost) == "gaussian"
+
+
+def test_a_fit_that_pure_composition_just_covers_costs_no_delta():
+    guarantee = Guarantee(5.0, 1e-12, records_per_person=2)
+    for pure_epsilon, delta in ((2.5, 0.0), (2.4, 0.0), (math.nextafter(2.5, 3), None)):
+        commitment = Commitment((Slot("peeling", LaplacePeeling(9.0, pure_epsilon)),))
+        if delta is None:
+            assert not commitment.is_within(guarantee)
+        else:
+            assert commitment.cost(guarantee).delta == delta
+    by_zcdp = Commitment((Slot("peeling", LaplacePeeling(1e-6, 2.6)),))
+    assert by_zcdp.cost(guarantee).delta == guarantee.delta
+
+
+@pytest.mark.parametrize("epsilon", [0.0, math.inf])
+def test_nothing_and_infinity_are_not_rounded(epsilon):
+    assert round_down(epsilon) == epsilon

@@ -221,3 +221,26 @@ def test_a_fit_in_parts_cannot_be_a_part():
 
 def test_the_mu_of_a_commitment_is_that_of_its_mechanisms():
     assert THREE.composed.mu == compose_gdp([slot.mechanism for slot in THREE.slots])
+
+
+def test_a_fit_commits_once_and_before_its_first_release():
+    meter = meter_for(THREE)
+    meter.commit(THREE)
+    with pytest.raises(RuntimeError, match="commits once"):
+        meter.commit(committed(gaussian(0.001)))
+    begun = meter_for()
+    begun.charge(release(gaussian(0.001)))
+    with pytest.raises(RuntimeError, match="before its first release"):
+        begun.commit(committed(gaussian(0.001)))
+    with pytest.raises(BudgetExceeded, match=r"the planned releases need rho 2, more than the guarantee's"):
+        meter_for(committed(gaussian(2.0)))
+
+
+def test_a_reservation_needs_a_plan_a_private_source_and_no_release_before_it():
+    begun = meter_for(THREE)
+    begun.charge(made(THREE.slots[0]))
+    seeded = Meter(GUARANTEE, 100, SeededSource(0))
+    seeded.commit(THREE)
+    for meter in (begun, seeded, meter_for()):
+        with pytest.raises(RuntimeError, match="a reservation needs"):
+            meter.hold(None)

@@ -8,7 +8,7 @@ import pytest
 from dpsparse.privacy.accounting.compose import compose_gdp
 from dpsparse.privacy.accounting.gdp import epsilon_from_mu
 from dpsparse.privacy.accounting.meter import Meter
-from dpsparse.privacy.accounting.record import PrivacyRecord
+from dpsparse.privacy.accounting.record import PrivacyRecord, _one_in
 from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, LaplacePeeling, Release
 from dpsparse.privacy.accounting.zcdp import rho_from_epsilon
 from dpsparse.privacy.guarantee import Guarantee
@@ -107,6 +107,7 @@ def test_seeded_records_say_so_first():
     assert not record.private
     assert str(record).startswith("NOT PRIVATE")
     assert "differentially private:" not in str(record)
+    assert record.plain_words() == "Nothing is guaranteed to anybody: this is a simulation."
 
 
 def test_records_cannot_be_changed():
@@ -161,5 +162,43 @@ def test_mechanisms_print_as_words():
 
 def test_the_old_name_of_the_guarantee_warns():
     record = record_of(noisy())
-    with pytest.warns(DeprecationWarning, match="guarantee"):
+    with pytest.warns(DeprecationWarning, match=r"^PrivacyRecord.promise is now called guarantee;"):
         assert record.promise is record.guarantee
+
+
+def test_notebooks_are_given_the_price_of_each_kind_of_release():
+    text = re.sub(r"<[^>]*>", "|", record_of(picked(0.001), noisy(rho=0.003), noisy(rho=0.004)).as_html())
+    cells = [cell for cell in text.split("|") if cell.strip()]
+    assert cells[-12:] == ["release", "times", "share", "rho", "p", "1", "12.5%", "0.001", "g", "2", "87.5%", "0.007"]
+    assert "3 releases, rho 0.008 for a record" in cells
+    assert record_of(picked(0.0)).price((picked(0.0),)) == ("-", "0")
+
+
+def test_how_many_records_a_person_has_is_said():
+    assert "; one record a person;" in record_of(noisy()).statement()
+    two = record_of(noisy(), guarantee=Guarantee(1.0, 1e-6, records_per_person=2))
+    assert "; at most 2 records a person;" in two.statement()
+
+
+@pytest.mark.parametrize(
+    ("probability", "words"),
+    [
+        (1e-9, "1 in 1,000,000,000"),
+        (1.5e-9, "1 in 670,000,000"),
+        (9e-10, "9e-10"),
+        (1e-12, "1e-12"),
+        (0.1, "1 in 10"),
+        (0.15, "0.15"),
+        (1 / 3e5, "1 in 300,000"),
+    ],
+)
+def test_small_probabilities_are_said_as_one_in_many(probability, words):
+    assert _one_in(probability) == words
+
+
+def test_an_event_for_another_accountant_has_every_release_of_the_most_costly_part():
+    guarantee = Guarantee(1.0, 1e-6, records_per_person=3)
+    record = record_of(gaussian(0.001), gaussian(0.002, 0), gaussian(0.004, 1), picked(0.0005), guarantee=guarantee)
+    assert [event.rho for event in record.to_dp_event().events] == pytest.approx([0.009, 0.036, 0.0045])
+    seeded = dataclasses.replace(record, private=False)
+    assert type(seeded.to_dp_event()).__name__ == "NonPrivateDpEvent"

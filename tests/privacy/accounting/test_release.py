@@ -12,6 +12,7 @@ from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.gdp import with_pick
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.accounting.release import (
+    MECHANISMS,
     ExponentialMechanism,
     GaussianMechanism,
     LaplacePeeling,
@@ -188,3 +189,39 @@ def test_a_skipped_slot_keeps_its_price_and_its_slack():
     skipped = slot.skipped().mechanism
     assert (skipped.rho, skipped.tv_slack) == (slot.mechanism.rho, slot.mechanism.tv_slack)
     assert skipped.tv_slack > 0
+
+
+def test_a_skipped_slot_drew_nothing():
+    skipped = Slot("b", GaussianMechanism.drawn(scale=1e6, size=3, rho=0.001), 2).skipped()
+    assert (skipped.name, skipped.part) == ("b", 2)
+    assert (skipped.sensitivity, skipped.scale, skipped.size) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("mechanism", [PICK, RELEASES[1].mechanism])
+def test_a_skipped_slot_comes_back_with_its_slack_or_with_none(mechanism):
+    skipped = Slot("a", mechanism).skipped()
+    assert Release.from_dict(as_numbers(skipped)) == skipped
+
+
+def test_the_slack_of_gaussian_noise_is_that_of_half_its_scale():
+    """Off-diagonal entries of a Gram matrix have less noise than the scale says."""
+    assert GaussianMechanism.drawn(scale=8.0, size=3, rho=0.1).tv_slack == pytest.approx(3 / (20 * 4.0**2))
+    assert PartitionSelection.drawn(scale=8.0, size=3, rho=0.1, failure_probability=1e-9).tv_slack == pytest.approx(
+        3 / (20 * 8.0**2)
+    )
+
+
+def test_one_pick_of_several_is_a_pick():
+    for later in (0.0, 0.01, 1.0, math.inf):
+        assert RepeatedPicks(0.01).mu_squared(later) == ExponentialMechanism(0.01).mu_squared(later)
+
+
+def test_very_many_picks_cost_no_less_than_they_add():
+    """Steps too small to change a float are counted: together they add at least 2 rho."""
+    many = RepeatedPicks(1e-4, count=10**5)
+    assert 1e9 + 2e-4 <= many.mu_squared(1e9) <= 1e9 + 0.1
+    assert many.mu_squared(math.inf) == math.inf
+
+
+def test_kinds_have_the_names_that_model_files_hold():
+    assert set(MECHANISMS) == {"pick", "picks", "gaussian", "laplace", "partitions"}

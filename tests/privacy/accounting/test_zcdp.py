@@ -1,5 +1,6 @@
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from dp_accounting import dp_event
@@ -71,6 +72,10 @@ def test_splitting_never_gives_more_than_there_is(rho, shares):
     assert math.fsum(parts.values()) == pytest.approx(rho, rel=1e-12)
 
 
+def test_a_share_may_be_0():
+    assert split(1.0, {"a": 0.0, "b": 0.5}) == {"a": 0.0, "b": pytest.approx(1.0, rel=1e-12)}
+
+
 def test_splitting_refuses_nonsense():
     for shares in ({}, {"a": -1.0, "b": 2.0}, {"a": 0.0}):
         with pytest.raises(ValueError, match="shares"):
@@ -90,3 +95,21 @@ def test_bad_amounts_are_refused():
             convert(-1.0, 1e-6)
     with pytest.raises(ValueError, match="epsilon="):
         rho_from_epsilon(0.0, 1e-6)
+
+
+@pytest.mark.parametrize("delta", [1e-12, 1e-6, 0.3])
+@pytest.mark.parametrize("rho", [1e-9, 1e-4, 0.3, 40.0])
+def test_an_epsilon_is_rounded_up(rho, delta):
+    """By more than its error, whatever rounds: the least value over all orders is computed by mpmath."""
+    with mpmath.workdps(50):
+
+        def at(log_order):
+            order = 1 + mpmath.exp(log_order)
+            loss = mpmath.log(1 / (order * mpmath.mpf(delta))) / (order - 1) + mpmath.log(1 - 1 / order)
+            return order * mpmath.mpf(rho) + loss
+
+        middle = math.log(-math.log(delta) / rho) / 2
+        slope = lambda log_order: mpmath.diff(at, log_order)  # noqa: E731
+        least = at(mpmath.findroot(slope, (middle - 3, middle + 3), solver="anderson", tol=1e-25))
+        least = max(least, 0)
+        assert least <= mpmath.mpf(epsilon_from_rho(rho, delta)) <= least * (1 + mpmath.mpf("1e-11")) + 1e-13

@@ -1,5 +1,7 @@
 """The rules that `LedgerState` repeats: histories with a valid chain that break one of them."""
 
+from dataclasses import replace
+
 import pytest
 
 from dpsparse import LedgerError
@@ -78,3 +80,16 @@ def test_a_cost_comes_back_whole(failure):
     state.write("d", "fit", "reserve", {**RESERVE, **cost_details(cost)})
     state.write("d", "fit", "charge", {})
     assert LedgerState(state.events).filters["d"].costs == state.filters["d"].costs == (cost,)
+
+
+@pytest.mark.parametrize("number", [0, 1, 3])
+def test_no_event_has_another_number_than_its_place(number):
+    """With a digest that fits it, and the digest of the one before."""
+    state = LedgerState([])
+    first = state.write("d", None, "grant", GRANT)
+    event = replace(first, number=number, dataset="e", previous=first.digest)
+    event = replace(event, digest=event.expected_digest())
+    with pytest.raises(LedgerError, match="event 2 is missing or out of order"):
+        LedgerState([first, event])
+    event = replace(event, number=2)
+    assert len(LedgerState([first, replace(event, digest=event.expected_digest())]).events) == 2

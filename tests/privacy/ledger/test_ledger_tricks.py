@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from dpsparse import DPIHTH, BudgetExceeded, LedgerError, PrivacyLedger, PrivateSparseRegressor
+from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.filter import Cost
 from dpsparse.privacy.accounting.meter import Meter, MeterShare
-from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, Release
+from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, Release, Slot
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.ledger import ledger as ledgers
 from dpsparse.privacy.ledger.location import check_new_name
@@ -184,7 +185,7 @@ def in_child(work):
 def test_a_forked_reservation_cannot_be_charged_twice(ledger):
     reservation = ledger.reserve("d", HALF, adjacency="replace-one")
     refused = "LedgerError: a reservation is settled only by the process that made it; reserve again in the other one"
-    assert in_child(reservation.charge) == refused
+    assert in_child(reservation.charge) == in_child(reservation.refund) == refused
     reservation.charge()
     assert in_child(reservation.charge) == refused
     reservation.charge()
@@ -246,6 +247,9 @@ def test_a_grandchild_with_the_number_of_the_process_is_another(monkeypatch):
     meter = Meter(Guarantee(1.0, 1e-5), 100, SecureSource())
     release = Release("r", ExponentialMechanism(0.001), 1, 1)
     assert "only in the process that began it" in in_child(lambda: meter.charge(release))
+    meter.commit(Commitment((Slot("r", ExponentialMechanism(0.001)),)))
+    assert "only in the process that began it" in in_child(lambda: meter.skip("r"))
+    meter.skip("r")
 
 
 def test_deltas_too_small_to_divide_are_refused(ledger):

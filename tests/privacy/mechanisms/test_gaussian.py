@@ -1,10 +1,13 @@
 import math
+from fractions import Fraction
 
 import numpy as np
 import opendp.domains as domains
 import opendp.measurements as measurements
 import opendp.metrics as metrics
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from opendp.mod import enable_features
 from scipy import stats
 
@@ -13,7 +16,7 @@ from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.mechanisms.gaussian import gaussian_scale, release_gram, release_vector
 from dpsparse.privacy.noise import SecureSource, SeededSource, ZeroSource
 
-GUARANTEE = Guarantee(1.0, 1e-6)
+GUARANTEE, ROOMY = Guarantee(1.0, 1e-6), Guarantee(1e6, 1e-6)
 
 
 def meter(source=None, guarantee=GUARANTEE):
@@ -31,6 +34,17 @@ def test_the_scale_costs_rho_by_opendp_too(sensitivity, rho):
     )
     assert mechanism.map(sensitivity) == pytest.approx(rho, rel=1e-12)
     assert (sensitivity / gaussian_scale(sensitivity, rho)) ** 2 / 2 <= rho
+
+
+@given(st.floats(1e-3, 1e12), st.floats(1e-12, 1e3))
+def test_scales_are_rounded_up(sensitivity, rho):
+    """A price is the squared change by twice the squared scale; off the diagonal a change counts twice."""
+    paid = meter(ZeroSource(), ROOMY)
+    noisy = release_gram(paid, np.zeros((2, 2), int), sensitivity=sensitivity, rho=rho, name="g")
+    diagonal, off = Fraction(noisy.scale[0, 0]), Fraction(noisy.scale[0, 1])
+    price = Fraction(sensitivity) ** 2 / 2
+    for spent in (price / diagonal**2, price / off**2 / 2):
+        assert Fraction(rho) * (1 - Fraction(1, 10**14)) <= spent <= Fraction(rho)
 
 
 def test_vectors_carry_gaussian_noise_of_the_stated_scale():

@@ -74,3 +74,9 @@ def test_a_point_follows_the_closed_form_with_its_prior():
     ]
     seen = np.bincount(np.array(drawn, dtype=int), minlength=3)
     assert stats.chisquare(seen, 20_000 * law / law.sum()).pvalue > 1e-4
+
+
+def test_priors_are_whole_units_up_to_the_largest():
+    """At rho = 1/2 a unit of log prior is a unit of utility."""
+    levels = prior_levels(np.array([0.0, -1e6, 1e15, 2.0**60, 1e30, -1e30]), 1, 0.5)
+    assert levels.tolist() == [0, -(10**6), 10**15, 2**60, 2**60, -(2**60)]

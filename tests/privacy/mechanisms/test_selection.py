@@ -200,6 +200,12 @@ def test_scales_beyond_all_use_are_refused_before_anything_is_charged(scale_for)
         scale_for(most, 1_000, 127 * 2**17)
 
 
+def test_the_largest_scale_may_be_used():
+    assert selection._checked_scale(2.0**64) == 2.0**64
+    with pytest.raises(ValueError, match="beyond 2"):
+        selection._checked_scale(math.nextafter(2.0**64, math.inf))
+
+
 def test_a_saturated_pick_has_the_law_of_the_unsaturated_one(monkeypatch):
     # The same cut at 40 instead of 2^62: noise of scale 30 is beyond it a quarter of the time.
     class Cut(SeededSource):

@@ -4,6 +4,7 @@ import decimal
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -227,9 +228,16 @@ def exponential_picks(meter: Meter, scores: Integers, *, sensitivity: int, rho: 
     epsilon0 = math.sqrt(8 * rho / count) * (1 - 1e-15)
     rate = math.nextafter(epsilon0 / (2 * sensitivity), 0.0)
     words = f"exponential-mechanism picks, {count} of equal price"
-    mechanism = RepeatedPicks(rho, count * epsilon0, words=words, count=count)
+    pure_epsilon = max(count * epsilon0, _rounded_up(count * 2 * sensitivity * Fraction(rate)))
+    mechanism = RepeatedPicks(rho, pure_epsilon, words=words, count=count)
     meter.charge(Release(name, mechanism, sensitivity, 1 / rate, size=count))
     return np.array([pick_index(row, rate, meter.source) for row in scores], dtype=np.int64)
+
+
+def _rounded_up(exact: Fraction) -> float:
+    """The least float that is not below a price: a limit on a pure epsilon leaves no room for rounding."""
+    price = float(exact)
+    return price if price >= exact else math.nextafter(price, math.inf)
 
 
 def pick_index(scores: Integers, rate: float, source: NoiseSource, excluded: Sequence[int] = ()) -> int:
