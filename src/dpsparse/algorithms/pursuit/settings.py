@@ -218,7 +218,7 @@ class Settings:
 
     @property
     def means(self):
-        """Whether the mean and the square of a selected feature are released: one wrong centre would spoil all effects."""
+        """Whether a selected feature's mean and square are released: one wrong centre would spoil all effects."""
         return self.learn and self.size >= LEAST_SIZE and self.fit_intercept
 
     @property

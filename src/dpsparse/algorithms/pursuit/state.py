@@ -169,7 +169,7 @@ class PursuitState:
         size = len(self.effects)
         prior = np.full(size, PRIOR_SCALE * self.response_scale / np.sqrt(max(1, size - self.constants)))
         prior[: self.constants] = PRIOR_SCALE * self.response_scale
-        # An effect that is known to be far from 0 is not pulled back; a wider prior would let nearly collinear ones swing.
+        # An effect that is known to be far from 0 is not pulled back; a wider prior would let collinear ones swing.
         prior = np.maximum(prior, np.abs(self.effects))
         gram = self.gram[:size, :size]
         self.estimate = solve_gls(

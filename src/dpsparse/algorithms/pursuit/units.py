@@ -21,8 +21,8 @@ CONSTANT = 0.008
 SURELY = 0.05
 # Below this many standard deviations of its noise a share may be next to nothing.
 UNSURE = 3.0
-# Sizes in units of their median and cut at `MOST_SIZES` have a mean of at most 3.5, and values cut at `MOST_UNITS` one of
-# at most 1.25 from their median: beyond these numbers the size, or the centre, was picked from noise. The first is
+# Sizes in units of their median and cut at `MOST_SIZES` have a mean of at most 3.5, and values cut at `MOST_UNITS` one
+# of at most 1.25 from their median: beyond these numbers the size, or the centre, was picked from noise. The first is
 # exceeded where the mean lies beyond it by two standard deviations of its noise.
 SIZE_ASTRAY, CENTER_ASTRAY = 4.0, 2.0
 # The scale of a feature that is left out: beside it all values on the grids are about 0.
@@ -79,8 +79,8 @@ class FeatureUnit:
         self.least_share = self.share - 1.5 * noise / MOST_SIZES
         self.constant = differ < CONSTANT and noise / MOST_SIZES < SURELY
         if self.share < UNSURE * noise / MOST_SIZES and not self._scale_known:
-            # Then noise may have picked the size. One that is far too small makes predictions wild for the few carriers,
-            # one that is too large makes the effect small.
+            # Then noise may have picked the size. One that is far too small makes predictions wild for the few
+            # carriers, one that is too large makes the effect small.
             self.size = max(self.size, 1.0)
             self.scale = self.size / grids.NORMAL_DIFFERENCE
         elif reach - 2 * noise > SIZE_ASTRAY * self.share and not self._scale_known:
