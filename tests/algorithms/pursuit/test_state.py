@@ -180,3 +180,18 @@ def test_a_public_scale_of_the_response_says_nothing_of_the_residuals():
     state.effects[0] = 1.0
     state.set_residual_scale(2.0)
     assert (state.effects[0], state.residual_scale) == (1.0, 2.0)
+
+
+def test_effects_along_a_direction_of_near_collinearity_are_not_determined():
+    state = make_state(3)
+    state.gram[1, 2] = state.gram[2, 1] = 0.9
+    errors = np.full(3, 0.1)
+    # The first two effects cancel, which gradients hardly see; their sum, and the third, are determined.
+    state.effects[1:] = 2.0, -2.0, 5.0
+    assert state.determined(errors).tolist() == [False, False, True]
+    state.effects[1:] = 2.0, 2.0, 5.0
+    assert state.determined(errors).all()
+    # Uncorrelated features are, whatever their effects.
+    state.gram[1, 2] = state.gram[2, 1] = 0.0
+    state.effects[1:] = 2.0, -2.0, 5.0
+    assert state.determined(errors).all()

@@ -136,6 +136,11 @@ class Closing:
         self._effects = np.zeros(len(state.effects))
         self._effects[state.kept] = kept
 
+    def _determined(self):
+        """Which effects the releases determine; where all are taken, errors cover directions that noise hides."""
+        state = self._pursuit.state
+        return state.descent is not None or state.determined(self._errors[state.constants :])
+
     def _counts(self, center, effects, sizes=False):
         session = self._pursuit.session
         return lambda points: session.evaluate(queries.residual_counts, center, effects, points, sizes)
@@ -272,7 +277,7 @@ class Closing:
             scale=scale,
             mean=self._means,
             learned=np.array([unit.learned for unit in units], dtype=bool),
-            trusted=self._trusted & self._explains,
+            trusted=self._trusted & self._determined() & self._explains,
             median_shift=0.0 if self.all_equal or not state.constants else float(self._median - self._offset),
             constant=float(pursuit.center + constant + self._mean_of_effects()) if state.constants else 0.0,
             calibration_slope=self._slope,

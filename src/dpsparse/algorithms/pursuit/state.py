@@ -23,6 +23,8 @@ SETTLED_TAU, SETTLED_ERRORS = 0.25, 4.0
 LARGEST_NOISE = 0.27
 # A feature that may have fewer carriers than this has no reliable error.
 LEAST_CARRIERS = 150
+# Along a direction in which columns vary by less than this, in units of their own, they are nearly collinear.
+COLLINEAR = 0.25
 # Effects that make the median residual larger by this factor are taken back, unless it stays below this share of the
 # response's scale: where most responses are equal any effect makes it larger.
 WORSE, SMALL = 1.6, 0.5
@@ -228,6 +230,19 @@ class PursuitState:
         last = self.gradients[-1]
         trusted = self.settled(errors) & (last.noise_scale <= LARGEST_NOISE * last.tau * last.gain[-1])
         return trusted & ~self.rare()
+
+    def determined(self, errors):
+        """Which kept features owe at most one standard error to directions of near collinearity.
+
+        Second moments are taken to have a least eigenvalue, which the true ones may be far below. Then gradients say
+        next to nothing along its direction, and seem to confirm whatever effects they are taken at.
+        """
+        gram = self.gram[np.ix_(self.kept, self.kept)]
+        root = np.sqrt(np.diagonal(gram))
+        values, vectors = np.linalg.eigh(gram / np.outer(root, root))
+        hidden = vectors[:, values < COLLINEAR]
+        part = hidden @ (hidden.T @ (root * self.effects[self.kept])) / root
+        return np.abs(part[self.constants :]) <= errors
 
     def rare(self):
         """Which kept features may have too few carriers for a reliable error."""
