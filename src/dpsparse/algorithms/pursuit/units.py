@@ -22,7 +22,7 @@ SURELY = 0.05
 # Below this many standard deviations of its noise a share may be next to nothing.
 UNSURE = 3.0
 # Sizes in units of their median and cut at `MOST_SIZES` have a mean of at most 3.5, and values cut at `MOST_UNITS` one
-# of at most 1.25 from their median: beyond these numbers the size, or the centre, was picked from noise. The first is
+# of at most 1.25 from their median: beyond these numbers the size, or the centre, was chosen by noise. The first is
 # exceeded where the mean lies beyond it by two standard deviations of its noise.
 SIZE_ASTRAY, CENTER_ASTRAY = 4.0, 2.0
 # The scale of a feature that is left out: beside it all values on the grids are about 0.
@@ -50,7 +50,7 @@ class FeatureUnit:
     constant : bool
         Whether so few pairs differ that the feature counts as constant.
     astray : bool
-        Whether noise picked its size or its centre.
+        Whether noise chose its size or its centre.
     median : float
         Where the median lies, in scales from the centre.
     learned : bool
@@ -79,7 +79,7 @@ class FeatureUnit:
         self.least_share = self.share - 1.5 * noise / MOST_SIZES
         self.constant = differ < CONSTANT and noise / MOST_SIZES < SURELY
         if self.share < UNSURE * noise / MOST_SIZES and not self._scale_known:
-            # Then noise may have picked the size. One that is far too small makes predictions wild for the few
+            # Then noise may have chosen the size. One that is far too small puts predictions far off for the few
             # carriers, one that is too large makes the effect small.
             self.size = max(self.size, 1.0)
             self.scale = self.size / grids.NORMAL_DIFFERENCE
