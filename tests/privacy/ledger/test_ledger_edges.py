@@ -179,3 +179,62 @@ def test_a_name_may_look_a_little_like_a_url_but_not_hold_a_password():
         check_name(name)
     with pytest.raises(ValueError, match="were ledger and dataset swapped"):
         check_name("postgresql://me:secret@host/db")
+
+
+@pytest.mark.parametrize("people", [0, -1])
+def test_a_person_has_at_least_one_record(tmp_path, people):
+    with pytest.raises(ValueError, match=f"records_per_person={people} must be a whole number of at least 1"):
+        PrivacyLedger(tmp_path / "b.db").grant("d", **GRANT, records_per_person=people)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_name_has_no_character_that_cannot_be_seen():
+    """Also the first name in a ledger, which is like no other yet: a later one would be."""
+    with pytest.raises(ValueError, match="has a character that cannot be seen"):
+        check_new_name("trial\ufe0f")
+
+
+@pytest.mark.parametrize("dash", ["\u2010", "\u2013", "\u2014"])
+def test_all_dashes_are_one(ledger, dash):
+    ledger.grant("trial-7", **GRANT)
+    with pytest.raises(ValueError, match="is written like 'trial-7'"):
+        ledger.grant(f"trial{dash}7", **GRANT)
+
+
+def test_each_ledger_has_a_number_of_its_own(ledger, tmp_path):
+    """SQLite's default is 0; two draws of 31 bits are equal once in two thousand million."""
+    PrivacyLedger(tmp_path / "c.db").grant("d", **GRANT)
+    numbers = [(tmp_path / name).read_bytes()[68:72] for name in ("b.db", "c.db")]
+    assert len({*numbers, bytes(4)}) == 3
+
+
+def test_pages_that_no_query_reads_are_checked_too(ledger):
+    """A file without its journal may be half-written anywhere; here in the index of the events."""
+    with sqlite3.connect(ledger._url.database) as connection:
+        query = "SELECT rootpage FROM sqlite_master WHERE type = 'index' AND tbl_name = 'dpsparse_events'"
+        (page,) = connection.execute(query).fetchone()
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+    connection.close()
+    with open(ledger._url.database, "r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(bytes(size))
+    with pytest.raises(LedgerError, match="is damaged; if it was moved after a crash, move its journal"):
+        ledger.verify()
+
+
+def test_a_file_that_stays_in_another_journal_mode_is_refused(ledger, monkeypatch):
+    """A copy of it alone would lack what is in the log."""
+
+    class Stubborn(sqlite3.Connection):
+        def execute(self, statement, *more):
+            return super().execute("SELECT 'wal'" if statement.startswith("PRAGMA journal_mode") else statement, *more)
+
+    connect = sqlite3.dbapi2.connect
+    monkeypatch.setattr(sqlite3.dbapi2, "connect", lambda *path, **how: connect(*path, **how, factory=Stubborn))
+    with pytest.raises(LedgerError, match="is in use in another journal mode"):
+        PrivacyLedger(ledger).verify()
+
+
+def test_one_thread_at_a_time_has_a_file_and_any_number_a_server(ledger):
+    assert ledger._store._alone() is store._one_thread
+    assert PrivacyLedger("postgresql://me@127.0.0.1:1/db")._store._alone() is not store._one_thread
