@@ -103,7 +103,7 @@ def plan_for(guarantee, n, schedules):
 
 def _plan(guarantee, n, schedules, by_mu):
     """Even shares of mu^2, or of rho, of what the slots of the whole leave; None where they leave nothing."""
-    count, mu, rho = len(schedules.order), guarantee.mu_per_record * (1 - 1e-9), guarantee.rho_per_record
+    count, mu, rho = len(schedules.order), _mu(guarantee), guarantee.rho_per_record
     table = schedules.table(guarantee) if schedules.table else None
     whole = schedules.units(_share(guarantee, UNITS_SHARE, 2, by_mu))
     if not by_mu:
@@ -133,11 +133,16 @@ def _plan(guarantee, n, schedules, by_mu):
     return Plan(share, fits, picks, Commitment(slots), table)
 
 
+def _mu(guarantee):
+    """The mu of a record, less what may be lost to rounding where it is divided."""
+    return guarantee.mu_per_record * (1 - 1e-9)
+
+
 def _share(guarantee, share, count, by_mu, rho=None):
     """A share of mu^2 or of rho as a guarantee, at 1/count of delta, where any share still has an epsilon above 0."""
     part = replace(guarantee, delta=guarantee.delta / count)
     if by_mu:
-        spent = {"rho": math.inf, "mu": guarantee.mu_per_record * (1 - 1e-9) * math.sqrt(share)}
+        spent = {"rho": math.inf, "mu": _mu(guarantee) * math.sqrt(share)}
     else:
         spent = {"rho": share * (rho or guarantee.rho_per_record)}
     return replace(part, epsilon=part.epsilon_spent(**spent))
@@ -156,7 +161,7 @@ def _by_rho(schedule):
 
 def _picks(guarantee, n_records):
     """The two picks on rows held out, which have the whole guarantee of these rows."""
-    rho, mu = guarantee.rho_per_record, guarantee.mu_per_record * (1 - 1e-9)
+    rho, mu = guarantee.rho_per_record, _mu(guarantee)
     # A quartile is as near to the end of its grid as a median of half the records.
     bound = median_share(n_records / 2, rho, SIZES, 0.1, 0.5)
     shares = split(rho, {"bound": bound, "choice": 1 - bound})
