@@ -125,7 +125,7 @@ def test_a_weak_column_is_not_trusted():
     weight = row_weight(4, 0.6, 1.5, 1)
     jacobian = 0.5 * np.diag(weight.gain * [1, 1, 0.01, 1])
     state.variance = NoisyMatrix(np.diag(0.3 * weight.power), 0.0)
-    state.set_jacobian(NoisyMatrix(jacobian, 1e-6), weight)
+    state.set_jacobian(NoisyMatrix(jacobian, 1e-6))
     assert state.trusted(np.ones(3)).tolist() == [True, False, True]
     assert np.diagonal(state.gram) == pytest.approx(np.ones(4))
 
