@@ -180,13 +180,18 @@ def _model(job, work):
 def _script(job, work):
     from dpsparse.report.rerun_script import rerun_script
 
-    return rerun_script(job.asked(), str(work.ledger))
+    return rerun_script(job.asked(), _place(work.ledger))
 
 
 def _notebook(job, work):
     from dpsparse.report.rerun_script import rerun_notebook
 
-    return rerun_notebook(job.asked(), str(work.ledger))
+    return rerun_notebook(job.asked(), _place(work.ledger))
+
+
+def _place(ledger):
+    """The path of a ledger's file, or the URL of its database without the password."""
+    return ledger.url if "://" in str(ledger) else str(ledger)
 
 
 # By name: what it is, and how it is made from the model and the choices alone.
