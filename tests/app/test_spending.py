@@ -332,7 +332,7 @@ def test_grants_history_and_verification(client, work, ended, tmp_path):
     assert client.get("/budget/head").text.strip() == work.ledger.verify()
     sent = {"dataset": "trial", "grant_epsilon": "9", "grant_delta": "1e-6", "records_per_person": "1", "sure": "on"}
     assert "a budget changed later is no guarantee" in client.post("/budget/grant", **sent).error
-    assert client.post("/budget/grant", **(sent | {"dataset": "others"})).path == "/budget"
+    assert client.post("/budget/grant", **(sent | {"dataset": "others", "others": "on"})).path == "/budget"
     assert work.ledger.balance("others").grant.epsilon == 9.0
     # Someone edits the ledger: every page says so, and nothing is spent.
     with sqlite3.connect(str(work.ledger)) as connection:

@@ -153,6 +153,32 @@ def test_an_epsilon_beyond_the_budget_is_refused_where_it_is_chosen(client, work
     refused(client.plan(epsilon="0.1"), "nothing left for one more fit on trial: look at the earlier fits")
 
 
+def test_a_second_name_for_a_budget_is_given_only_to_other_people(client, work):
+    assert "The ledger has budgets" not in client.get("/file").text
+    client.choose("people.csv", dataset="clinic")
+    client.columns("cost")
+    # The first name is beside no other.
+    assert "A new name is a new budget" not in client.get("/accuracy").text
+    client.grant("clinic")
+    assert "The ledger has budgets of &#39;clinic&#39;" in client.get("/file").text
+    client.choose("people.csv", dataset="clinic again")
+    client.plan()
+    for step, form in (("accuracy", 'form="accuracy-form"'), ("spend", "")):
+        shown = client.get(f"/{step}").text
+        assert "<b>A new name is a new budget.</b> The ledger has budgets of &#39;clinic&#39; already" in shown
+        assert re.search(rf'<input type="checkbox" name="others" {form}', shown)
+        sent = {"dataset": "clinic again", "grant_epsilon": "3", "grant_delta": "1e-6", "records_per_person": "1"}
+        again = refused(client.post(f"/{step}/grant", **sent, sure="on", back=step), "budgets of 'clinic' already")
+        assert "A new name is a new budget" in again.text
+    refused(client.post("/budget/grant", **sent, sure="on"), "tick the box to say that these are other people")
+    assert list(work.ledger.state().filters) == ["clinic"]
+    # The same name is no new budget, however it is spelled.
+    assert client.post("/budget/grant", **(sent | {"dataset": " clinic "}), sure="on").path == "/budget"
+    assert client.post("/accuracy/grant", **sent, sure="on", others="on", back="accuracy").path == "/accuracy"
+    assert sorted(work.ledger.state().filters) == ["clinic", "clinic again"]
+    assert "A new name is a new budget" not in client.get("/accuracy").text
+
+
 def test_a_step_that_comes_too_early_leads_to_the_one_before(client):
     for early in ("/columns", "/accuracy", "/preview", "/spend"):
         assert client.get(early).path == "/file"
@@ -422,7 +448,7 @@ FORMS = {
         "value-1",
     ),
     "/accuracy": ("epsilon", "delta", "sparsity", "holdout", "records", "noise", "effect"),
-    "/budget/grant": ("dataset", "grant_epsilon", "grant_delta", "records_per_person", "sure", "back"),
+    "/budget/grant": ("dataset", "grant_epsilon", "grant_delta", "records_per_person", "sure", "back", "others"),
     "/spend": ("ticket", "seen", "sure"),
 }
 TYPED = st.one_of(

@@ -32,6 +32,7 @@ def accuracy_page(request, error=None, form=None):
     except (ValueError, ArithmeticError):
         shown = None
     content = {"typed": typed, "forecast": shown, "grant": usual_grant(work, form), "budget": balance}
+    content["beside"] = [] if balance else work.granted_beside()
     content |= handed_back | {"too_little": _too_little(work, typed | handed_back)}
     return page(request, "accuracy", step="accuracy", error=error, **content)
 

@@ -12,6 +12,7 @@ from dpsparse.app.room import too_little
 from dpsparse.app.security import require_csrf
 from dpsparse.app.settings import digest
 from dpsparse.messages import without_passwords
+from dpsparse.schema import listed
 
 STEPS = (
     ("file", "File"),
@@ -33,7 +34,7 @@ _environment = jinja2.Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_environment.globals |= {"TERMS": TERMS, "anchor": anchor, "digest": digest}
+_environment.globals |= {"TERMS": TERMS, "anchor": anchor, "digest": digest, "listed": listed}
 _environment.filters |= {
     "share_left": lambda balance: math.floor(100 * (1 - balance["share_spent"])),
     "moment": lambda text: text.replace("T", " ").replace("+00:00", " UTC"),
