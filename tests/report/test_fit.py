@@ -276,6 +276,18 @@ def test_details_tell_the_date_and_what_is_left(model):
     )
 
 
+def test_to_run_it_again_is_charged_to_the_same_ledger(model):
+    context = FitContext("2026-01-31", Budget("budget.db", "trial 7", 3.0, 1e-6, 1.5, 2.25, 2))
+    text = words(fit_page(replace(model, context=context)))
+    assert "DATA and the path or URL of the ledger budget.db in the place of LEDGER; for a store" in text
+    assert "--bounds bounds.toml \\ --ledger LEDGER \\ --dataset 'trial 7' \\ --out model.json" in text
+    assert "it spends the budget once more" in text
+    other = words(fit_page(replace(model, estimator="DPIHTH", context=context)))
+    assert "With the records as X and y, and the ledger budget.db as LEDGER: DPIHTH(" in other
+    assert ", ledger=LEDGER, dataset='trial 7').fit(X, y)" in other
+    assert "LEDGER" not in words(fit_page(model))
+
+
 @pytest.mark.parametrize(
     ("low", "high", "verdict"),
     [
