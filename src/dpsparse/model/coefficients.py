@@ -1,6 +1,6 @@
 """The coefficients of a released model in the order of all its features, also under scikit-learn's names."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -35,10 +35,14 @@ class Coefficients:
     @cached_property
     def _places(self) -> list[int]:
         """Where the features with an effect are among all."""
+        return self.places_of(effect.feature for effect in self.effects)
+
+    def places_of(self, names: Iterable[str]) -> list[int]:
+        """Where the features of some names are among all."""
         if isinstance(self.features, NumericColumns):
-            return [self.features.place_of(effect.feature) for effect in self.effects]
+            return [self.features.place_of(name) for name in names]
         places = {name: place for place, name in enumerate(self.feature_names)}
-        return [places[effect.feature] for effect in self.effects]
+        return [places[name] for name in names]
 
     # scikit-learn's names, by which it checks the input of `predict`.
 

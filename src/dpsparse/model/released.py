@@ -82,6 +82,9 @@ class LinearModel(Coefficients):
         released.
     calibration_slope : float
         Predictions of a mean are this many times as far from the constant as that line.
+    left_out : mapping of str to str
+        Selected features that have no effect, and why: "hardly varies" where nearly all records have the same value,
+        "unit wrong" where by the releases noise chose the centre or the scale.
     """
 
     estimator: str
@@ -106,6 +109,7 @@ class LinearModel(Coefficients):
     scores: Scores | None = None
     median_shift: float | None = None
     calibration_slope: float = 1.0
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         guarantee = (
@@ -249,8 +253,12 @@ class LinearModel(Coefficients):
             replace(effect, feature=features[place].name)
             for place, effect in zip(self._places, self.effects, strict=True)
         )
+        left_out = {
+            features[place].name: why
+            for place, why in zip(self.places_of(self.left_out), self.left_out.values(), strict=True)
+        }
         baselines = {feature.column: feature.baseline for feature in features if feature.baseline is not None}
-        named = {"features": tuple(dict.fromkeys(features)), "target": target, "effects": effects}
+        named = {"features": tuple(dict.fromkeys(features)), "target": target, "effects": effects, "left_out": left_out}
         return replace(self, baselines={**self.baselines, **baselines}, **named)
 
     def in_raw_units(self) -> "LinearModel":
