@@ -134,6 +134,11 @@ def test_a_seeded_fit_guarantees_nothing():
         ({"lumped": True}, "Residuals are cut at a distance of 3000 from the prediction"),
         ({"prediction_range": None}, "Predictions have no limits."),
         (
+            {"left_out": {"steps": "unit wrong"}},
+            "the fit selected 4. Left out: of the selected features 'steps', whose released centre or scale is clearly "
+            "wrong (public numbers, more records or a larger epsilon would help).",
+        ),
+        (
             {"median_shift": -3_200.0, "response_scale": 3_000.0},
             "About half of the values of cost lie below the prediction less 3200; predict with the statistic",
         ),

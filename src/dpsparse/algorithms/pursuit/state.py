@@ -8,6 +8,7 @@ from scipy.special import ndtr, ndtri
 
 from dpsparse.algorithms.pursuit.gls import EIGENVALUE_FLOOR, KEEP_ABOVE, Gradient, clean_gram, solve_gls
 from dpsparse.algorithms.pursuit.grids import NORMAL_MEDIAN, SCALE_RANGE
+from dpsparse.algorithms.pursuit.result import HARDLY_VARIES, UNIT_WRONG
 from dpsparse.algorithms.pursuit.sandwich import Jacobian, covariance
 
 # A weak prior: the effects together are of about this size, in units of the response's scale.
@@ -196,13 +197,24 @@ class PursuitState:
         size = np.zeros(len(self.effects))
         size[self.kept] = np.abs(self.estimate.effects) / self.standard_errors()
         size[: self.constants] = np.inf
-        # A constant feature says what the intercept says. Without an intercept something must be left to estimate.
         out = np.zeros(len(size), dtype=bool)
-        out[self.constants :] = [(unit.constant or unit.astray) and self.constants for unit in self.units]
+        if self.constants:
+            # Without an intercept something must be left to estimate.
+            out[self.constants :] = np.isin(self.features, list(self.left_out()))
         size[out] = -1
         kept = np.argsort(-size, kind="stable")[: self.constants + self.settings.sparsity]
         self.kept = np.sort(kept[~out[kept]])
         self.solve()
+
+    def left_out(self):
+        """The selected features that get no effect, and why; a constant one says what the intercept says, if any."""
+        whys = {}
+        for feature, unit in zip(self.features, self.units, strict=True):
+            if unit.constant and self.constants:
+                whys[feature] = HARDLY_VARIES
+            elif unit.astray:
+                whys[feature] = UNIT_WRONG
+        return whys
 
     def kept_features(self):
         """The kept columns without the constant."""
