@@ -161,4 +161,5 @@ class Accuracy:
     def _width(self):
         """The width of a 90 % interval in units of the noise."""
         c = WIDTH_SELECTED if self.settings.choose else WIDTH_TAKEN
-        return 2 * 1.645 * math.sqrt(self._variance(c) * (1 + self._inflation) ** c["correlation"])
+        by_noise = math.sqrt(self._variance(c) * (1 + self._inflation) ** c["correlation"])
+        return 2 * 1.645 * self.settings.caution * by_noise

@@ -270,7 +270,7 @@ class Closing:
             selected=pursuit.settings.choose,
             effects=state.estimate.effects[state.constants :],
             shrunk_effects=self._effects[columns],
-            standard_errors=self._errors[state.constants :],
+            standard_errors=pursuit.settings.caution * self._errors[state.constants :],
             covariance=self._covariance[state.constants :, state.constants :],
             center=center,
             scale=scale,
