@@ -321,3 +321,15 @@ def test_bounds_give_center_and_scale():
         scale_from_bounds(1, 1)
     with pytest.raises(ValueError, match="one number each"):
         scale_from_bounds([0, 1, 3], [0, 2])
+
+
+@pytest.mark.parametrize("sparsity", [4, 8])
+def test_nothing_is_significant_where_responses_have_two_modes_and_no_feature_an_effect(sparsity):
+    # Few residuals lie within four fifths of their median size, most within five: the Jacobian of a gradient is right
+    # only with the fraction of small residuals at the same tau.
+    for seed in range(4):
+        rng = np.random.default_rng([41, seed])
+        X = rng.standard_normal((10_000, 8))
+        y = rng.choice([-1.0, 1.0], 10_000) + 0.3 * rng.standard_normal(10_000)
+        model = PrivateSparseRegressor(sparsity=sparsity, epsilon=2, delta=1e-6, random_state=seed, **STANDARDIZED)
+        assert not model.fit(X, y).clear_.any()
