@@ -349,12 +349,12 @@ def test_skewed_features_in_given_units_are_seldom_significant_in_small_tables_w
     assert marked <= 6
 
 
-def test_caution_is_for_selected_features_in_given_units_of_small_tables():
-    def caution(size, sparsity=5, d=100, units_known="all"):
-        return Settings(1_000, d, sparsity, (size / 1_000) ** 2, units_known=units_known).caution
+def test_caution_is_for_selected_features_in_small_tables():
+    def caution(size, sparsity=5, d=100):
+        return Settings(1_000, d, sparsity, (size / 1_000) ** 2).caution
 
     assert caution(200) == 1.5
     assert 1 < caution(330) < 1.5
-    assert caution(400) == caution(200, units_known="none") == caution(200, sparsity=5, d=5) == 1
+    assert caution(400) == caution(200, sparsity=5, d=5) == 1
     # More features share the noise of their second moments.
     assert caution(800, sparsity=20) > 1

@@ -162,4 +162,5 @@ class Accuracy:
         """The width of a 90 % interval in units of the noise."""
         c = WIDTH_SELECTED if self.settings.choose else WIDTH_TAKEN
         by_noise = math.sqrt(self._variance(c) * (1 + self._inflation) ** c["correlation"])
+        # Unknown units make no interval narrower.
         return 2 * 1.645 * self.settings.caution * by_noise

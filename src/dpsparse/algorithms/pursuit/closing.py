@@ -265,12 +265,13 @@ class Closing:
             # All points of a grid are as far from a median that holds all values; the centre is near it.
             constant = 0.0
         problem = self.problem()
+        caution = pursuit.settings.caution if pursuit.settings.known else 1.0
         return PursuitResult(
             support=support,
             selected=pursuit.settings.choose,
             effects=state.estimate.effects[state.constants :],
             shrunk_effects=self._effects[columns],
-            standard_errors=pursuit.settings.caution * self._errors[state.constants :],
+            standard_errors=caution * self._errors[state.constants :],
             covariance=self._covariance[state.constants :, state.constants :],
             center=center,
             scale=scale,

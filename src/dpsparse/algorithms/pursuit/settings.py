@@ -249,12 +249,12 @@ class Settings:
 
     @property
     def caution(self):
-        """What standard errors of selected features in given units are multiplied by.
+        """What standard errors of selected features are multiplied by if their units are given.
 
         Where second moments are noisy, nothing tells skewed features and correlated ones from others. Without this, one
         fit in five on permuted responses of real tables would find a feature significant.
         """
-        return clip(1 + 12 * (self._moment_noise - 0.12), 1.0, 1.5) if self.known and self.choose else 1.0
+        return clip(1 + 12 * (self._moment_noise - 0.12), 1.0, 1.5) if self.choose else 1.0
 
     @property
     def inner(self):
