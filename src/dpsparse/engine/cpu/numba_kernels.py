@@ -166,14 +166,13 @@ def add_level_rows(levels, step, weights, sums):
         i = start
         while i + 4 <= stop:
             a = i * step
-            x0, x1 = levels[a : a + d], levels[a + step : a + step + d]
-            x2, x3 = levels[a + 2 * step : a + 2 * step + d], levels[a + 3 * step : a + 3 * step + d]
+            x0, x1, x2, x3 = levels[a:], levels[a + step :], levels[a + 2 * step :], levels[a + 3 * step :]
             w0, w1, w2, w3 = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
             for j in range(d):
                 block[j] += w0 * x0[j] + w1 * x1[j] + w2 * x2[j] + w3 * x3[j]
             i += 4
         while i < stop:
-            x0, w0 = levels[i * step : i * step + d], weights[i]
+            x0, w0 = levels[i * step :], weights[i]
             for j in range(d):
                 block[j] += w0 * x0[j]
             i += 1
