@@ -24,7 +24,7 @@ class Watched(ArraySource):
         self.announced.append(block[0].start)
 
 
-@pytest.mark.parametrize("first, step", [(0, 1), (0, 5), (4, 5), (3, 4), (2, 9)])
+@pytest.mark.parametrize(("first", "step"), [(0, 1), (0, 5), (4, 5), (3, 4), (2, 9)])
 def test_blocks_without_a_row_of_a_part_are_not_read(first, step, configure):
     configure(disk_block_bytes=3 * 8)
     X = np.arange(20.0)[:, None]

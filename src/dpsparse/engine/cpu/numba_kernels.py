@@ -189,7 +189,7 @@ def add_level_columns(levels, step, weights, sums):
         total = np.int64(0)
         for start in range(0, n, ROWS_IN_32_BITS):
             weight = weights[start : start + ROWS_IN_32_BITS]
-            x = levels[j * step + start : j * step + start + len(weight)]
+            x = levels[j * step + start :]
             block = np.int32(0)
             for i in range(len(weight)):
                 block = np.int32(block + np.int32(weight[i] * x[i]))
@@ -250,8 +250,7 @@ def add_columns(line, step, weights, center, rate, sums):
         for start in range(0, n, ROWS_IN_32_BITS):
             weight = weights[start : start + ROWS_IN_32_BITS]
             a, size = j * step + start, len(weight)
-            x0, x1 = line[a : a + size], line[a + gap : a + gap + size]
-            x2, x3 = line[a + 2 * gap : a + 2 * gap + size], line[a + 3 * gap : a + 3 * gap + size]
+            x0, x1, x2, x3 = line[a:], line[a + gap :], line[a + 2 * gap :], line[a + 3 * gap :]
             t0 = t1 = t2 = t3 = _zero(line)
             for i in range(size):
                 w = weight[i]
