@@ -70,32 +70,6 @@ def test_compiled_residuals_have_the_bits_of_one_operation_after_another(X, cent
             np.testing.assert_array_equal(residuals, by_hand)
 
 
-def apart(table, between):
-    """A table whose rows have other cells between them."""
-    wide = np.full((len(table), table.shape[1] + 2), between, dtype=table.dtype)
-    wide[:, :-2] = table
-    return wide[:, :-2]
-
-
-@pytest.mark.parametrize("by", ["rows", "columns"])
-@pytest.mark.parametrize(("n", "d"), [(1, 5), (3, 2), (8, 3), (21, 1), (261, 5)])
-def test_compiled_passes_read_and_write_their_cells_and_nothing_between(n, d, by):
-    X = np.random.default_rng(n).normal(size=(n, d))
-    center, rate, weights = np.linspace(-1, 1, d), np.linspace(30, 70, d), np.arange(n, dtype=np.int32) * 100 - 77
-    by_hand = rounded(X, center, rate)
-    expected = [j + sum(map(int.__mul__, weights.tolist(), map(int, column))) for j, column in enumerate(by_hand.T)]
-    stored, sizes = (X, (n, d)) if by == "rows" else (X.T, (n,))
-    line, out = dispatch.flat_view(apart(stored, np.nan)), apart(np.zeros(stored.shape, dtype=np.int8), 99)
-    public, into = (center, rate), dispatch.flat_view(out)
-    assert not getattr(numba_kernels, f"round_{by}")(*line, *sizes, *public, *into)
-    np.testing.assert_array_equal(out if by == "rows" else out.T, by_hand)
-    assert (out.base[:, -2:] == 99).all()
-    for name, arguments in (("add", (*line, weights, *public)), ("add_level", (*into, weights))):
-        room = np.arange(9)
-        getattr(numba_kernels, f"{name}_{by}")(*arguments, room[:d])
-        assert room.tolist() == [*expected, *range(d, 9)]
-
-
 @pytest.mark.parametrize("view", [dispatch.flat_view, dispatch.strided_view])
 def test_what_kernels_can_read_is_not_copied(view):
     """Some rows and columns of a wide table: its features may be most of the memory."""
