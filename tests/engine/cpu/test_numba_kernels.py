@@ -22,23 +22,48 @@ def apart(table, between):
     return wide[:, :-2]
 
 
-@pytest.mark.parametrize("by", ["rows", "columns"])
-@pytest.mark.parametrize(("n", "d"), [(1, 5), (3, 2), (8, 3), (21, 1), (261, 5)])
-def test_compiled_passes_read_and_write_their_cells_and_nothing_between(n, d, by):
-    X = np.random.default_rng(n).normal(size=(n, d))
-    center, rate, weights = np.linspace(-1, 1, d), np.linspace(30, 70, d), np.arange(n, dtype=np.int32) * 100 - 77
-    by_hand = rounded(X, center, rate)
-    expected = [j + sum(map(int.__mul__, weights.tolist(), map(int, column))) for j, column in enumerate(by_hand.T)]
-    stored, sizes = (X, (n, d)) if by == "rows" else (X.T, (n,))
-    line, out = dispatch.flat_view(apart(stored, np.nan)), apart(np.zeros(stored.shape, dtype=np.int8), 99)
-    public, into = (center, rate), dispatch.flat_view(out)
-    assert not getattr(numba_kernels, f"round_{by}")(*line, *sizes, *public, *into)
-    np.testing.assert_array_equal(out if by == "rows" else out.T, by_hand)
+SIZES = pytest.mark.parametrize(("n", "d"), [(1, 5), (3, 2), (8, 3), (21, 1), (261, 5)])
+BY = pytest.mark.parametrize("by", ["rows", "columns"])
+
+
+def table(n, d, by):
+    """Cells as they are stored, centers and rates, and levels by hand in the same order."""
+    X, public = np.random.default_rng(n).normal(size=(n, d)), (np.linspace(-1, 1, d), np.linspace(30, 70, d))
+    levels = rounded(X, *public).astype(np.int8)
+    return (X, public, levels) if by == "rows" else (X.T, public, levels.T)
+
+
+@BY
+@SIZES
+def test_levels_are_of_each_row_and_nothing_between(n, d, by):
+    stored, public, levels = table(n, d, by)
+    out, sizes = apart(np.zeros_like(levels), 99), (n, d) if by == "rows" else (n,)
+    line = dispatch.flat_view(apart(stored, np.nan))
+    assert not getattr(numba_kernels, f"round_{by}")(*line, *sizes, *public, *dispatch.flat_view(out))
+    assert out.tolist() == levels.tolist()
     assert (out.base[:, -2:] == 99).all()
-    for name, arguments in (("add", (*line, weights, *public)), ("add_level", (*into, weights))):
-        room = np.arange(9)
-        getattr(numba_kernels, f"{name}_{by}")(*arguments, room[:d])
-        assert room.tolist() == [*expected, *range(d, 9)]
+
+
+@BY
+@SIZES
+@pytest.mark.parametrize("of", ["cells", "levels"])
+def test_sums_are_of_each_row_and_nothing_between(n, d, by, of):
+    stored, public, levels = table(n, d, by)
+    weights, sums = np.arange(n, dtype=np.int32) * 100 - 77, np.arange(9)
+    by_feature = (levels.T if by == "rows" else levels).tolist()
+    expected = [j + sum(map(int.__mul__, weights.tolist(), column)) for j, column in enumerate(by_feature)]
+    if of == "cells":
+        getattr(numba_kernels, f"add_{by}")(*dispatch.flat_view(apart(stored, np.nan)), weights, *public, sums[:d])
+    else:
+        getattr(numba_kernels, f"add_level_{by}")(*dispatch.flat_view(apart(levels, 99)), weights, sums[:d])
+    assert sums.tolist() == [*expected, *range(d, 9)]
+
+
+@pytest.mark.parametrize("d", range(1, 7))
+def test_sums_of_few_columns_leave_others_alone(d):
+    center, rate, sums = np.zeros(9), np.full(9, 2.0), np.zeros(9, dtype=np.int64)
+    numba_kernels.add_columns(np.ones(9 * 4), 4, np.full(4, 3, dtype=np.int32), center[:d], rate[:d], sums[:d])
+    assert sums.tolist() == [4 * 3 * 2] * d + [0] * (9 - d)
 
 
 def test_stored_cells_have_levels_less_that_of_an_empty_one():
