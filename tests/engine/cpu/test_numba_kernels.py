@@ -13,6 +13,7 @@ CELLS = np.array([90.0, 1.5, np.nan, -2.0, 90.0, 90.0, 0.4, np.inf, 90.0])
 CENTER, RATE, AT_ZERO = np.array([0.5, -0.5, 9.0, 1.0]), np.array([10.0, 20.0, 30.0, 40.0]), np.array([-5, 10, 0, -40])
 # Of cells 1, 3 and 6: (1.5 - 0.5) * 10 + 5, (-2 - 1) * 40 + 40, (0.4 + 0.5) * 20 - 10; gaps are at level 0.
 LEVELS_LESS_ZERO = {1: 15, 2: 0, 3: -80, 6: 8, 7: 40}
+LARGEST = np.finfo(float).max
 
 
 def apart(table, between):
@@ -76,6 +77,12 @@ def test_stored_cells_have_levels_less_that_of_an_empty_one():
         assert bool(found) == (not np.isfinite(cell))
 
 
+def test_the_largest_stored_cells_are_finite():
+    cells, levels = np.array([LARGEST, -LARGEST]), np.zeros(2, dtype=np.int16)
+    assert not numba_kernels.round_stored(cells, INDICES[:2], CENTER, RATE, AT_ZERO.astype(np.int16), levels)
+    assert levels.tolist() == [127 + 40, -127 + 5]
+
+
 def test_sums_of_stored_cells_are_of_each_row_alone():
     """Weights of 3, 5 and -7, added to what is there."""
     weights, at_zero = np.array([3, 5, -7], dtype=np.int32), AT_ZERO.astype(np.int16)
@@ -112,15 +119,17 @@ def test_a_stored_column_is_found_in_rows_of_any_length():
             assert column[0] == (feature // 2 + 1 if feature % 2 == 0 and feature < 2 * length else 0)
 
 
+@np.errstate(all="ignore")
 def test_residuals_are_of_each_row_and_gaps_are_at_zero():
-    """131 rows are more than twice those that are read at a time; column 4 says where column 1 is missing."""
+    """131 rows are more than twice those that are read at a time; columns 3 and 4 say where 0 and 1 are missing."""
     X = np.random.default_rng(0).normal(scale=3, size=(131, 3))
     X[::7, 1], X[1::7, 2], X[2::7, 0] = np.nan, -np.inf, np.inf
-    columns, center, scale = np.array([2, 4, 0]), np.array([0.5, 0.25, -1.0]), np.array([0.5, 0.3, 2.0])
-    effects, expected = np.array([1.25, -3.0, 0.7]), []
+    X[3, 0], X[4, 2] = LARGEST, -LARGEST
+    columns, center, scale = np.array([2, 3, 0, 4]), np.array([0.5, 0.25, -1.0, 0.5]), np.array([0.5, 0.3, 2.0, 1.0])
+    effects, expected = np.array([1.25, -3.0, 0.7, 5.0]), []
     for row in X:
-        residual, gap = 10.0, float(not np.isfinite(row[1]))
-        for value, c, s, effect in zip((row[2], gap, row[0]), center, scale, effects, strict=True):
+        residual, missing = 10.0, (~np.isfinite(row)).astype(float)
+        for value, c, s, effect in zip((row[2], missing[0], row[0], missing[1]), center, scale, effects, strict=True):
             units = (value - c) / s if np.isfinite(value) else 0.0
             residual -= min(max(units, -2.0), 2.0) * effect
         expected.append(residual)
@@ -135,7 +144,6 @@ def test_residuals_are_of_each_row_and_gaps_are_at_zero():
 THRESHOLDS = np.array(
     [-np.inf, -1e300, -1.26, -1.25, -1.2, -1.0, -5e-324, 0.0, 5e-324, 1.0, 1.01, 1.02, 1.25, 7e8, 1e308]
 )
-LARGEST = np.finfo(float).max
 VALUES = [nearby for t in THRESHOLDS for nearby in (np.nextafter(t, -np.inf), t, np.nextafter(t, np.inf))]
 VALUES = np.array([*VALUES, -0.0, np.nan, -np.nan, np.inf, LARGEST, -LARGEST, 1.1, -1.1, 3e5])
 
@@ -145,7 +153,12 @@ def places(values, thresholds):
     return [sum(t < v for t in thresholds) if np.isfinite(v) else len(thresholds) for v in values.tolist()]
 
 
-@pytest.mark.parametrize("thresholds", [THRESHOLDS, THRESHOLDS[7:8], THRESHOLDS[3:6], THRESHOLDS[:0]])
+# The last float of a bin and the one before, the bins of the largest floats, and those next to 0.
+LAST = np.nextafter(1.25, 0)
+ALONE = [[-LAST], [np.nextafter(LAST, 0)], [1.6e308, 1.7e308], [-1.7e308, -1.6e308], [-5e-324], [0.0], []]
+
+
+@pytest.mark.parametrize("thresholds", [THRESHOLDS, THRESHOLDS[3:6], *map(np.array, ALONE)])
 def test_cells_are_counted_between_thresholds(thresholds):
     """In 67 columns, more than are counted at a time, each of which starts elsewhere among the values."""
     X = np.stack([np.roll(VALUES, j)[:5] for j in range(67)], axis=1)
