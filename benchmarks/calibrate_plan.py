@@ -4,7 +4,7 @@ Run ``python benchmarks/calibrate_plan.py``. It draws settings at random: n from
 100 where all features are taken), 1 to 15 effects or d of them, epsilon from 0.2 to 4, correlation of neighbours from 0
 to 0.6 (none in four of ten), noise that is normal or t with 3 or 1.75 degrees of freedom. Effects are normal numbers of
 the noise's size, drawn afresh for every fit. Each setting is fitted with standardised features and known units, and in
-raw units that the fit is not told. It prints the constants for `planning.py` and the residuals.
+raw units that the fit is not told. It prints the constants for `planning/accuracy.py` and the residuals.
 
 The constants minimise a robust loss of the logarithms of mean errors and of interval widths, each weighted by how well
 it was measured, and the loss of a probit model of detection. ``--holdout`` fits nothing: it prints how far the
@@ -21,9 +21,10 @@ from joblib import Parallel, delayed
 from scipy import optimize, stats
 from tasks import Task
 
-from dpsparse import PrivateSparseRegressor, planning
+from dpsparse import PrivateSparseRegressor, plan
 from dpsparse.algorithms.pursuit.settings import Settings
 from dpsparse.data.units import STANDARDIZED
+from dpsparse.planning import Plan, accuracy
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ PULL = 0.15
 class Case:
     """A forecast, and what was measured in units of the noise: errors, widths and (effect, detected) pairs."""
 
-    plan: planning.Plan
+    plan: Plan
     errors: list
     widths: list
     pairs: list
@@ -158,7 +159,7 @@ def measure(task, known, first_seed, design):
 
 def forecast(task, known):
     """The forecast in units of the noise."""
-    return planning.plan(
+    return plan(
         task.n, task.d, task.sparsity, task.epsilon, task.delta, units_known=known, correlation=task.correlation
     )
 
@@ -205,16 +206,16 @@ def calibrate(cases):
     cases = [case for case in cases if case.settings.features_pay]
     selecting = [case for case in cases if case.settings.choose]
     taking = [case for case in cases if not case.settings.choose]
-    minimise(planning._EFFECT, lambda: detection_loss(selecting))
-    for constants, members in ((planning._WIDTH_SELECTED, selecting), (planning._WIDTH_TAKEN, taking)):
+    minimise(accuracy.EFFECT, lambda: detection_loss(selecting))
+    for constants, members in ((accuracy.WIDTH_SELECTED, selecting), (accuracy.WIDTH_TAKEN, taking)):
         members = [case for case in members if case.width > 0]
         minimise(constants, lambda members=members: robust([(c.plan.interval_width, c.width, 0.1) for c in members]))
-    for constants, members in ((planning._SELECTED, selecting), (planning._TAKEN, taking)):
+    for constants, members in ((accuracy.SELECTED, selecting), (accuracy.TAKEN, taking)):
         minimise(
             constants, lambda members=members: robust([(c.plan.expected_error, c.error, c.precision) for c in members])
         )
-    for name in ("_EFFECT", "_SELECTED", "_TAKEN", "_WIDTH_SELECTED", "_WIDTH_TAKEN"):
-        constants = getattr(planning, name)
+    for name in ("EFFECT", "SELECTED", "TAKEN", "WIDTH_SELECTED", "WIDTH_TAKEN"):
+        constants = getattr(accuracy, name)
         click.echo(f"{name} = { {each: float(f'{value:.4g}') for each, value in constants.items()} }")
 
 

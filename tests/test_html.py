@@ -53,5 +53,13 @@ def test_every_link_leads_to_a_section_and_nothing_is_fetched():
     assert all(name not in ("script", "link") for name, _ in reader.seen)
 
 
+def test_rows_of_a_wide_table_can_become_cards_that_name_their_cells():
+    reader = Reader()
+    reader.feed(table("Wide", ["a", "b", "c", "d", '"e"'], [["x", 1, 2, 3, 4]]))
+    assert ("table", {"class": "cards"}) in reader.seen
+    assert [attributes["data-label"] for name, attributes in reader.seen if name == "td"] == ["b", "c", "d", '"e"']
+    assert "data-label" not in table("Narrow", ["a", "b", "c", "d"], [["x", 1, 2, 3]])
+
+
 def test_attributes_are_spelled_for_html():
     assert tag("p", "x", class_="note", aria_label='"y"') == '<p class="note" aria-label="&quot;y&quot;">x</p>'

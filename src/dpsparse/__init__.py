@@ -26,7 +26,7 @@ _LAZY = {
     "evaluate": "evaluation",
     "fit_and_evaluate": "evaluation",
     "load_model": "model.json_file",
-    "plan": "planning",
+    "plan": "planning.forecast",
     "read_bounds": "io.bounds_file",
     "read_table": "data.raw_data",
     "save_model": "model.json_file",

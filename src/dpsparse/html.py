@@ -30,7 +30,13 @@ thead th { border-bottom: 2px solid var(--soft); } tbody tr:nth-child(even) { ba
 .number { text-align: right; font-variant-numeric: tabular-nums; } td.number { white-space: nowrap; }
 p, ul, figcaption { max-width: 46rem; }
 @media screen and (max-width: 40rem) { table { font-size: .82rem; } th, td { padding-right: .4rem; }
-  td.number { white-space: normal; } tbody th { min-width: 5rem; } td.text { min-width: 9rem; } }
+  td.number { white-space: normal; } tbody th { min-width: 5rem; overflow-wrap: anywhere; }
+  td.text { min-width: 9rem; } .cards thead { display: none; }
+  table.cards, .cards caption, .cards tbody, .cards tr { display: block; }
+  .cards tr { border-bottom: 1px solid var(--line); padding: .3rem; }
+  .cards tbody th, .cards td { display: flex; justify-content: space-between; gap: 1rem; border: 0; padding: .1rem 0; }
+  .cards td { text-align: right; min-width: 0; } .cards td::before { content: attr(data-label); color: var(--soft);
+  flex: none; text-align: left; } }
 figure { margin: 1.5rem 0; } figcaption, .note { color: var(--soft); font-size: .92rem; }
 tbody th { font-weight: 600; }
 .guarantee { border-left: 4px solid var(--link); padding-left: .8rem; font-size: 1.06rem; }
@@ -56,6 +62,8 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 
 # Letters of a cell that needs a line of its own width on a phone.
 _LONG = 24
+# Columns that a phone can show side by side; rows of more become cards there.
+_SIDE_BY_SIDE = 4
 
 
 class Html(str):
@@ -88,16 +96,20 @@ def tag(name: str, content: object = "", **attributes: object) -> Html:
 def table(
     caption: str, headings: Iterable[object], rows: Iterable[Sequence[object]], *, numbers: Collection[int] = ()
 ) -> Html:
-    """A table that scrolls by itself on a narrow screen.
+    """A table that scrolls by itself on a narrow screen; on a phone the rows of a wide one are cards.
 
     The first cell of a row is its heading; columns in `numbers` are set flush right.
     """
+    headings = list(headings)
+    cards = len(headings) > _SIDE_BY_SIDE
 
     def cell(place: int, content: object, scope: str | None) -> Html:
         attributes = {"class_": "number"} if place in numbers else {}
         if not attributes and not scope and len(str(content)) > _LONG:
             attributes = {"class_": "text"}
-        return tag("th", content, scope=scope, **attributes) if scope else tag("td", content, **attributes)
+        if scope:
+            return tag("th", content, scope=scope, **attributes)
+        return tag("td", content, **attributes, **({"data_label": headings[place]} if cards else {}))
 
     head = tag("thead", tag("tr", [cell(place, heading, "col") for place, heading in enumerate(headings)]))
     body = [
@@ -105,7 +117,7 @@ def table(
     ]
     return tag(
         "div",
-        tag("table", [tag("caption", caption), head, tag("tbody", body)]),
+        tag("table", [tag("caption", caption), head, tag("tbody", body)], **({"class_": "cards"} if cards else {})),
         class_="scroll",
         tabindex="0",
         role="region",

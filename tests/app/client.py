@@ -5,6 +5,7 @@ import http.client
 import json
 import re
 import secrets
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -164,9 +165,8 @@ class Program:
         self.process.wait()
         self.process.stdout.close()
 
-    def end(self):
-        """End it as Ctrl-C does."""
-        self.process.terminate()
-        status = self.process.wait(30)
-        self.process.stdout.close()
-        return status
+    def end(self, by=signal.SIGTERM):
+        """End it as a shutdown does, or as Ctrl-C does."""
+        self.process.send_signal(by)
+        self.last_words, _ = self.process.communicate(timeout=30)
+        return self.process.returncode

@@ -46,6 +46,16 @@ def work(tmp_path, data):
 
 
 @pytest.fixture
+def seeded(monkeypatch):
+    """Draws of the secure source that are the same in every run, for a test of what a fit finds."""
+    from dpsparse.privacy.noise import SecureSource, SeededSource
+
+    source = SeededSource(0)
+    for name in ("laplace", "gaussian", "bits"):
+        monkeypatch.setattr(SecureSource, name, getattr(source, name))
+
+
+@pytest.fixture
 def url(work):
     """The address of the page, served from a thread of this process."""
     import uvicorn

@@ -34,7 +34,7 @@ def steady(tab):
     assert (tab.value(PATH), tab.value("document.querySelector('main').textContent")) == before
 
 
-def test_the_whole_way_from_a_raw_table_to_a_report(tab, url, work, data, artifacts):
+def test_the_whole_way_from_a_raw_table_to_a_report(tab, url, work, data, artifacts, seeded):
     people(5_000).to_csv(data / "people.csv", index=False)
     enter(tab, url)
     steady(tab)

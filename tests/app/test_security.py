@@ -1,9 +1,12 @@
 """Who is let in, and what the page may reach."""
 
+import http.client
 import os
 import re
+import signal
 import stat
 import threading
+from pathlib import Path
 
 import pytest
 from client import Client
@@ -141,6 +144,23 @@ def test_a_folder_has_one_program(work):
 
     with pytest.raises(FileError, match="is running already"):
         Workspace(work.folder)
+
+
+def test_ctrl_c_ends_an_idle_page_at_once(program, capfd):
+    running = program(script=Path(__file__).parent / "last_words.py")
+    # A browser keeps its connection, and may open one that it does not use yet.
+    asked, unused = (http.client.HTTPConnection(Client(running.url).host) for _ in range(2))
+    asked.request("GET", "/")
+    asked.getresponse().read()
+    unused.connect()
+    assert running.end(signal.SIGINT) == 0
+    # Nothing was waited for in vain: uvicorn would say so.
+    shown = capfd.readouterr()
+    assert shown.err == "The page has ended.\n"
+    skips, searches = map(int, re.search(r"skips (\d+), searches (\d+)", running.last_words).groups())
+    assert skips > 100 * searches
+    asked.close()
+    unused.close()
 
 
 def test_a_fit_is_either_cancelled_or_goes_on():

@@ -1,5 +1,6 @@
 """Spending: once for each confirmation, never without a charge, and nothing that was paid for is lost."""
 
+import ast
 import json
 import os
 import runpy
@@ -12,6 +13,7 @@ from client import Client
 
 from dpsparse import load_model
 from dpsparse.app.jobs import CANCELLED, DONE, LOST, Job, Jobs
+from dpsparse.app.settings import Settings
 from dpsparse.app.spending import COST, DOWNLOADS
 from dpsparse.app.workspace import Workspace
 from dpsparse.estimators._raw_fit import PreparedTable
@@ -85,6 +87,29 @@ def test_from_a_raw_table_to_everything_that_is_taken_home(client, work, ended, 
     loaded = client.post("/settings", {"settings": ("s.json", files["dpsparse-settings.json"].content)})
     assert loaded.path == "/accuracy"
     assert work.draft.settings.target == "cost"
+
+
+@pytest.mark.parametrize("ledger", [None, "postgresql://me:secret@host/budgets"])
+def test_the_script_and_the_notebook_carry_the_ledger_without_its_password(tmp_path, data, ledger):
+    work = Workspace(tmp_path / "home", data, ledger)
+    work.close()
+    settings = Settings(target="cost", dataset="trial", epsilon=0.5, delta=1e-6)
+    job = Job("0" * 32, tmp_path, "people.csv", settings, "2026-01-31T00:00:00+00:00")
+    script, notebook = (DOWNLOADS[f"fit_again.{kind}"][1](job, work) for kind in ("py", "ipynb"))
+    file = os.path.realpath(tmp_path / "home" / "budget.db")
+    place = file if ledger is None else "postgresql+psycopg://me@host/budgets"
+    (call,) = (
+        node for node in ast.walk(ast.parse(script)) if getattr(node, "keywords", None) and len(node.keywords) > 3
+    )
+    given = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
+    assert given["ledger"] == place
+    assert (given["dataset"], given["epsilon"], given["delta"]) == ("trial", 0.5, 1e-6)
+    assert ("password is not in here" in script) == (ledger is not None)
+    for text in (script, notebook):
+        assert "SPENDS epsilon 0.5 ONCE MORE" in text
+        assert "secret" not in text
+        assert "***" not in text
+    assert json.dumps(given["ledger"]) in "".join(json.loads(notebook)["cells"][2]["source"])
 
 
 def test_the_same_confirmation_twice_is_one_fit(client, work, ended):
@@ -307,7 +332,7 @@ def test_grants_history_and_verification(client, work, ended, tmp_path):
     assert client.get("/budget/head").text.strip() == work.ledger.verify()
     sent = {"dataset": "trial", "grant_epsilon": "9", "grant_delta": "1e-6", "records_per_person": "1", "sure": "on"}
     assert "a budget changed later is no guarantee" in client.post("/budget/grant", **sent).error
-    assert client.post("/budget/grant", **(sent | {"dataset": "others"})).path == "/budget"
+    assert client.post("/budget/grant", **(sent | {"dataset": "others", "others": "on"})).path == "/budget"
     assert work.ledger.balance("others").grant.epsilon == 9.0
     # Someone edits the ledger: every page says so, and nothing is spent.
     with sqlite3.connect(str(work.ledger)) as connection:

@@ -24,6 +24,7 @@ from dpsparse.app.forecast import forecast
 from dpsparse.app.glossary import TERMS
 from dpsparse.app.settings import Settings, read_settings, settings_of
 from dpsparse.io.bounds_file import bounds_of, read_bounds
+from dpsparse.privacy.accounting.filter import Cost
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.schema import Fields, FileError
 
@@ -124,6 +125,58 @@ def test_wrong_inputs_at_the_third_step(client, work):
     refused(client.grant(delta="0"), "delta=0.0 must be")
     assert not work.draft.planned
     assert work.ledger_state() is None
+
+
+def test_an_epsilon_beyond_the_budget_is_refused_where_it_is_chosen(client, work):
+    client.choose("people.csv")
+    client.columns("cost")
+    # Nobody knows yet what will be left.
+    assert client.plan(epsilon="2").path == "/preview"
+    client.grant(epsilon="1.5")
+    assert "Too little is left." in client.get("/accuracy").text
+    again = refused(client.plan(epsilon="2"), "epsilon 2 is more than the 1.5 that the ledger has left")
+    assert "choose at most 1.5" in again.error
+    assert "<svg" in again.text
+    assert 'value="2"' in again.text
+    # The sliders say so, too, without the ledger.
+    asked = f"/forecast?sparsity=3&epsilon_left={again.hidden('epsilon_left')}"
+    assert "Too little is left." in client.get(f"{asked}&epsilon=1.51").text
+    assert "Too little is left." not in client.get(f"{asked}&epsilon=1.5").text
+    assert 'name="beyond"' not in client.get("/columns").text
+    assert client.plan(epsilon="1.5").path == "/preview"
+    assert "Too little is left." not in client.get("/preview").text
+    # Who has seen it may look at the preview, which says it again, as does the confirmation.
+    assert 'name="beyond"' in again.text
+    assert "Too little is left." in client.plan(epsilon="2", beyond="on").text
+    assert "Too little is left." in client.get("/spend").text
+    work.ledger.reserve("trial", Cost(1.5, 1e-6), adjacency="replace-one").charge()
+    refused(client.plan(epsilon="0.1"), "nothing left for one more fit on trial: look at the earlier fits")
+
+
+def test_a_second_name_for_a_budget_is_given_only_to_other_people(client, work):
+    assert "The ledger has budgets" not in client.get("/file").text
+    client.choose("people.csv", dataset="clinic")
+    client.columns("cost")
+    # The first name is beside no other.
+    assert "A new name is a new budget" not in client.get("/accuracy").text
+    client.grant("clinic")
+    assert "The ledger has budgets of &#39;clinic&#39;" in client.get("/file").text
+    client.choose("people.csv", dataset="clinic again")
+    client.plan()
+    for step, form in (("accuracy", 'form="accuracy-form"'), ("spend", "")):
+        shown = client.get(f"/{step}").text
+        assert "<b>A new name is a new budget.</b> The ledger has budgets of &#39;clinic&#39; already" in shown
+        assert re.search(rf'<input type="checkbox" name="others" {form}', shown)
+        sent = {"dataset": "clinic again", "grant_epsilon": "3", "grant_delta": "1e-6", "records_per_person": "1"}
+        again = refused(client.post(f"/{step}/grant", **sent, sure="on", back=step), "budgets of 'clinic' already")
+        assert "A new name is a new budget" in again.text
+    refused(client.post("/budget/grant", **sent, sure="on"), "tick the box to say that these are other people")
+    assert list(work.ledger.state().filters) == ["clinic"]
+    # The same name is no new budget, however it is spelled.
+    assert client.post("/budget/grant", **(sent | {"dataset": " clinic "}), sure="on").path == "/budget"
+    assert client.post("/accuracy/grant", **sent, sure="on", others="on", back="accuracy").path == "/accuracy"
+    assert sorted(work.ledger.state().filters) == ["clinic", "clinic again"]
+    assert "A new name is a new budget" not in client.get("/accuracy").text
 
 
 def test_a_step_that_comes_too_early_leads_to_the_one_before(client):
@@ -395,7 +448,7 @@ FORMS = {
         "value-1",
     ),
     "/accuracy": ("epsilon", "delta", "sparsity", "holdout", "records", "noise", "effect"),
-    "/budget/grant": ("dataset", "grant_epsilon", "grant_delta", "records_per_person", "sure", "back"),
+    "/budget/grant": ("dataset", "grant_epsilon", "grant_delta", "records_per_person", "sure", "back", "others"),
     "/spend": ("ticket", "seen", "sure"),
 }
 TYPED = st.one_of(

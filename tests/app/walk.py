@@ -25,6 +25,10 @@ def faults(tab, axe=None):
         tab.show_as(width)
         if tab.value("document.documentElement.scrollWidth") > width:
             seen.append(f"overflow at {width}")
+        cut = (
+            "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth).map(e => e.ariaLabel)"
+        )
+        seen += [f"{table} is cut at {width}" for table in tab.value(cut)]
     tab.show_as(1024)
     names = ("Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown")
     shown = [json.dumps(event) for name in names for event in tab.events_named(name)]

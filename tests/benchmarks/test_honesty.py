@@ -78,12 +78,15 @@ def test_copies_of_a_record_count_as_records(load):
 @pytest.mark.parametrize("row", ["mixture", "exp 1.5", "zero-inflated", "share .03", "poisson .2", "uniform"])
 def test_moments_are_those_of_the_draws(load, row):
     simulated = load("simulated")
+    # Fourth moments of t3 do not exist, those of exp(1.5 N) are beyond any sample; the spread of a zero-inflated column
+    # has an error of 2 %.
+    within = {"exp 1.5": 0.6, "t3": 0.15, "zero-inflated": 0.12}
     rng = np.random.default_rng(6)
-    for law in set(simulated.ROWS[row].truth(rng).laws):
+    # Sorted, because the order of a set of texts differs from run to run.
+    for law in sorted(set(simulated.ROWS[row].truth(rng).laws)):
         column, (mean, sd) = simulated.draw_column(rng, law, 200_000), simulated.moments(law)
         assert column.mean() == pytest.approx(mean, abs=5 * column.std() / 200_000**0.5)
-        # Fourth moments of t3 do not exist, those of exp(1.5 N) are beyond any sample.
-        assert column.std() == pytest.approx(sd, rel=0.6 if law == "exp 1.5" else 0.15 if law == "t3" else 0.05)
+        assert column.std() == pytest.approx(sd, rel=within.get(law, 0.05))
 
 
 @pytest.mark.parametrize(

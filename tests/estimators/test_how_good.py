@@ -89,7 +89,15 @@ def test_models_that_know_no_constant_use_what_they_know(tmp_path):
     save_model(fitted(X, y), tmp_path / "new.json")
     content = json.loads((tmp_path / "new.json").read_text())
     low, high = content["prediction_range"].values()
-    for name in ("constant", "response_scale", "spread_explained", "scores", "median_shift", "calibration_slope"):
+    for name in (
+        "constant",
+        "response_scale",
+        "spread_explained",
+        "scores",
+        "median_shift",
+        "calibration_slope",
+        "left_out",
+    ):
         del content[name]
     (tmp_path / "old.json").write_text(json.dumps(content | {"version": 2}))
     old = load_model(tmp_path / "old.json")

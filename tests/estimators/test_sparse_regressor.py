@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dpsparse import NotPrivateWarning, PrivateSparseRegressor, scale_from_bounds
+from dpsparse.algorithms.pursuit.settings import Settings
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.model.effect import Verdict
@@ -321,3 +322,39 @@ def test_bounds_give_center_and_scale():
         scale_from_bounds(1, 1)
     with pytest.raises(ValueError, match="one number each"):
         scale_from_bounds([0, 1, 3], [0, 2])
+
+
+@pytest.mark.parametrize("sparsity", [4, 8])
+def test_nothing_is_significant_where_responses_have_two_modes_and_no_feature_an_effect(sparsity):
+    # Few residuals lie within four fifths of their median size, most within five: the Jacobian of a gradient is right
+    # only with the fraction of small residuals at the same tau.
+    for seed in range(4):
+        rng = np.random.default_rng([41, seed])
+        X = rng.standard_normal((10_000, 8))
+        y = rng.choice([-1.0, 1.0], 10_000) + 0.3 * rng.standard_normal(10_000)
+        model = PrivateSparseRegressor(sparsity=sparsity, epsilon=2, delta=1e-6, random_state=seed, **STANDARDIZED)
+        assert not model.fit(X, y).clear_.any()
+
+
+@pytest.mark.slow
+def test_skewed_features_in_given_units_are_seldom_significant_in_small_tables_without_effects():
+    marked = 0
+    for seed in range(40):
+        rng = np.random.default_rng([42, seed])
+        X = np.exp(0.8 * rng.standard_normal((1_600, 20)) + 0.6 * rng.standard_normal((1_600, 1)))
+        units = {"feature_center": X.mean(axis=0), "feature_scale": X.std(axis=0)}
+        model = PrivateSparseRegressor(sparsity=5, epsilon=1, delta=1e-6, random_state=seed, **units)
+        marked += model.fit(X, rng.standard_t(3, 1_600)).clear_.any()
+    # One fit in twenty may mark a feature: more than six of 40 in one case of 300. With plain errors seven do.
+    assert marked <= 6
+
+
+def test_caution_is_for_selected_features_in_small_tables():
+    def caution(size, sparsity=5, d=100):
+        return Settings(1_000, d, sparsity, (size / 1_000) ** 2).caution
+
+    assert caution(200) == 1.5
+    assert 1 < caution(330) < 1.5
+    assert caution(400) == caution(200, sparsity=5, d=5) == 1
+    # More features share the noise of their second moments.
+    assert caution(800, sparsity=20) > 1

@@ -47,6 +47,7 @@ def fitted(monkeypatch):
                 "reason": "",
                 "cut": 2.5,
                 "lumped": False,
+                "left_out": {},
             }
             return replace(original(pursuit), **result | changes)
 
@@ -107,6 +108,16 @@ def test_an_error_that_cannot_be_trusted_is_not_shown(fitted):
     only = fitted(parameters={"sparsity": "auto", "max_sparsity": 3}, trusted=np.array([True, False, True]))
     assert only.support_.tolist() == [3]
     assert list(only.units_) == ["year"]
+
+
+@pytest.mark.parametrize("sparsity", [3, "auto"])
+def test_features_that_were_left_out_are_named_and_have_no_effect(fitted, sparsity):
+    left_out = {2: "hardly varies", 5: "unit wrong"}
+    model = fitted(parameters={"sparsity": sparsity}, left_out=left_out, trusted=np.array([False, False, False]))
+    assert model.support_.tolist() == [3, 0]
+    assert model.coef_[5] == 0
+    assert list(model.units_) == [effect.feature for effect in model.released_.effects] == ["year", "age"]
+    assert model.released_.left_out == {"steps": "hardly varies", "share": "unit wrong"}
 
 
 def test_no_trusted_error_leaves_no_noise_floor(fitted):

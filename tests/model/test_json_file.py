@@ -133,6 +133,7 @@ MADE_UP = replace(
     ),
     median_shift=-0.375,
     calibration_slope=1.625,
+    left_out={"d": "hardly varies"},
 )
 
 
@@ -167,7 +168,8 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
     optional = {"noise_floor", "estimate", "standard_error", "category", "part", "pure_epsilon", "mu"}
     optional |= {"center", "scale", "reason", "prediction_range", "cut", "context", "budget"}
     optional |= {"constant", "response_scale", "spread_explained", "scores", "target_kind", "baselines", "median_shift"}
-    optional |= {"calibration_slope"}
+    # Any feature may have been left out.
+    optional |= {"calibration_slope", "left_out", "d"}
     tried = 0
 
     def is_refused():
@@ -202,6 +204,8 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
         (lambda content: content.update(scores=scores_with(low=9.0)), "'value' must lie from 'low' to 'high'"),
         (lambda content: content.update(scores=scores_with(cut=1.5)), "'cut' be a share"),
         (lambda content: content.update(added=1), "unknown entry 'added'"),
+        (lambda content: content.update(left_out={"z": "unit wrong"}), "'left_out' must give .* for features listed"),
+        (lambda content: content.update(left_out={"a": "lazy"}), "must give 'hardly varies' or 'unit wrong'"),
         (lambda content: (content["features"].clear(), content["effects"].clear()), "features and effects"),
         (lambda content: content["features"].append(content["features"][0]), "name of its own"),
         (lambda content: content["effects"].append(content["effects"][0]), "name of its own"),

@@ -87,7 +87,9 @@ def test_numeric_columns_are_a_sequence_of_features():
 def test_the_file_s_columns_and_units():
     fitted = PrivateSparseRegressor(sparsity=2, epsilon=2.0, **STANDARDIZED).fit(X, Y)
     features = [Feature(name, 10.0, 4.0) for name in NAMED]
-    model = fitted.released_.on_columns(features, "cost")
+    out = next(j for j in range(8) if j not in fitted.support_)
+    model = replace(fitted.released_, left_out={str(out): "unit wrong"}).on_columns(features, "cost")
+    assert model.left_out == {NAMED.columns[out]: "unit wrong"}
     assert model.target == "cost"
     assert [effect.feature for effect in model.effects] == [NAMED.columns[j] for j in fitted.support_]
     raw = model.in_raw_units()

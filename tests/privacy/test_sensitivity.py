@@ -183,6 +183,13 @@ def test_the_utility_of_a_located_point_reaches_its_bound():
     assert np.abs(change).max() == sensitivity.located_utility("replace-one") == 4
 
 
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_bounds_of_whole_numbers_are_whole_numbers(adjacency):
+    """Utilities are integers, so the largest difference of two is one: no rounding can make a bound too small."""
+    bounds = [declared(adjacency) for _, declared in UTILITIES.values()]
+    assert all(isinstance(bound, int) for bound in bounds), bounds
+
+
 @given(st.lists(value, min_size=1, max_size=8), value, st.integers(0, 7))
 def test_the_balance_of_a_split_moves_by_at_most_one(values, replacement, i):
     first = np.array(values)

@@ -2,9 +2,12 @@
 
 import base64
 import itertools
+from dataclasses import replace
 
 import pytest
 
+from dpsparse.io.features import Feature
+from dpsparse.model.effect import Effect
 from dpsparse.report.fit import fit_page
 
 pytestmark = pytest.mark.slow
@@ -83,6 +86,21 @@ def test_the_effects_fit_on_a_phone(browser, url):
     ]
     assert browser.value("[...document.querySelectorAll('details')].filter(e => e.open).length") == 0
     assert browser.value("document.querySelectorAll('details').length") == 9
+
+
+def test_no_table_is_cut_on_a_phone(browser, model, tmp_path):
+    # A name that has no blank, and the frame in which `dpsparse app` shows a report.
+    name = "average_household_income_before_taxes_2019"
+    effects = (Effect(name, -1_234_567.0, -1_300_000.0, 200_000.0, clear=True), *model.effects)
+    long = replace(model, features=(Feature(name, 0.0, 1.0), *model.features), effects=effects)
+    path = tmp_path / "long.html"
+    path.write_text(fit_page(long), encoding="utf-8")
+    browser.show_as(360)
+    browser.open(path.as_uri())
+    browser.value(OPEN_ALL)
+    tables = "[...document.querySelectorAll('.scroll')]"
+    assert browser.value(f"{tables}.filter(e => e.scrollWidth > e.clientWidth).map(e => e.ariaLabel)") == []
+    assert browser.value(f"{tables}.length") == 6
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -134,6 +134,11 @@ def test_a_seeded_fit_guarantees_nothing():
         ({"lumped": True}, "Residuals are cut at a distance of 3000 from the prediction"),
         ({"prediction_range": None}, "Predictions have no limits."),
         (
+            {"left_out": {"steps": "unit wrong"}},
+            "the fit selected 4. Left out: of the selected features 'steps', whose released centre or scale is clearly "
+            "wrong (public numbers, more records or a larger epsilon would help).",
+        ),
+        (
             {"median_shift": -3_200.0, "response_scale": 3_000.0},
             "About half of the values of cost lie below the prediction less 3200; predict with the statistic",
         ),
@@ -274,6 +279,18 @@ def test_details_tell_the_date_and_what_is_left(model):
     assert (
         "trial-7 in budget.db: 2 fits together have spent epsilon 1.5 of 3 granted (delta 1e-06); one more fit" in text
     )
+
+
+def test_to_run_it_again_is_charged_to_the_same_ledger(model):
+    context = FitContext("2026-01-31", Budget("budget.db", "trial 7", 3.0, 1e-6, 1.5, 2.25, 2))
+    text = words(fit_page(replace(model, context=context)))
+    assert "DATA and the path or URL of the ledger budget.db in the place of LEDGER; for a store" in text
+    assert "--bounds bounds.toml \\ --ledger LEDGER \\ --dataset 'trial 7' \\ --out model.json" in text
+    assert "it spends the budget once more" in text
+    other = words(fit_page(replace(model, estimator="DPIHTH", context=context)))
+    assert "With the records as X and y, and the ledger budget.db as LEDGER: DPIHTH(" in other
+    assert ", ledger=LEDGER, dataset='trial 7').fit(X, y)" in other
+    assert "LEDGER" not in words(fit_page(model))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,9 @@ from dataclasses import replace
 
 from dpsparse.app.forecast import forecast, shape_of
 from dpsparse.app.render import fragment, page, redirect, require
+from dpsparse.app.room import too_little
 from dpsparse.app.typed import typed_count, typed_delta, typed_epsilon, typed_holdout, typed_number, typed_positive
+from dpsparse.schema import FileError
 
 
 def accuracy_page(request, error=None, form=None):
@@ -24,12 +26,23 @@ def accuracy_page(request, error=None, form=None):
     }
     typed |= {name: str(form[name]) for name in typed if form and name in form}
     usual = work.usual_delta()
+    handed_back = {"usual_delta": usual, "epsilon_left": "" if balance is None else repr(balance["epsilon_left"])}
     try:
-        shown = _forecast(work, typed | {"usual_delta": usual})
+        shown = _forecast(work, typed | handed_back)
     except (ValueError, ArithmeticError):
         shown = None
     content = {"typed": typed, "forecast": shown, "grant": usual_grant(work, form), "budget": balance}
-    return page(request, "accuracy", step="accuracy", error=error, usual_delta=usual, **content)
+    content["beside"] = [] if balance else work.granted_beside()
+    content |= handed_back | {"too_little": _too_little(work, typed | handed_back)}
+    return page(request, "accuracy", step="accuracy", error=error, **content)
+
+
+def _too_little(work, typed):
+    """What is wrong with the epsilon that was typed, as far as the ledger goes."""
+    try:
+        return too_little(typed_epsilon(typed), typed_number(typed, "epsilon_left", None), work.draft.settings.dataset)
+    except ValueError:
+        return None
 
 
 def _shown(value):
@@ -51,9 +64,10 @@ def forecast_fragment(request):
     work = request.app.state.work
     require(work, target=True)
     try:
-        return fragment("_forecast", forecast=_forecast(work, request.query_params))
+        shown = {"forecast": _forecast(work, request.query_params)}
     except (ValueError, ArithmeticError) as error:
-        return fragment("_forecast", forecast=None, error=str(error))
+        shown = {"forecast": None, "error": str(error)}
+    return fragment("_forecast", too_little=_too_little(work, request.query_params), **shown)
 
 
 def _forecast(work, typed):
@@ -61,7 +75,7 @@ def _forecast(work, typed):
     d, known = shape_of(work.draft.path, settings)
     delta = typed_number(typed, "delta", None)
     if delta is None:
-        # The page hands it back, so that no slider waits for the ledger.
+        # The page hands it back, as it does what is left, so that no slider waits for the ledger.
         delta = typed_number(typed, "usual_delta", None)
     return forecast(
         typed_count(typed, "records", "records", default=work.facts.n_records),
@@ -104,8 +118,12 @@ def typed_choices(settings, form):
 
 
 def choose_accuracy(request, form):
-    """Take epsilon and the number of columns to select."""
+    """Take epsilon and the number of columns to select; one that the ledger has no room for only if that was seen."""
     work = request.app.state.work
     require(work, target=True)
-    work.change(settings=typed_choices(work.draft.settings, form), planned=True)
+    settings, balance = typed_choices(work.draft.settings, form), work.balance()
+    refusal = balance and too_little(settings.epsilon, balance["epsilon_left"], settings.dataset)
+    if refusal and form.get("beyond") != "on":
+        raise FileError(f"{refusal}; to see a preview all the same, tick the box above the button")
+    work.change(settings=settings, planned=True)
     return redirect("/preview")

@@ -8,9 +8,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse
 
 from dpsparse.app.glossary import TERMS, anchor
+from dpsparse.app.room import too_little
 from dpsparse.app.security import require_csrf
 from dpsparse.app.settings import digest
 from dpsparse.messages import without_passwords
+from dpsparse.schema import listed
 
 STEPS = (
     ("file", "File"),
@@ -32,7 +34,7 @@ _environment = jinja2.Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_environment.globals |= {"TERMS": TERMS, "anchor": anchor, "digest": digest}
+_environment.globals |= {"TERMS": TERMS, "anchor": anchor, "digest": digest, "listed": listed}
 _environment.filters |= {
     "share_left": lambda balance: math.floor(100 * (1 - balance["share_spent"])),
     "moment": lambda text: text.replace("T", " ").replace("+00:00", " UTC"),
@@ -101,6 +103,7 @@ def overview(work):
             chosen.append(("To select", f"{settings.sparsity} columns", "accuracy"))
             if settings.holdout is not None:
                 chosen.append(("Held out", f"{settings.holdout:.0%} of the records", "accuracy"))
+    left = balance["epsilon_left"] if balance and draft.planned else None
     return {
         "draft": draft,
         "settings": settings,
@@ -109,6 +112,7 @@ def overview(work):
         "delta": delta,
         "chosen": chosen,
         "brief": " · ".join(value for label, value, _ in chosen if label in ("Table", "Response")),
+        "too_little": too_little(settings.epsilon, left, settings.dataset),
         "trouble": trouble,
         "running": work.jobs.running,
         "lost": work.jobs.lost,

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from dpsparse.app import accuracy, spending, steps
+from dpsparse.app import accuracy, budget, spending, steps
 from dpsparse.app.render import EXPECTED, Missing, NotYet, action, one_line, page, redirect
 from dpsparse.app.security import ENTER, Guard
 from dpsparse.app.workspace import OPENER, Workspace
@@ -69,11 +69,11 @@ def create_app(work):
         post("/fits/{name}/cancel", spending.cancel, spending.job_page),
         get("/fits/{name}/report", spending.report),
         get("/fits/{name}/{file}", spending.download),
-        get("/budget", spending.budget_page),
-        post("/budget/grant", spending.grant, spending.budget_page),
-        post("/accuracy/grant", spending.grant, accuracy.accuracy_page),
-        post("/spend/grant", spending.grant, spending.spend_page),
-        get("/budget/head", spending.witness),
+        get("/budget", budget.budget_page),
+        post("/budget/grant", budget.grant, budget.budget_page),
+        post("/accuracy/grant", budget.grant, accuracy.accuracy_page),
+        post("/spend/grant", budget.grant, spending.spend_page),
+        get("/budget/head", budget.witness),
         get("/settings", steps.save_settings),
         post("/settings", steps.load_settings, steps.file_page),
         get("/glossary", lambda request: page(request, "glossary")),

@@ -137,6 +137,13 @@ class Workspace:
 
         return balance_facts(state, state.name_of(dataset))
 
+    def granted_beside(self, dataset=None):
+        """The names that have a budget in the ledger, where this one, or that of the draft's people, has none yet."""
+        state, dataset = self.ledger_state(), dataset or self.draft.settings.dataset
+        if not dataset or state is None or state.name_of(dataset) in state.filters:
+            return []
+        return sorted(state.filters)
+
     def delta(self):
         """The delta of the draft's fit: what was typed, or the usual one."""
         typed = self.draft.settings.delta

@@ -1,5 +1,7 @@
 """`dpsparse app`."""
 
+import atexit
+import gc
 import json
 
 import click
@@ -41,6 +43,8 @@ def app(ledger, data, folder, host, port, expose, no_browser, as_json):
                 f"The page is at {url}\nThe address is secret: whoever has it can spend the budget. Ctrl-C ends it."
             )
 
+    # The end of the interpreter searches everything imported for garbage, which takes seconds after a fit.
+    atexit.register(gc.freeze)
     try:
         serve(
             folder or click.get_app_dir("dpsparse"),

@@ -44,6 +44,7 @@ def set_results(estimator, result, features, dtype, meter, **described):
         kept = np.flatnonzero(result.shrunk_effects)
     else:
         kept = np.arange(len(clear))
+    kept = kept[~np.isin(result.support[kept], list(result.left_out))]
     chosen, center, scale = result.support[kept], result.center[kept], result.scale[kept]
     coef = result.shrunk_without(~clear)[kept] if only_clear else result.shrunk_effects[kept]
     shrunk = as_dtype(coef / scale, dtype)
@@ -100,6 +101,7 @@ def set_results(estimator, result, features, dtype, meter, **described):
             spread_explained=result.spread_explained,
             median_shift=estimator.median_shift_,
             calibration_slope=estimator.calibration_slope_,
+            left_out={features[place].name: why for place, why in result.left_out.items()},
             **{"target": "y"} | described,
         )
     )

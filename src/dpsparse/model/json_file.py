@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 from sklearn.utils.validation import check_is_fitted
 
 from dpsparse import __version__
+from dpsparse.algorithms.pursuit.result import HARDLY_VARIES, UNIT_WRONG
 from dpsparse.io.atomic import atomic_file
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.features import Feature, read_feature
@@ -50,6 +51,7 @@ def as_dict(model: LinearModel) -> dict[str, Any]:
         "scores": model.scores and asdict(model.scores),
         "median_shift": model.median_shift,
         "calibration_slope": model.calibration_slope,
+        "left_out": dict(model.left_out),
         "effects": [asdict(effect) for effect in model.effects],
         "features": [_without_defaults(feature) for feature in model.features],
         "privacy": model.privacy.to_dict(),
@@ -134,7 +136,7 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
         privacy=read_record(fields.table("privacy")),
         context=read_context(fields.table("context", None)),
         **({} if version == 1 else _response_facts(fields)),
-        **({} if version < 3 else _how_good(fields)),
+        **({} if version < 3 else _how_good(fields) | _left_out(fields, names)),
     )
     fields.finish()
     return model
@@ -177,6 +179,14 @@ def _how_good(fields: Fields) -> dict[str, Any]:
         "median_shift": fields.number("median_shift", None),
         "calibration_slope": fields.number("calibration_slope", 1.0, least=0),
     }
+
+
+def _left_out(fields: Fields, names: set[str]) -> dict[str, Any]:
+    """The selected features that have no effect, and why."""
+    left_out = _texts(fields.table("left_out", None))
+    if not left_out.keys() <= names or not {*left_out.values()} <= {HARDLY_VARIES, UNIT_WRONG}:
+        raise FileError(f"{fields.where}: 'left_out' must give {HARDLY_VARIES!r} or {UNIT_WRONG!r} for features listed")
+    return {"left_out": left_out}
 
 
 def _range(fields: Fields | None) -> tuple[float, float] | None:

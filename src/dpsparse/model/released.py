@@ -3,7 +3,6 @@
 Every private estimator makes one in `fit`, as `released_`. It holds releases and public numbers only.
 """
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,24 +11,23 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
-from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
 
 from dpsparse.algorithms.evaluation import Scores
 from dpsparse.data.as_table import as_table
-from dpsparse.html import Html, tag
+from dpsparse.html import Html
 from dpsparse.io.features import Feature
+from dpsparse.model.coefficients import Coefficients
 from dpsparse.model.context import FitContext
-from dpsparse.model.effect import Effect, Verdict, effects_table, unit_rows, units_table
-from dpsparse.model.evaluation import HEADINGS, in_words, score_rows, scores_table, text_rows
+from dpsparse.model.effect import Effect
 from dpsparse.model.frames import frame_names, predict_frame
 from dpsparse.model.numeric_columns import NumericColumns
-from dpsparse.model.remarks import NOT_SIGNIFICANT, NOT_TRUSTED, remarks
+from dpsparse.model.summary import summary_html, summary_text
 from dpsparse.model.tables import ModelTable
 from dpsparse.privacy.accounting.record import PrivacyRecord
 
 
 @dataclass(frozen=True, repr=False)
-class LinearModel:
+class LinearModel(Coefficients):
     """A released linear model: everything in it is public.
 
     `load_model` returns it, and every fitted private estimator has it as `released_`.
@@ -84,6 +82,9 @@ class LinearModel:
         released.
     calibration_slope : float
         Predictions of a mean are this many times as far from the constant as that line.
+    left_out : mapping of str to str
+        Selected features that have no effect, and why: "hardly varies" where nearly all records have the same value,
+        "unit wrong" where by the releases noise chose the centre or the scale.
     """
 
     estimator: str
@@ -108,6 +109,7 @@ class LinearModel:
     scores: Scores | None = None
     median_shift: float | None = None
     calibration_slope: float = 1.0
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         guarantee = (
@@ -115,26 +117,6 @@ class LinearModel:
         )
         effects = f"{len(self.effects)} of {len(self.features):,} features"
         return f"<LinearModel of {self.target} by {self.estimator}: {effects}, {guarantee}>"
-
-    @cached_property
-    def feature_names(self) -> list[str]:
-        """The names of all features, in order."""
-        return [feature.name for feature in self.features]
-
-    @cached_property
-    def coef(self) -> NDArray[np.float64]:
-        """The coefficients of all features, in order."""
-        coef = np.zeros(len(self.features))
-        coef[self._places] = [effect.coef for effect in self.effects]
-        return coef
-
-    @cached_property
-    def _places(self) -> list[int]:
-        """Where the features with an effect are among all."""
-        if isinstance(self.features, NumericColumns):
-            return [self.features.place_of(effect.feature) for effect in self.effects]
-        places = {name: place for place, name in enumerate(self.feature_names)}
-        return [places[effect.feature] for effect in self.effects]
 
     @property
     def constant_prediction(self) -> float:
@@ -177,35 +159,11 @@ class LinearModel:
 
     def summary(self) -> str:
         """The guarantee and the effects as text."""
-        lines = [
-            textwrap.fill(self.privacy.statement(), 100),
-            "",
-            f"{'feature':<24} {'effect':>12} {'std. error':>12}   90 % interval",
-            *map(_summary_line, self.effects),
-            f"{'(intercept)':<24} {self.intercept:>12.5g}",
-        ]
-        marks = {NOT_SIGNIFICANT: "* ", NOT_TRUSTED: "** "}
-        for heading, text in remarks(self):
-            lines.append(textwrap.fill(f"{marks.get(heading, '')}{heading}: {text}.", 100))
-        if self.scores is not None:
-            lines += ["", *text_rows([HEADINGS, *score_rows(self.scores, self.constant_prediction)])]
-            lines.append(textwrap.fill(in_words(self.scores, self.target), 100))
-        # Where nothing was learned they are noise.
-        if self.response_scale_known and (units := unit_rows(self.effects)):
-            lines += ["", "Units learned, released within the guarantee:"]
-            lines.append(f"{'feature':<24} {'centre':>12} {'scale':>12}")
-            lines += [f"{feature:<24} {center:>12} {scale:>12}" for feature, center, scale in units]
-        return "\n".join(lines)
+        return summary_text(self)
 
     def as_html(self) -> Html:
         """The effects and the guarantee, for notebooks."""
-        heading = tag("p", tag("strong", self.estimator))
-        effects = effects_table(self.effects, self.intercept)
-        notes = [tag("p", [tag("strong", f"{title}: "), f"{text}."]) for title, text in remarks(self)]
-        if self.scores is not None:
-            notes += [scores_table(self.scores, self.constant_prediction), in_words(self.scores, self.target)]
-        units = units_table(self.effects)
-        return tag("div", [heading, effects, *notes, *([] if units is None else [units]), self.privacy.as_html()])
+        return summary_html(self)
 
     _repr_html_ = as_html
 
@@ -295,8 +253,12 @@ class LinearModel:
             replace(effect, feature=features[place].name)
             for place, effect in zip(self._places, self.effects, strict=True)
         )
+        left_out = {
+            features[place].name: why
+            for place, why in zip(self.places_of(self.left_out), self.left_out.values(), strict=True)
+        }
         baselines = {feature.column: feature.baseline for feature in features if feature.baseline is not None}
-        named = {"features": tuple(dict.fromkeys(features)), "target": target, "effects": effects}
+        named = {"features": tuple(dict.fromkeys(features)), "target": target, "effects": effects, "left_out": left_out}
         return replace(self, baselines={**self.baselines, **baselines}, **named)
 
     def in_raw_units(self) -> "LinearModel":
@@ -309,77 +271,3 @@ class LinearModel:
         effects = tuple(effect.in_raw_units(*unit) for effect, unit in zip(self.effects, units, strict=True))
         shift = sum(effect.coef * center for effect, (center, _) in zip(effects, units, strict=True))
         return replace(self, effects=effects, intercept=self.intercept - shift)
-
-    # scikit-learn's names, by which it checks the input of `predict`.
-
-    @cached_property
-    def n_features_in_(self) -> int:
-        """The number of features without those at the end that say whether another is missing."""
-        if isinstance(self.features, NumericColumns):
-            return self.features.n_columns
-        return len(self.features) - sum(feature.missing for feature in self.features)
-
-    @property
-    def feature_names_in_(self) -> NDArray[np.object_]:
-        """The names of the features, where they have any."""
-        names = self.feature_names[: self.n_features_in_]
-        if names == [str(place) for place in range(len(names))]:
-            raise AttributeError("the features of this model have no names")
-        return np.array(names, dtype=object)
-
-    @property
-    def coef_(self) -> NDArray[np.float64]:
-        """The coefficients of the features themselves."""
-        return self.coef[: self.n_features_in_]
-
-    @property
-    def missing_coef_(self) -> NDArray[np.float64] | None:
-        """The coefficients of a feature being missing; None where the model knows of no missing ones."""
-        gaps = self.coef[self.n_features_in_ :]
-        if not len(gaps) or isinstance(self.features, NumericColumns):
-            return gaps if len(gaps) else None
-        # The categories of a column are 0/1 and never missing, and share one feature that says whether its text is.
-        of_column = {each.column: gap for each, gap in zip(self.features[self.n_features_in_ :], gaps, strict=True)}
-        own = self.features[: self.n_features_in_]
-        return np.array([0.0 if each.category is not None else of_column.get(each.column, 0.0) for each in own])
-
-    @property
-    def center_(self) -> NDArray[np.float64]:
-        """Where each feature is put that is missing."""
-        return self.all_centers[: self.n_features_in_]
-
-    @cached_property
-    def all_centers(self) -> NDArray[np.float64]:
-        """Where each feature is put that is missing: its learned or public centre; 0 for those without an effect."""
-        centers = np.zeros(len(self.features))
-        for place, effect in zip(self._places, self.effects, strict=True):
-            public = self.features[place].center
-            centers[place] = effect.center if effect.center is not None else public or 0.0
-        return centers
-
-    @property
-    def intercept_(self) -> float:
-        """The same as `intercept`."""
-        return self.intercept
-
-    @property
-    def prediction_range_(self) -> tuple[float, float] | None:
-        """The same as `prediction_range`."""
-        return self.prediction_range
-
-    def __sklearn_tags__(self) -> Tags:
-        return Tags(
-            estimator_type="regressor",
-            target_tags=TargetTags(required=True),
-            regressor_tags=RegressorTags(),
-            input_tags=InputTags(sparse=True),
-        )
-
-
-def _summary_line(effect: Effect) -> str:
-    text = f"{effect.feature:<24} {effect.coef + 0.0:>12.5g}"
-    if effect.interval is None:
-        return f"{text} {'-':>12}   -{' **' if effect.verdict is Verdict.NOT_TRUSTED else ''}"
-    low, high = effect.interval
-    mark = "" if effect.verdict is Verdict.SIGNIFICANT else " *"
-    return f"{text} {effect.standard_error:>12.3g}   [{low:.5g}, {high:.5g}]{mark}"

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from dpsparse.algorithms.pursuit.result import HARDLY_VARIES, UNIT_WRONG
 from dpsparse.html import number
 from dpsparse.io.features import Feature
 from dpsparse.model.effect import Verdict
@@ -43,6 +44,8 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
         yield NOT_SIGNIFICANT, f"among {count} features without effect one this large is common"
     if Verdict.NOT_TRUSTED in verdicts and model.explains:
         yield NOT_TRUSTED, f"the standard error cannot be trusted, so there is no interval; {MORE_TRUST}"
+    if text := left_out(model):
+        yield "Left out", text
     if model.lumped:
         yield "Lump", lump(model)
     if model.prediction_range is not None and model.explains:
@@ -71,6 +74,18 @@ def explained(model: "LinearModel") -> str:
         f"about {model.spread_explained:.0%} of the spread of {model.target}: the median distance of a response from "
         "its prediction is that much smaller than from a constant"
     )
+
+
+def left_out(model: "LinearModel") -> str:
+    """Which selected features have no effect, and why; empty where there are none, or nothing was learned."""
+    names = {why: [name for name, each in model.left_out.items() if each == why] for why in (HARDLY_VARIES, UNIT_WRONG)}
+    parts = []
+    if names[HARDLY_VARIES]:
+        parts.append(f"{listed(names[HARDLY_VARIES])}, where nearly all records have the same value")
+    if names[UNIT_WRONG]:
+        remedy = "public numbers, more records or a larger epsilon would help"
+        parts.append(f"{listed(names[UNIT_WRONG])}, whose released centre or scale is clearly wrong ({remedy})")
+    return f"of the selected features {'; and '.join(parts)}" if parts and model.response_scale_known else ""
 
 
 def lump(model: "LinearModel") -> str:

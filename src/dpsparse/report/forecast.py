@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from dpsparse.html import table, tag
-from dpsparse.planning import EPSILONS, plan
+from dpsparse.planning.forecast import EPSILONS, plan
 from dpsparse.report.charts import curves
 
 

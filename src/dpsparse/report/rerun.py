@@ -35,6 +35,8 @@ def rerun(model, sparsity):
         The features asked for.
     """
     asked = model.privacy.guarantee
+    # A report is published, and so has the ledger's name and not its place.
+    budget = model.context and model.context.budget
     chosen = sparsity if len(model.effects) == sparsity else "auto"
     if model.estimator == "PrivateSparseRegressor" and asked.adjacency == "replace-one" and model.privacy.private:
         options = {"target": model.target, "epsilon": asked.epsilon, "sparsity": chosen}
@@ -46,16 +48,19 @@ def rerun(model, sparsity):
             options["holdout"] = round(model.scores.n_records / model.privacy.n_records, 3)
         public = any(feature.center is not None or feature.scale is not None for feature in model.features)
         options |= {"bounds": "bounds.toml"} if public else {}
+        options |= {"ledger": "LEDGER", "dataset": budget.dataset} if budget else {}
         options |= {"out": "model.json", "report": "report.html"}
         words = [f"--{name} {shlex.quote(str(value))}" for name, value in options.items()]
         store = "; for a store, which has its own bounds, without --bounds" if public else ""
-        yield f"With the table of records in the place of DATA{store}:"
+        kept = f" and the path or URL of the ledger {budget.ledger} in the place of LEDGER" if budget else ""
+        yield f"With the table of records in the place of DATA{kept}{store}:"
         yield tag("pre", tag("code", " \\\n    ".join(["dpsparse fit DATA", *words])))
     else:
-        yield "With the records as X and y:"
+        yield f"With the records as X and y{f', and the ledger {budget.ledger} as LEDGER' if budget else ''}:"
         most = f", max_sparsity={sparsity}" if chosen == "auto" else ""
         line = f"sparsity={chosen!r}{most}, epsilon={asked.epsilon!r}, delta={asked.delta!r}"
         line += f", adjacency={asked.adjacency!r}, records_per_person={asked.records_per_person}"
+        line += f", ledger=LEDGER, dataset={budget.dataset!r}" if budget else ""
         yield tag("pre", tag("code", f"{model.estimator}({line}).fit(X, y)"))
     yield (
         "The public centres and scales of the features, where any were given, are listed in the model file. Another "

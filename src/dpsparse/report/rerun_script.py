@@ -1,14 +1,15 @@
 """A Python script and a notebook that make a fit again, from what was asked: no data, and no release, is in them."""
 
 import json
-import textwrap
 
 _HEAD = """\
 This fits again. It SPENDS epsilon {epsilon} ONCE MORE, on the same people: the noise is drawn anew, the numbers will
-differ, and both costs add up. The ledger refuses it where too little is left. To see the first result again at no
-cost, open its model file: load_model("model.json").
+differ, and both costs add up. It is charged to the ledger named below, which refuses it where too little is left. To
+see the first result again at no cost, open its model file: load_model("model.json").
 
-Put the table, the bounds file and this file in one folder, and run it there (pip install "dpsparse[data]")."""
+Put the table, the bounds file and this file in one folder, and run it there (pip install "dpsparse[data]"). The ledger
+stays where it is: a copy of it would grant the budget twice."""
+_PASSWORD = " Its password is not in here; PostgreSQL finds it in ~/.pgpass or PGPASSWORD."
 
 
 def rerun_script(asked, ledger):
@@ -82,7 +83,7 @@ def _parts(asked, ledger):
     lines = "".join(f"    {name}={quoted(value)},\n" for name, value in parameters.items() if value is not None)
     held_out = asked.holdout is not None
     names = ["PrivateSparseRegressor", *(["fit_and_evaluate"] if held_out else []), "read_table", "save_model"]
-    yield textwrap.dedent(_HEAD).format(epsilon=f"{asked.epsilon:g}")
+    yield _HEAD.format(epsilon=f"{asked.epsilon:g}") + (_PASSWORD if "://" in ledger else "")
     yield f"from dpsparse import {', '.join(names)}"
     yield f"data = read_table({table})\nmodel = PrivateSparseRegressor(\n{lines})"
     run = f"model, evaluation = fit_and_evaluate(model, data, holdout={asked.holdout!r})" if held_out else ""

@@ -36,7 +36,8 @@ def _records(model):
     known = f"Of {columns} that could explain {model.target} the fit selected {selected}"
     n_features = len(model.features)
     parts = "" if n_features == count else f" With categories and gaps, the columns make {n_features:,} features."
-    yield f"{model.privacy.n_records:,} records. {known}.{parts}"
+    left_out = f" Left out: {remarks.left_out(model)}." if remarks.left_out(model) else ""
+    yield f"{model.privacy.n_records:,} records. {known}.{left_out}{parts}"
 
 
 def _guarantee(record):

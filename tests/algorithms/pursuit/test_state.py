@@ -91,6 +91,27 @@ def test_the_least_significant_effect_is_dropped_and_the_constant_never():
     assert state.effects[2] == 0
 
 
+def test_constant_features_and_wrong_units_are_left_out():
+    state = make_state()
+    take_gradient(state, [0.0, 0.5, 0.3, 0.2], noise=0.02)
+    state.units[0].constant = state.units[2].astray = True
+    assert state.left_out() == {10: "hardly varies", 12: "unit wrong"}
+    state.drop_spare()
+    # Two features were asked for, but only one is left.
+    assert state.kept.tolist() == [0, 2]
+
+
+def test_without_an_intercept_a_constant_feature_is_not_left_out():
+    state = make_state(fit_intercept=False)
+    take_gradient(state, [0.5, 0.3, 0.2], noise=0.02)
+    for unit in state.units:
+        unit.constant = unit.astray = True
+    state.units[0].astray = False
+    assert state.left_out() == {11: "unit wrong", 12: "unit wrong"}
+    state.drop_spare()
+    assert len(state.kept) == 2
+
+
 def test_an_effect_that_has_not_settled_is_not_trusted():
     state = make_state()
     take_gradient(state, [0.0, 0.5, 0.01, 0.0], noise=1e-3)
@@ -125,7 +146,7 @@ def test_a_weak_column_is_not_trusted():
     weight = row_weight(4, 0.6, 1.5, 1)
     jacobian = 0.5 * np.diag(weight.gain * [1, 1, 0.01, 1])
     state.variance = NoisyMatrix(np.diag(0.3 * weight.power), 0.0)
-    state.set_jacobian(NoisyMatrix(jacobian, 1e-6), weight)
+    state.set_jacobian(NoisyMatrix(jacobian, 1e-6))
     assert state.trusted(np.ones(3)).tolist() == [True, False, True]
     assert np.diagonal(state.gram) == pytest.approx(np.ones(4))
 

@@ -24,12 +24,17 @@ def curve(mu, x):
     return ndtr(-x / mu + mu / 2) - np.exp(x) * ndtr(-x / mu - mu / 2)
 
 
-@pytest.mark.parametrize(("epsilon0", "ratio", "margin"), [(0.5, 0.0, 1e-4), (1.0, 0.5, 1e-4), (1.0, 2.0, 0.0)])
+# In the last two cases the constant is decided at x = 0, in the others by a tangent.
+@pytest.mark.parametrize(
+    ("epsilon0", "ratio", "margin"),
+    [(0.5, 0.0, 1e-4), (1.0, 0.5, 1e-4), (1.0, 2.0, 0.0), (2.0, 1.0, 1e-3), (1.0, 2.0, 1e-3)],
+)
 def test_a_certificate_keeps_every_margin_for_rounding_in_every_cell(epsilon0, ratio, margin, monkeypatch):
     """The least constant that a definition by the book allows, to nine digits.
 
     The loss is t or t - w, of mean 1 in exp(-L). Left side: the largest of their curves at the end of a cell, raised
-    twice. Right side: the tangent of D at its beginning, whose value is lowered and whose slope is raised twice.
+    twice. Right side: the tangent of D at its beginning, whose value is lowered and whose slope is raised twice. At
+    x = 0, where no cell ends, the two curves themselves.
     """
     before = ratio * epsilon0
     step = epsilon0 / 256
@@ -37,13 +42,14 @@ def test_a_certificate_keeps_every_margin_for_rounding_in_every_cell(epsilon0, r
     shares = np.expm1(width - ends) / (np.expm1(width - ends) - np.expm1(-ends))
     # Where the tails are heavy enough for the definition; the constant is decided near 0.
     x = step * np.arange(math.ceil((3 * before + epsilon0) / step))
-    at_end = x + step
-    left = np.max(shares * curve(before, at_end - ends) + (1 - shares) * curve(before, at_end - ends + width), axis=0)
+    at = np.append(0.0, x + step)
+    left = np.max(shares * curve(before, at - ends) + (1 - shares) * curve(before, at - ends + width), axis=0)
 
     def room(constant):
         mu = math.sqrt(before**2 + constant * epsilon0**2 / 4)
         slope = -np.exp(x) * ndtr(-x / mu - mu / 2) * (1 + margin) ** 2
-        return np.min(curve(mu, x) * (1 - margin) + slope * math.expm1(step) - left * (1 + margin) ** 2)
+        right = np.append(0.0, slope * math.expm1(step)) + curve(mu, np.append(0.0, x)) * (1 - margin)
+        return np.min(right - left * (1 + margin) ** 2)
 
     least = brentq(room, 0.9, 2.0, xtol=1e-14)
     monkeypatch.setattr(gdp, "_rounding", lambda mu: margin)

@@ -287,6 +287,8 @@ def test_a_password_stays_where_it_was_given():
     assert "secret" not in repr(ledger) + ledger.url
     assert b"secret" not in pickle.dumps(ledger)
     again = pickle.loads(pickle.dumps(ledger))
+    assert ledger.url == "postgresql+psycopg://me@127.0.0.1:1/db"
+    assert PrivacyLedger(ledger.url) == again
     assert again._url.username == "me"
     assert again._url.password is None
     assert ledger == PrivacyLedger(ledger)

@@ -14,6 +14,7 @@ from dpsparse.privacy.mechanisms import selection
 from dpsparse.privacy.mechanisms.selection import (
     _geometric,
     _largest,
+    _rounded_up,
     exponential_pick,
     exponential_picks,
     pick_index,
@@ -166,3 +167,23 @@ def test_no_pick_is_sharper_than_its_price(rho, sensitivity, count):
         assert release.scale == pytest.approx(2 * sensitivity / float(windows[0]), rel=1e-12)
         assert (1 - Fraction(1, 10**12)) * Fraction(rho) <= sum(e0**2 / 8 for e0 in windows) <= Fraction(rho)
         assert sum(windows) <= Fraction(release.pure_epsilon) <= sum(windows) * (1 + Fraction(1, 10**14))
+
+
+@pytest.mark.parametrize("sensitivity", [1, 3, 1000])
+def test_several_picks_of_one_row_are_one_pick(sensitivity, monkeypatch):
+    """Each row is picked as `exponential_pick` does, to the last bit of its rate."""
+    rates, scores = [], np.zeros((1, 2), dtype=np.int64)
+    monkeypatch.setattr(selection, "pick_index", lambda scores, rate, *_: rates.append(rate) or 0)
+    for rho in (0.0862, 0.01, 1e-6):
+        meter = Meter(Guarantee(1e3, 1e-6), 100, ZeroSource())
+        exponential_pick(meter, scores[0], sensitivity=sensitivity, rho=rho, name="one")
+        exponential_picks(meter, scores, sensitivity=sensitivity, rho=rho, name="several")
+        assert rates[-2] == rates[-1]
+
+
+def test_a_price_is_the_least_float_that_is_not_below():
+    """A float is its own price; between two floats the upper one is taken, which is not always the nearest."""
+    above = 0.5 + 2.0**-53
+    assert _rounded_up(Fraction(1, 2)) == 0.5
+    assert _rounded_up(Fraction(1, 2) + Fraction(1, 2**60)) == above
+    assert _rounded_up(Fraction(above) - Fraction(1, 2**60)) == above

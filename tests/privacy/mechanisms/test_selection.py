@@ -1,9 +1,12 @@
 import functools
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from dpsparse.privacy.accounting.meter import BudgetExceeded, Meter
@@ -250,6 +253,17 @@ def test_peeling_without_noise_takes_the_largest_and_never_twice():
     assert peeled.support.tolist() == [1, 3, 2, 0, 4]
     assert peeled.values.tolist() == [-9, 9, 4, 1, 0]
     assert used.record().releases[0].size == len(peeled.support) + len(peeled.values)
+
+
+@given(st.integers(1, 500), st.integers(1, 2**60), st.floats(1e-6, 1e30))
+def test_a_peeling_costs_no_less_than_exact_arithmetic_says(sparsity, sensitivity, scale):
+    ratio = Fraction(sensitivity) / Fraction(scale)
+    for price, exact in zip(
+        peeling_cost(sparsity, sensitivity, scale),
+        (sparsity * ((2 * ratio) ** 2 + ratio**2) / 2, sparsity * (2 * ratio + ratio)),
+        strict=True,
+    ):
+        assert math.nextafter(price, 0) < exact <= price
 
 
 def test_tight_scale_spends_the_guarantee_and_beats_the_paper():

@@ -256,8 +256,7 @@ class Closing:
     def result(self):
         """Everything released, as the estimator needs it."""
         pursuit, state = self._pursuit, self._pursuit.state
-        columns = state.kept_features()
-        units = state.kept_units()
+        columns, units, left_out = state.kept_features(), state.kept_units(), state.left_out()
         center, scale = np.array([unit.center for unit in units]), np.array([unit.scale for unit in units])
         support = np.array(state.features, dtype=np.int64)[columns - state.constants]
         last = state.gradients[-1]
@@ -266,18 +265,19 @@ class Closing:
             # All points of a grid are as far from a median that holds all values; the centre is near it.
             constant = 0.0
         problem = self.problem()
+        caution = pursuit.settings.caution if pursuit.settings.known else 1.0
         return PursuitResult(
             support=support,
             selected=pursuit.settings.choose,
             effects=state.estimate.effects[state.constants :],
             shrunk_effects=self._effects[columns],
-            standard_errors=self._errors[state.constants :],
+            standard_errors=caution * self._errors[state.constants :],
             covariance=self._covariance[state.constants :, state.constants :],
             center=center,
             scale=scale,
             mean=self._means,
             learned=np.array([unit.learned for unit in units], dtype=bool),
-            trusted=self._trusted & self._determined() & self._explains,
+            trusted=self._trusted & self._determined() & self._explains & ~np.isin(support, list(left_out)),
             median_shift=0.0 if self.all_equal or not state.constants else float(self._median - self._offset),
             constant=float(pursuit.center + constant + self._mean_of_effects()) if state.constants else 0.0,
             calibration_slope=self._slope,
@@ -290,4 +290,5 @@ class Closing:
             cut=float(last.tau),
             lumped=self.lumped,
             equation=EstimatingEquation(support, center, scale, last.tau, last.weight.inner, last.weight.outer),
+            left_out=left_out,
         )

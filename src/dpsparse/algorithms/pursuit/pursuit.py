@@ -108,7 +108,7 @@ class Pursuit:
         self.take_response()
         self._check_finite, self._sessions = check_finite, ()
         self._response_releases, self.unit_releases = ResponseReleases(self, self._response), UnitReleases(self)
-        self._level = 0.0
+        self._level, self._jacobian = 0.0, None
         if self.settings.splits_share:
             self._split_counts = self.selection.count_splits(grids.SPLITS, check_finite)
         else:
@@ -307,23 +307,32 @@ class Pursuit:
         """A final gradient; after the first one the spare feature is dropped, and constant ones."""
         state = self.state
         self._gradient(slot, self.schedule.final_tau)
+        if self._jacobian is not None:
+            state.set_jacobian(self._jacobian)
         if slot.name == "final gradient 1":
             state.drop_spare()
         else:
             state.solve()
 
     def release_jacobian(self, slot):
-        """The Jacobian of the next gradient."""
-        weight, tau = self.row_weight(), self.schedule.final_tau * self.state.residual_scale
-        sums = self.session.evaluate(queries.jacobian_sums, *self.equation(tau, weight))
+        """The Jacobian of the last gradient, which is the next one where features were selected."""
+        weight = self.row_weight()
+        sums = self.session.evaluate(queries.jacobian_sums, *self.equation(self._last_tau(), weight))
         self._jacobian = self.releases.gram(slot, sums, weight.inner * weight.outer)
 
     def release_score_variance(self, slot):
-        """The variance of a record's term in the next gradient, in units of tau."""
-        state, weight, tau = self.state, self.row_weight(), self.schedule.final_tau * self.state.residual_scale
-        sums = self.session.evaluate(queries.variance_sums, *self.equation(tau, weight))
-        state.variance = self.releases.gram(slot, sums, weight.inner**2)
-        state.set_jacobian(self._jacobian, weight)
+        """The variance of a record's term in that gradient, in units of tau."""
+        weight = self.row_weight()
+        sums = self.session.evaluate(queries.variance_sums, *self.equation(self._last_tau(), weight))
+        self.state.variance = self.releases.gram(slot, sums, weight.inner**2)
+        if not self.settings.choose:
+            self.state.set_jacobian(self._jacobian)
+
+    def _last_tau(self):
+        """Where the last gradient clips residuals: its fraction within tau is that of the Jacobian only there."""
+        if self.settings.choose:
+            return self.schedule.final_tau * self.state.residual_scale
+        return self.state.gradients[-1].tau
 
     @property
     def newest(self):

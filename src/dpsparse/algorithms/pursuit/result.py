@@ -4,6 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+# Why a selected feature was left out: nearly all records have the same value, which the intercept stands for; or noise
+# chose its size or its centre.
+HARDLY_VARIES, UNIT_WRONG = "hardly varies", "unit wrong"
+
 
 @dataclass(frozen=True)
 class EstimatingEquation:
@@ -67,6 +71,8 @@ class PursuitResult:
         Whether many responses lie at one point, their centre.
     equation : EstimatingEquation
         What the effects estimate.
+    left_out : dict of int to str
+        The selected features that have no effect, and why: `HARDLY_VARIES` or `UNIT_WRONG`.
     """
 
     support: np.ndarray
@@ -92,6 +98,7 @@ class PursuitResult:
     cut: float
     lumped: bool
     equation: EstimatingEquation
+    left_out: dict
 
     def shrunk_without(self, dropped):
         """The shrunk effects if those of some features are 0: the others take over what they have in common."""

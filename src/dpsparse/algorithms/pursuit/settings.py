@@ -238,9 +238,23 @@ class Settings:
         return noise <= 0.12 and self.n_picks > 1
 
     @property
+    def _moment_noise(self):
+        """The noise of a released second moment, about."""
+        return math.sqrt(2) * 0.9 * (self.n_picks + 1) / (0.2 * self.size)
+
+    @property
     def sandwich(self):
         """Whether the Jacobian and the variance of the score are released: below this they would be noise."""
-        return math.sqrt(2) * 0.9 * (self.n_picks + 1) / (0.2 * self.size) <= 0.08
+        return self._moment_noise <= 0.08
+
+    @property
+    def caution(self):
+        """What standard errors of selected features are multiplied by if their units are given.
+
+        Where second moments are noisy, nothing tells skewed features and correlated ones from others. Without this, one
+        fit in five on permuted responses of real tables would find a feature significant.
+        """
+        return clip(1 + 12 * (self._moment_noise - 0.12), 1.0, 1.5) if self.choose else 1.0
 
     @property
     def inner(self):

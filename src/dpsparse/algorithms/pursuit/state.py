@@ -8,12 +8,14 @@ from scipy.special import ndtr, ndtri
 
 from dpsparse.algorithms.pursuit.gls import EIGENVALUE_FLOOR, KEEP_ABOVE, Gradient, clean_gram, solve_gls
 from dpsparse.algorithms.pursuit.grids import NORMAL_MEDIAN, SCALE_RANGE
+from dpsparse.algorithms.pursuit.result import HARDLY_VARIES, UNIT_WRONG
 from dpsparse.algorithms.pursuit.sandwich import Jacobian, covariance
 
 # A weak prior: the effects together are of about this size, in units of the response's scale.
 PRIOR_SCALE = 2.0
-# How far the diagonal of the second moments may be from what is expected, with units learned and with units given.
-TRUST_LEARNED, TRUST_GIVEN = 0.5, 0.1
+# How far the diagonal of the second moments may be from what is expected: weighted rows of a skewed feature have a
+# second moment of a third of a normal one's, whatever its unit.
+TRUST = 0.5
 # How far a fraction of small residuals may be from that of a normal law.
 FRACTION_SPREAD = 0.1
 # An effect has not settled if the last gradient moved it further than both of these, in tau and in standard errors.
@@ -137,15 +139,14 @@ class PursuitState:
 
     def set_gram(self, moments, noise):
         """Replace the second moments of all columns by released ones."""
-        trust = TRUST_LEARNED if self.settings.learn else TRUST_GIVEN
         # Fewer features than picks may have been there to select.
-        self.gram = clean_gram(moments, noise, np.diagonal(self.gram)[: len(moments)], trust)
+        self.gram = clean_gram(moments, noise, np.diagonal(self.gram)[: len(moments)], TRUST)
         self.gram_noise = noise / np.sqrt(2)
 
-    def set_jacobian(self, released, weight):
-        """Use the released Jacobian in place of the kept columns' second moments from here on."""
-        place = np.ix_(self.kept, self.kept)
-        self.jacobian = Jacobian.of(released, self.gram[place], self.gradients[-1].fraction, weight)
+    def set_jacobian(self, released):
+        """Use the released Jacobian of the last gradient in place of the kept columns' second moments from here on."""
+        place, last = np.ix_(self.kept, self.kept), self.gradients[-1]
+        self.jacobian = Jacobian.of(released, self.gram[place], last.fraction, last.weight)
         self.gram[place], self.gram_noise = self.jacobian.gram, self.jacobian.noise
 
     def add_gradient(self, value, noise, tau, weight, fraction, fraction_noise):
@@ -196,13 +197,24 @@ class PursuitState:
         size = np.zeros(len(self.effects))
         size[self.kept] = np.abs(self.estimate.effects) / self.standard_errors()
         size[: self.constants] = np.inf
-        # A constant feature says what the intercept says. Without an intercept something must be left to estimate.
         out = np.zeros(len(size), dtype=bool)
-        out[self.constants :] = [(unit.constant or unit.astray) and self.constants for unit in self.units]
+        if self.constants:
+            # Without an intercept something must be left to estimate.
+            out[self.constants :] = np.isin(self.features, list(self.left_out()))
         size[out] = -1
         kept = np.argsort(-size, kind="stable")[: self.constants + self.settings.sparsity]
         self.kept = np.sort(kept[~out[kept]])
         self.solve()
+
+    def left_out(self):
+        """The selected features that get no effect, and why; a constant one says what the intercept says, if any."""
+        whys = {}
+        for feature, unit in zip(self.features, self.units, strict=True):
+            if unit.constant and self.constants:
+                whys[feature] = HARDLY_VARIES
+            elif unit.astray:
+                whys[feature] = UNIT_WRONG
+        return whys
 
     def kept_features(self):
         """The kept columns without the constant."""

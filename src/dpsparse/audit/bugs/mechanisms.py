@@ -42,7 +42,7 @@ NOISE = (
     Mutation(
         "a Laplace pick charged as bounded-range",
         LOOPS,
-        {selection.peeling_cost: [("2.5 * sparsity * ratio**2", "1.0 * sparsity * ratio**2")]},
+        {selection.peeling_cost: [("5 * sparsity * ratio**2", "2 * sparsity * ratio**2")]},
     ),
     Mutation(
         "off-diagonal noise halved",

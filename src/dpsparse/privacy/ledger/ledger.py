@@ -68,8 +68,8 @@ class PrivacyLedger:
 
     @property
     def url(self) -> str:
-        """The URL, its password hidden."""
-        return self._url.render_as_string(hide_password=True)
+        """The URL without its password, which PostgreSQL also finds elsewhere."""
+        return URL.create(**{**self._url._asdict(), "password": None}).render_as_string(hide_password=False)
 
     def grant(
         self,
@@ -255,8 +255,7 @@ class PrivacyLedger:
         return self  # immutable, and a copy by pickling would lose the password
 
     def __reduce__(self) -> tuple[Any, ...]:
-        bare = URL.create(**{**self._url._asdict(), "password": None})
-        return PrivacyLedger, (bare.render_as_string(hide_password=False),)
+        return PrivacyLedger, (self.url,)
 
 
 class Reservation:

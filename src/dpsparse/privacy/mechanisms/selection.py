@@ -51,8 +51,8 @@ def peeling_cost(sparsity: int, sensitivity: float, scale: float) -> tuple[float
     >>> peeling_cost(4, 1, 8.0)
     (0.15625, 1.5)
     """
-    ratio = sensitivity / scale
-    return 2.5 * sparsity * ratio**2, 3 * sparsity * ratio
+    ratio = Fraction(sensitivity) / Fraction(scale)
+    return _rounded_up(5 * sparsity * ratio**2 / 2), _rounded_up(3 * sparsity * ratio)
 
 
 def tight_peeling_scale(guarantee: Guarantee, sparsity: int, sensitivity: float) -> float:

@@ -1,0 +1,262 @@
+"""`plan`: a forecast of what a budget buys, from public numbers and guesses alone, before any of it is spent."""
+
+import math
+import numbers
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from dpsparse.algorithms.pursuit.settings import Settings
+from dpsparse.planning.accuracy import Accuracy
+from dpsparse.privacy.accounting.zcdp import epsilon_from_rho
+from dpsparse.privacy.guarantee import Guarantee, default_delta
+
+# The selection cuts what lies further from its prediction: a larger effect is no easier to find. In units of the noise.
+_MOST_EFFECT = 2.0
+
+# The epsilons of a table of forecasts.
+EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
+
+
+def plan(
+    n: int,
+    d: int,
+    sparsity: int,
+    epsilon: float,
+    delta: float | None = None,
+    *,
+    units_known: bool = False,
+    noise_scale: float = 1.0,
+    correlation: float = 0.0,
+    records_per_person: int = 1,
+) -> "Plan":
+    """Forecast the accuracy of a private fit, from public numbers alone.
+
+    Parameters
+    ----------
+    n, d, sparsity : int
+        Records, features, features to select.
+    epsilon : float
+        The privacy guarantee.
+    delta : float or None, default=None
+        Its failure probability; None for n**-1.1.
+    units_known : bool, default=False
+        Whether public centres and scales of all features are given to the fit, and right.
+    noise_scale : float, default=1.0
+        A guess of the noise's size in units of the response: its standard deviation if it is normal, 1.48 times its
+        median distance from its centre otherwise.
+    correlation : float, default=0.0
+        A guess of the correlation of neighbouring features, in [0, 1).
+    records_per_person : int, default=1
+        The most rows one person may have.
+
+    Returns
+    -------
+    Plan
+        The forecast, with a table and a plot.
+
+    Examples
+    --------
+    >>> from dpsparse import plan
+    >>> forecast = plan(10_000, 1_000, 5, 0.5)
+    >>> forecast.expected_error < 0.1
+    True
+    >>> forecast.n_for_error(0.02) > 10_000
+    True
+    >>> plan(10_000, 1_000, 5, 0.5, units_known=True).expected_error < forecast.expected_error
+    True
+    """
+    for name, value in (("n", n), ("d", d), ("sparsity", sparsity)):
+        if not isinstance(value, numbers.Real) or not value >= 1 or value != int(value):
+            raise ValueError(f"{name}={value!r} must be a whole number of at least 1")
+    if sparsity > d:
+        raise ValueError(f"sparsity={sparsity!r} must be at most d={d!r}, the number of features")
+    if not noise_scale > 0:
+        raise ValueError(f"noise_scale={noise_scale!r} must be above 0; 1 measures errors in units of the noise")
+    if not 0 <= correlation < 1:
+        raise ValueError(f"correlation={correlation!r} must lie in [0, 1)")
+    return Plan(
+        int(n),
+        int(d),
+        int(sparsity),
+        epsilon,
+        delta,
+        bool(units_known),
+        float(noise_scale),
+        float(correlation),
+        records_per_person,
+    )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A forecast. Errors and effects are in units of the response per scaled feature."""
+
+    n: int
+    d: int
+    sparsity: int
+    epsilon: float
+    delta: float | None
+    units_known: bool
+    noise_scale: float
+    correlation: float
+    records_per_person: int
+
+    @cached_property
+    def guarantee(self):
+        """The privacy guarantee that the forecast is for."""
+        delta = default_delta(self.n) if self.delta is None else self.delta
+        return Guarantee(float(self.epsilon), delta, records_per_person=self.records_per_person)
+
+    def _accuracy_at(self, rho):
+        """What to expect of a fit whose records may cost this much."""
+        units = "all" if self.units_known else "none"
+        settings = Settings(self.n, self.d, self.sparsity, rho, units_known=units)
+        return Accuracy(settings, self.noise_scale, self.correlation)
+
+    @cached_property
+    def _accuracy(self):
+        """What to expect of the fit."""
+        return self._accuracy_at(self.guarantee.rho_per_record)
+
+    @property
+    def expected_error(self):
+        """The expected l2 error of the coefficients."""
+        return self._accuracy.expected_error
+
+    @property
+    def smallest_effect(self):
+        """The minimum detectable effect: effects of this size are selected with 80 % power."""
+        return self._accuracy.smallest_effect
+
+    @property
+    def interval_width(self):
+        """The expected width of a 90 % interval."""
+        return self._accuracy.interval_width
+
+    def n_for_error(self, target):
+        """The number of records at which the expected error falls to `target`."""
+        return self._smallest_n(lambda other: other.expected_error <= target)
+
+    def n_for_effect(self, target: float) -> int:
+        """The number of records at which the minimum detectable effect at 80 % power falls to `target`."""
+        return self._smallest_n(lambda other: other.smallest_effect <= target)
+
+    def epsilon_for_effect(self, target: float) -> float:
+        """The epsilon at which the minimum detectable effect falls to `target`; infinite if no epsilon suffices."""
+        # Effects depend on epsilon through rho alone. rho is searched, because epsilon follows from it at once, while
+        # rho from epsilon is a search of its own.
+        per_person = self.records_per_person**2
+        low, high = 1e-14 / per_person, 1e4 / per_person
+        if not self._detects(target, high):
+            return math.inf
+        while high / low > 1.001:
+            middle = math.sqrt(low * high)
+            low, high = (low, middle) if self._detects(target, middle) else (middle, high)
+        # A little more, so that the rho of this epsilon is not below by rounding.
+        return epsilon_from_rho(per_person * high, self.guarantee.delta) * (1 + 1e-9)
+
+    def _detects(self, target, rho):
+        return self._accuracy_at(rho).smallest_effect <= target
+
+    def effect_for_share(self, share: float) -> float:
+        """The minimum detectable difference between the records that have a 0/1 feature and the others.
+
+        A selection compares pairs of records. A share of 2 p (1 - p) of the pairs differs in a feature that a share of
+        p has, while pairs of normal records lie 2 / sqrt(pi) scales apart. So rare features are harder to find than
+        their variance says. The difference is infinite where even the largest effect is too rare.
+
+        Parameters
+        ----------
+        share : float
+            The share of the records that have the feature, such as a category; between 0 and 1.
+
+        Examples
+        --------
+        >>> from dpsparse import plan
+        >>> forecast = plan(8_000, 50, 5, 1.0)
+        >>> forecast.effect_for_share(0.5) < forecast.effect_for_share(0.05) < forecast.effect_for_share(0.001)
+        True
+        """
+        effect = self.smallest_effect / (math.sqrt(math.pi) * share * (1 - share))
+        return effect if effect <= _MOST_EFFECT * self.noise_scale else math.inf
+
+    def share_for_effect(self, effect: float) -> float:
+        """The smallest share of records that must have a 0/1 feature for such a difference to be detectable.
+
+        The inverse of `effect_for_share`; infinite if no share suffices. With an infinite effect it is the share below
+        which nothing is found.
+
+        Parameters
+        ----------
+        effect : float
+            The difference between the records that have the feature and the others, above 0.
+
+        Examples
+        --------
+        >>> import math
+        >>> from dpsparse import plan
+        >>> forecast = plan(8_000, 50, 5, 1.0)
+        >>> forecast.share_for_effect(math.inf) < forecast.share_for_effect(0.5) < 0.5
+        True
+        """
+        product = self.smallest_effect / (math.sqrt(math.pi) * min(effect, _MOST_EFFECT * self.noise_scale))
+        return math.inf if product > 0.25 else 0.5 * (1 - math.sqrt(1 - 4 * product))
+
+    def _smallest_n(self, reached):
+        low, high = 1, 2
+        while not reached(replace(self, n=high)):
+            low, high = high, 2 * high
+            if high > 10**15:
+                return math.inf
+        while high - low > max(1, high // 1000):
+            middle = (low + high) // 2
+            low, high = (low, middle) if reached(replace(self, n=middle)) else (middle, high)
+        return high
+
+    def table(self, epsilons=EPSILONS):
+        """The forecast at several epsilons, as text."""
+        rows = [
+            f"{'epsilon':>8} {'l2 error':>10} {'detectable':>13} {'interval width':>15} {'n for half the error':>21}"
+        ]
+        for epsilon in sorted({*epsilons, self.epsilon}):
+            at = replace(self, epsilon=epsilon)
+            rows.append(
+                f"{epsilon:>8g} {at.expected_error:>10.3g} {at.smallest_effect:>13.3g} {at.interval_width:>15.3g} "
+                f"{at.n_for_error(at.expected_error / 2):>21,}"
+            )
+        return "\n".join(rows)
+
+    def plot(self, axes=None, epsilons=None):
+        """Draw the expected error and the minimum detectable effect over epsilon; returns the matplotlib axes."""
+        import matplotlib.pyplot as plt
+
+        axes = plt.subplots(figsize=(6, 4), layout="constrained")[1] if axes is None else axes
+        epsilons = [10 ** (k / 10) for k in range(-15, 11)] if epsilons is None else list(epsilons)
+        plans = [replace(self, epsilon=epsilon) for epsilon in epsilons]
+        axes.loglog(epsilons, [at.expected_error for at in plans], "-", color="tab:blue", label="expected l2 error")
+        axes.loglog(
+            epsilons,
+            [at.smallest_effect for at in plans],
+            "--",
+            color="black",
+            label="minimum detectable effect (80 % power)",
+        )
+        axes.axvline(self.epsilon, color="tab:gray", linestyle=":", label=f"epsilon = {self.epsilon:g}")
+        axes.set_xlabel("epsilon")
+        axes.set_ylabel("units of the response")
+        axes.set_title(f"n = {self.n:,}, d = {self.d:,}, {self.sparsity} features, {self.units}")
+        axes.legend()
+        return axes
+
+    @property
+    def units(self):
+        """Whether the features' units are known, in words."""
+        return "known units" if self.units_known else "unknown units"
+
+    def __str__(self):
+        return (
+            f"n = {self.n:,}, d = {self.d:,}, sparsity {self.sparsity}, {self.units}, noise {self.noise_scale:g}, "
+            f"correlation {self.correlation:g}\n{self.table()}\n"
+            "Units of the response per scaled feature. Detectable: the minimum detectable effect at 80 % power.\n"
+            "Interval width: of a 90 % interval."
+        )
