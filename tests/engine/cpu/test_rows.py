@@ -1,4 +1,5 @@
 import tracemalloc
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from dpsparse.engine.cpu.rows import block_size
 from dpsparse.engine.disk.rows import DiskRows
 from dpsparse.engine.disk.sources import ArraySource
 from dpsparse.engine.quantize import WEIGHT_LEVELS, Quantizer, weight_levels
-from dpsparse.engine.refusals import NOT_FINITE, ROWS_CHANGED
+from dpsparse.engine.refusals import COLUMN_CHANGED, NOT_FINITE, ROWS_CHANGED
 from dpsparse.engine.threads import slices, threads
 
 RNG = np.random.default_rng(0)
@@ -111,6 +112,7 @@ def test_features_are_checked_unless_that_is_declined(make):
         with pytest.raises(ValueError, match=NOT_FINITE):
             check((Quantizer(1.0),))
         check((Quantizer(1.0),), check_finite=False)
+        check((), check_finite=False)
 
 
 def test_huge_finite_features_are_ordinary(passes):
@@ -194,6 +196,62 @@ def test_indicators_of_gaps_are_refused_where_no_gap_is_allowed(make):
     X[17, 3] = np.nan
     with pytest.raises(ValueError, match=NOT_FINITE):
         as_table(make(X)).rows(y).quantized((Quantizer(1.0, of_gaps=True),))
+
+
+def test_sums_of_sparse_indicators_are_those_of_dense_ones():
+    X, y = sample()
+    X[::5, 2], X[1::5, 3] = np.nan, -np.inf
+    quantizer, weights = Quantizer(0.7, 0.1, of_gaps=True), weight_levels(y, 1.0)
+    expected = in_python_integers((~np.isfinite(X)).astype(float), weights, quantizer)
+    for make in (np.asarray, sparse.csr_matrix):
+        assert as_table(make(X)).rows(y).weighted_sums(quantizer, weights).tolist() == expected
+
+
+@pytest.mark.parametrize("taken", [slice(1, None, 2), slice(0, 52), slice(7, 33), [0, 1, 1, 2, 3, 3]])
+def test_differences_of_some_sparse_rows_are_of_their_own_cells(taken):
+    """Whether the cells of these rows adjoin, lie apart, or are those of a row that is taken twice."""
+    X, y = RNG.normal(size=(53, 7)), np.zeros(53)
+    mine, pairs = X[taken], as_table(sparse.csr_matrix(X)).rows(y).take(taken).differences()
+    half = len(mine) // 2
+    for j in range(7):
+        assert pairs.column(j).tolist() == (mine[:half, j] - mine[half : 2 * half, j]).tolist()
+
+
+def test_sparse_rows_are_finite_where_their_own_cells_are():
+    X, y = sample()
+    X[0, 0] = np.nan
+    rows = as_table(sparse.csr_matrix(X)).rows(y)
+    rows.part(60, 61).require_finite()
+    rows.take(slice(1, None)).require_finite()
+    with pytest.raises(ValueError, match=NOT_FINITE):
+        rows.take(slice(0, 1)).require_finite()
+
+
+def test_sums_of_sparse_levels_do_not_depend_on_threads(configure):
+    configure(least_records=1)
+    X, y = sample()
+    quantizer, weights = Quantizer(0.7, CENTER, SCALE), weight_levels(y, 1.0)
+    with threads(2):
+        levels = as_table(sparse.csr_matrix(X)).rows(y).quantized((quantizer,))
+        assert levels.weighted_sums(weights).tolist() == [in_python_integers(X, weights, quantizer)]
+
+
+def test_more_records_than_exact_sums_allow_are_refused():
+    """2^53 / (127 * 2^16) is 1,082,196,484.03."""
+    for n in (1_082_196_484, 1_082_196_485):
+        X, y = np.broadcast_to(0.0, (n, 1)), np.broadcast_to(0.0, n)
+        with pytest.raises(OverflowError) if n % 2 else nullcontext():
+            dense.DenseRows(X, y)
+
+
+def test_a_column_of_another_length_is_refused(monkeypatch):
+    """NumPy would repeat one value for every record."""
+    X, y = sample()
+    rows = as_table(X).rows(y)
+    session = rows.session(())
+    monkeypatch.setattr(rows, "column", lambda j: X[:1, j])
+    with pytest.raises(ValueError, match=COLUMN_CHANGED):
+        session.add(0)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

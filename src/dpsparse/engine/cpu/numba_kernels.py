@@ -166,14 +166,13 @@ def add_level_rows(levels, step, weights, sums):
         i = start
         while i + 4 <= stop:
             a = i * step
-            x0, x1 = levels[a : a + d], levels[a + step : a + step + d]
-            x2, x3 = levels[a + 2 * step : a + 2 * step + d], levels[a + 3 * step : a + 3 * step + d]
+            x0, x1, x2, x3 = levels[a:], levels[a + step :], levels[a + 2 * step :], levels[a + 3 * step :]
             w0, w1, w2, w3 = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
             for j in range(d):
                 block[j] += w0 * x0[j] + w1 * x1[j] + w2 * x2[j] + w3 * x3[j]
             i += 4
         while i < stop:
-            x0, w0 = levels[i * step : i * step + d], weights[i]
+            x0, w0 = levels[i * step :], weights[i]
             for j in range(d):
                 block[j] += w0 * x0[j]
             i += 1
@@ -190,7 +189,7 @@ def add_level_columns(levels, step, weights, sums):
         total = np.int64(0)
         for start in range(0, n, ROWS_IN_32_BITS):
             weight = weights[start : start + ROWS_IN_32_BITS]
-            x = levels[j * step + start : j * step + start + len(weight)]
+            x = levels[j * step + start :]
             block = np.int32(0)
             for i in range(len(weight)):
                 block = np.int32(block + np.int32(weight[i] * x[i]))
@@ -251,8 +250,7 @@ def add_columns(line, step, weights, center, rate, sums):
         for start in range(0, n, ROWS_IN_32_BITS):
             weight = weights[start : start + ROWS_IN_32_BITS]
             a, size = j * step + start, len(weight)
-            x0, x1 = line[a : a + size], line[a + gap : a + gap + size]
-            x2, x3 = line[a + 2 * gap : a + 2 * gap + size], line[a + 3 * gap : a + 3 * gap + size]
+            x0, x1, x2, x3 = line[a:], line[a + gap :], line[a + 2 * gap :], line[a + 3 * gap :]
             t0 = t1 = t2 = t3 = _zero(line)
             for i in range(size):
                 w = weight[i]

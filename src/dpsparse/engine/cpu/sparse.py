@@ -113,7 +113,7 @@ class SparseRows(LocalRows):
 
     def has_nonfinite(self):
         """1 if a stored cell between the first and the last of these rows is not finite, 0 otherwise."""
-        cells = self.data[self.starts.min(initial=0) : self.stops.max(initial=0)]
+        cells = self.data[self.starts.min(initial=len(self.data)) : self.stops.max(initial=0)]
         return int(not np.isfinite(cells).all())
 
     def weighted_sums(self, quantizer, weights):
