@@ -39,9 +39,18 @@ class Tab:
     def open(self, url):
         """Load a page to the end; its events start afresh."""
         self.events.clear()
-        self.call("Page.navigate", url=url)
-        while not self.events_named("Page.loadEventFired"):
+        loader = self.call("Page.navigate", url=url)["loaderId"]
+        while not self._is_loaded(loader):
             self.browser.receive()
+
+    def _is_loaded(self, loader):
+        """Whether the page of a loader has come and is complete: the page before it may still send its own events."""
+        came = [
+            event.get("method") == "Page.frameNavigated" and event["params"]["frame"]["loaderId"] == loader
+            for event in self.events
+        ]
+        after = self.events[came.index(True) :] if True in came else []
+        return any(event.get("method") == "Page.loadEventFired" for event in after)
 
     def events_named(self, name):
         """The parameters of all events of a name."""
