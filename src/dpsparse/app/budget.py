@@ -64,7 +64,7 @@ def grant(request, form):
             f"a new name is a new budget, and the ledger has budgets of {listed(beside)} already: use that name in "
             "step 1 for the same people, or tick the box to say that these are other people"
         )
-    # The form in step 3 brings along what was typed there: read first, so that a grant forgets none of it.
+    # The form of step 3 also holds the settings typed there. They are checked before the grant and kept after it.
     settings = typed_choices(work.draft.settings, form) if "epsilon" in form else None
     work.ledger.grant(
         dataset,

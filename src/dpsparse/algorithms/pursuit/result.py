@@ -38,7 +38,7 @@ class PursuitResult:
     effects, shrunk_effects, standard_errors : ndarray
         For a step of one `scale` of each.
     covariance : ndarray
-        Of the effects.
+        Of the effects; `standard_errors` may be larger by the caution of `Settings`.
     center, scale : ndarray
         The features' units: public, or released.
     mean : ndarray
