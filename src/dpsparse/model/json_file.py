@@ -20,10 +20,6 @@ from dpsparse.model.released import LinearModel
 from dpsparse.schema import Fields, FileError, read_json
 
 FORMAT, VERSION = "dpsparse-model", 3
-# Version 1 knew of no learned units: it had "centred" in the place of "trusted", and nothing of what the releases say
-# about predictions and the response. Version 2 knew of columns of numbers and public
-# categories only, of no constant, and not how much is explained.
-READABLE = (1, 2, 3)
 
 
 def as_dict(model: LinearModel) -> dict[str, Any]:
@@ -116,13 +112,12 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
     fields = read_json(path)
     if fields.take("format", None) != FORMAT:
         raise FileError(f"{path} is not a model file of dpsparse")
-    version = fields.count("version")
-    if version not in READABLE:
+    if fields.count("version") != VERSION:
         raise FileError(f"{path} has another version than {VERSION}; read it with a newer dpsparse")
     fields.text("made_by")
     features = tuple(read_feature(row) for row in fields.tables("features"))
     names = {feature.name for feature in features}
-    effects = tuple(_effect(row, names, version) for row in fields.tables("effects"))
+    effects = tuple(_effect(row, names) for row in fields.tables("effects"))
     if not features or len(names) < len(features) or len({effect.feature for effect in effects}) < len(effects):
         raise FileError(f"{path}: features and effects must be there, and each have a name of its own")
     model = LinearModel(
@@ -135,8 +130,9 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
         response_scale_known=fields.flag("response_scale_known"),
         privacy=read_record(fields.table("privacy")),
         context=read_context(fields.table("context", None)),
-        **({} if version == 1 else _response_facts(fields)),
-        **({} if version < 3 else _how_good(fields) | _left_out(fields, names)),
+        **_response_facts(fields),
+        **_how_good(fields),
+        **_left_out(fields, names),
     )
     fields.finish()
     return model
@@ -199,15 +195,16 @@ def _range(fields: Fields | None) -> tuple[float, float] | None:
     return low, high
 
 
-def _effect(fields: Fields, names: set[str], version: int) -> Effect:
+def _effect(fields: Fields, names: set[str]) -> Effect:
     effect = Effect(
         feature=fields.text("feature"),
         coef=fields.number("coef"),
         estimate=fields.number("estimate", None),
         standard_error=fields.number("standard_error", None, least=0),
         clear=fields.flag("clear"),
-        trusted=fields.flag("centred" if version == 1 else "trusted"),
-        **({} if version == 1 else _learned_unit(fields)),
+        trusted=fields.flag("trusted"),
+        center=fields.number("center", None),
+        scale=fields.number("scale", None, above=0),
     )
     fields.finish()
     if effect.feature not in names:
@@ -217,7 +214,3 @@ def _effect(fields: Fields, names: set[str], version: int) -> Effect:
     if (effect.center is None) != (effect.scale is None):
         raise FileError(f"{fields.where}: 'center' and 'scale' belong together")
     return effect
-
-
-def _learned_unit(fields: Fields) -> dict[str, Any]:
-    return {"center": fields.number("center", None), "scale": fields.number("scale", None, above=0)}
