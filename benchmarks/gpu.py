@@ -26,8 +26,7 @@ import triton.language as tl
 from gpu_picture import draw
 
 from dpsparse import NotPrivateWarning, PrivateSparseRegressor, Streamed
-from dpsparse.algorithms.pursuit import pursuit
-from dpsparse.algorithms.pursuit.state import PursuitState
+from dpsparse.algorithms.pursuit import releases, updates
 from dpsparse.data.remote_table import RemoteTable
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.engine.config import configured
@@ -153,10 +152,10 @@ def clocked(spent):
         (cuda_terms.Terms, "evaluate", "records' terms (GPU)"),
         (cuda_terms.Terms, "add", "records' terms (GPU)"),
         (cuda_terms.Terms, "rescale", "records' terms (GPU)"),
-        (pursuit, "exponential_pick", "private picks (CPU)"),
-        (pursuit, "release_quantile", "private picks (CPU)"),
-        (PursuitState, "solve", "least squares (CPU)"),
-        (pursuit, "release_vector", "noise, schedule, validation (CPU)"),
+        (releases, "exponential_pick", "private picks (CPU)"),
+        (releases, "release_point", "private picks (CPU)"),
+        (updates, "solve_gls", "least squares (CPU)"),
+        (releases, "release_vector", "noise, schedule, validation (CPU)"),
         (sparse_regressor, "schedule_for", "noise, schedule, validation (CPU)"),
         (RemoteTable, "validate", "noise, schedule, validation (CPU)"),
     ]

@@ -2,8 +2,9 @@
 
 import warnings
 
+from dpsparse.algorithms.pursuit.decisions import takes_all
+
 from dpsparse import PrivateSparseRegressor
-from dpsparse.algorithms.pursuit.settings import takes_all
 from dpsparse.privacy.guarantee import Guarantee
 from peers.problem import NORMAL_MAD, Line, exact_feature_units, robust_units
 

@@ -6,7 +6,7 @@ from functools import cache, cached_property
 import numpy as np
 
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
-from dpsparse.algorithms.pursuit.schedule import schedule_for, taking_over
+from dpsparse.algorithms.pursuit.schedule import n_selectable, schedule_for
 from dpsparse.data.units import PublicUnits
 from dpsparse.engine import config
 from dpsparse.engine.cpu.dense import DenseRows
@@ -20,14 +20,14 @@ from dpsparse.io.cells.grammar import Kind
 from dpsparse.learning.categories import missing_feature
 from dpsparse.learning.names import release_labels
 from dpsparse.learning.preparation import Preparation
-from dpsparse.learning.prices import names_failure, preparation_shares
+from dpsparse.learning.prices import TableReleases, names_failure, preparation_shares
 from dpsparse.schema import FileError
 
 # Features that a raw column is taken for in prices, which are fixed before it is known what the columns are.
 FEATURES_PER_COLUMN = 3
 
 
-def raw_schedule(estimator, data, guarantee, *, prepare=True, whole=None, leads=True):
+def raw_schedule(estimator, data, guarantee, *, prepare=True, of_units=None, leads=True):
     """The releases of a fit on raw data and their prices, from public numbers alone.
 
     Parameters
@@ -40,8 +40,8 @@ def raw_schedule(estimator, data, guarantee, *, prepare=True, whole=None, leads=
         What is spent.
     prepare : bool
         False to leave out the releases that tell what the columns are, and names: others make them.
-    whole : Schedule or None
-        Has the releases that the fit shares with others.
+    of_units : Schedule or None
+        Has the releases about units that the fit shares with others.
     leads : bool
         Whether it makes these.
     """
@@ -54,24 +54,25 @@ def raw_schedule(estimator, data, guarantee, *, prepare=True, whole=None, leads=
         estimator._picks(d),
     )
     naming = shares.pop("names")
-    units = {"units_known": data.units_known()}
-    if not leads:
-        units = taking_over(whole, data.units_known(), data.n_units_known())
+    table = TableReleases(
+        tuple((name, share) for name, share in shares.items() if share),
+        naming,
+        names_failure(guarantee) if naming else 0.0,
+    )
     return schedule_for(
         guarantee,
         n,
         d,
         estimator._picks(d),
-        whole=whole,
-        **units,
+        of_units=of_units,
+        n_selectable=None if leads else n_selectable(of_units, data.n_units_known()),
+        table=table if prepare else None,
+        units_known=data.units_known(),
         center_known=data.bounds.response_center is not None,
         scale_known=data.bounds.response_scale is not None,
         fit_intercept=bool(estimator.fit_intercept),
         missing=True,
-        preparation=tuple((name, share) for name, share in shares.items() if share and prepare),
         most_splits=len(data.maybe_numbers),
-        naming=naming * prepare,
-        naming_failure=names_failure(guarantee) if naming and prepare else 0.0,
     )
 
 

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dpsparse.algorithms.pursuit.schedule import SIZES, median_share
-from dpsparse.algorithms.pursuit.settings import SHARED
+from dpsparse.algorithms.pursuit.budget import median_share
+from dpsparse.algorithms.pursuit.grids import SIZES
 from dpsparse.privacy.accounting.commitment import Commitment, in_part
 from dpsparse.privacy.accounting.compose import compose_gdp
 from dpsparse.privacy.accounting.release import ExponentialMechanism, Slot
@@ -78,9 +78,10 @@ def in_order(known, picks):
     return sorted(range(len(known)), key=lambda k: (known[k], -picks[k]))
 
 
-def name_of(k):
+def name_of(k, schedule):
     """Gives the first part of the name of a release made while candidate k is fitted: its own, or the whole's."""
-    return lambda name: UNITS_NAME if name.rstrip(" 0123456789") in SHARED else f"candidate {k}"
+    shared = {slot.name for slot in schedule.of_units.shared}
+    return lambda name: UNITS_NAME if name in shared else f"candidate {k}"
 
 
 def plan_for(guarantee, n, schedules):
@@ -126,7 +127,7 @@ def _plan(guarantee, n, schedules, by_mu):
     picks = _picks(guarantee, n_held_out(n))
     slots = (
         *in_part(Commitment(first), TRAINING, TABLE_NAME),
-        *(slot for k, fit in fits.items() for slot in in_part(Commitment(fit.pursuit), TRAINING, name_of(k))),
+        *(slot for k, fit in fits.items() for slot in in_part(Commitment(fit.pursuit), TRAINING, name_of(k, fit))),
         *in_part(Commitment(last), TRAINING, TABLE_NAME),
         *in_part(picks, HELD_OUT, HELD_OUT_NAME),
     )

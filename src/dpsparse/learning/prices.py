@@ -5,6 +5,7 @@ C / (rho n^2) therefore keeps that noise at a fixed share of the records, within
 """
 
 import math
+from dataclasses import dataclass
 
 from dpsparse.io.cells.grammar import N_BUCKETS, CellClass
 from dpsparse.privacy.accounting.gdp import TV_SLACK_SHARE
@@ -16,6 +17,23 @@ _NUMBERS = {"kinds": len(CellClass), "distinct values": 1, "categories": N_BUCKE
 SLOTS = tuple(_NUMBERS)
 # The share of the columns that may be text which prices assume to be text: they are fixed before the vote.
 _TEXT_SHARE = 1 / 3
+
+
+@dataclass(frozen=True)
+class TableReleases:
+    """The releases about a raw table, as a fit plans them.
+
+    Parameters
+    ----------
+    preparation : tuple of (str, float)
+        Names and shares of rho of the releases, before all others, that tell what the columns are.
+    naming, failure : float
+        The share of rho and the failure probability of the release of the selected features' names; 0 for none.
+    """
+
+    preparation: tuple[tuple[str, float], ...] = ()
+    naming: float = 0.0
+    failure: float = 0.0
 
 
 def preparation_shares(n, rho, n_columns, n_maybe_text, sparsity):

@@ -5,7 +5,7 @@ records, no path, no clock, no setting of the machine. So it reveals nothing tha
 gives the same bytes.
 """
 
-from dpsparse.algorithms.pursuit.settings import SPARE_PICKS
+from dpsparse.algorithms.pursuit.constants import SPARE_PICKS
 from dpsparse.html import Page, folded
 from dpsparse.report import details
 from dpsparse.report.effects import effects

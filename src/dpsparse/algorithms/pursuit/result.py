@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 # Why a selected feature was left out: nearly all records have the same value, which the intercept stands for; or noise
 # chose its size or its centre.
@@ -17,9 +18,9 @@ class EstimatingEquation:
     min(1, outer / |z|); psi clips the residual r at `tau`.
     """
 
-    features: np.ndarray
-    center: np.ndarray
-    scale: np.ndarray
+    features: NDArray[np.int64]
+    center: NDArray[np.float64]
+    scale: NDArray[np.float64]
     tau: float
     inner: float
     outer: float
@@ -38,7 +39,7 @@ class PursuitResult:
     effects, shrunk_effects, standard_errors : ndarray
         For a step of one `scale` of each.
     covariance : ndarray
-        Of the effects; `standard_errors` may be larger by the caution of `Settings`.
+        Of the effects; `standard_errors` may be larger by `decisions.caution`.
     center, scale : ndarray
         The features' units: public, or released.
     mean : ndarray
@@ -75,32 +76,32 @@ class PursuitResult:
         The selected features that have no effect, and why: `HARDLY_VARIES` or `UNIT_WRONG`.
     """
 
-    support: np.ndarray
+    support: NDArray[np.int64]
     selected: bool
-    effects: np.ndarray
-    shrunk_effects: np.ndarray
-    standard_errors: np.ndarray
-    covariance: np.ndarray
-    center: np.ndarray
-    scale: np.ndarray
-    mean: np.ndarray
-    learned: np.ndarray
-    trusted: np.ndarray
+    effects: NDArray[np.float64]
+    shrunk_effects: NDArray[np.float64]
+    standard_errors: NDArray[np.float64]
+    covariance: NDArray[np.float64]
+    center: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    learned: NDArray[np.bool_]
+    trusted: NDArray[np.bool_]
     median_shift: float
     constant: float
     calibration_slope: float
     response_scale: float
     spread_explained: float | None
-    range: tuple
+    range: tuple[float, float] | None
     explains: bool
     scale_known: bool
     reason: str
     cut: float
     lumped: bool
     equation: EstimatingEquation
-    left_out: dict
+    left_out: dict[int, str]
 
-    def shrunk_without(self, dropped):
+    def shrunk_without(self, dropped: NDArray[np.bool_]) -> NDArray[np.float64]:
         """The shrunk effects if those of some features are 0: the others take over what they have in common."""
         kept, effects, V = ~dropped, self.shrunk_effects.copy(), self.covariance
         effects[kept] -= V[np.ix_(kept, dropped)] @ np.linalg.solve(V[np.ix_(dropped, dropped)], effects[dropped])

@@ -1,6 +1,6 @@
 """Bugs to plant where a pursuit takes all features."""
 
-from dpsparse.algorithms.pursuit import all_at_once
+from dpsparse.algorithms.pursuit.steps import all_at_once, gradients
 from dpsparse.audit.bugs.mutation import Mutation
 
 ALL_FEATURES = "replay of all features"
@@ -10,24 +10,26 @@ ALL_AT_ONCE = (
         "a step along the exact gradient, beside the released one",
         ALL_FEATURES,
         {
-            all_at_once.AllAtOnce.step: [
-                ("state.descend(tau * mean,", "state.descend(tau * mean + (sums - sums % 64) * 1e-9,"),
+            gradients.mean_score: [
+                ("return tau * mean,", "return tau * mean + (sums - sums % 64) * 1e-9,"),
             ]
         },
     ),
     Mutation(
         "steps that an exact gradient may skip",
         ALL_FEATURES,
-        {all_at_once.AllAtOnce.step: [("state.descend(", "sums[0] % 2 == 1 or state.descend(")]},
+        {
+            gradients.mean_score: [("return tau * mean,", "return tau * mean * (sums[0] % 2),")],
+        },
     ),
     Mutation(
         "steps whose clip follows a record",
         ALL_FEATURES,
         {
-            all_at_once.AllAtOnce.step: [
+            all_at_once.DescentStep.run: [
                 (
-                    "pursuit.schedule.final_tau * state.residual_scale",
-                    "state.residual_scale * (1 + abs(float(pursuit.session._records.y[0])))",
+                    "state.final_tau * state.residual_scale",
+                    "state.residual_scale * (1 + abs(float(data.records._records.y[0])))",
                 )
             ]
         },
@@ -36,11 +38,11 @@ ALL_AT_ONCE = (
         "the exact fraction of small residuals after the last step",
         ALL_FEATURES,
         {
-            all_at_once.AllAtOnce.finish: [
+            all_at_once.AverageStep.run: [
                 (
-                    "fraction = pursuit.releases.fraction(slot, within)",
-                    "_, noise_of = pursuit.releases.fraction(slot, within)\n"
-                    "    fraction = within / 2**20 / pursuit.releases.n_responses, noise_of",
+                    "fraction = releases.fraction(releases.due(self.fraction), within)",
+                    "_, noise_of = releases.fraction(releases.due(self.fraction), within)\n"
+                    "    fraction = within / 2**20 / releases.n_responses, noise_of",
                 )
             ]
         },

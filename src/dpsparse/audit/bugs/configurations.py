@@ -1,6 +1,6 @@
 """Bugs to plant that show in one configuration, in one part of the rows, or in large blocks alone."""
 
-from dpsparse.algorithms.pursuit import pursuit
+from dpsparse.algorithms.pursuit.steps import response
 from dpsparse.audit.bugs.mutation import Mutation
 from dpsparse.engine import errors, queries, regrets
 from dpsparse.engine.cpu import rows
@@ -8,9 +8,9 @@ from dpsparse.estimators import _private, tuning
 from dpsparse.io.cells import block_table
 
 CONFIGURED, DIVIDED, SIZED = "replay of configurations", "replay of parts", "replay of real sizes"
-_CENTER = "(released.center if center is None else center) or 0.0"
-_SCALE = "released.scale if scale is None else scale)"
-_Y = "self.selection._rows.y"
+_CENTER = "(released.center if given.center is None else given.center) or 0.0"
+_SCALE = "released.scale if given.scale is None else given.scale"
+_Y = "data.candidates._rows.y"
 _RESIDUALS = (
     "return vector_sums.subtract_columns(self.y - center, (column.sanitized for column in self.columns), effects)"
 )
@@ -20,10 +20,11 @@ CONFIGURATIONS = (
         "the raw MAD as the scale where the response's centre alone is given",
         CONFIGURED,
         {
-            pursuit.Pursuit.take_response: [
+            response.ResponseStep.run: [
                 (
                     _SCALE,
-                    f"np.nanmedian(abs({_Y} - center)) if center is not None and scale is None else {_SCALE}",
+                    f"np.nanmedian(abs({_Y} - center)) if given.center is not None and given.scale is None"
+                    f" else {_SCALE}",
                 )
             ]
         },
@@ -32,8 +33,8 @@ CONFIGURATIONS = (
         "the raw median as the centre where the response's scale alone is given",
         CONFIGURED,
         {
-            pursuit.Pursuit.take_response: [
-                (_CENTER, f"np.nanmedian({_Y}) if center is None and scale is not None else {_CENTER}")
+            response.ResponseStep.run: [
+                (_CENTER, f"np.nanmedian({_Y}) if given.center is None and given.scale is not None else {_CENTER}")
             ]
         },
     ),
@@ -41,8 +42,8 @@ CONFIGURATIONS = (
         "a raw mean in the place of the intercept that is not fitted",
         CONFIGURED,
         {
-            pursuit.Pursuit.take_response: [
-                (_CENTER, f"np.nanmean({_Y}) if center is None and not self.settings.fit_intercept else {_CENTER}")
+            response.ResponseStep.run: [
+                (_CENTER, f"np.nanmean({_Y}) if given.center is None and not self.facts.fit_intercept else {_CENTER}")
             ]
         },
     ),

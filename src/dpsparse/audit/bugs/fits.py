@@ -1,8 +1,8 @@
 """Bugs to plant where rows are read: in the engines, the algorithms and the estimators."""
 
 from dpsparse.algorithms.iht import iht
-from dpsparse.algorithms.pursuit import closing, pursuit, releases
-from dpsparse.algorithms.pursuit import selection as pursuit_selection
+from dpsparse.algorithms.pursuit import candidates, pursuit, releases
+from dpsparse.algorithms.pursuit.steps import closing
 from dpsparse.audit.bugs.mutation import Mutation
 from dpsparse.data import as_table as _as_table
 from dpsparse.data import validation as _validation
@@ -126,20 +126,18 @@ FITS = (
     Mutation(
         "a scale from the raw data",
         PURSUITS,
-        {
-            pursuit_selection.Selection.tau: [
-                ("state.residual_scale", "float(np.median(np.abs(self._session._records.y)))")
-            ]
-        },
+        {candidates.Candidates.tau: [("state.residual_scale", "float(np.median(np.abs(self._session._records.y)))")]},
     ),
     Mutation(
         "standard errors from residuals",
         PURSUITS,
         {
-            closing.Closing.release_gain: [
+            closing.GainStep.run: [
                 (
-                    "np.sqrt(np.diagonal(self._covariance))",
-                    "np.sqrt(np.diagonal(self._covariance)) * np.median(np.abs(pursuit.session._records.y))",
+                    "concluded, scale = state.concluded, state.response_scale",
+                    "scale = state.response_scale\n"
+                    "    by_record = np.median(np.abs(data.records._records.y))\n"
+                    "    concluded = replace(state.concluded, covariance=state.concluded.covariance * by_record)",
                 )
             ]
         },
@@ -147,25 +145,21 @@ FITS = (
     Mutation(
         "the exact median in the place of the released one",
         PURSUITS,
-        {
-            closing.Closing.release_median: [
-                ("self._median = ", "self._median = float(np.median(pursuit.session._records.y)) + 0 * ")
-            ]
-        },
+        {closing.MedianStep.run: [("median = ", "median = float(np.median(data.records._records.y)) + 0 * ")]},
     ),
     Mutation(
         "a median's grid from the data",
         PURSUITS,
         {
-            closing.Closing.release_median: [
-                ("times(state.residual_scale)", "times(np.median(np.abs(pursuit.session._records.y)) + 1.0)")
+            closing.MedianStep.run: [
+                ("times(state.residual_scale)", "times(np.median(np.abs(data.records._records.y)) + 1.0)")
             ]
         },
     ),
     Mutation(
         "n after dropping rows",
         PURSUITS,
-        {pursuit.Pursuit.__init__: [("Releases(meter, rows.n_records)", "Releases(meter, np.count_nonzero(rows.y))")]},
+        {pursuit.Pursuit.__init__: [("Releases(meter, rows.n_records,", "Releases(meter, np.count_nonzero(rows.y),")]},
     ),
     Mutation(
         "an error on constant columns",
@@ -189,6 +183,6 @@ FITS = (
     Mutation(
         "a coordinate selected twice",
         PURSUITS,
-        {pursuit_selection.Selection.scores: [("self._possible &= ~np.isin(self._features, state.features)", "pass")]},
+        {candidates.Candidates.scores: [("self._possible &= ~np.isin(self._features, state.features)", "pass")]},
     ),
 )

@@ -1,6 +1,6 @@
 """Bugs to plant where a fit learns of a raw table: kinds, categories, names, gaps and responses."""
 
-from dpsparse.algorithms.pursuit import response
+from dpsparse.algorithms.pursuit.steps import response
 from dpsparse.audit.bugs.mutation import Mutation
 from dpsparse.estimators import _raw_fit
 from dpsparse.learning import categories, kinds, names
@@ -136,11 +136,11 @@ _FITS = (
         "the exact number of responses",
         RAW,
         {
-            response.ResponseReleases.release_count: [
+            response._count: [
                 (
-                    "self._unit.n_records = self._pursuit.releases.responses(slot, int(count(np.array([np.inf]))[0]))",
-                    "self._pursuit.releases.responses(slot, int(count(np.array([np.inf]))[0]))\n"
-                    "    self._unit.n_records = int(count(np.array([np.inf]))[0])",
+                    "return releases.responses(slot, int(count(np.array([np.inf]))[0]))",
+                    "releases.responses(slot, int(count(np.array([np.inf]))[0]))\n"
+                    "    return int(count(np.array([np.inf]))[0])",
                 )
             ]
         },

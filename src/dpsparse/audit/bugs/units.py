@@ -1,6 +1,7 @@
 """Bugs to plant where a pursuit learns units: in pairs, points of grids, splits, shifted vectors and skipped slots."""
 
-from dpsparse.algorithms.pursuit import closing, releases, unit_releases
+from dpsparse.algorithms.pursuit import releases
+from dpsparse.algorithms.pursuit.steps import closing, unit
 from dpsparse.audit.bugs.mutation import Mutation
 from dpsparse.engine import queries
 from dpsparse.engine.cpu import rows
@@ -27,10 +28,10 @@ UNITS = (
         "a grid from the data",
         PURSUITS,
         {
-            unit_releases.UnitReleases.release_size: [
+            unit._with_size: [
                 (
-                    "self._unit.size_grid()",
-                    "self._unit.size_grid().times(1 + (np.abs(self._pursuit.pairs._records.y).max() > 1e5))",
+                    "unit.size_grid()",
+                    "unit.size_grid().times(1 + (np.abs(data.pairs._records.y).max() > 1e5))",
                 )
             ]
         },
@@ -69,10 +70,10 @@ UNITS = (
         "a centre that is the exact median",
         PURSUITS,
         {
-            unit_releases.UnitReleases.release_center: [
+            unit._with_center: [
                 (
-                    "unit.set_center(center)",
-                    "unit.set_center(float(np.nanmedian(pursuit.session._records.columns[pursuit.newest].units)))",
+                    "unit.with_center(center)",
+                    "unit.with_center(float(np.nanmedian(data.records._records.columns[state.newest].units)))",
                 )
             ]
         },
@@ -81,11 +82,11 @@ UNITS = (
         "a range that is the largest response",
         PURSUITS,
         {
-            closing.Closing.release_range: [
+            closing.RangeStep.run: [
                 (
-                    "pursuit.releases.quantile(slot, count, grid, tail=tail)",
-                    "(pursuit.releases.quantile(slot, count, grid, tail=tail),"
-                    " float(np.nanmax(np.abs(pursuit.session._records.y))))[1]",
+                    "releases.quantile(releases.due(self.distance), count, grid, tail=tail)",
+                    "(releases.quantile(releases.due(self.distance), count, grid, tail=tail),"
+                    " float(np.nanmax(np.abs(data.records._records.y))))[1]",
                 )
             ]
         },
@@ -93,7 +94,7 @@ UNITS = (
     Mutation(
         "whether a model explains anything, from exact errors",
         PURSUITS,
-        {closing.Closing.release_gain: [("if not self._explains:", "if sums[0] < 0:")]},
+        {closing.GainStep.run: [("if not explains:", "if sums[0] < 0:")]},
     ),
     Mutation(
         "a price that depends on a release",
@@ -107,11 +108,7 @@ UNITS = (
     Mutation(
         "a slot skipped by what the data say",
         PURSUITS,
-        {
-            unit_releases.UnitReleases.release_tail: [
-                ("if not unit.has_tail:", "if np.nanmax(np.abs(pursuit.pairs._records.y)) > 1e5:")
-            ]
-        },
+        {unit._with_tail: [("if not unit.has_tail:", "if np.nanmax(np.abs(data.pairs._records.y)) > 1e5:")]},
     ),
     Mutation(
         "a skipped slot's release made all the same",
@@ -185,11 +182,10 @@ UNITS = (
         "a calibration without noise",
         PURSUITS,
         {
-            closing.Closing.release_calibration: [
+            closing.CalibrationStep.run: [
                 (
-                    "pursuit.releases.mean(slot, sums, bound)",
-                    "((r := pursuit.releases.mean(slot, sums, bound)),"
-                    " (sums * bound / 2**20 / pursuit.releases.n_responses, r[1]))[1]",
+                    "releases.mean(slot, sums, bound)",
+                    "((r := releases.mean(slot, sums, bound)), (sums * bound / 2**20 / releases.n_responses, r[1]))[1]",
                 )
             ]
         },
@@ -198,10 +194,10 @@ UNITS = (
         "a calibration at the spread of the exact predictions",
         PURSUITS,
         {
-            closing.Closing.release_calibration: [
+            closing.CalibrationStep.run: [
                 (
-                    "reach = PREDICTIONS_REACH * math.sqrt(self._moments_of_predictions()[0])",
-                    "reach = PREDICTIONS_REACH * float(np.nanstd(pursuit.session._records.y))",
+                    "reach = c.PREDICTIONS_REACH * math.sqrt(_moments_of_predictions(state)[0])",
+                    "reach = c.PREDICTIONS_REACH * float(np.nanstd(data.records._records.y))",
                 )
             ]
         },

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from dpsparse.algorithms.pursuit.shrinkage import RELIABLE, any_sure, shrunk
+from dpsparse.inference.constants import UNRELIABLE_KEPT_FROM as RELIABLE
+from dpsparse.inference.shrinkage import any_sure, shrunk
 
 effects = st.lists(st.floats(-20, 20), min_size=1, max_size=6).map(np.array)
 

@@ -1,14 +1,17 @@
 """Candidates of a selection: which there are, and what they score."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from dpsparse.algorithms.pursuit.selection import Selection
-from dpsparse.algorithms.pursuit.settings import Settings
-from dpsparse.algorithms.pursuit.state import PursuitState
+from dpsparse.algorithms.pursuit.candidates import Candidates
+from dpsparse.algorithms.pursuit.decisions import clip_bound
+from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.state import Response, ResponseUnit
 from dpsparse.algorithms.pursuit.units import FeatureUnit
+from dpsparse.algorithms.pursuit.updates import initial, with_column, with_response
 from dpsparse.data.as_table import as_table
 from dpsparse.data.units import public_units
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer, weight_levels
@@ -23,14 +26,19 @@ TINY, SMALL, LARGE = 100.0, 1000.0, 2000.0
 
 
 def opened(size, units_known, center=None, scale=None, table=X, splits=None, **options):
-    settings = Settings(N, D, 3, (size / N) ** 2, units_known=units_known, **options)
-    selection = Selection(as_table(table).rows(Y), settings, public_units(center, scale, range(D)))
+    facts = PublicFacts(N, D, 3, (size / N) ** 2, units_known=units_known, **options)
+    selection = Candidates(as_table(table).rows(Y), facts, public_units(center, scale, range(D)))
     if splits is not None:
         selection.set_splits(splits)
     selection.open(check_finite=True)
-    state = PursuitState(settings)
-    state.set_response_scale(1.0)
-    return selection, state
+    return selection, started(facts)
+
+
+def started(facts, center=0.0):
+    """A state that knows the response's unit."""
+    unknown = ResponseUnit()
+    response = Response(unknown, unknown, center, 1.0, N)
+    return with_response(initial(facts, unknown, unknown, 1.0), facts, response)
 
 
 def by_pairs(table, y, tau):
@@ -46,22 +54,23 @@ def by_threshold(table, y, tau, splits=0.0):
 def test_public_units_below_the_size_at_which_they_are_checked():
     center, scale = X.mean(axis=0), X.std(axis=0) + 1
     selection, state = opened(SMALL, "all", center, scale)
-    scores, features = selection.scores(0.2, state)
+    state = replace(state, response=replace(state.response, center=0.2))
+    scores, features = selection.scores(state)
     assert features.tolist() == list(range(D))
-    levels = Quantizer(Settings(N, D, 3, (SMALL / N) ** 2).clip_bound, center, scale).levels(X)
+    levels = Quantizer(clip_bound(PublicFacts(N, D, 3, (SMALL / N) ** 2)), center, scale).levels(X)
     np.testing.assert_array_equal(scores, np.abs(levels.T @ weight_levels(Y - 0.2, selection.tau(state))))
 
 
 def test_public_units_that_are_checked_have_pairs_beside_them():
     selection, state = opened(LARGE, "all", 0.0, 1.0)
-    scores, features = selection.scores(0.0, state)
+    scores, features = selection.scores(state)
     assert features.tolist() == 2 * list(range(D))
     np.testing.assert_array_equal(scores[D:], by_pairs(X, Y, selection.tau(state)))
 
 
 def test_unknown_units_by_thresholds_and_pairs():
     selection, state = opened(SMALL, "none")
-    scores, features = selection.scores(0.0, state)
+    scores, features = selection.scores(state)
     assert features.tolist() == 2 * list(range(D))
     tau = selection.tau(state)
     np.testing.assert_array_equal(scores[:D], by_threshold(X, Y, tau))
@@ -74,14 +83,14 @@ def test_a_value_at_its_split_is_not_above_it():
     table[:100] = splits
     for dtype in (np.float64, np.float32):
         selection, state = opened(SMALL, "none", table=table.astype(dtype), splits=splits)
-        scores, _ = selection.scores(0.0, state)
+        scores, _ = selection.scores(state)
         expected = by_threshold(table.astype(dtype), Y, selection.tau(state), splits.astype(dtype))
         np.testing.assert_array_equal(scores[:D], expected)
 
 
 def test_a_small_table_has_pairs_alone():
     selection, state = opened(TINY, "none")
-    scores, features = selection.scores(0.0, state)
+    scores, features = selection.scores(state)
     assert features.tolist() == list(range(D))
     np.testing.assert_array_equal(scores, by_pairs(X, Y, selection.tau(state)))
 
@@ -91,7 +100,7 @@ def test_where_some_units_are_given_only_these_have_a_clipped_score(size):
     center, scale = np.full(D, np.nan), np.full(D, np.nan)
     center[[0, 3, 4]], scale[[0, 3]] = 0.0, 2.0
     selection, state = opened(size, "some", center, scale)
-    _, features = selection.scores(0.0, state)
+    _, features = selection.scores(state)
     # The third family is of pairs; a centre alone is no unit.
     assert features.tolist() == [0, 3] + 2 * list(range(D))
 
@@ -104,37 +113,37 @@ def test_selected_features_never_come_again(units_known, fit_intercept):
     selection, state = opened(LARGE, units_known, center, scale, fit_intercept=fit_intercept)
     selected = []
     for feature in (4, 1, 6):
-        scores, features = selection.scores(0.0, state)
+        scores, features = selection.scores(state)
         assert not set(selected) & set(features)
         assert set(selected) | set(features) == set(range(D))
         assert len(scores) == len(features)
         selection._session.add(feature)
         selection._pairs.add(feature)
-        state.add_column(feature, FeatureUnit())
+        state = with_column(state, feature, FeatureUnit())
         selected.append(feature)
 
 
 def test_no_score_exceeds_what_its_sensitivity_says():
     extreme = np.where(RNG.random((N, D)) < 0.5, -1e308, 1e308)
     selection, state = opened(SMALL, "none", table=extreme)
-    scores, _ = selection.scores(0.0, state)
+    scores, _ = selection.scores(state)
     assert scores.max() <= N * FEATURE_LEVELS * WEIGHT_LEVELS
 
 
 def test_a_constant_column_has_no_score_by_pairs():
     selection, state = opened(LARGE, "none")
-    scores, _ = selection.scores(0.0, state)
+    scores, _ = selection.scores(state)
     assert scores[D:][5] == 0
 
 
 def test_splits_are_counted_without_a_session():
-    settings = Settings(N, D, 3, (LARGE / N) ** 2, units_known="none")
-    selection = Selection(as_table(X).rows(Y), settings, public_units(None, None, range(D)))
+    facts = PublicFacts(N, D, 3, (LARGE / N) ** 2, units_known="none")
+    selection = Candidates(as_table(X).rows(Y), facts, public_units(None, None, range(D)))
     points = np.array([-1.0, 0.0, 0.5])
     counts = selection.count_splits(points, check_finite=True)
     assert counts.tolist() == [[*((column <= point).sum() for point in points), len(X)] for column in X.T]
     broken = X.copy()
     broken[0, 0] = np.nan
-    selection = Selection(as_table(broken).rows(Y), settings, public_units(None, None, range(D)))
+    selection = Candidates(as_table(broken).rows(Y), facts, public_units(None, None, range(D)))
     with pytest.raises(ValueError, match="finite"):
         selection.count_splits(points, check_finite=True)
