@@ -150,7 +150,7 @@ class PreparedTable:
     @property
     def may_be_missing(self):
         """Of which features enough cells are missing that it is a feature whether one is: the first ones."""
-        return np.array([self._has_gaps(each) for each in self.features])
+        return np.array([self._has_gaps(each) for each in self.features], dtype=bool)
 
     def _has_gaps(self, feature):
         return feature.kind != Kind.text and feature.column in self.encoding.with_gaps

@@ -136,8 +136,8 @@ class Preparation:
         for column in texts:
             features.extend(made.get(column, []))
             features.extend([missing_feature(column)] if column in with_gaps else [])
-        # Something must be left: a feature that is nowhere missing says nothing.
-        features = features or [missing_feature(self._columns[0])]
+        # Something must be left: a feature that is nowhere missing says nothing. Public categories are features.
+        features = features or [missing_feature(column) for column in self._columns[:1]]
         return Encoding(tuple(features), self._target, kinds[self._target], with_gaps, frozenset(rare))
 
     def buckets_of(self, column):
