@@ -101,12 +101,14 @@ def category_features(column, counts, noise, n_records):
     >>> counts = np.zeros(1024)
     >>> counts[[5, 7]] = 600, 300
     >>> [feature.name for feature in category_features("region", counts, 10.0, 1_000)]
-    ['region in bucket 7', 'region is another']
+    ['region (unnamed value 1)', 'region (another value)']
     """
     least = max(SURELY * noise, LEAST_SHARE * n_records)
     order = np.argsort(-counts, kind="stable")[:MOST_CATEGORIES]
     listed = [int(bucket) for bucket in order if counts[bucket] > least]
-    features = [Feature(column, kind=Kind.text.value, buckets=(bucket,)) for bucket in listed[1:]]
+    features = [
+        Feature(column, kind=Kind.text.value, buckets=(bucket,), rank=rank) for rank, bucket in enumerate(listed[1:], 1)
+    ]
     if listed:
         features.append(Feature(column, kind=Kind.text.value, buckets=tuple(listed), other=True))
     return features

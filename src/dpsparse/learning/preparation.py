@@ -90,7 +90,7 @@ class Preparation:
     >>> prepared = Preparation(table, "fee", meter, slots)
     >>> encoding = prepared.run()
     >>> encoding.target_kind.value, [feature.name for feature in encoding.features][-2:]
-    ('number_grouped', ['region is another', 'region is missing'])
+    ('number_grouped', ['region (another value)', 'region (gap)'])
     """
 
     def __init__(self, raw, target, meter, slots, *, kinds=None, columns=None, numeric=(), others=()):

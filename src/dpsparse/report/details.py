@@ -85,7 +85,7 @@ def categories_and_gaps(model):
 
 def _others(features, column):
     own = any(each.other for each in features if each.column == column)
-    return "'another', a category of its own" if own else "the baseline"
+    return "'another value', a category of its own" if own else "the baseline"
 
 
 def _gaps(model):
