@@ -242,21 +242,3 @@ def test_a_pickle_is_text_that_makes_no_sense(path):
     path.write_bytes(b"\x80\x04cos\nsystem\n(S'echo hello'\ntR.")
     with pytest.raises(FileError, match="not valid JSON"):
         load_model(path)
-
-
-def test_names_of_earlier_files_are_read(path):
-    """Files that call features "age is missing", "ward is another" and "ward in bucket 9" have no ranks."""
-    features = (
-        *(Feature("age", kind="number"), Feature("age", kind="number", missing=True)),
-        *(Feature("ward", kind="text", buckets=(9,)), Feature("ward", kind="text", buckets=(4, 7, 9), other=True)),
-    )
-    names = ["age is missing", "ward is another", "ward in bucket 9"]
-    effects = tuple(Effect(name, 2.0, 2.0, 0.5, clear=True) for name in names)
-    save_model(replace(MADE_UP, features=features, effects=effects, left_out={"age is missing": "unit wrong"}), path)
-    again = load_model(path)
-    plain = ["age (gap)", "ward (another value)", "ward (unnamed value 2)"]
-    assert [effect.feature for effect in again.effects] == plain
-    assert again.left_out == {"age (gap)": "unit wrong"}
-    assert [again.features[place].name for place in again._places] == plain
-    save_model(again, path)
-    assert load_model(path) == again

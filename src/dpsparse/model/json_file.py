@@ -2,7 +2,7 @@
 
 import json
 import os
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any, BinaryIO
 
 from sklearn.utils.validation import check_is_fitted
@@ -20,10 +20,6 @@ from dpsparse.model.released import LinearModel
 from dpsparse.schema import Fields, FileError, read_json
 
 FORMAT, VERSION = "dpsparse-model", 3
-# Version 1 knew of no learned units: it had "centred" in the place of "trusted", and nothing of what the releases say
-# about predictions and the response. Version 2 knew of columns of numbers and public
-# categories only, of no constant, and not how much is explained.
-READABLE = (1, 2, 3)
 
 
 def as_dict(model: LinearModel) -> dict[str, Any]:
@@ -116,13 +112,12 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
     fields = read_json(path)
     if fields.take("format", None) != FORMAT:
         raise FileError(f"{path} is not a model file of dpsparse")
-    version = fields.count("version")
-    if version not in READABLE:
+    if fields.count("version") != VERSION:
         raise FileError(f"{path} has another version than {VERSION}; read it with a newer dpsparse")
     fields.text("made_by")
-    features = _ranked([read_feature(row) for row in fields.tables("features")])
-    names, earlier = {feature.name for feature in features}, {_earlier_name(each): each.name for each in features}
-    effects = tuple(_effect(row, names, version, earlier) for row in fields.tables("effects"))
+    features = tuple(read_feature(row) for row in fields.tables("features"))
+    names = {feature.name for feature in features}
+    effects = tuple(_effect(row, names) for row in fields.tables("effects"))
     if not features or len(names) < len(features) or len({effect.feature for effect in effects}) < len(effects):
         raise FileError(f"{path}: features and effects must be there, and each have a name of its own")
     model = LinearModel(
@@ -135,8 +130,9 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
         response_scale_known=fields.flag("response_scale_known"),
         privacy=read_record(fields.table("privacy")),
         context=read_context(fields.table("context", None)),
-        **({} if version == 1 else _response_facts(fields)),
-        **({} if version < 3 else _how_good(fields) | _left_out(fields, names, earlier)),
+        **_response_facts(fields),
+        **_how_good(fields),
+        **_left_out(fields, names),
     )
     fields.finish()
     return model
@@ -181,32 +177,9 @@ def _how_good(fields: Fields) -> dict[str, Any]:
     }
 
 
-def _ranked(features: list[Feature]) -> tuple[Feature, ...]:
-    """The features, with the ranks of buckets that earlier files lack: "another" lists them in order."""
-    order = {each.column: each.buckets for each in features if each.other and each.buckets}
-
-    def rank(feature: Feature) -> int | None:
-        listed = order.get(feature.column, ())
-        alone = not feature.other and feature.buckets is not None and feature.buckets[0] in listed[1:]
-        return listed.index(feature.buckets[0]) if alone else None
-
-    return tuple(each if each.rank is not None else replace(each, rank=rank(each)) for each in features)
-
-
-def _earlier_name(feature: Feature) -> str:
-    """The name that a feature had in files of earlier versions of this package."""
-    if feature.missing:
-        return f"{feature.column} is missing"
-    if feature.other:
-        return f"{feature.column} is another"
-    is_unnamed = feature.label is None and feature.category is None and feature.buckets
-    return f"{feature.column} in bucket {feature.buckets[0]}" if is_unnamed else feature.name
-
-
-def _left_out(fields: Fields, names: set[str], earlier: dict[str, str]) -> dict[str, Any]:
+def _left_out(fields: Fields, names: set[str]) -> dict[str, Any]:
     """The selected features that have no effect, and why."""
-    given = _texts(fields.table("left_out", None))
-    left_out = {name if name in names else earlier.get(name, name): why for name, why in given.items()}
+    left_out = _texts(fields.table("left_out", None))
     if not left_out.keys() <= names or not {*left_out.values()} <= {HARDLY_VARIES, UNIT_WRONG}:
         raise FileError(f"{fields.where}: 'left_out' must give {HARDLY_VARIES!r} or {UNIT_WRONG!r} for features listed")
     return {"left_out": left_out}
@@ -222,16 +195,16 @@ def _range(fields: Fields | None) -> tuple[float, float] | None:
     return low, high
 
 
-def _effect(fields: Fields, names: set[str], version: int, earlier: dict[str, str]) -> Effect:
-    name = fields.text("feature")
+def _effect(fields: Fields, names: set[str]) -> Effect:
     effect = Effect(
-        feature=name if name in names else earlier.get(name, name),
+        feature=fields.text("feature"),
         coef=fields.number("coef"),
         estimate=fields.number("estimate", None),
         standard_error=fields.number("standard_error", None, least=0),
         clear=fields.flag("clear"),
-        trusted=fields.flag("centred" if version == 1 else "trusted"),
-        **({} if version == 1 else _learned_unit(fields)),
+        trusted=fields.flag("trusted"),
+        center=fields.number("center", None),
+        scale=fields.number("scale", None, above=0),
     )
     fields.finish()
     if effect.feature not in names:
@@ -241,7 +214,3 @@ def _effect(fields: Fields, names: set[str], version: int, earlier: dict[str, st
     if (effect.center is None) != (effect.scale is None):
         raise FileError(f"{fields.where}: 'center' and 'scale' belong together")
     return effect
-
-
-def _learned_unit(fields: Fields) -> dict[str, Any]:
-    return {"center": fields.number("center", None), "scale": fields.number("scale", None, above=0)}
