@@ -263,9 +263,13 @@ def test_details_tell_baselines_and_gaps(of_cells):
     assert "region north the baseline sector not released 'another value', a category of its own" in text
     assert "Gaps: a missing number counted as a typical one" in text
     assert "Filled gaps column public number age 40" in text
-    assert "Text without categories" not in text
-    names = replace(of_cells, features=(*of_cells.features, Feature("name", kind="text", missing=True)))
-    assert "as identifiers are: name. No such text was used, only whether it is missing." in words(fit_page(names))
+    assert "Text not used" not in text
+    unused = {"name": "many values", "ward": "none common"}
+    gaps = (*of_cells.features, Feature("name", kind="text", missing=True))
+    names = replace(of_cells, features=gaps, text_unused=unused)
+    told = words(fit_page(names))
+    assert "Text not used: 'name', with too many different values for categories, as identifiers and free" in told
+    assert "Text not used: 'ward', where no value is common enough to be used with this many records" in told
     n_columns, n_features = len({each.column for each in names.features}), len(names.features)
     assert f"Of {n_columns} columns that could explain cost" in words(fit_page(names))
     assert f"With categories and gaps, the columns make {n_features} features." in words(fit_page(names))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from dpsparse.algorithms.pursuit.result import HARDLY_VARIES, UNIT_WRONG
 from dpsparse.html import number
 from dpsparse.io.features import Feature
+from dpsparse.learning.categories import MANY_VALUES, NONE_COMMON
 from dpsparse.model.effect import Verdict
 from dpsparse.schema import listed, quoted
 
@@ -19,6 +20,12 @@ NOT_SIGNIFICANT, NOT_TRUSTED = "Not significant", "Not reliable"
 MEDIAN_OFF, MEDIAN_NOISE = 0.1, 8.0
 # A calibration slope is worth a word where it is this far from 1.
 SLOPE_OFF = 0.1
+# Why no text of a column was used.
+TEXT_UNUSED = {
+    MANY_VALUES: "with too many different values for categories, as identifiers and free text have",
+    NONE_COMMON: "where no value is common enough to be used with this many records at this epsilon (more records, a "
+    "larger epsilon or public categories in a bounds file would help)",
+}
 MORE_TRUST = "more records, a larger epsilon or fewer features to select would help"
 
 
@@ -46,6 +53,8 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
         yield NOT_TRUSTED, f"the standard error cannot be trusted, so there is no interval; {MORE_TRUST}"
     if text := left_out(model):
         yield "Left out", text
+    for text in text_unused(model):
+        yield "Text not used", text
     if model.lumped:
         yield "Lump", lump(model)
     if model.prediction_range is not None and model.explains:
@@ -86,6 +95,18 @@ def left_out(model: "LinearModel") -> str:
         remedy = "public numbers, more records or a larger epsilon would help"
         parts.append(f"{listed(names[UNIT_WRONG])}, whose released centre or scale is clearly wrong ({remedy})")
     return f"of the selected features {'; and '.join(parts)}" if parts and model.response_scale_known else ""
+
+
+def text_unused(model: "LinearModel") -> list[str]:
+    """Which columns of text were not used, and why, as far as the releases tell.
+
+    Parameters
+    ----------
+    model : LinearModel
+        The model.
+    """
+    columns = {why: [name for name, each in model.text_unused.items() if each == why] for why in TEXT_UNUSED}
+    return [f"{listed(names)}, {TEXT_UNUSED[why]}" for why, names in columns.items() if names]
 
 
 def lump(model: "LinearModel") -> str:
