@@ -1,6 +1,6 @@
 """What a reader of a released model must know beside its numbers, said once for summaries, commands and notebooks."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from dpsparse.algorithms.pursuit.result import HARDLY_VARIES, UNIT_WRONG
@@ -161,13 +161,15 @@ def median(model: "LinearModel") -> str:
     )
 
 
-def unseen_categories(model: "LinearModel") -> list[str]:
-    """How `predict` counts text that the fit did not know, for each selected column of text.
+def unseen_categories(model: "LinearModel", unseen: Callable[[str, list[Feature]], bool]) -> list[str]:
+    """How `predict` counts text that the fit did not know, for each selected column that has such text.
 
     Parameters
     ----------
     model : LinearModel
         The model.
+    unseen : callable
+        Whether a column has text that its features do not know: `ModelTable.has_unseen`.
     """
     needed: dict[str, list[Feature]] = {column: [] for column in model.columns_needed}
     for feature in model.features:
@@ -175,10 +177,12 @@ def unseen_categories(model: "LinearModel") -> list[str]:
             needed[feature.column].append(feature)
     sentences = []
     for column, text in needed.items():
+        if not text or not unseen(column, text):
+            continue
         if any(feature.other for feature in text):
             other = Feature(column, other=True).name
             sentences.append(f"{column}: text that was rare or unknown in the fit counts as {quoted(other)}")
-        elif text:
+        else:
             known = listed([feature.category or feature.name for feature in text])
             baseline = f" {quoted(model.baselines[column])}" if column in model.baselines else ""
             sentences.append(f"{column}: any text but {known}, or none, counts as the baseline{baseline}")
