@@ -8,6 +8,7 @@ from dpsparse.html import number
 from dpsparse.io.features import Feature
 from dpsparse.learning.categories import MANY_VALUES, NONE_COMMON
 from dpsparse.model.effect import Verdict
+from dpsparse.model.row_numbers import row_numbers
 from dpsparse.schema import listed, quoted
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
         yield NOT_TRUSTED, f"the standard error cannot be trusted, so there is no interval; {MORE_TRUST}"
     if text := left_out(model):
         yield "Left out", text
+    if text := row_numbers(model):
+        yield "Row numbers", text
     for text in text_unused(model):
         yield "Text not used", text
     if model.lumped:
