@@ -1,6 +1,7 @@
 """A fit on a file, from what was asked to the released model: what `dpsparse fit` and `dpsparse app` both run."""
 
 import warnings
+from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +30,8 @@ class FileFit:
         The guarantee's failure probability; None for n**-1.1.
     bounds : str, path or None
         The bounds file.
+    drop : sequence of str
+        Further columns to leave out, as its `drop` names them.
     separator, encoding : str or None
         Of a CSV file.
     records_per_person : int
@@ -58,6 +61,7 @@ class FileFit:
     sparsity: int | str = 5
     delta: float | None = None
     bounds: Any = None
+    drop: Sequence[str] = ()
     separator: str | None = None
     encoding: str = "utf-8"
     records_per_person: int = 1
@@ -67,7 +71,8 @@ class FileFit:
 
     def open(self):
         """The input; names are read and checked, values are not."""
-        return open_input(self.data, self.target, self.bounds, separator=self.separator, encoding=self.encoding)
+        dialect = {"separator": self.separator, "encoding": self.encoding}
+        return open_input(self.data, self.target, self.bounds, drop=self.drop, **dialect)
 
     def fit(self, given, progress=None):
         """Spend the whole of epsilon on an opened input.
