@@ -367,3 +367,10 @@ def test_a_file_with_fewer_features_than_asked_for(folder, people, capsys, spars
     told = {effect["feature"]: effect for effect in json.loads(capsys.readouterr().out)["effects"]}
     assert told["smoker"]["estimate"] == pytest.approx(9_000, rel=0.2)
     assert set(told) <= {"age", "smoker", "age (gap)", "smoker (gap)"}
+
+
+@pytest.mark.parametrize("command", ["fit", "tune", "convert"])
+def test_a_file_of_another_program_is_to_be_saved_as_csv(folder, command, failed):
+    (folder / "book.XLSX").write_bytes(b"PK")
+    told = failed(command, "book.XLSX", "--target", "cost", *["--epsilon", "1"] * (command != "convert"), "--out", "x")
+    assert "book.XLSX: save the table as CSV in the program that made it, then give that file" in told
