@@ -34,6 +34,12 @@ NOT_AS_DECLARED = (
 # The tasks that make a dask table are not ours, and their errors quote values.
 NOT_COMPUTED = "dask could not compute X or y: a task failed; compute them by themselves to see which and why"
 
+# A worker may die of the memory that its records take.
+NO_WORKERS = (
+    "the dask cluster lost all its workers and none came back in time; start workers, or wait longer for them: "
+    'dask.config.set({"distributed.scheduler.no-workers-timeout": "1 hour"})'
+)
+
 # Files. Whatever is broken in a page of Parquet or the like is the same sentence.
 NOT_READABLE = "{path} is not a readable {kind} file"
 NOT_A_NAME = (

@@ -142,8 +142,8 @@ class Preparation:
         for column in texts:
             features.extend(made.get(column, []))
             features.extend([missing_feature(column)] if column in with_gaps else [])
-        # Something must be left: a feature that is nowhere missing says nothing.
-        features = features or [missing_feature(self._columns[0])]
+        # Something must be left: a feature that is nowhere missing says nothing. Public categories are features.
+        features = features or [missing_feature(column) for column in self._columns[:1]]
         unused = {
             column: MANY_VALUES if column in with_many else NONE_COMMON for column in texts if not made.get(column)
         }
