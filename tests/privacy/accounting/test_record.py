@@ -160,12 +160,6 @@ def test_mechanisms_print_as_words():
     assert str(release.mechanism) == "Gaussian noise"
 
 
-def test_the_old_name_of_the_guarantee_warns():
-    record = record_of(noisy())
-    with pytest.warns(DeprecationWarning, match=r"^PrivacyRecord.promise is now called guarantee;"):
-        assert record.promise is record.guarantee
-
-
 def test_notebooks_are_given_the_price_of_each_kind_of_release():
     text = re.sub(r"<[^>]*>", "|", record_of(picked(0.001), noisy(rho=0.003), noisy(rho=0.004)).as_html())
     cells = [cell for cell in text.split("|") if cell.strip()]

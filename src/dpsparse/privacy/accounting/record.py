@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from dpsparse.deprecation import warn_renamed
 from dpsparse.html import Html, table, tag
 from dpsparse.privacy.accounting.compose import Composition, compose, compose_parallel, releases_per_record
 from dpsparse.privacy.accounting.release import Release
@@ -70,12 +69,6 @@ class PrivacyRecord:
         """The epsilon guaranteed to a person at `delta`: at most what was asked."""
         composed = self._composed
         return self.guarantee.epsilon_spent(self.rho, composed.pure_epsilon, self.mu, composed.failure_probability)
-
-    @property
-    def promise(self) -> Guarantee:
-        """The old name of `guarantee`."""
-        warn_renamed("PrivacyRecord.promise", "guarantee")
-        return self.guarantee
 
     @property
     def delta(self) -> float:
