@@ -339,13 +339,3 @@ def test_a_server_that_does_not_answer_is_given_up():
         with pytest.raises(sql.exc.OperationalError):
             engine.connect()
         assert given[0]["connect_timeout"] == seconds
-
-
-def test_old_names_warn(tmp_path):
-    ledger = PrivacyLedger(tmp_path / "budget.db")
-    ledger.grant("trial-7", epsilon=1.0, delta=1e-6)
-    with pytest.warns(DeprecationWarning, match=r"^PrivacyLedger.book is now called state;"):
-        state = ledger.book()
-    with pytest.warns(DeprecationWarning, match=r"^LedgerState.odometers is now called filters;"):
-        assert state.odometers is state.filters
-    assert state.filters["trial-7"] == ledger.balance("trial-7")
