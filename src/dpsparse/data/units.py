@@ -13,7 +13,7 @@ from dpsparse.data.validation import LARGEST, check_number
 
 Known = Literal["all", "none", "some"]
 
-STANDARDIZED = {"feature_center": 0.0, "feature_scale": 1.0}
+STANDARDIZED: dict[str, Any] = {"feature_center": 0.0, "feature_scale": 1.0}
 """Parameters of an estimator on features that are standardised, as simulated ones are."""
 
 

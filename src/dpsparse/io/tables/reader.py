@@ -35,7 +35,9 @@ class TableReader:
     """
 
     # How messages name the format, and the package and the extra of ours that it needs.
-    kind = needs = extra = None
+    kind: str
+    needs: str | None = None
+    extra: str | None = None
 
     def __init__(self, path, files):
         self.path, self.files = path, files
