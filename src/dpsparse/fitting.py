@@ -9,7 +9,6 @@ from dpsparse.data.inputs import open_input
 from dpsparse.engine.refusals import NOT_FINITE, NOT_FINITE_IN_FILE
 from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
 from dpsparse.evaluation import fit_and_evaluate
-from dpsparse.schema import listed
 
 
 @dataclass(frozen=True)
@@ -103,11 +102,7 @@ class FileFit:
                 estimator.fit(X, y, progress=progress)
             else:
                 estimator, _ = fit_and_evaluate(estimator, X, y, holdout=self.holdout, progress=progress)
-        model = given.model(estimator.released_)
-        if left_out := given.left_out(model):
-            what = "a column was" if len(left_out) == 1 else f"{len(left_out):,} columns were"
-            notes.append(f"{what} left out, as text that hardly repeats, such as an identifier: {listed(left_out)}")
-        return model, notes
+        return given.model(estimator.released_), notes
 
 
 @contextmanager

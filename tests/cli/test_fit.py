@@ -198,12 +198,27 @@ def test_what_was_paid_for_or_filled_in_is_not_overwritten(folder, capsys, peopl
     assert "database" in failed("predict", "model.json", "people.csv", "--out", "budget.db")
 
 
-def test_columns_that_are_left_out_are_named(folder, capsys, people):
+def test_columns_of_text_that_are_not_used_are_named_with_the_reason(folder, capsys, people):
     people.assign(id=[f"P{k}" for k in people.id]).to_csv("people.csv", index=False)
     main(["fit", "people.csv", "--target", "cost", "--epsilon", "8", "--sparsity", "3", "--out", "model.json"])
     told = " ".join(capsys.readouterr().out.split())
     assert "3 columns used" in told
-    assert "a column was left out, as text that hardly repeats, such as an identifier: 'id'" in told
+    assert "Text not used: 'id', with too many different values for categories" in told
+    assert load_model("model.json").text_unused == {"id": "many values"}
+
+
+def test_text_is_not_called_an_identifier_where_records_are_too_few_to_tell(folder, capsys, people):
+    """Three regions in 30 records: no value can be seen at this epsilon, and every one repeats."""
+    people.drop(columns="id").head(30).to_csv("few.csv", index=False)
+    for at in range(3):
+        options = ["--epsilon", "0.5", "--sparsity", "1", "--out", f"{at}.json", "--report", f"{at}.html"]
+        main(["fit", "few.csv", "--target", "cost", *options])
+        told = " ".join(capsys.readouterr().out.split()) + (folder / f"{at}.html").read_text()
+        assert "identifier" not in told.replace("identifiers are not used", "")
+        unused = load_model(f"{at}.json").text_unused
+        if unused:
+            assert unused == {"region": "none common"}
+            assert "where no value is common enough to be used with this many records at this epsilon" in told
 
 
 def test_a_response_that_is_declared_as_text_costs_nothing(folder, capsys, people, failed):
@@ -309,4 +324,4 @@ def test_a_file_with_fewer_features_than_asked_for(folder, people, capsys, spars
     main(["fit", "people.csv", *options, "--out", "model.json"])
     told = {effect["feature"]: effect for effect in json.loads(capsys.readouterr().out)["effects"]}
     assert told["smoker"]["estimate"] == pytest.approx(9_000, rel=0.2)
-    assert set(told) <= {"age", "smoker", "age is missing", "smoker is missing"}
+    assert set(told) <= {"age", "smoker", "age (gap)", "smoker (gap)"}

@@ -35,8 +35,7 @@ def open_input(data, target=None, bounds=None, *, separator=None, encoding="utf-
     -------
     RawInput, CellStoreInput, TableInput or StoreInput
         With `read()`, which gives the X and y of a fit; `parameters`, those of an estimator that are publicly known;
-        `model`, which gives the released model in the columns' own units; `left_out`, the columns that are in none of
-        its features; and `notes` for whoever runs the fit.
+        `model`, which gives the released model in the columns' own units; and `notes` for whoever runs the fit.
     """
     if is_store(data):
         holds_cells = read_manifest(data).layout == CELLS
@@ -111,11 +110,6 @@ class RawInput:
         """The released model as it is."""
         return released
 
-    def left_out(self, model):
-        """The columns of which a fit made no feature: text that hardly repeats, such as an identifier."""
-        used = {feature.column for feature in model.features}
-        return [name for name in self._data.columns if name not in used]
-
 
 class CellStoreInput(RawInput):
     """A store of cells: what a fit learns of its file it learns of the store."""
@@ -165,10 +159,6 @@ class _NumericInput:
         """The released model of the file's columns."""
         model = released.on_columns(self.provenance.features, self.provenance.target)
         return model.in_raw_units() if self.in_public_units else model
-
-    def left_out(self, model):
-        """None: every column is a feature."""
-        return []
 
 
 class TableInput(_NumericInput):

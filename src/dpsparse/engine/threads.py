@@ -68,6 +68,9 @@ def parallel_map(function: Callable[[Item], Result], items: Sequence[Item]) -> I
     finally:
         for future in futures:
             future.cancel()
+        # A future that failed has this frame in its traceback: each would hold the other, and what they read.
+        futures.clear()
+        future = None
 
 
 def without_warnings(function: Callable[[Item], Result], item: Item) -> Result:

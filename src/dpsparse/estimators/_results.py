@@ -35,18 +35,19 @@ def set_results(estimator, result, features, dtype, meter, **described):
     height = stats.norm.isf(FAMILY_WISE_LEVEL / 2 / size)
     errors = np.where(result.trusted, result.standard_errors, np.nan)
     clear = (np.abs(result.effects) > height * errors) & result.scale_known & result.explains
-    auto = estimator.sparsity == "auto"
-    only_clear = auto and result.selected and clear.any()
-    if only_clear:
-        kept = np.flatnonzero(clear)
-    elif auto and not clear.any():
-        # None is significant by itself; together they may say something all the same.
-        kept = np.flatnonzero(result.shrunk_effects)
-    else:
-        kept = np.arange(len(clear))
+    # "auto" drops effects that are too small to be significant, and not those that could not be tested or whose errors
+    # are wide for other reasons: without a large one the others would say so. Where none is significant by itself,
+    # features may say something together all the same.
+    auto, coef, dropped = estimator.sparsity == "auto", result.shrunk_effects, np.zeros(len(clear), dtype=bool)
+    if auto and result.selected and clear.any():
+        dropped = result.trusted & (np.abs(result.effects) <= height * result.narrow_errors)
+        coef = result.shrunk_without(dropped)
+    if auto and (result.selected or not clear.any()):
+        dropped |= (coef == 0) & ~clear
+    kept = np.flatnonzero(~dropped)
     kept = kept[~np.isin(result.support[kept], list(result.left_out))]
     chosen, center, scale = result.support[kept], result.center[kept], result.scale[kept]
-    coef = result.shrunk_without(~clear)[kept] if only_clear else result.shrunk_effects[kept]
+    coef = coef[kept]
     shrunk = as_dtype(coef / scale, dtype)
     estimates, errors_in_units = result.effects[kept] / scale, errors[kept] / scale
     estimator.support_ = chosen

@@ -48,8 +48,8 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
     ----------
     sparsity : int or "auto", default=5
         Features to select. "auto" takes all of them where the records allow it (see `max_sparsity`); otherwise it
-        selects some and keeps those with significant effects, or all if none is significant by itself but together
-        they explain something.
+        selects some and drops those with effects too small to be significant, or keeps all if none is significant
+        by itself but together they explain something.
     epsilon : float, default=1.0
         The guarantee to each person; smaller is more private.
     delta : float or None, default=None

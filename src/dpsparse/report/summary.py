@@ -5,6 +5,7 @@ from dpsparse.io.features import Feature
 from dpsparse.model import remarks
 from dpsparse.model.effect import Verdict
 from dpsparse.model.evaluation import verdict
+from dpsparse.model.row_numbers import row_numbers
 from dpsparse.schema import listed, quoted
 
 
@@ -98,6 +99,8 @@ def verdicts(model):
         yield "The standard errors of these cannot be trusted, so they have neither an interval nor a verdict:"
         yield _names(groups[Verdict.NOT_TRUSTED])
         yield f"Do not publish their sizes as findings. {as_sentence(remarks.MORE_TRUST)}"
+    if text := row_numbers(model):
+        yield f"Row numbers: {text}."
     if groups[Verdict.NOT_AVAILABLE]:
         yield f"{model.estimator} gives no errors, so nothing can be said about what is significant."
 

@@ -19,7 +19,7 @@ from numpy.typing import DTypeLike
 from dpsparse.engine.cpu.rows import pair_blocks
 from dpsparse.engine.dask.actors import Form, Pairs, as_floats, evaluate_rows, has_nonfinite, responses_of_pairs
 from dpsparse.engine.dask.session import DaskSession
-from dpsparse.engine.dask.tasks import compute, futures_by_key, persist, quoting_nothing, tasks
+from dpsparse.engine.dask.tasks import compute, futures_by_key, persist, tasks
 from dpsparse.engine.protocols import OnProgress, Query
 from dpsparse.engine.quantize import Quantizer, check_exact
 from dpsparse.engine.queries import nonfinite_blocks, total
@@ -42,7 +42,7 @@ class Partitions:
         self.persisted = self.futures.keys() >= set(flatten(X.__dask_keys__()))
         features = np.ravel(X.to_delayed())
         if np.isnan(lengths).any():
-            lengths = compute(*[dask.delayed(len, pure=False)(each) for each in features])
+            lengths = tuple(compute(*[dask.delayed(len, pure=False)(each) for each in features]))
         filled = [(each, length) for each, length in zip(features, lengths, strict=True) if length]
         self.features: tuple[Any, ...] = tuple(each for each, _ in filled)
         self.lengths: tuple[int, ...] = tuple(int(length) for _, length in filled)
@@ -95,8 +95,11 @@ class PartitionPairs:
 def of_known_length(y: Any) -> Any:
     """A dask array or series as an array of known length; where it must be computed for that, it is kept."""
     y = y.map_partitions(as_floats, meta=(None, "f8")).to_dask_array() if hasattr(y, "to_dask_array") else y
-    with quoting_nothing():
-        return y.persist().compute_chunk_sizes() if np.isnan(y.shape).any() else y
+    if not np.isnan(y.shape).any():
+        return y
+    chunks = persist(y)[0].to_delayed()
+    lengths = compute(*[dask.delayed(len, pure=False)(chunk) for chunk in chunks])
+    return da.concatenate([da.from_delayed(*each, y.dtype) for each in zip(chunks, zip(lengths), strict=True)])
 
 
 def all_finite(y: Any) -> bool:

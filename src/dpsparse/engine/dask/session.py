@@ -7,13 +7,11 @@ same time, so tasks read them partition by partition.
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import dask
 import numpy as np
-from distributed import wait
 from numpy.typing import ArrayLike, NDArray
 
 from dpsparse.engine import config
@@ -28,7 +26,7 @@ from dpsparse.engine.dask.actors import (
     evaluate_records,
     open_partition,
 )
-from dpsparse.engine.dask.tasks import compute, futures_by_key, persist, tasks
+from dpsparse.engine.dask.tasks import NoWorkers, compute, futures_by_key, persist, result_of, tasks, wait_for
 from dpsparse.engine.protocols import OnProgress, Query
 from dpsparse.engine.quantize import Quantizer
 from dpsparse.engine.queries import pick_sums, total
@@ -125,9 +123,14 @@ class DaskSession:
     def _spawn_all(self) -> Any:
         """An actor for each worker, or None where that fails: the same error is raised again by a task."""
         client = next(iter(self._futures.values())).client
-        with suppress(Exception):
-            return client.gather([self._spawn(client, worker) for worker in self._workers])
-        return None
+        try:
+            spawned = [self._spawn(client, worker) for worker in self._workers]
+            wait_for(spawned)
+            return client.gather(spawned)
+        except NoWorkers:
+            raise
+        except Exception:
+            return None
 
     def _spawn(self, client: Any, worker: "_Worker") -> Any:
         args = self._args(worker, lambda value: self._futures[value.key])
@@ -141,8 +144,8 @@ class DaskSession:
         With a worker its partitions are lost too, and dask makes them anew. New actors are given what was added.
         """
         try:
-            calls = [getattr(actor, method)(*arguments) for actor in self._actors or ()]
-            return [call.result() for call in calls]
+            calls = [(getattr(actor, method)(*arguments), actor) for actor in self._actors or ()]
+            return [result_of(*call) for call in calls]
         except Exception:
             self._actors = None
             return None
@@ -190,7 +193,7 @@ def _by_worker(partitions: Sequence[Any], futures: dict[str, Any]) -> list[_Work
     if not futures:
         return [_Worker([k]) for k in range(len(partitions))]
     held = [futures[partition.key] for partition in partitions]
-    wait(held)
+    wait_for(held)
     holders, threads_of = held[0].client.who_has(held), held[0].client.nthreads()
     numbers = defaultdict(list)
     for k, partition in enumerate(partitions):
