@@ -213,3 +213,6 @@ class StoreInput(_NumericInput):
 def _one_or_each(units):
     """One value where all features have the same, which a fit applies faster than one for each."""
     return units[0] if len(set(units)) == 1 else units
+
+
+Given = RawInput | TableInput | StoreInput
