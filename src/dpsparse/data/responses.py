@@ -16,12 +16,7 @@ class _NotComputed(Exception):
 def responses_of(y: Any, n_records: int) -> NDArray[np.float64]:
     """Responses as float64, NaN where one is missing; messages come from public facts or are constant.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_records,)
-        A list, an array, a series; None, NaN and nulls are missing.
-    n_records : int
-        The public number of records.
+    None, NaN and nulls are missing.
 
     Examples
     --------
@@ -47,7 +42,7 @@ def responses_of(y: Any, n_records: int) -> NDArray[np.float64]:
     return values.reshape(n_records)
 
 
-def _on_host(y):
+def _on_host(y: Any) -> Any:
     if is_dask(y):
         try:
             return y.compute()

@@ -92,7 +92,7 @@ def manifest_checksum(content: dict[str, Any]) -> str:
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write a store's `store.json`, for its owner alone."""
-    n, d = manifest.shape
+    (n, d), table = manifest.shape, manifest.provenance
     content = {
         "format": FORMAT,
         "version": VERSION,
@@ -103,7 +103,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
         "n_records": n,
         "n_features": d,
         "names": manifest.names,
-        "table": cells_content(manifest.provenance) if manifest.layout == CELLS else asdict(manifest.provenance),
+        "table": cells_content(table) if isinstance(table, CellProvenance) else asdict(table),
         "chunks": [
             {"rows": chunk.rows}
             | {name: {"bytes": size, "sha256": digest} for name, (size, digest) in chunk.files.items()}
