@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from functools import partial
 
 import dask.array as da
 import numpy as np
@@ -115,7 +116,7 @@ def test_a_fit_lets_go_of_x(storage, name, estimator, rows_made):
 @pytest.mark.parametrize("storage", STORAGES)
 @pytest.mark.filterwarnings("ignore")
 def test_a_fit_that_fails_lets_go_of_x(storage, rows_made):
-    def failing(X, y):
+    def failing(estimator, X, y):
         try:
             estimator.fit(X, y)
         except ValueError as error:
@@ -123,7 +124,7 @@ def test_a_fit_that_fails_lets_go_of_x(storage, rows_made):
 
     for name, estimator in estimators():
         if name != "missing":
-            assert is_freed(storage, failing, rows_made, spoilt=True), name
+            assert is_freed(storage, partial(failing, estimator), rows_made, spoilt=True), name
 
 
 @pytest.mark.parametrize("storage", STORAGES)
