@@ -21,7 +21,16 @@ from dpsparse.cli import options
     help="Of features in public units; float64 takes twice the space. Cells keep all their digits.",
 )
 @options.AS_JSON
-def convert(data, store, target, bounds, separator, encoding, dtype, as_json):
+def convert(
+    data: str,
+    store: str,
+    target: str,
+    bounds: str | None,
+    separator: str | None,
+    encoding: str,
+    dtype: str,
+    as_json: bool,
+) -> None:
     """Write DATA, a table as `dpsparse fit` reads it, into the folder STORE, for `dpsparse fit STORE`.
 
     The cells are stored as they are: text, gaps, dates. What the columns are is learned by each fit, as of DATA itself.

@@ -1,6 +1,7 @@
 """`dpsparse fit`: a table in, a guarantee, a model and a report out."""
 
 import shlex
+from typing import Any
 
 import click
 
@@ -12,10 +13,10 @@ NO_OUT = (
 )
 
 
-class _Sparsity(click.ParamType):
+class _Sparsity(click.ParamType[Any]):
     name = "integer or auto"
 
-    def convert(self, value, parameter, context):
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         return value if value == "auto" else click.INT.convert(value, parameter, context)
 
 
@@ -38,23 +39,23 @@ class _Sparsity(click.ParamType):
 @click.option("--report", type=options.PATH, help="Where a report goes, as HTML; see `dpsparse report`.")
 @options.AS_JSON
 def fit(
-    data,
-    target,
-    epsilon,
-    sparsity,
-    delta,
-    bounds,
-    separator,
-    encoding,
-    records_per_person,
-    ledger,
-    dataset,
-    witness,
-    holdout,
-    out,
-    report,
-    as_json,
-):
+    data: str,
+    target: str | None,
+    epsilon: float,
+    sparsity: Any,
+    delta: float | None,
+    bounds: str | None,
+    separator: str | None,
+    encoding: str,
+    records_per_person: int,
+    ledger: str | None,
+    dataset: str | None,
+    witness: str | None,
+    holdout: float | None,
+    out: str | None,
+    report: str | None,
+    as_json: bool,
+) -> None:
     """Fit privately on DATA (.csv, .parquet, .npy, a store): which few columns matter, and by how much.
 
     DATA may be a folder of Parquet files, or a store, which is what `dpsparse convert` writes.
@@ -82,10 +83,11 @@ def fit(
             "--holdout needs the table, or a store of its cells: this one holds features; hold records out before "
             "`dpsparse convert`"
         )
+    books = None
     if ledger is not None:
         from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
-        ledger = PrivacyLedger(ledger)
+        books = PrivacyLedger(ledger)
     asked = FileFit(
         data,
         target,
@@ -96,7 +98,7 @@ def fit(
         separator=separator,
         encoding=encoding,
         records_per_person=records_per_person,
-        ledger=ledger,
+        ledger=books,
         dataset=dataset,
         holdout=holdout,
     )
@@ -106,9 +108,9 @@ def fit(
     inputs = [data] if bounds is None else [data, bounds]
     # Opened before anything is spent: a model that cannot be saved is not fitted. Saved before the report is made: none
     # that was paid for is lost.
-    with witnessed(witness, ledger), output.writing(report, *inputs, out) as report_stream:
+    with witnessed(witness, books), output.writing(report, *inputs, out) as report_stream:
         with output.writing(out, *inputs, replace=False) as stream:
-            with interruptible(ledger), output.share_bar() as progress:
+            with interruptible(books), output.share_bar() as progress:
                 model, warned = asked.fit(given, progress)
             notes = [*given.notes, *warned]
             # Shown first: should the disk fill up now, what was paid for is not lost.
@@ -121,7 +123,7 @@ def fit(
                     output.print_notes(notes)
                     output.say("Guarantee", model.privacy.statement())
                     output.print_effects(model)
-                    output.print_budget(model.context, ledger)
+                    output.print_budget(model.context, books)
             write_model(model, stream)
         if not as_json:
             output.say("Model", f"{out}; use it with: dpsparse predict {shlex.quote(out)} new.csv")

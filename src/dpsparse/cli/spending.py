@@ -1,12 +1,13 @@
 """What commands that spend a budget say when they are interrupted."""
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import click
 
 
 @contextmanager
-def interruptible(ledger):
+def interruptible(ledger: object) -> Iterator[None]:
     """Say where to look after an interruption."""
     try:
         yield

@@ -56,7 +56,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
     @property
     def ledger(self) -> "LedgerLocation":
         """Where the budget is kept; a URL is held as a PrivacyLedger, which hides its password in reprs and pickles."""
-        result: "LedgerLocation" = self.__dict__["ledger"]
+        result: LedgerLocation = self.__dict__["ledger"]
         return result
 
     @ledger.setter

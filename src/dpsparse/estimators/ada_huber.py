@@ -46,7 +46,8 @@ class _AdaHuberBase(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sci
 
     def _validated(self, X: Any, y: ArrayLike) -> tuple[Any, NDArray[np.float64]]:
         table = in_memory(X, type(self).__name__)
-        return table.X, table.validate(self, y, min_samples=2, check_finite=True)
+        checked = table.validate(self, y, min_samples=2, check_finite=True)
+        return table.X, checked
 
     def _check_shared_parameters(self) -> None:
         if self.tau is not None:
