@@ -1,8 +1,8 @@
-"""A fit on a file, from what was asked to the released model: what `dpsparse fit` and `dpsparse app` both run."""
+"""A fit on a file, from what was asked to the released model: what `dpsparse fit`, `tune` and `app` run."""
 
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -11,6 +11,7 @@ from dpsparse.algorithms.progress import Progress
 from dpsparse.data.inputs import Given, open_input
 from dpsparse.engine.refusals import NOT_FINITE, NOT_FINITE_IN_FILE
 from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
+from dpsparse.estimators.tuning import tune
 from dpsparse.evaluation import fit_and_evaluate
 from dpsparse.model.released import LinearModel
 
@@ -19,8 +20,9 @@ from dpsparse.model.released import LinearModel
 class FileFit:
     r"""A fit on a file, as it was asked for.
 
-    `data` is a table, or the folder of a store, which knows its target. The others are as in `PrivateSparseRegressor`,
-    and `holdout` is the share of the records to hold out.
+    `data` is a table, or the folder of a store, which knows its target. `drop` names further columns to leave out, as
+    the bounds file does, and `holdout` is the share of the records to hold out. The others are as in
+    `PrivateSparseRegressor`.
 
     Examples
     --------
@@ -42,6 +44,7 @@ class FileFit:
     sparsity: int | Literal["auto"] = 5
     delta: float | None = None
     bounds: Any = None
+    drop: Sequence[str] = ()
     separator: str | None = None
     encoding: str = "utf-8"
     records_per_person: int = 1
@@ -51,8 +54,9 @@ class FileFit:
 
     def open(self) -> Given:
         """The input; names are read and checked, values are not."""
-        result: Given = open_input(self.data, self.target, self.bounds, separator=self.separator, encoding=self.encoding)
-        return result
+        return open_input(
+            self.data, self.target, self.bounds, drop=self.drop, separator=self.separator, encoding=self.encoding
+        )
 
     def fit(self, given: Given, progress: Progress | None = None) -> tuple[LinearModel, list[str]]:
         """Spend the whole of epsilon on an opened input.
@@ -62,20 +66,35 @@ class FileFit:
         notes: list[str] = []
         X, y = given.read()
         with collected(notes), explained(self.data):
-            estimator = PrivateSparseRegressor(
-                sparsity=self.sparsity,
-                epsilon=self.epsilon,
-                delta=self.delta,
-                **given.parameters,
-                records_per_person=self.records_per_person,
-                ledger=self.ledger,
-                dataset=self.dataset,
-            )
+            estimator = self._estimator(given, self.sparsity)
             if self.holdout is None:
                 estimator.fit(X, y, progress=progress)
             else:
                 estimator, _ = fit_and_evaluate(estimator, X, y, holdout=self.holdout, progress=progress)
         return given.model(estimator.released_), notes
+
+    def tune(self, given: Given, candidates: Sequence[int | Literal["auto"]]) -> tuple[LinearModel, int, list[str]]:
+        """Spend the whole of epsilon on several fits and a choice among them.
+
+        Returns the released model of the chosen one, its place among the candidates, and what the user should know
+        before relying on it.
+        """
+        notes: list[str] = []
+        X, y = given.read()
+        with collected(notes), explained(self.data):
+            tuned = tune([self._estimator(given, sparsity) for sparsity in candidates], X, y)
+        return given.model(tuned.estimator.released_), tuned.index, notes
+
+    def _estimator(self, given: Given, sparsity: int | Literal["auto"]) -> PrivateSparseRegressor:
+        return PrivateSparseRegressor(
+            sparsity=sparsity,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            **given.parameters,
+            records_per_person=self.records_per_person,
+            ledger=self.ledger,
+            dataset=self.dataset,
+        )
 
 
 @contextmanager

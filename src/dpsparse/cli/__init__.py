@@ -26,6 +26,7 @@ from dpsparse.cli.plan import plan
 from dpsparse.cli.predict import predict
 from dpsparse.cli.report import report
 from dpsparse.cli.reproduce import reproduce
+from dpsparse.cli.tune import tune
 from dpsparse.messages import without_passwords
 
 
@@ -39,7 +40,7 @@ def cli(context: click.Context, verbose: bool) -> None:
 
 
 COMMANDS = (
-    *(fit, evaluate, bounds, convert, check, predict, inspect, report),
+    *(fit, tune, evaluate, bounds, convert, check, predict, inspect, report),
     *(plan, compare, budget, app, audit, demo, reproduce),
 )
 for command in COMMANDS:

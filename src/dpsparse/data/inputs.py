@@ -3,6 +3,7 @@
 import os
 import shlex
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -26,21 +27,32 @@ def open_input(
     target: str | None = None,
     bounds: str | os.PathLike[str] | None = None,
     *,
+    drop: Sequence[str] = (),
     separator: str | None = None,
     encoding: str = "utf-8",
 ) -> "Given":
     """The input at a path; names are read and checked, values are not.
 
-    A separator of None is taken from the first line of a CSV file. An input has `read()`, which gives the X and y of a
-    fit; `parameters`, those of an estimator that are publicly known; `model`, which gives the released model in the
-    columns' own units; and `notes` for whoever runs the fit.
+    `drop` names further columns to leave out, as the bounds file does. A separator of None is taken from the first line
+    of a CSV file. An input has `read()`, which gives the X and y of a fit; `parameters`, those of an estimator that are
+    publicly known; `model`, which gives the released model in the columns' own units; and `notes` for whoever runs the
+    fit.
     """
     if is_store(data):
         holds_cells = read_manifest(data).layout == CELLS
-        return (CellStoreInput if holds_cells else StoreInput)(data, target, bounds)
+        return (CellStoreInput if holds_cells else StoreInput)(data, target, _with_drop(bounds, drop))
     if str(data).lower().endswith(".npy"):
-        return TableInput(data, target, bounds)
-    return RawInput(data, target, bounds, separator=separator, encoding=encoding)
+        return TableInput(data, target, bounds, drop)
+    return RawInput(data, target, bounds, drop, separator=separator, encoding=encoding)
+
+
+def _with_drop(bounds: str | os.PathLike[str] | None, drop: Sequence[str]) -> str | os.PathLike[str] | Bounds | None:
+    """Bounds with further columns to leave out; the path or None as it is where there are none."""
+    if not drop:
+        return bounds
+    known = _as_bounds(bounds)
+    where = f"{known.where} and --drop" if known.where else "--drop"
+    return replace(known, where=where, drop=(*known.drop, *drop))
 
 
 def open_for_store(
@@ -48,6 +60,7 @@ def open_for_store(
     target: str,
     bounds: str | os.PathLike[str] | None = None,
     *,
+    drop: Sequence[str] = (),
     separator: str | None = None,
     encoding: str = "utf-8",
 ) -> "TableInput | RawInput":
@@ -57,21 +70,26 @@ def open_for_store(
     features are stored. Otherwise it is a `RawInput`: cells are stored, and a fit learns what they are.
     """
     if str(data).lower().endswith(".npy"):
-        return TableInput(data, target, bounds)
-    raw = RawInput(data, target, bounds, separator=separator, encoding=encoding)
+        return TableInput(data, target, bounds, drop)
+    raw = RawInput(data, target, bounds, drop, separator=separator, encoding=encoding)
     # A table of numbers is read with the separator of its first line, and in UTF-8.
     is_usual = separator is None and encoding in _USUAL
-    return TableInput(data, target, bounds) if is_usual and raw.is_declared else raw
+    return TableInput(data, target, bounds, drop) if is_usual and raw.is_declared else raw
 
 
 class RawInput:
     """A CSV or Parquet file as people have it. A fit learns what its columns are, within the guarantee."""
 
     def __init__(
-        self, data: str | os.PathLike[str], target: str | None, bounds: str | os.PathLike[str] | None, **dialect: Any
+        self,
+        data: str | os.PathLike[str],
+        target: str | None,
+        bounds: str | os.PathLike[str] | None,
+        drop: Sequence[str] = (),
+        **dialect: Any,
     ) -> None:
         require_format(data)
-        self._data = read_table(data, target, bounds=bounds, **dialect)
+        self._data = read_table(data, target, bounds=_with_drop(bounds, drop), **dialect)
         given = "".join(f" --{name} {shlex.quote(each)}" for name, each in dialect.items() if each not in _USUAL)
         self.notes = [] if bounds is not None else [_no_bounds(data, target, _ALL, given)]
         self.notes.append(_unread(data, given))
@@ -108,9 +126,9 @@ class RawInput:
 class CellStoreInput(RawInput):
     """A store of cells: what a fit learns of its file it learns of the store."""
 
-    notes = ()
+    notes: Any = ()
 
-    def __init__(self, data: str | os.PathLike[str], target: str | None, bounds: str | os.PathLike[str] | None) -> None:
+    def __init__(self, data: str | os.PathLike[str], target: str | None, bounds: Any) -> None:
         self._data, self.parameters = read_table(data, target, bounds=bounds), {}
 
 
@@ -164,9 +182,11 @@ class TableInput(_NumericInput):
 
     in_public_units = False
 
-    def __init__(self, data: str | os.PathLike[str], target: Any, bounds: str | os.PathLike[str] | None) -> None:
+    def __init__(
+        self, data: str | os.PathLike[str], target: Any, bounds: str | os.PathLike[str] | None, drop: Sequence[str] = ()
+    ) -> None:
         self.table = open_table(data)
-        self.provenance = provenance_of(self.table, Bounds() if bounds is None else read_bounds(bounds), target)
+        self.provenance = provenance_of(self.table, _as_bounds(_with_drop(bounds, drop)), target)
         self.notes = [] if bounds is not None else [_no_bounds(data, target, "the columns' centres and scales")]
         if not str(data).lower().endswith(".npy"):
             self.notes.append(_unread(data))
@@ -196,7 +216,7 @@ class StoreInput(_NumericInput):
     in_public_units = True
     notes: Sequence[str] = ()
 
-    def __init__(self, data: str | os.PathLike[str], target: str | None, bounds: str | os.PathLike[str] | None) -> None:
+    def __init__(self, data: str | os.PathLike[str], target: str | None, bounds: Any) -> None:
         self.table = OnDisk(data)
         provenance = read_manifest(data).provenance
         assert isinstance(provenance, Provenance)  # a store of cells is a `CellStoreInput`
@@ -211,6 +231,12 @@ class StoreInput(_NumericInput):
     def read(self) -> tuple[OnDisk, NDArray[np.float64]]:
         """The features, left on the disk, and the responses."""
         return self.table, self.table.response
+
+
+def _as_bounds(bounds: str | os.PathLike[str] | Bounds | None) -> Bounds:
+    if bounds is None:
+        return Bounds()
+    return bounds if isinstance(bounds, Bounds) else read_bounds(bounds)
 
 
 def _one_or_each(units: list[float | None]) -> float | list[float | None] | None:
