@@ -53,13 +53,7 @@ CENTERS, SCALES = (1 / 3, 2 / 3), (1 / 4, 2 / 3)
 
 
 def row_numbers(model: "LinearModel") -> str:
-    """Which selected columns seem to number the rows, and what to do; empty where none does.
-
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    """
+    """Which selected columns seem to number the rows, and what to do; empty where none does."""
     features = {feature.name: feature for feature in model.features}
     selected = [(effect, features[effect.feature]) for effect in model.effects]
     named = [feature.column for _, feature in selected if _is_number(feature) and has_such_a_name(feature.column)]
@@ -93,11 +87,6 @@ def _is_number(feature: Feature) -> bool:
 def has_such_a_name(column: str) -> bool:
     """Whether a column is called as numbers of rows are.
 
-    Parameters
-    ----------
-    column : str
-        The column.
-
     Examples
     --------
     >>> from dpsparse.model.row_numbers import has_such_a_name
@@ -108,15 +97,7 @@ def has_such_a_name(column: str) -> bool:
 
 
 def has_such_a_unit(effect: Effect, n_records: int) -> bool:
-    """Whether the released centre and scale of an effect's feature are like those of the numbers 1 to n.
-
-    Parameters
-    ----------
-    effect : Effect
-        The effect.
-    n_records : int
-        The public number of records.
-    """
+    """Whether the released centre and scale of an effect's feature are like those of the numbers 1 to n."""
     if effect.center is None or effect.scale is None:
         return False
     center, scale = effect.center / n_records, effect.scale / n_records
