@@ -38,6 +38,14 @@ def square_root(values):
     return module_of(values).sqrt(values)
 
 
+def zero_for_nan(values):
+    """Values that are finite or NaN, with 0 for NaN."""
+    if isinstance(values, np.ndarray):
+        # `nan_to_num` looks for infinities too, which takes twice as long.
+        return np.where(values == values, values, 0.0)
+    return module_of(values).nan_to_num(values, nan=0.0)
+
+
 def host(values):
     """Values as a NumPy array."""
     return values if isinstance(values, np.ndarray | np.generic) else values.cpu().numpy()

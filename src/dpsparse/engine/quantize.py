@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpsparse.engine.arrays import as_float64, like, module_of, quotient
+from dpsparse.engine.arrays import as_float64, like, module_of, quotient, zero_for_nan
 from dpsparse.engine.gaps import indicators
 
 FEATURE_LEVELS = 127
@@ -133,8 +133,7 @@ def weight_levels(weights, bound, most=WEIGHT_LEVELS):
     """
     with np.errstate(all="ignore"):
         levels = as_float64(weights) * (most / bound)
-    levels = levels.clip(-most, most).round()
-    return module_of(levels).nan_to_num(levels, nan=0.0)
+    return zero_for_nan(levels.clip(-most, most).round())
 
 
 def level_shift(level):

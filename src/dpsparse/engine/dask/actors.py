@@ -13,7 +13,7 @@ import numpy as np
 
 from dpsparse.engine import config
 from dpsparse.engine.cpu.dense import DenseDifferences, DenseRows
-from dpsparse.engine.cpu.rows import rescaled
+from dpsparse.engine.cpu.rows import LocalRecords, rescaled
 from dpsparse.engine.gaps import as_column
 from dpsparse.engine.queries import Column, Records, total
 from dpsparse.engine.refusals import NOT_AS_DECLARED
@@ -126,7 +126,7 @@ def open_partition(X, y, rows, shared):
             quantized, nonfinite = read.quantized(quantizers), 0 if quantizers else read.has_nonfinite()
         except ValueError:
             quantized, nonfinite = read.quantized(quantizers, check_finite=False), 1
-        return Partition(rows, Records(read.y, quantized, columns), nonfinite)
+        return Partition(rows, LocalRecords(read.y, quantized, columns), nonfinite)
 
 
 class PartitionActor:
