@@ -17,13 +17,13 @@ from dataclasses import dataclass
 
 import click
 import numpy as np
-from dpsparse.algorithms.pursuit import decisions
-from dpsparse.algorithms.pursuit.facts import PublicFacts
 from joblib import Parallel, delayed
 from scipy import optimize, stats
 from tasks import Task
 
 from dpsparse import PrivateSparseRegressor, plan
+from dpsparse.algorithms.pursuit import decisions
+from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.planning import Plan, accuracy
 

@@ -1,9 +1,12 @@
+import gc
 import os
 import threading
 import warnings
+import weakref
 
 import numpy as np
 import pytest
+from children import end_within
 from threadpoolctl import threadpool_info
 
 from dpsparse.engine.threads import THREADS, items_per_task, n_threads, one_blas_thread, parallel_map, slices, threads
@@ -57,6 +60,7 @@ def test_a_forked_child_has_threads_of_its_own():
         assert list(parallel_map(abs, [-1, -2])) == [1, 2]
         child = os.fork()
         if child == 0:
+            end_within(60)
             os._exit(0 if list(parallel_map(abs, [-3, -4])) == [3, 4] else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
@@ -94,3 +98,24 @@ def test_threads_take_equally_many_equal_tasks(count, most):
             assert items_per_task(count, 50, most) == max(50, size)
         assert sum(taken) == count
         assert max(sum(taken[k::n]) for k in range(n)) <= count / n + len(taken)
+
+
+def test_a_task_that_fails_lets_go_of_what_it_read():
+    class Cells:
+        def fail(self, item):
+            raise ValueError(f"item {item}")
+
+    def work(cells):
+        with threads(2), pytest.raises(ValueError, match="item"):
+            list(parallel_map(cells.fail, [1, 2, 3]))
+
+    gc.collect()
+    gc.disable()
+    try:
+        cells = Cells()
+        held = weakref.ref(cells)
+        work(cells)
+        del cells
+        assert held() is None
+    finally:
+        gc.enable()

@@ -2,9 +2,8 @@
 
 import warnings
 
-from dpsparse.algorithms.pursuit.decisions import takes_all
-
 from dpsparse import PrivateSparseRegressor
+from dpsparse.algorithms.pursuit.decisions import takes_all
 from dpsparse.privacy.guarantee import Guarantee
 from peers.problem import NORMAL_MAD, Line, exact_feature_units, robust_units
 

@@ -59,8 +59,10 @@ UNRELIABLE_KEPT_FROM = 4.0
 # Errors of all effects together may be this many times as large as they are said to be: small tables whose features are
 # correlated have such errors where nothing has an effect. Set by `honesty.py`.
 DOUBTFUL = 2.0
-# Sweeps over all effects, and what a variance may still move by in the last one; two suffice for independent errors.
-SWEEPS, CONVERGED = 30, 1e-6
+# Sweeps over all effects at most, and what a variance may still move by in the last one. Two sweeps suffice for
+# independent errors, 3,000 did for each of 2,000 covariances of nearly collinear features. No sweep makes the effects
+# less likely, so the bound is one on time alone.
+SWEEPS, CONVERGED = 10_000, 1e-6
 # Added to the errors' correlations, so that they can be inverted.
 JITTER = 1e-9
 
@@ -68,6 +70,8 @@ JITTER = 1e-9
 
 # An effect has not settled if the last gradient moved it further than both of these, in tau and in standard errors.
 SETTLED_TAU, SETTLED_ERRORS = 0.25, 4.0
+# Beyond this many tau gradients saturate: the last move says nothing of what is left of the way.
+LARGEST_MOVE = 2.0
 # No error is reliable if a gradient's noise alone moves effects by more than this many tau, where gradients saturate:
 # without any effect the estimates of 20 fits each spread by 1.0 to 1.3 errors below this, by 1.7 to 7 errors above it.
 LARGEST_NOISE = 0.27
@@ -75,6 +79,10 @@ LARGEST_NOISE = 0.27
 LEAST_CARRIERS = 150
 # Along a direction in which columns vary by less than this, in units of their own, they are nearly collinear.
 COLLINEAR = 0.25
+# Errors of effects along such a direction, in units of these effects; and what other effects take over of that error.
+# With these, 90 % intervals of 191 such effects of five real tables held the root of their equation in 96 %, and those
+# of 60 other effects of the same fits in 98 %; without, in 39 and 53 %.
+ALONG, ELSEWHERE = 2.0, 0.03
 
 # --- significance
 

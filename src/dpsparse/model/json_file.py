@@ -3,7 +3,7 @@
 import json
 import os
 from dataclasses import asdict
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -12,6 +12,7 @@ from dpsparse.algorithms.pursuit.result import HARDLY_VARIES, UNIT_WRONG
 from dpsparse.io.atomic import atomic_file
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.features import Feature, read_feature
+from dpsparse.learning.categories import MANY_VALUES, NONE_COMMON
 from dpsparse.model.context import read_context
 from dpsparse.model.effect import Effect
 from dpsparse.model.evaluation import read_scores
@@ -48,6 +49,7 @@ def as_dict(model: LinearModel) -> dict[str, Any]:
         "median_shift": model.median_shift,
         "calibration_slope": model.calibration_slope,
         "left_out": dict(model.left_out),
+        "text_unused": dict(model.text_unused),
         "effects": [asdict(effect) for effect in model.effects],
         "features": [_without_defaults(feature) for feature in model.features],
         "privacy": model.privacy.to_dict(),
@@ -91,7 +93,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
         write_model(model, stream)
 
 
-def write_model(model: LinearModel, stream: BinaryIO) -> None:
+def write_model(model: LinearModel, stream: IO[bytes]) -> None:
     """Write a model to an open binary stream."""
     stream.write((json.dumps(as_dict(model), indent=1, allow_nan=False) + "\n").encode())
 
@@ -178,11 +180,14 @@ def _how_good(fields: Fields) -> dict[str, Any]:
 
 
 def _left_out(fields: Fields, names: set[str]) -> dict[str, Any]:
-    """The selected features that have no effect, and why."""
+    """The selected features that have no effect, the columns of text that were not used, and why."""
     left_out = _texts(fields.table("left_out", None))
     if not left_out.keys() <= names or not {*left_out.values()} <= {HARDLY_VARIES, UNIT_WRONG}:
         raise FileError(f"{fields.where}: 'left_out' must give {HARDLY_VARIES!r} or {UNIT_WRONG!r} for features listed")
-    return {"left_out": left_out}
+    unused = _texts(fields.table("text_unused", None))
+    if not {*unused.values()} <= {MANY_VALUES, NONE_COMMON}:
+        raise FileError(f"{fields.where}: 'text_unused' must give {MANY_VALUES!r} or {NONE_COMMON!r}")
+    return {"left_out": left_out, "text_unused": unused}
 
 
 def _range(fields: Fields | None) -> tuple[float, float] | None:

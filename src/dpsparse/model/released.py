@@ -85,6 +85,9 @@ class LinearModel(Coefficients):
     left_out : mapping of str to str
         Selected features that have no effect, and why: "hardly varies" where nearly all records have the same value,
         "unit wrong" where by the releases noise chose the centre or the scale.
+    text_unused : mapping of str to str
+        The columns of text of which no text was used, and why: "many values" where by their released number too many
+        differ, as in an identifier, "none common" where no value is common enough to be used at this epsilon.
     """
 
     estimator: str
@@ -110,6 +113,7 @@ class LinearModel(Coefficients):
     median_shift: float | None = None
     calibration_slope: float = 1.0
     left_out: Mapping[str, str] = field(default_factory=dict)
+    text_unused: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         guarantee = (
@@ -254,7 +258,12 @@ class LinearModel(Coefficients):
             for place, why in zip(self.places_of(self.left_out), self.left_out.values(), strict=True)
         }
         baselines = {feature.column: feature.baseline for feature in features if feature.baseline is not None}
-        named = {"features": tuple(dict.fromkeys(features)), "target": target, "effects": effects, "left_out": left_out}
+        named: dict[str, Any] = {
+            "features": tuple(dict.fromkeys(features)),
+            "target": target,
+            "effects": effects,
+            "left_out": left_out,
+        }
         return replace(self, baselines={**self.baselines, **baselines}, **named)
 
     def in_raw_units(self) -> "LinearModel":

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from dpsparse.algorithms.pursuit import updates
+from dpsparse.algorithms.pursuit.descent import Descent
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.state import Response, ResponseUnit
 from dpsparse.algorithms.pursuit.units import FeatureUnit
@@ -60,6 +61,10 @@ def with_units(state, **changes):
 
 def trusted(state, errors, units_known="all"):
     return updates.trusted(state, make_facts(units_known=units_known), errors)
+
+
+def doubts(state, units_known="all"):
+    return updates.doubts_of(state, make_facts(units_known=units_known)).tolist()
 
 
 def errors_of(state):
@@ -146,7 +151,7 @@ def test_without_an_intercept_a_constant_feature_is_not_left_out():
     assert len(state.kept) == 2
 
 
-def test_an_effect_that_has_not_settled_is_not_trusted():
+def test_an_effect_that_has_not_settled_is_not_trusted_as_it_is():
     state = make_state()
     state = take_gradient(state, [0.0, 0.5, 0.01, 0.0], noise=1e-3)
     # In units of tau and of errors: 0.5 is more than a quarter of 0.7, and more than four errors of 0.1.
@@ -154,6 +159,19 @@ def test_an_effect_that_has_not_settled_is_not_trusted():
     assert trusted(state, np.full(3, 0.2)).all()
     state = take_gradient(state, np.zeros(4), noise=1e-3)
     assert trusted(state, errors_of(state)[1:]).all()
+
+
+def test_where_one_effect_has_not_settled_all_errors_hold_the_last_move():
+    state = take_gradient(make_state(), [0.0, 0.5, 0.2, 0.0], noise=1e-3)
+    move = np.abs(state.effects[1:])
+    np.testing.assert_array_equal(updates.widened(state, np.full(3, 0.1)), [move[0], move[1], 0.1])
+    np.testing.assert_array_equal(updates.widened(state, np.full(3, 0.2)), [0.2, 0.2, 0.2])
+    assert doubts(state) == ["", "", ""]
+
+
+def test_after_a_move_of_several_tau_no_error_is_relied_on():
+    state = take_gradient(make_state(), [0.0, 2.5 * 0.7, 0.2, 0.0], noise=1e-3)
+    assert doubts(state) == ["moved far", "", ""]
 
 
 def test_features_with_few_carriers_are_not_trusted_where_their_share_is_known():
@@ -164,15 +182,17 @@ def test_features_with_few_carriers_are_not_trusted_where_their_share_is_known()
     state = with_units(state, u1=few, u2=enough)
     assert trusted(state, errors_of(state)[1:], units_known="none").tolist() == [True, False, True]
     assert trusted(state, errors_of(state)[1:], units_known="all").all()
+    assert doubts(state, units_known="none") == ["", "few carriers", ""]
 
 
 def test_nothing_is_trusted_where_noise_alone_moves_effects_by_tau():
-    for noise, expected in ((0.2, True), (0.4, False)):
+    for noise, doubt in ((0.2, ""), (0.4, "too noisy")):
         state = make_state()
         # In units of the effects, a gradient's entry for one tau.
         one_tau = 0.7 * 0.5 * row_weight(4, 0.6, 1.5, 1).gain[-1]
         state = take_gradient(state, np.zeros(4), noise=noise * one_tau)
-        assert (trusted(state, errors_of(state)[1:]) == expected).all()
+        assert (trusted(state, errors_of(state)[1:]) == (not doubt)).all()
+        assert doubts(state) == [doubt] * 3
 
 
 def test_a_weak_column_is_not_trusted():
@@ -184,6 +204,7 @@ def test_a_weak_column_is_not_trusted():
     state = replace(state, moments=replace(state.moments, variance=variance))
     state = updates.with_jacobian(state, NoisyMatrix(jacobian, 1e-6))
     assert trusted(state, np.ones(3)).tolist() == [True, False, True]
+    assert doubts(state) == ["", "outlying", ""]
     assert np.diagonal(state.moments.gram) == pytest.approx(np.ones(4))
 
 
@@ -243,3 +264,33 @@ def test_a_constant_that_moves_before_any_feature_is_not_taken_back():
     state = updates.with_column(state, 3, FeatureUnit())
     state = updates.with_residual_scale(with_effects(state, b1=4.0), 100.0)
     assert state.effects.tolist() == [0.5, 2.0]
+
+
+def collinear(*effects, correlation=0.9):
+    """A state with two nearly collinear features that the last gradient did not move."""
+    state = take_gradient(make_state(), np.zeros(4), noise=1e-3)
+    gram = state.moments.gram.copy()
+    gram[1, 2] = gram[2, 1] = correlation
+    effects = np.append(state.effects[0], effects)
+    last = replace(state.evidence.last, origin=np.append(state.evidence.last.origin[0], effects[1:]))
+    evidence = replace(state.evidence, gradients=(last,))
+    return replace(state, effects=effects, evidence=evidence, moments=replace(state.moments, gram=gram))
+
+
+def test_errors_are_wide_along_a_direction_of_near_collinearity():
+    errors = np.full(3, 0.1)
+    # The first two effects cancel, which gradients hardly see: either may be twice as large, 0, or of the other sign.
+    wide = updates.widened(collinear(2.0, -2.0, 5.0), errors)
+    assert (wide[:2] > 3.9).all()
+    # The third is not along that direction, but takes over a little of its error.
+    assert 0.1 < wide[2] < 0.5
+    # The sum of the first two is determined.
+    np.testing.assert_array_equal(updates.widened(collinear(2.0, 2.0, 5.0), errors), errors)
+    # Uncorrelated features are, whatever their effects.
+    np.testing.assert_array_equal(updates.widened(collinear(2.0, -2.0, 5.0, correlation=0.0), errors), errors)
+
+
+def test_where_all_features_are_taken_their_errors_cover_near_collinearity():
+    state, errors = collinear(2.0, -2.0, 5.0), np.full(3, 0.1)
+    taken = replace(state, descent=Descent(np.ones(4), np.eye(4)))
+    np.testing.assert_array_equal(updates.widened(taken, errors), errors)

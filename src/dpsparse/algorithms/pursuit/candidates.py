@@ -113,15 +113,30 @@ class Candidates:
         )
         by_pairs = (Quantizer(SIGN),) if self._by_pairs else ()
         self._pairs = self._rows.differences().session(by_pairs, check_finite=False)
-        self._features = np.tile(np.arange(self._d), (len(families) + len(by_pairs), 1))
+        features = np.tile(np.arange(self._d), (len(families) + len(by_pairs), 1))
         if decisions.compares_gaps(facts):
-            self._features[len(families) - 1] += self._d
+            features[len(families) - 1] += self._d
         possible += [np.ones(self._d, dtype=bool) for _ in by_pairs]
         # Where all features are taken there are no candidates.
-        self._possible = np.array(possible, dtype=bool).reshape(self._features.shape)
+        can_be = np.array(possible, dtype=bool).reshape(features.shape)
         if self._among is not None:
-            self._possible &= np.isin(self._features, self._among)
+            can_be &= np.isin(features, self._among)
+        self._n_families = len(can_be)
+        # With many features a copy of their scores takes as long as a pick among them.
+        self._some = None if can_be.all() else can_be
+        self._features = self._of_candidates(features)
+        self._places: dict[int, NDArray[np.int64]] = {}
         return self._session, self._pairs
+
+    def _of_candidates(self, table: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The numbers of all candidates, from a table with a row for each family."""
+        return table.ravel() if self._some is None else table[self._some]
+
+    def _places_of(self, feature: int) -> NDArray[np.int64]:
+        """The places of a feature among the candidates; each is looked for once."""
+        if feature not in self._places:
+            self._places[feature] = np.flatnonzero(self._features == feature)
+        return self._places[feature]
 
     def tau(self, state: State) -> float:
         """Where residuals are clipped."""
@@ -129,17 +144,18 @@ class Candidates:
 
     def scores(
         self, state: State, level: float = 0.0, on_progress: OnProgress = None
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The scores of all candidates, and which features they are: the selected ones are left out.
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """The scores of all candidates, which features they are, and the places of those that are selected already.
 
         Residuals enter less their released mean, `level` in units of tau, so that a feature which hardly varies has no
         score, whatever the intercept and however the responses lump together. Differences of pairs have no level.
         """
         tau = self.tau(state)
         scores = []
-        if len(self._possible) > self._by_pairs:
+        if self._n_families > self._by_pairs:
             scores.append(self._session.scores(state.center, state.effects, tau, level, on_progress))
         if self._by_pairs:
             scores.append(self._pairs.scores(0.0, state.effects[state.constants :], math.sqrt(2) * tau))
-        self._possible &= ~np.isin(self._features, state.features)
-        return np.concatenate(scores)[self._possible], self._features[self._possible]
+        table = scores[0] if len(scores) == 1 else np.concatenate(scores)
+        selected = np.concatenate([self._places_of(feature) for feature in state.features] or [[]])
+        return self._of_candidates(table), self._features, selected.astype(np.int64)

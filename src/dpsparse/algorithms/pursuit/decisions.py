@@ -68,8 +68,8 @@ def selects_without_units(facts: PublicFacts) -> bool:
 
 
 def split_nats(facts: PublicFacts) -> float:
-    """By how many nats an even split of a feature leads a useless one."""
-    return clip(facts.size * math.sqrt(c.SPLITS_CHEAP / (2 * facts.n_split)), c.LEAST_NATS, c.MOST_NATS)
+    """By how many nats an even split of a feature leads a useless one; where all are 0/1, none needs one."""
+    return clip(facts.size * math.sqrt(c.SPLITS_CHEAP / (2 * max(1, facts.n_split))), c.LEAST_NATS, c.MOST_NATS)
 
 
 def splits_share(facts: PublicFacts) -> float:

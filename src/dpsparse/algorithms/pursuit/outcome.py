@@ -7,11 +7,16 @@ import numpy as np
 from dpsparse.algorithms.pursuit import constants as c
 from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.result import EstimatingEquation, PursuitResult
+from dpsparse.algorithms.pursuit.result import (
+    NOTHING_EXPLAINED,
+    NOTHING_LEARNED,
+    EstimatingEquation,
+    PursuitResult,
+)
 from dpsparse.algorithms.pursuit.schedule import Schedule
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.algorithms.pursuit.steps.closing import mean_of_effects
-from dpsparse.algorithms.pursuit.updates import determined, left_out
+from dpsparse.algorithms.pursuit.updates import doubts_of, left_out, widened
 from dpsparse.privacy import sensitivity
 
 
@@ -27,22 +32,25 @@ def result_of(schedule: Schedule, state: State) -> PursuitResult:
         # All points of a grid are as far from a median that holds all values; the centre is near it.
         constant = 0.0
     problem = problem_of(schedule, state)
-    caution = decisions.caution(facts) if facts.known else 1.0
-    errors, reach = concluded.errors[features], c.REACH * concluded.distance
+    errors = (decisions.caution(facts) if facts.known else 1.0) * concluded.errors[features]
+    reach = c.REACH * concluded.distance
     has_shift = state.constants and not concluded.all_equal
-    reliable = concluded.trusted & determined(state, errors) & concluded.explains & ~np.isin(support, list(out))
+    doubts = doubts_of(state, facts)
+    if problem or not concluded.explains:
+        doubts = np.full_like(doubts, NOTHING_LEARNED if problem else NOTHING_EXPLAINED)
     return PursuitResult(
         support=support,
         selected=decisions.selects(facts),
         effects=state.evidence.estimate.effects[features],
         shrunk_effects=concluded.effects[columns],
-        standard_errors=caution * errors,
+        standard_errors=widened(state, errors),
+        narrow_errors=errors,
         covariance=concluded.covariance[features, features],
         center=center,
         scale=scale,
         mean=concluded.means,
         learned=np.array([unit.learned for unit in units], dtype=bool),
-        trusted=reliable,
+        doubts=doubts,
         median_shift=float(concluded.median - concluded.offset) if has_shift else 0.0,
         constant=float(state.center + constant + mean_of_effects(state)) if state.constants else 0.0,
         calibration_slope=concluded.slope,

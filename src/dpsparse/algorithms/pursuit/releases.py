@@ -113,10 +113,12 @@ class Releases:
         chosen = exponential_picks(self._meter, scores, sensitivity=change, rho=slot.rho, name=slot.name)
         return np.asarray(grid.points[chosen[: len(counts)]])
 
-    def pick(self, slot: Slot, scores: NDArray[np.int64]) -> int:
+    def pick(self, slot: Slot, scores: NDArray[np.int64], excluded: NDArray[np.int64]) -> int:
         """A candidate by its score, a sum of levels of features times levels of residuals."""
         change = sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, self._adjacency)
-        return exponential_pick(self._meter, scores, sensitivity=change, rho=slot.rho, name=slot.name)
+        return exponential_pick(
+            self._meter, scores, sensitivity=change, rho=slot.rho, name=slot.name, excluded=excluded
+        )
 
     def mean(
         self, slot: Slot, sums: NDArray[np.int64], bound: float, n_records: float | None = None

@@ -8,6 +8,11 @@ from numpy.typing import NDArray
 # Why a selected feature was left out: nearly all records have the same value, which the intercept stands for; or noise
 # chose its size or its centre.
 HARDLY_VARIES, UNIT_WRONG = "hardly varies", "unit wrong"
+# Why an effect has no error that can be relied on: the last gradient still moved it far; those with the feature mostly
+# have outlying responses, or are too few; gradients are too noisy, or nothing was learned or explained at all.
+MOVED_FAR, OUTLYING, FEW_CARRIERS = "moved far", "outlying", "few carriers"
+TOO_NOISY, NOTHING_LEARNED, NOTHING_EXPLAINED = "too noisy", "nothing learned", "nothing explained"
+DOUBTS = (MOVED_FAR, OUTLYING, FEW_CARRIERS, TOO_NOISY, NOTHING_LEARNED, NOTHING_EXPLAINED)
 
 
 @dataclass(frozen=True)
@@ -38,16 +43,18 @@ class PursuitResult:
         Whether they were selected; otherwise all were taken.
     effects, shrunk_effects, standard_errors : ndarray
         For a step of one `scale` of each.
+    narrow_errors : ndarray
+        The same without what near collinearity and effects that have not arrived leave open.
     covariance : ndarray
-        Of the effects; `standard_errors` may be larger by `decisions.caution`.
+        Of the effects; both errors may be larger by `decisions.caution`.
     center, scale : ndarray
         The features' units: public, or released.
     mean : ndarray
         How far their means are from their centres, in scales; 0 without an intercept.
     learned : ndarray of bool
         Whether a unit was released.
-    trusted : ndarray of bool
-        Whether a standard error can be relied on.
+    doubts : ndarray of str
+        Why a standard error cannot be relied on, one of `DOUBTS`; empty where it can.
     median_shift : float
         By how much a predicted median lies above the line of the shrunk effects through the constant.
     constant : float
@@ -81,12 +88,13 @@ class PursuitResult:
     effects: NDArray[np.float64]
     shrunk_effects: NDArray[np.float64]
     standard_errors: NDArray[np.float64]
+    narrow_errors: NDArray[np.float64]
     covariance: NDArray[np.float64]
     center: NDArray[np.float64]
     scale: NDArray[np.float64]
     mean: NDArray[np.float64]
     learned: NDArray[np.bool_]
-    trusted: NDArray[np.bool_]
+    doubts: NDArray[np.object_]
     median_shift: float
     constant: float
     calibration_slope: float
@@ -100,6 +108,11 @@ class PursuitResult:
     lumped: bool
     equation: EstimatingEquation
     left_out: dict[int, str]
+
+    @property
+    def trusted(self) -> NDArray[np.bool_]:
+        """Which standard errors can be relied on."""
+        return np.asarray(self.doubts == "")
 
     def shrunk_without(self, dropped: NDArray[np.bool_]) -> NDArray[np.float64]:
         """The shrunk effects if those of some features are 0: the others take over what they have in common."""

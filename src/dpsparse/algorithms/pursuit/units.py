@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtri
 
 from dpsparse.algorithms.pursuit import constants as c
 from dpsparse.algorithms.pursuit import grids
@@ -97,7 +97,7 @@ class FeatureUnit:
 
     def tail_grid(self, tail: int) -> grids.Grid:
         """Where 1/tail of a normal feature's differences lie beyond, times the factors of `grids.TAILS`."""
-        return grids.TAILS.times(math.sqrt(2) * stats.norm.isf(0.5 / tail) * self.scale)
+        return grids.TAILS.times(math.sqrt(2) * -ndtri(0.5 / tail) * self.scale)
 
     @property
     def has_tail(self) -> bool:

@@ -9,7 +9,14 @@ from dpsparse.algorithms.pursuit import constants as c
 from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit.descent import Descent
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.algorithms.pursuit.result import HARDLY_VARIES, UNIT_WRONG
+from dpsparse.algorithms.pursuit.result import (
+    FEW_CARRIERS,
+    HARDLY_VARIES,
+    MOVED_FAR,
+    OUTLYING,
+    TOO_NOISY,
+    UNIT_WRONG,
+)
 from dpsparse.algorithms.pursuit.state import Column, Fallback, Moments, Response, ResponseUnit, State
 from dpsparse.algorithms.pursuit.units import FeatureUnit
 from dpsparse.inference import reliability
@@ -233,23 +240,46 @@ def left_out(state: State) -> dict[int, str]:
 def rare(state: State, facts: PublicFacts) -> NDArray[np.bool_]:
     """Which kept features may have too few carriers for a reliable error; none where units are not learned."""
     shares = np.array([unit.least_share for unit in state.kept_units])
-    return reliability.rare(state.n_records, shares) & decisions.learns_units(facts)
+    return reliability.is_rare(state.n_records, shares) & decisions.learns_units(facts)
+
+
+def last_move(state: State) -> NDArray[np.float64]:
+    """How far the last gradient moved the effects of the kept features."""
+    return np.abs(state.effects - state.evidence.last.origin)[state.kept_features]
 
 
 def trusted(state: State, facts: PublicFacts, errors: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which kept features have an error that can be relied on.
+    """Which kept features have an error that can be relied on as it is.
 
     Not those that have not settled or may have too few carriers; none where the noise of a gradient is so large that
     gradients saturate within it.
     """
     last = state.evidence.last
-    arrived = reliability.settled(state.effects, state.kept_features, errors, last, state.moments.jacobian)
-    return arrived & (not reliability.is_saturated(last)) & ~rare(state, facts)
+    arrived = reliability.has_arrived(last_move(state), errors, last)
+    settled = arrived & ~reliability.is_weak(state.kept_features, last, state.moments.jacobian)
+    return np.asarray(settled & ~rare(state, facts) & (not reliability.is_noisy(last)))
 
 
-def determined(state: State, errors: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which kept features the releases determine; where all are taken, errors cover directions that noise hides."""
+def doubts_of(state: State, facts: PublicFacts) -> NDArray[np.object_]:
+    """For each kept feature why even a wider error cannot be relied on; empty where it can."""
+    columns, last, out = state.kept_features, state.evidence.last, left_out(state)
+    doubts = np.full(len(columns), TOO_NOISY if reliability.is_noisy(last) else "", dtype=object)
+    doubts[reliability.moved_too_far(last_move(state), last)] = MOVED_FAR
+    doubts[reliability.is_weak(columns, last, state.moments.jacobian)] = OUTLYING
+    doubts[rare(state, facts)] = FEW_CARRIERS
+    for place, column in enumerate(columns):
+        doubts[place] = out.get(state.columns[column - state.constants].feature, doubts[place])
+    return doubts
+
+
+def widened(state: State, errors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The kept features' errors, wider by what the last move and near collinearity leave open.
+
+    Where all features are taken, errors cover directions of near collinearity.
+    """
+    errors = reliability.with_last_move(errors, last_move(state), state.evidence.last)
     if state.descent is not None:
-        return np.ones(len(state.kept_features), dtype=bool)
+        return errors
     gram = state.moments.gram[np.ix_(state.kept, state.kept)]
-    return reliability.determined(state.effects[state.kept], errors, gram, state.constants)
+    along = reliability.along_collinear(state.effects[state.kept], gram)[state.constants :]
+    return reliability.with_collinearity(errors, along, np.diagonal(state.moments.gram)[state.kept_features])

@@ -43,7 +43,7 @@ TERMS = (
         {
             vector_sums.integer_vectors: [
                 ("xp.trunc(", "xp.round("),
-                ("fits & (vectors == vectors)", "vectors == vectors"),
+                ("_squares(vectors) <= levels**2", "vectors == vectors"),
             ]
         },
     ),
@@ -183,6 +183,6 @@ FITS = (
     Mutation(
         "a coordinate selected twice",
         PURSUITS,
-        {candidates.Candidates.scores: [("self._possible &= ~np.isin(self._features, state.features)", "pass")]},
+        {candidates.Candidates.scores: [("for feature in state.features]", "for feature in ()]")]},
     ),
 )

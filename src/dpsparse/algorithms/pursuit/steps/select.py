@@ -48,8 +48,8 @@ class SelectStep:
         if slot is not None:
             level = _level(slot, data, releases, state)
         with data.reporter.step() as on_progress:
-            scores, features = data.candidates.scores(state, level, on_progress)
-        selected = int(features[releases.pick(releases.due(self.pick), scores)])
+            scores, features, taken = data.candidates.scores(state, level, on_progress)
+        selected = int(features[releases.pick(releases.due(self.pick), scores, taken)])
         if slot is not None:
             tau = data.candidates.tau(state)
             state = with_constant_moved(state, self.facts.family.constant_step(level * tau, state.residual_scale))
