@@ -126,7 +126,7 @@ class Estimate:
     @cached_property
     def matrix(self) -> NDArray[np.float64]:
         """The estimator as a linear map of the gradients' entries."""
-        return np.linalg.solve(self.precision, self.weights)
+        return np.asarray(np.linalg.solve(self.precision, self.weights), dtype=np.float64)
 
 
 def solve_gls(

@@ -36,7 +36,7 @@ def clean_gram(
     correlations = np.where(np.abs(correlations) > keep_above * noise, correlations, 0.0)
     correlations *= np.maximum(0.0, 1 - noise**2 / np.maximum(correlations**2, NO_VARIANCE))
     np.fill_diagonal(correlations, 1.0)
-    return floored(correlations, LEAST_EIGENVALUE) * root
+    return np.asarray(floored(correlations, LEAST_EIGENVALUE) * root)
 
 
 def positive_definite(matrix: NDArray[np.float64]) -> NDArray[np.float64]:

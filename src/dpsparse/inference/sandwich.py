@@ -56,7 +56,7 @@ class Jacobian:
         values = pulled.values.copy()
         values[weak], values[:, weak] = gram[weak], gram[:, weak]
         values = positive_definite(values)
-        inverse = np.linalg.inv(values)
+        inverse = np.asarray(np.linalg.inv(values), dtype=np.float64)
         return cls(values, pulled.noise, pulled.error_of_form(inverse) / np.diagonal(inverse), weak)
 
 
@@ -85,7 +85,7 @@ def covariance(
         released = NoisyMatrix(variance.values * last.tau**2, variance.noise * last.tau**2)
         pulled = released.pulled(expected)
         expected = positive_definite(pulled.values)
-        inverse = np.linalg.inv(gram)
+        inverse = np.asarray(np.linalg.inv(gram), dtype=np.float64)
         noise = pulled.error_of_form(inverse) / np.einsum("ij,ik,kj->j", inverse, expected, inverse)
         inflation = 1 + INFLATION * (np.minimum(jacobian.relative_noise, 1.0) ** 2 + VARIANCE_PART * noise**2)[is_kept]
     size = np.sqrt([each.score_square / last.score_square for each in gradients])[system.gradient]

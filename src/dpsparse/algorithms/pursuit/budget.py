@@ -197,7 +197,7 @@ class Price:
 def each(price: Price, facts: PublicFacts) -> float:
     """The share of a release that is made for each feature: less with many of them."""
     picks = decisions.n_picks(facts)
-    shrink = min(1.0, (FEW_FEATURES / picks) ** FEATURES_POWER, MOST_FEATURES / picks)
+    shrink: float = min(1.0, (FEW_FEATURES / picks) ** FEATURES_POWER, MOST_FEATURES / picks)
     return price.of(facts) * shrink
 
 

@@ -13,7 +13,6 @@ way. A cell that is missing has level 0 in the other ways.
 """
 
 import math
-from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -25,10 +24,8 @@ from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.data.units import PublicUnits
 from dpsparse.engine import queries
-from dpsparse.engine.protocols import Rows, Session
+from dpsparse.engine.protocols import OnProgress, Rows, Session
 from dpsparse.engine.quantize import Quantizer
-
-OnProgress = Callable[[float], None] | None
 
 
 class Candidates:
@@ -157,5 +154,6 @@ class Candidates:
         if self._by_pairs:
             scores.append(self._pairs.scores(0.0, state.effects[state.constants :], math.sqrt(2) * tau))
         table = scores[0] if len(scores) == 1 else np.concatenate(scores)
-        selected = np.concatenate([self._places_of(feature) for feature in state.features] or [[]])
-        return self._of_candidates(table), self._features, selected.astype(np.int64)
+        nothing = np.zeros(0, dtype=np.int64)
+        selected = np.concatenate([nothing, *(self._places_of(feature) for feature in state.features)])
+        return self._of_candidates(table), self._features, selected

@@ -43,7 +43,7 @@ def _signed(points: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _geometric(low: float, high: float, factor: float) -> NDArray[np.float64]:
-    return np.exp(np.arange(math.log(low), math.log(high), math.log(factor)))
+    return np.asarray(np.exp(np.arange(math.log(low), math.log(high), math.log(factor))))
 
 
 def _sizes(lump: bool) -> Grid:

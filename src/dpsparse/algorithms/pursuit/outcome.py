@@ -6,6 +6,7 @@ import numpy as np
 
 from dpsparse.algorithms.pursuit import constants as c
 from dpsparse.algorithms.pursuit import decisions
+from dpsparse.algorithms.pursuit.budget import BOUNDED_RANGE
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.result import (
     NOTHING_EXPLAINED,
@@ -92,7 +93,7 @@ def response_is_safe(schedule: Schedule, n_responses: float) -> bool:
     change = sensitivity.located_utility("replace-one")
     for name, count in {"response size": pairs, "response centre": n_responses}.items():
         slot = schedule.response_slot(name)
-        if slot is not None and c.SAFE_LEAD * count * math.sqrt(8 * slot.rho) / (2 * change) < c.SAFE_NATS:
+        if slot is not None and c.SAFE_LEAD * count * math.sqrt(BOUNDED_RANGE * slot.rho) / (2 * change) < c.SAFE_NATS:
             return False
     return True
 

@@ -85,7 +85,7 @@ class Releases:
         near = Tally.of(count, grid.points, window).near
         return self._point(slot, near, grid, sensitivity.count(self._adjacency))
 
-    def _point(self, slot: Slot, utility: NDArray[np.int64], grid: Grid, change: float) -> float:
+    def _point(self, slot: Slot, utility: NDArray[np.int64], grid: Grid, change: int) -> float:
         return release_point(
             self._meter,
             utility,
@@ -117,7 +117,7 @@ class Releases:
         """A candidate by its score, a sum of levels of features times levels of residuals."""
         change = sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, self._adjacency)
         return exponential_pick(
-            self._meter, scores, sensitivity=change, rho=slot.rho, name=slot.name, excluded=excluded
+            self._meter, scores, sensitivity=change, rho=slot.rho, name=slot.name, excluded=excluded.tolist()
         )
 
     def mean(
@@ -127,7 +127,7 @@ class Releases:
         change = sensitivity.bounded_norm_sum(VECTOR_LEVELS, self._adjacency)
         noisy = release_vector(self._meter, sums, sensitivity=change, rho=slot.rho, name=slot.name)
         unit = bound / VECTOR_LEVELS / (n_records or self.n_responses)
-        return noisy.values * unit, float(noisy.scale[0] * unit)
+        return np.asarray(noisy.values * unit), float(noisy.scale[0] * unit)
 
     def fraction(self, slot: Slot, count: int) -> tuple[float, float]:
         """A share of the records, and the standard deviation of its noise."""
@@ -143,4 +143,4 @@ class Releases:
         change = sensitivity.gram(GRAM_LEVELS, self._adjacency, len(sums))
         noisy = release_gram(self._meter, sums, sensitivity=change, rho=slot.rho, name=slot.name)
         unit = bound / GRAM_LEVELS**2 / self.n_responses
-        return NoisyMatrix(noisy.values * unit, float(noisy.scale[-1, -1] * unit))
+        return NoisyMatrix(np.asarray(noisy.values * unit), float(noisy.scale[-1, -1] * unit))

@@ -183,6 +183,6 @@ FITS = (
     Mutation(
         "a coordinate selected twice",
         PURSUITS,
-        {candidates.Candidates.scores: [("for feature in state.features]", "for feature in ()]")]},
+        {candidates.Candidates.scores: [("for feature in state.features)", "for feature in ())")]},
     ),
 )

@@ -170,11 +170,11 @@ class CalibrationStep:
             reach = c.PREDICTIONS_REACH * math.sqrt(_moments_of_predictions(state)[0])
         if reach > 0:
             level = float(concluded.effects[0] + mean_of_effects(state))
-            line = (state.center, concluded.effects, level, reach, width)
-            sums, bound = data.records.evaluate(queries.calibration_sums, *line), queries.CALIBRATION_NORM
+            public = (state.center, concluded.effects, level, reach, width)
+            sums, bound = data.records.evaluate(queries.calibration_sums, *public), queries.CALIBRATION_NORM
         else:
-            line = (state.center, concluded.effects, width, [0], 1.0, 1.0)
-            (sums, _), bound = data.records.evaluate(queries.gradient_sums, *line), 1.0
+            constant = (state.center, concluded.effects, width, [0], 1.0, 1.0)
+            (sums, _), bound = data.records.evaluate(queries.gradient_sums, *constant), 1.0
         (height, *others), noise = releases.mean(slot, sums, bound)
         spread = math.hypot(c.OFFSET_SPREAD * scale, min(concluded.errors[0], scale))
         if not concluded.explains:
