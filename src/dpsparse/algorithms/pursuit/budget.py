@@ -179,7 +179,7 @@ class Price:
     reason : str
         What it buys.
     benchmark : str
-        The script that set the numbers.
+        The script that set the numbers; where that is not on record, the one whose limits hold with them.
     """
 
     release: str
