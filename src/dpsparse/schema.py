@@ -149,7 +149,9 @@ class Fields:
     def count(self, key: str, default: Default = _REQUIRED, least: int = 1) -> int | Default:
         """A whole number of at least `least`, and below 2^53."""
         kind = f"a whole number of at least {least}"
-        result: int | Default = self._checked(key, lambda value: _is_integer(value) and least <= value < 2**53, kind, default)
+        result: int | Default = self._checked(
+            key, lambda value: _is_integer(value) and least <= value < 2**53, kind, default
+        )
         return result
 
     def number(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dpsparse.app.workspace import Workspace
 
 SEPARATORS = {"": "taken from the first line", ",": "comma", ";": "semicolon", "tab": "tab", "|": "bar"}
-ENCODINGS = {"utf-8": "UTF-8 (usual)", "latin-1": "Latin-1 (older files)"}
+ENCODINGS = {"utf-8": "UTF-8 (usual)", "cp1252": "Windows (cp1252)", "latin-1": "Latin-1 (older files)"}
 
 
 def start(request: Request) -> Response:

@@ -72,8 +72,8 @@ class Workspace:
         self.jobs = Jobs(self.folder / "fits", lambda: self.ledger)
         self.lock = threading.RLock()
         self.ticket = secrets.token_hex(16)
-        if not resume:
-            (self.folder / DRAFT).unlink(missing_ok=True)
+        self._resume = resume
+        self._forget()
         self.draft = self._read_draft()
 
     @cached_property
@@ -82,6 +82,10 @@ class Workspace:
         from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
         return PrivacyLedger(self._ledger)
+
+    def _forget(self) -> None:
+        if not self._resume:
+            (self.folder / DRAFT).unlink(missing_ok=True)
 
     def _read_draft(self) -> Draft:
         path = self.folder / DRAFT
@@ -191,9 +195,10 @@ class Workspace:
             return job
 
     def close(self) -> None:
-        """End the fit or wait for it, and remove the uploads."""
+        """End the fit or wait for it, and remove the uploads; the draft as well, where no restart goes on with it."""
         self.jobs.close()
         self.uploads.remove()
+        self._forget()
         (self.folder / OPENER).unlink(missing_ok=True)
         self._held.close()
 

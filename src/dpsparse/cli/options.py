@@ -37,7 +37,11 @@ _SEPARATOR = click.option(
     "--separator", help="Between the cells of a CSV file; taken from its first line unless given."
 )
 _ENCODING = click.option(
-    "--encoding", type=click.Choice(["utf-8", "latin-1"]), default="utf-8", show_default=True, help="Of a CSV file."
+    "--encoding",
+    type=click.Choice(["utf-8", "latin-1", "cp1252"]),
+    default="utf-8",
+    show_default=True,
+    help="Of a CSV file; cp1252 is that of Windows.",
 )
 N_RECORDS = click.option("--n", type=int, required=True, help="Records.")
 N_FEATURES = click.option("--d", type=int, required=True, help="Features.")

@@ -156,8 +156,8 @@ def read_table(
         "number_comma" (1.234,5), "boolean", "date_ymd", "date_dmy", "date_mdy" or "text".
     separator : str or None, default=None
         Between the cells of a CSV file; None to take it from the first line.
-    encoding : {"utf-8", "latin-1"}, default="utf-8"
-        Of a CSV file.
+    encoding : {"utf-8", "latin-1", "cp1252"}, default="utf-8"
+        Of a CSV file; "cp1252" is that of Windows in western Europe and America.
 
     Returns
     -------

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from dpsparse.engine.arrays import Array, as_float64, like, module_of, quotient
+from dpsparse.engine.arrays import Array, as_float64, like, module_of, quotient, zero_for_nan
 from dpsparse.engine.gaps import indicators
 
 FEATURE_LEVELS = 127
@@ -130,8 +130,7 @@ def weight_levels(weights: Array, bound: float, most: int = WEIGHT_LEVELS) -> Ar
     """
     with np.errstate(all="ignore"):
         levels = as_float64(weights) * (most / bound)
-    levels = levels.clip(-most, most).round()
-    return module_of(levels).nan_to_num(levels, nan=0.0)
+    return zero_for_nan(levels.clip(-most, most).round())
 
 
 def level_shift(level: float) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.engine.arrays import Array, host, like, module_of, quotient, square_root
+from dpsparse.engine.arrays import Array, host, like, module_of, quotient, square_root, zero_for_nan
 
 # Levels of a norm bound. Vectors: 2^20 n < 2^53 for n < 2^33. Gram: 2^22 n < 2^53 for n < 2^31, beyond `check_exact`.
 VECTOR_LEVELS = 2**20
@@ -37,7 +37,7 @@ def subtract_columns(
 
 def sanitized(columns: Array) -> Array:
     """Columns with NaN as 0 and values clipped at +-1e150."""
-    return module_of(columns).nan_to_num(columns, nan=0.0).clip(-_LARGEST, _LARGEST)
+    return zero_for_nan(columns.clip(-_LARGEST, _LARGEST))
 
 
 def norms(columns: Array) -> Array:
@@ -54,14 +54,13 @@ def clip_factor(norms: Array, bound: float) -> Array:
 def clipped_psi(residuals: Array, tau: float) -> Array:
     """Residuals in units of tau, clipped at 1; NaN as 0."""
     with np.errstate(all="ignore"):
-        return module_of(residuals).nan_to_num(quotient(residuals, tau).clip(-1, 1), nan=0.0)
+        return zero_for_nan(quotient(residuals, tau).clip(-1, 1))
 
 
 def _squares(columns: Array) -> Array:
-    squares = columns * columns
-    total = squares[0]
-    for square in squares[1:]:
-        total = total + square
+    total = columns[0] * columns[0]
+    for column in columns[1:]:
+        total = total + column * column
     return total
 
 
@@ -87,11 +86,12 @@ def integer_vectors(columns: Array, row_scale: Array, norm_bound: float, levels:
     """
     xp = module_of(row_scale)
     with np.errstate(all="ignore"):
-        factor = xp.nan_to_num(row_scale * levels_per_unit(levels, norm_bound), nan=0.0, posinf=0.0, neginf=0.0)
-        vectors = xp.trunc((columns * factor).clip(-levels, levels))
-    # Integers add exactly below 2^53; a sum that was rounded lies above that, and so above levels^2 <= 2^40.
-    fits = _squares(vectors) <= levels**2
-    return xp.where(fits & (vectors == vectors), vectors, 0.0)
+        factor = row_scale * levels_per_unit(levels, norm_bound)
+        vectors = columns * xp.where(abs(factor) < np.inf, factor, 0.0)
+        xp.trunc(xp.clip(vectors, -levels, levels, out=vectors), out=vectors)
+        # Integers add exactly below 2^53; a sum that was rounded lies above that, and so above levels^2 <= 2^40. One of
+        # NaN is below nothing.
+        return xp.where(_squares(vectors) <= levels**2, vectors, 0.0)
 
 
 def vector_sums(columns: Array, row_scale: Array, norm_bound: float) -> NDArray[np.int64]:

@@ -1,6 +1,7 @@
 """Whether a selected column seems to number the rows, from its public name and its released unit: nothing is read."""
 
 import re
+import shlex
 from typing import TYPE_CHECKING
 
 from dpsparse.io.features import Feature
@@ -60,16 +61,21 @@ def row_numbers(model: "LinearModel") -> str:
     spread = [
         feature.column
         for effect, feature in selected
-        if _is_number(feature) and feature.column not in named and has_such_a_unit(effect, n)
+        if _is_number(feature)
+        and feature.column not in named
+        and has_such_a_unit(effect, n)
+        # Where nothing was learned units are noise.
+        and model.response_scale_known
     ]
     parts = [f"{listed(named)}, by the name"] if named else []
     if spread:
         parts.append(f"{listed(spread)}, whose released centre and scale are like those of the numbers 1 to {n:,}")
     if not parts:
         return ""
+    dropped = " ".join(f"--drop {shlex.quote(column)}" for column in (*named, *spread))
     return (
         f"perhaps {'; and '.join(parts)}. If a column numbers the rows or the people, its effect is that of the order "
-        "in the file: leave the column out of the next fit (--drop, or drop in a bounds file)"
+        f"in the file: leave it out of the next fit ({dropped}, or drop in a bounds file)"
     )
 
 

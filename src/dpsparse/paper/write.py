@@ -28,13 +28,13 @@ def commit() -> str | None:
     try:
         head = _git(folder, "rev-parse", "HEAD")
         changed = _git(folder, "status", "--porcelain", "--", folder)
-    except (OSError, subprocess.CalledProcessError):
+    except (OSError, subprocess.SubprocessError):
         return None
     return head + (" with uncommitted changes" if changed else "")
 
 
 def _git(folder: Path, *arguments: str | Path) -> str:
-    done = subprocess.run(["git", "-C", folder, *arguments], capture_output=True, text=True, check=True)
+    done = subprocess.run(["git", "-C", folder, *arguments], capture_output=True, text=True, check=True, timeout=60)
     return done.stdout.strip()
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpsparse.engine import config
 from dpsparse.engine.cpu.dense import DenseDifferences, DenseRows
-from dpsparse.engine.cpu.rows import rescaled
+from dpsparse.engine.cpu.rows import LocalRecords, rescaled
 from dpsparse.engine.gaps import as_column
 from dpsparse.engine.protocols import Query
 from dpsparse.engine.quantize import Quantizer
@@ -142,7 +142,7 @@ def open_partition(X: Any, y: NDArray[np.float64], rows: slice, shared: Opening)
             quantized, nonfinite = read.quantized(quantizers), 0 if quantizers else read.has_nonfinite()
         except ValueError:
             quantized, nonfinite = read.quantized(quantizers, check_finite=False), 1
-        return Partition(rows, Records(read.y, quantized, columns), nonfinite)
+        return Partition(rows, LocalRecords(read.y, quantized, columns), nonfinite)
 
 
 class PartitionActor:
