@@ -58,7 +58,7 @@ class FileFit:
             self.data, self.target, self.bounds, drop=self.drop, separator=self.separator, encoding=self.encoding
         )
 
-    def fit(self, given: Given, progress: Progress | None = None) -> tuple[LinearModel, list[str]]:
+    def fit(self, given: Given, progress: Progress = None) -> tuple[LinearModel, list[str]]:
         """Spend the whole of epsilon on an opened input.
 
         Returns the released model, in the columns' own units, and what the user should know before relying on it.
