@@ -411,8 +411,11 @@ def test_a_start_in_a_shared_folder_never_opens_the_table_of_an_earlier_one(clie
     elsewhere.close()
     stranger = Workspace(work.folder, data, resume=False)
     assert stranger.draft == Draft()
-    stranger.close()
+    assert not (work.folder / "draft.json").exists()
     # Nor does anybody after that.
+    stranger.change(path=str(data / "people.csv"))
+    assert (work.folder / "draft.json").exists()
+    stranger.close()
     assert not (work.folder / "draft.json").exists()
     work._held = _lock(work.folder / "lock")
 
