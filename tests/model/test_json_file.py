@@ -162,6 +162,7 @@ def entries(content):
             yield from entries(content[key])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [MODEL, MADE_UP], ids=["fitted", "made up"])
 def test_no_entry_can_be_of_another_type_or_left_out(path, model):
     save_model(model, path)
