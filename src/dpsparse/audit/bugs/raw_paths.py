@@ -327,11 +327,11 @@ _TOLD = (
         {
             _FIT: [
                 (
-                    "                    output.print_effects(model)",
-                    "                    raw = given.read()[0]\n"
-                    "                    if hasattr(raw, 'table'):\n"
-                    "                        click.echo('-' * max(map(len, raw.table.texts(raw.columns[-1]))))\n"
-                    "                    output.print_effects(model)",
+                    "    def run():\n",
+                    "    raw = given.read()[0]\n"
+                    "    if hasattr(raw, 'table'):\n"
+                    "        click.echo('-' * max(map(len, raw.table.texts(raw.columns[-1]))))\n"
+                    "    def run():\n",
                 )
             ]
         },

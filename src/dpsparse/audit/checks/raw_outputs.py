@@ -108,6 +108,7 @@ _SOME = BASES[:2]
 _TABLE, _TARGET = "{folder}/table.csv", ("--target", "y")
 _OUT = ("--out", "{folder}/model.json")
 _FIT = ("fit", _TABLE, *_TARGET, "--sparsity", "3", "--delta", "0.01")
+_CANDIDATES = ("--sparsity", "1", "--sparsity", "3", "--drop", "mixed", "--delta", "0.01")
 _SPENDS = ("--epsilon", "400", *_LEDGER)
 _MODEL = "{folder}/public.json"
 COMMANDS = {
@@ -115,8 +116,9 @@ COMMANDS = {
     "fit, as JSON": ((*_FIT, *_SPENDS, *_OUT, "--json"),),
     "fit with bounds": ((*_FIT, *_SPENDS, *_OUT, "--bounds", "{folder}/bounds.toml"),),
     "fit, some held out": ((*_FIT, *_SPENDS, *_OUT, "--holdout", "0.2", "--report", "{folder}/report.html"),),
+    "tune": (("tune", _TABLE, *_TARGET, *_CANDIDATES, *_SPENDS, "--report", "{folder}/report.html"),),
     "convert, then fit": (
-        ("convert", _TABLE, "{folder}/store", *_TARGET),
+        ("convert", _TABLE, "--out", "{folder}/store", *_TARGET),
         ("fit", "{folder}/store", "--sparsity", "3", "--delta", "0.01", *_SPENDS, *_OUT),
     ),
     "bounds init": (("bounds", "init", _TABLE, *_TARGET, "--out", "{folder}/made.toml"),),
