@@ -78,11 +78,10 @@ def spend(request: Request, form: FormData) -> RedirectResponse:
 
 
 def _job(request: Request) -> Job:
-    job = request.app.state.work.jobs.get(request.path_params["name"])
+    job: Job = request.app.state.work.jobs.get(request.path_params["name"])
     if job is None:
         raise Missing
-    result: Job = job
-    return result
+    return job
 
 
 def job_page(request: Request, error: str | None = None, form: FormData | None = None) -> HTMLResponse:

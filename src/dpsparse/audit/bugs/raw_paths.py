@@ -327,11 +327,11 @@ _TOLD = (
         {
             _FIT: [
                 (
-                    "    def run():\n",
+                    "    def run() -> ",
                     "    raw = given.read()[0]\n"
                     "    if hasattr(raw, 'table'):\n"
                     "        click.echo('-' * max(map(len, raw.table.texts(raw.columns[-1]))))\n"
-                    "    def run():\n",
+                    "    def run() -> ",
                 )
             ]
         },
