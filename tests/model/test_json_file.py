@@ -109,7 +109,7 @@ MADE_UP = replace(
     features=(Feature("a"), Feature("b", 1.0), Feature("c", None, 2.0), Feature("d", 0.0, 1.0)),
     effects=(
         Effect("c", 0.0, 2.0, 1.0, center=-3.5, scale=1e-8),
-        Effect("a", 0.0, trusted=False, center=1900.0, scale=7.0),
+        Effect("a", 0.0, trusted=False, doubt="moved far", center=1900.0, scale=7.0),
         Effect("b", 0.0, 0.1, 0.2),
     ),
     noise_floor=None,
@@ -169,7 +169,7 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
     optional |= {"center", "scale", "reason", "prediction_range", "cut", "context", "budget"}
     optional |= {"constant", "response_scale", "spread_explained", "scores", "target_kind", "baselines", "median_shift"}
     # Any feature may have been left out.
-    optional |= {"calibration_slope", "left_out", "d"}
+    optional |= {"calibration_slope", "left_out", "d", "doubt"}
     tried = 0
 
     def is_refused():

@@ -80,6 +80,7 @@ def set_results(estimator, result, features, dtype, meter, **described):
             trusted=bool(result.trusted[place]),
             center=float(center[k]) if result.learned[place] else None,
             scale=float(scale[k]) if result.learned[place] else None,
+            doubt=result.doubts[place] or None,
         )
         for k, (place, name) in enumerate(zip(kept, names, strict=True))
     ]

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 from sklearn.utils.validation import check_is_fitted
 
 from dpsparse import __version__
-from dpsparse.algorithms.pursuit.result import HARDLY_VARIES, UNIT_WRONG
+from dpsparse.algorithms.pursuit.result import DOUBTS, HARDLY_VARIES, UNIT_WRONG
 from dpsparse.io.atomic import atomic_file
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.features import Feature, read_feature
@@ -208,8 +208,11 @@ def _effect(fields: Fields, names: set[str], version: int) -> Effect:
         clear=fields.flag("clear"),
         trusted=fields.flag("centred" if version == 1 else "trusted"),
         **({} if version == 1 else _learned_unit(fields)),
+        doubt=fields.text("doubt", None),
     )
     fields.finish()
+    if effect.doubt is not None and (effect.trusted or effect.doubt not in DOUBTS):
+        raise FileError(f"{fields.where}: 'doubt' must say why an effect is not trusted: {', '.join(DOUBTS)}")
     if effect.feature not in names:
         raise FileError(f"{fields.where}: 'feature' is none of the features listed")
     if (effect.estimate is None) != (effect.standard_error is None):

@@ -7,6 +7,7 @@ from dpsparse.algorithms.pursuit.result import HARDLY_VARIES, UNIT_WRONG
 from dpsparse.html import number
 from dpsparse.io.features import Feature
 from dpsparse.model.effect import Verdict
+from dpsparse.model.reliability import doubtful, in_words
 from dpsparse.schema import listed, quoted
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ NOT_SIGNIFICANT, NOT_TRUSTED = "Not significant", "Not reliable"
 MEDIAN_OFF, MEDIAN_NOISE = 0.1, 8.0
 # A calibration slope is worth a word where it is this far from 1.
 SLOPE_OFF = 0.1
-MORE_TRUST = "more records, a larger epsilon or fewer features to select would help"
 
 
 def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
@@ -36,14 +36,14 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
     elif not model.explains:
         yield "Nothing explained", nothing_explained(model)
     elif not model.effects:
-        yield "Nothing found", "no effect is significant"
+        yield "Nothing found", "no effect was kept"
     if model.spread_explained:
         yield "Explained", explained(model)
     if Verdict.NOT_SIGNIFICANT in verdicts:
         count = f"{len(model.features):,}"
         yield NOT_SIGNIFICANT, f"among {count} features without effect one this large is common"
-    if Verdict.NOT_TRUSTED in verdicts and model.explains:
-        yield NOT_TRUSTED, f"the standard error cannot be trusted, so there is no interval; {MORE_TRUST}"
+    for doubt, names in doubtful(model.effects).items():
+        yield NOT_TRUSTED, in_words(doubt, names)
     if text := left_out(model):
         yield "Left out", text
     if model.lumped:
@@ -115,8 +115,8 @@ def calibration(model: "LinearModel") -> str:
     slope = model.calibration_slope
     why = "outliers, which effects discount, go with the features" if slope > 1 else "effects say too much of the mean"
     return (
-        f"predictions of a mean are {slope:.2f} times as far from {number(model.constant_prediction)} as the effects "
-        f"say: {why}"
+        f"predictions of a mean are {slope:.2f} times as far from {number(model.constant_prediction)} as the numbers "
+        f"used for prediction say: {why}"
     )
 
 

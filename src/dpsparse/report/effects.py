@@ -32,7 +32,7 @@ def _forest(model):
     rows, cells = [], []
     for effect in model.effects:
         scale = scales[effect.feature]
-        value = (effect.coef if effect.estimate is None else effect.estimate) * scale
+        value = effect.value * scale
         interval = effect.interval and tuple(end * scale for end in effect.interval)
         note = "" if effect.verdict is Verdict.NOT_AVAILABLE else effect.verdict.value
         rows.append(Row(effect.feature, value, interval, effect.verdict is Verdict.SIGNIFICANT, note))

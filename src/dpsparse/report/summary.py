@@ -5,7 +5,11 @@ from dpsparse.io.features import Feature
 from dpsparse.model import remarks
 from dpsparse.model.effect import Verdict
 from dpsparse.model.evaluation import verdict
+from dpsparse.model.reliability import doubt_of
 from dpsparse.schema import listed, quoted
+
+# Said where no effect is significant: of all of them, or of those that could be tested.
+_NONE = {False: "No effect is significant.", True: "No effect that could be tested is significant."}
 
 
 def in_short(model):
@@ -68,15 +72,16 @@ def verdicts(model):
     if not model.response_scale_known:
         yield tag(
             "p",
-            f"Nothing was learned: {remarks.nothing_learned(model)}. So no effect can be significant. The page "
+            f"Nothing was learned: {remarks.nothing_learned(model)}. So no effect could be tested. The page "
             "'Read a result' of the documentation has a remedy for each cause.",
             class_="bad",
         )
-    if not model.effects:
-        yield "No effect is significant, and none was kept."
-    if not model.explains:
-        yield "No effect is significant: by the releases the features explain nothing."
         return
+    if not model.explains:
+        yield "By the releases the features explain nothing, so no effect could be tested."
+        return
+    if not model.effects:
+        yield "No effect was kept."
     if significant:
         features = {feature.name: feature for feature in model.features}
         yield "These effects are significant:"
@@ -86,7 +91,7 @@ def verdicts(model):
             f"family-wise level, Bonferroni over {count} features)."
         )
     elif not_significant:
-        yield "No effect is significant."
+        yield _NONE[bool(groups[Verdict.NOT_TRUSTED])]
     if not_significant:
         yield "These are not significant:"
         yield _names(not_significant)
@@ -95,9 +100,9 @@ def verdicts(model):
             "decide, and the size shown is likely too large."
         )
     if groups[Verdict.NOT_TRUSTED]:
-        yield "The standard errors of these cannot be trusted, so they have neither an interval nor a verdict:"
-        yield _names(groups[Verdict.NOT_TRUSTED])
-        yield f"Do not publish their sizes as findings. {as_sentence(remarks.MORE_TRUST)}"
+        yield "The standard errors of these are not reliable, so they have neither an interval nor a verdict:"
+        yield tag("ul", [tag("li", f"{each.feature}: {doubt_of(each)}.") for each in groups[Verdict.NOT_TRUSTED]])
+        yield "Do not publish their sizes as findings."
     if groups[Verdict.NOT_AVAILABLE]:
         yield f"{model.estimator} gives no errors, so nothing can be said about what is significant."
 
@@ -134,7 +139,6 @@ def sentence(effect, feature, target, baselines=None):
     """
     way = "more" if effect.estimate > 0 else "less"
     low, high = sorted(map(abs, effect.interval))
-    # The unshrunk effect, which lies in its interval.
     size = f"{number(abs(effect.estimate))} {way} of {target}"
     within = f"between {number(low)} and {number(high)} {way}, with 90 % confidence"
     return f"{effect.feature}: {_step(feature, baselines or {})} goes with {size} ({within})."
@@ -143,7 +147,7 @@ def sentence(effect, feature, target, baselines=None):
 def publishable(model):
     """One paragraph to publish: the significant effects with their intervals, the records and the guarantee.
 
-    None where nothing was learned, where a fit gives no errors, or where it was not private.
+    None where nothing was learned, where no effect could be tested, or where the fit was not private.
 
     Parameters
     ----------
@@ -153,11 +157,12 @@ def publishable(model):
     record = model.privacy
     if not (record.private and model.response_scale_known and model.explains and model.effects):
         return None
-    if all(effect.verdict is Verdict.NOT_AVAILABLE for effect in model.effects):
+    if all(effect.interval is None for effect in model.effects):
         return None
     features = {feature.name: feature for feature in model.features}
     significant = [effect for effect in model.effects if effect.verdict is Verdict.SIGNIFICANT]
-    found = " ".join(_of(model, effect, features) for effect in significant) or "No effect is significant."
+    untested = any(effect.verdict is Verdict.NOT_TRUSTED for effect in model.effects)
+    found = " ".join(_of(model, effect, features) for effect in significant) or _NONE[untested]
     return (
         f"What goes with {model.target} in {record.n_records:,} records, by a robust sparse regression on "
         f"{len(model.features):,} features at the 5 % family-wise level: {found} These are associations in typical "
@@ -215,9 +220,8 @@ def _predictions(model):
 def _meaning(model):
     yield (
         f"The difference in {model.target} between records that differ by 1 in a feature, in that feature's own unit, "
-        "and are alike in the other selected ones. The table below has the effects that predictions use: they are "
-        "shrunk by their errors, all together, for better predictions. Intervals, and the sentences above, are of "
-        "effects before shrinkage."
+        "and are alike in the other selected ones. The interval of an effect lies around it. Predictions use other "
+        "numbers, in a column of their own: effects shrunk by their errors, all together."
     )
     example = _an_example(model)
     if example is not None:
