@@ -9,6 +9,7 @@ from dpsparse.data.inputs import open_input
 from dpsparse.engine.refusals import NOT_FINITE, NOT_FINITE_IN_FILE
 from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
 from dpsparse.evaluation import fit_and_evaluate
+from dpsparse.model.responses import refuse_unread
 from dpsparse.schema import listed
 
 
@@ -86,6 +87,11 @@ class FileFit:
             The released model, in the columns' own units.
         notes : list of str
             What the user should know before relying on it.
+
+        Raises
+        ------
+        ResponsesUnread
+            Where by a released number most responses are missing or could not be read. What was charged stays so.
         """
         notes = []
         X, y = given.read()
@@ -104,6 +110,7 @@ class FileFit:
             else:
                 estimator, _ = fit_and_evaluate(estimator, X, y, holdout=self.holdout, progress=progress)
         model = given.model(estimator.released_)
+        refuse_unread(model)
         if left_out := given.left_out(model):
             what = "a column was" if len(left_out) == 1 else f"{len(left_out):,} columns were"
             notes.append(f"{what} left out, as text that hardly repeats, such as an identifier: {listed(left_out)}")

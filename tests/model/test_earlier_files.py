@@ -72,7 +72,7 @@ def test_what_is_written_again_is_the_same_model(name, tmp_path):
         effect |= {"trusted": effect.pop("centred"), "center": None, "scale": None, "doubt": None}
     of_version_2 = {"explains": True, "reason": None, "prediction_range": None, "cut": None, "lumped": False}
     of_version_3 = {"constant": None, "response_scale": None, "spread_explained": None, "scores": None}
-    of_version_3 |= {"median_shift": None, "calibration_slope": 1.0, "left_out": {}}
+    of_version_3 |= {"median_shift": None, "calibration_slope": 1.0, "left_out": {}, "responses": None}
     assert after == before | of_version_2 | of_version_3 | {"context": None, "baselines": {}, "target_kind": None}
 
 

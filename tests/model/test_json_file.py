@@ -11,6 +11,7 @@ from scipy import sparse
 
 from dpsparse import DPIHTH, AdaHuber, PrivateSparseRegressor, load_model, save_model
 from dpsparse.algorithms.evaluation import Estimate, Scores
+from dpsparse.algorithms.pursuit.response_count import ResponseCount
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.io.features import Feature
@@ -134,6 +135,7 @@ MADE_UP = replace(
     median_shift=-0.375,
     calibration_slope=1.625,
     left_out={"d": "hardly varies"},
+    responses=ResponseCount(940.5, 20.25, 1_000),
 )
 
 
@@ -169,7 +171,7 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
     optional |= {"center", "scale", "reason", "prediction_range", "cut", "context", "budget"}
     optional |= {"constant", "response_scale", "spread_explained", "scores", "target_kind", "baselines", "median_shift"}
     # Any feature may have been left out.
-    optional |= {"calibration_slope", "left_out", "d", "doubt"}
+    optional |= {"calibration_slope", "left_out", "d", "doubt", "responses"}
     tried = 0
 
     def is_refused():

@@ -198,7 +198,7 @@ class PreparedTable:
         return replace(
             result,
             shrunk_effects=np.where(there, result.shrunk_effects, 0.0),
-            doubts=np.where(there, result.doubts, FEW_CARRIERS),
+            doubts=np.where(there | (result.doubts != ""), result.doubts, FEW_CARRIERS),
         )
 
     def publish(self, estimator, result, meter, features, baselines):

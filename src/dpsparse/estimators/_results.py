@@ -1,11 +1,14 @@
 """What a private pursuit publishes: the releases of its result in the caller's units, as attributes and as a model."""
 
+import warnings
+
 import numpy as np
 from scipy import stats
 
 from dpsparse.estimators._private import as_dtype
 from dpsparse.model.effect import Effect
 from dpsparse.model.released import LinearModel
+from dpsparse.model.responses import UnreadResponsesWarning, unread
 
 # Of two-sided tests, over all features together.
 FAMILY_WISE_LEVEL = 0.05
@@ -104,9 +107,12 @@ def set_results(estimator, result, features, dtype, meter, **described):
             median_shift=estimator.median_shift_,
             calibration_slope=estimator.calibration_slope_,
             left_out={features[place].name: why for place, why in result.left_out.items()},
+            responses=result.responses,
             **{"target": "y"} | described,
         )
     )
+    if result.responses is not None and result.responses.is_short:
+        warnings.warn(unread(estimator.released_), UnreadResponsesWarning, stacklevel=4)
 
 
 def _spread(size, places, values, elsewhere):

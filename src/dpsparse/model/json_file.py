@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 from sklearn.utils.validation import check_is_fitted
 
 from dpsparse import __version__
+from dpsparse.algorithms.pursuit.response_count import ResponseCount
 from dpsparse.algorithms.pursuit.result import DOUBTS, HARDLY_VARIES, UNIT_WRONG
 from dpsparse.io.atomic import atomic_file
 from dpsparse.io.cells.grammar import Kind
@@ -52,6 +53,7 @@ def as_dict(model: LinearModel) -> dict[str, Any]:
         "median_shift": model.median_shift,
         "calibration_slope": model.calibration_slope,
         "left_out": dict(model.left_out),
+        "responses": model.responses and asdict(model.responses),
         "effects": [asdict(effect) for effect in model.effects],
         "features": [_without_defaults(feature) for feature in model.features],
         "privacy": model.privacy.to_dict(),
@@ -178,6 +180,7 @@ def _how_good(fields: Fields) -> dict[str, Any]:
         "scores": scores and read_scores(scores),
         "median_shift": fields.number("median_shift", None),
         "calibration_slope": fields.number("calibration_slope", 1.0, least=0),
+        "responses": _responses(fields.table("responses", None)),
     }
 
 
@@ -187,6 +190,16 @@ def _left_out(fields: Fields, names: set[str]) -> dict[str, Any]:
     if not left_out.keys() <= names or not {*left_out.values()} <= {HARDLY_VARIES, UNIT_WRONG}:
         raise FileError(f"{fields.where}: 'left_out' must give {HARDLY_VARIES!r} or {UNIT_WRONG!r} for features listed")
     return {"left_out": left_out}
+
+
+def _responses(fields: Fields | None) -> ResponseCount | None:
+    if fields is None:
+        return None
+    count = ResponseCount(fields.number("number", above=0), fields.number("noise", least=0), fields.count("n_records"))
+    fields.finish()
+    if count.number > count.n_records:
+        raise FileError(f"{fields.where}: 'number' must not be above 'n_records'")
+    return count
 
 
 def _range(fields: Fields | None) -> tuple[float, float] | None:

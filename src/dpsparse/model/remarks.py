@@ -8,6 +8,7 @@ from dpsparse.html import number
 from dpsparse.io.features import Feature
 from dpsparse.model.effect import Verdict
 from dpsparse.model.reliability import doubtful, in_words
+from dpsparse.model.responses import readable, unread
 from dpsparse.schema import listed, quoted
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
         The model.
     """
     verdicts = {effect.verdict for effect in model.effects}
+    if model.responses is not None:
+        yield ("Warning", unread(model)) if model.responses.is_short else ("Responses", readable(model))
     if not model.response_scale_known:
         yield "Nothing learned", nothing_learned(model)
     elif not model.explains:

@@ -6,6 +6,7 @@ from dpsparse.model import remarks
 from dpsparse.model.effect import Verdict
 from dpsparse.model.evaluation import verdict
 from dpsparse.model.reliability import doubt_of
+from dpsparse.model.responses import readable, unread
 from dpsparse.schema import listed, quoted
 
 # Said where no effect is significant: of all of them, or of those that could be tested.
@@ -42,6 +43,9 @@ def _records(model):
     parts = "" if n_features == count else f" With categories and gaps, the columns make {n_features:,} features."
     left_out = f" Left out: {remarks.left_out(model)}." if remarks.left_out(model) else ""
     yield f"{model.privacy.n_records:,} records. {known}.{left_out}{parts}"
+    if model.responses is not None:
+        short = model.responses.is_short
+        yield tag("p", as_sentence(unread(model) if short else readable(model)), **({"class_": "bad"} if short else {}))
 
 
 def _guarantee(record):
