@@ -126,8 +126,9 @@ def test_the_commands_run(name, folder, team_ledger, capsys):
             ledger = ledger or team_ledger()
             words[words.index(TEAM_LEDGER)] = ledger
         if "--bounds" in words:
-            # Somebody fills it in by hand, as the README tells.
-            (folder / "bounds.toml").write_text(re.search(r"```toml\n(.*?)```", PAGES["README.md"], re.S)[1])
+            # Somebody fills it in by hand, as the how-to tells.
+            example = re.search(r"```toml\n(.*?)```", PAGES["docs/how-to/your-own-data.md"], re.S)[1]
+            (folder / "bounds.toml").write_text(example)
         main(words)
         assert capsys.readouterr().out
         if "--out" in words:

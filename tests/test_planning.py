@@ -190,13 +190,6 @@ def test_peeling_limits_are_those_of_a_fit(adjacency, calibration):
     assert limits.noise_scale == pytest.approx(release.scale * unit, rel=1e-9)
 
 
-def test_old_names_of_limits_warn():
-    limits = peeling_limits(100, 50, 2, 0.5)
-    for name in ("signal", "pick_probability"):
-        with pytest.warns(DeprecationWarning, match=f"now called standardized_{name}"):
-            assert getattr(limits, f"standardised_{name}") == getattr(limits, f"standardized_{name}")
-
-
 @pytest.mark.slow
 def test_no_data_beat_the_bound_on_selection():
     # One feature at the largest signal in all records, all others at 0: the best case for it.

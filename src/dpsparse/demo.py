@@ -66,7 +66,7 @@ def run_demo(epsilon, picture, seed, console=None):
     _draw(coef, private, open_fit, picture)
     console.print(f"[bold]Picture[/]: {picture}", highlight=False)
     return {
-        "promise": private.privacy_.statement(),
+        "guarantee": private.privacy_.statement(),
         "expected_error": forecast.expected_error,
         "found": n_found,
         "error": float(errors[0]),

@@ -1,6 +1,7 @@
-"""A fit on a file, from what was asked to the released model: what `dpsparse fit` and `dpsparse app` both run."""
+"""A fit on a file, from what was asked to the released model: what `dpsparse fit`, `tune` and `app` run."""
 
 import warnings
+from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -8,9 +9,9 @@ from typing import Any
 from dpsparse.data.inputs import open_input
 from dpsparse.engine.refusals import NOT_FINITE, NOT_FINITE_IN_FILE
 from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
+from dpsparse.estimators.tuning import tune
 from dpsparse.evaluation import fit_and_evaluate
 from dpsparse.model.responses import refuse_unread
-from dpsparse.schema import listed
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class FileFit:
         The guarantee's failure probability; None for n**-1.1.
     bounds : str, path or None
         The bounds file.
+    drop : sequence of str
+        Further columns to leave out, as its `drop` names them.
     separator, encoding : str or None
         Of a CSV file.
     records_per_person : int
@@ -60,6 +63,7 @@ class FileFit:
     sparsity: int | str = 5
     delta: float | None = None
     bounds: Any = None
+    drop: Sequence[str] = ()
     separator: str | None = None
     encoding: str = "utf-8"
     records_per_person: int = 1
@@ -69,7 +73,8 @@ class FileFit:
 
     def open(self):
         """The input; names are read and checked, values are not."""
-        return open_input(self.data, self.target, self.bounds, separator=self.separator, encoding=self.encoding)
+        dialect = {"separator": self.separator, "encoding": self.encoding}
+        return open_input(self.data, self.target, self.bounds, drop=self.drop, **dialect)
 
     def fit(self, given, progress=None):
         """Spend the whole of epsilon on an opened input.
@@ -96,25 +101,54 @@ class FileFit:
         notes = []
         X, y = given.read()
         with collected(notes), explained(self.data):
-            estimator = PrivateSparseRegressor(
-                sparsity=self.sparsity,
-                epsilon=self.epsilon,
-                delta=self.delta,
-                **given.parameters,
-                records_per_person=self.records_per_person,
-                ledger=self.ledger,
-                dataset=self.dataset,
-            )
+            estimator = self._estimator(given, self.sparsity)
             if self.holdout is None:
                 estimator.fit(X, y, progress=progress)
             else:
                 estimator, _ = fit_and_evaluate(estimator, X, y, holdout=self.holdout, progress=progress)
+        return self._published(given, estimator), notes
+
+    def tune(self, given, candidates):
+        """Spend the whole of epsilon on several fits and a choice among them.
+
+        Parameters
+        ----------
+        given : RawInput, TableInput or StoreInput
+            What `open` gave.
+        candidates : list of int or "auto"
+            Numbers of features to select.
+
+        Returns
+        -------
+        model : LinearModel
+            The released model of the chosen one.
+        place : int
+            Its place among the candidates.
+        notes : list of str
+            What the user should know before relying on it.
+        """
+        notes = []
+        X, y = given.read()
+        with collected(notes), explained(self.data):
+            tuned = tune([self._estimator(given, sparsity) for sparsity in candidates], X, y)
+        return self._published(given, tuned.estimator), tuned.index, notes
+
+    @staticmethod
+    def _published(given, estimator):
         model = given.model(estimator.released_)
         refuse_unread(model)
-        if left_out := given.left_out(model):
-            what = "a column was" if len(left_out) == 1 else f"{len(left_out):,} columns were"
-            notes.append(f"{what} left out, as text that hardly repeats, such as an identifier: {listed(left_out)}")
-        return model, notes
+        return model
+
+    def _estimator(self, given, sparsity):
+        return PrivateSparseRegressor(
+            sparsity=sparsity,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            **given.parameters,
+            records_per_person=self.records_per_person,
+            ledger=self.ledger,
+            dataset=self.dataset,
+        )
 
 
 @contextmanager

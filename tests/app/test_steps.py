@@ -23,6 +23,7 @@ from dpsparse.app.columns import Row
 from dpsparse.app.forecast import forecast
 from dpsparse.app.glossary import TERMS
 from dpsparse.app.settings import Settings, read_settings, settings_of
+from dpsparse.app.workspace import Draft, Workspace, _lock
 from dpsparse.io.bounds_file import bounds_of, read_bounds
 from dpsparse.privacy.accounting.filter import Cost
 from dpsparse.privacy.guarantee import Guarantee
@@ -54,7 +55,7 @@ def test_wrong_inputs_at_the_first_step(client, work, data, csv):
         ("no_names.csv", "put a line of names"),
         ("array.npy", ".npy"),
         ("notes.txt", "must end in"),
-        ("book.xlsx", "save the table as CSV"),
+        ("book.xlsx", "book.xlsx: save the table as CSV in the program that made it"),
         ("peo\tple.csv", "cannot be printed"),
     ):
         again = refused(client.choose(path), words)
@@ -394,6 +395,26 @@ def test_choices_survive_a_restart_and_go_to_a_colleague(client, work, data, tmp
         saved.content.replace(b'"epsilon": 0.5', b'"epsilon": -1'),
     ):
         refused(client.post("/settings", {"settings": ("saved.json", content)}), "")
+
+
+def test_a_start_in_a_shared_folder_never_opens_the_table_of_an_earlier_one(client, work, data, tmp_path):
+    client.choose("people.csv")
+    client.columns("cost", {"age": ("range", "20 to 80")}, drop=["id"])
+    work.close()
+    # Somebody who named the folder goes on, unless the table lies elsewhere than what is opened now.
+    again = Workspace(work.folder, data)
+    assert (again.draft.path, again.draft.settings.target) == (str(data / "people.csv"), "cost")
+    again.close()
+    (tmp_path / "other").mkdir()
+    elsewhere = Workspace(work.folder, tmp_path / "other")
+    assert elsewhere.draft.path is None
+    elsewhere.close()
+    stranger = Workspace(work.folder, data, resume=False)
+    assert stranger.draft == Draft()
+    stranger.close()
+    # Nor does anybody after that.
+    assert not (work.folder / "draft.json").exists()
+    work._held = _lock(work.folder / "lock")
 
 
 # A question mark alone marks what is not filled in yet.

@@ -50,6 +50,15 @@ def test_ctrl_c_is_the_usual_end(tmp_path):
     assert (running.returncode, told) == (0, "The page has ended.\n")
 
 
+@pytest.mark.parametrize(("options", "resume"), [([], False), (["--folder", "mine"], True)])
+def test_without_a_folder_nothing_of_an_earlier_start_is_opened(tmp_path, monkeypatch, options, resume):
+    pytest.importorskip("uvicorn", reason='the page is not installed: pip install "dpsparse[app]"')
+    seen = {}
+    monkeypatch.setattr("dpsparse.app.server.serve", lambda folder, **how: seen.update(how, folder=folder))
+    main(["app", "--no-browser", *options])
+    assert seen["resume"] is resume
+
+
 def test_the_page_opens_the_browser_through_a_file_that_hides_the_token(tmp_path, monkeypatch):
     pytest.importorskip("uvicorn", reason='the page is not installed: pip install "dpsparse[app]"')
     import webbrowser

@@ -24,7 +24,7 @@ def test_demo_as_json(tmp_path, capsys):
     main(["demo", "--json", "--out", str(tmp_path / "demo.png")])
     found = json.loads(capsys.readouterr().out)
     assert found["error"] < found["zero_error"]
-    assert "differentially private" in found["promise"]
+    assert "differentially private" in found["guarantee"]
 
 
 def test_the_shell_completes_commands():

@@ -1,6 +1,8 @@
+import gc
 import os
 import threading
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -94,3 +96,24 @@ def test_threads_take_equally_many_equal_tasks(count, most):
             assert items_per_task(count, 50, most) == max(50, size)
         assert sum(taken) == count
         assert max(sum(taken[k::n]) for k in range(n)) <= count / n + len(taken)
+
+
+def test_a_task_that_fails_lets_go_of_what_it_read():
+    class Cells:
+        def fail(self, item):
+            raise ValueError(f"item {item}")
+
+    def work(cells):
+        with threads(2), pytest.raises(ValueError, match="item"):
+            list(parallel_map(cells.fail, [1, 2, 3]))
+
+    gc.collect()
+    gc.disable()
+    try:
+        cells = Cells()
+        held = weakref.ref(cells)
+        work(cells)
+        del cells
+        assert held() is None
+    finally:
+        gc.enable()

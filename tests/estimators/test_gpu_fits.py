@@ -1,5 +1,7 @@
 """Whole fits on a GPU have the bits of the CPU."""
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -114,3 +116,28 @@ def test_what_is_not_finite_raises_a_constant_text(table):
         for model in MODELS.values():
             with pytest.raises(ValueError, match=r"^Input contains NaN or infinity; the data must be finite"):
                 model.fit(broken, y)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_nothing_stays_on_the_card(name):
+    """Neither X nor levels wait for a collection, after a fit, after one that failed, or after a prediction."""
+
+    def work(X):
+        y = X[:, 0].double().cpu().numpy()
+        model = MODELS[name].fit(X, y)
+        model.predict(X)
+        X[3, 4] = float("inf")
+        try:
+            model.fit(X, y)
+        except ValueError:
+            return
+        raise AssertionError("infinity was accepted")
+
+    gc.collect()
+    gc.disable()
+    try:
+        before = torch.cuda.memory_allocated()
+        work(torch.randn((2_000, D), device="cuda"))
+        assert torch.cuda.memory_allocated() - before < 2_000 * D
+    finally:
+        gc.enable()

@@ -100,7 +100,7 @@ def test_models_that_know_no_constant_use_what_they_know(tmp_path):
         "responses",
     ):
         del content[name]
-    (tmp_path / "old.json").write_text(json.dumps(content | {"version": 2}))
+    (tmp_path / "old.json").write_text(json.dumps(content))
     old = load_model(tmp_path / "old.json")
     assert old.constant is None
     assert old.constant_prediction == pytest.approx((low + high) / 2)

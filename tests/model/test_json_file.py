@@ -136,6 +136,7 @@ MADE_UP = replace(
     calibration_slope=1.625,
     left_out={"d": "hardly varies"},
     responses=ResponseCount(940.5, 20.25, 1_000),
+    text_unused={"note": "many values"},
 )
 
 
@@ -171,7 +172,7 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
     optional |= {"center", "scale", "reason", "prediction_range", "cut", "context", "budget"}
     optional |= {"constant", "response_scale", "spread_explained", "scores", "target_kind", "baselines", "median_shift"}
     # Any feature may have been left out.
-    optional |= {"calibration_slope", "left_out", "d", "doubt", "responses"}
+    optional |= {"calibration_slope", "left_out", "d", "doubt", "responses", "text_unused", "note"}
     tried = 0
 
     def is_refused():
@@ -208,6 +209,7 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
         (lambda content: content.update(added=1), "unknown entry 'added'"),
         (lambda content: content.update(left_out={"z": "unit wrong"}), "'left_out' must give .* for features listed"),
         (lambda content: content.update(left_out={"a": "lazy"}), "must give 'hardly varies' or 'unit wrong'"),
+        (lambda content: content.update(text_unused={"a": "x"}), "must give 'many values' or 'none common'"),
         (lambda content: (content["features"].clear(), content["effects"].clear()), "features and effects"),
         (lambda content: content["features"].append(content["features"][0]), "name of its own"),
         (lambda content: content["effects"].append(content["effects"][0]), "name of its own"),

@@ -220,27 +220,27 @@ def test_effects_say_what_a_step_is(of_cells):
         "region=east: compared with the baseline 'north' and categories not selected, it",
         "sector=private: compared with the baseline and categories not selected, it",
         "age: a step of 1",
-        "age is missing: a missing cell, compared with a typical value,",
+        "age (gap): a missing cell, compared with a typical value,",
         "smoker: yes, compared with no,",
         "joined: a day later",
     ):
         assert f"{step} {more}" in text
     assert "A feature such as region=east is 1 for records in that category and 0 for others: its effect is the" in text
-    gaps = replace(of_cells, effects=tuple(each for each in of_cells.effects if each.feature == "age is missing"))
-    assert "A feature such as 'age is missing' is 1 where the cell is missing" in words(fit_page(gaps))
+    gaps = replace(of_cells, effects=tuple(each for each in of_cells.effects if each.feature == "age (gap)"))
+    assert "A feature such as 'age (gap)' is 1 where the cell is missing" in words(fit_page(gaps))
 
 
 def test_features_of_text_without_a_name_are_explained(of_cells):
-    rare = Feature("ward", kind="text", buckets=(9,))
+    rare = Feature("ward", kind="text", buckets=(9,), rank=4)
     effects = (*of_cells.effects, Effect(rare.name, 2.0, 2.0, 0.1, clear=True))
     text = words(fit_page(replace(of_cells, features=(*of_cells.features, rare), effects=effects)))
     for part in (
-        "The feature 'sector is another' is 1 for any text too rare to be a category of its own at this epsilon",
-        "The feature 'ward in bucket 9' is 1 for a text too rare to be named at this epsilon, and 0 for others.",
+        "The feature 'sector (another value)' is 1 for any text too rare to be a category of its own at this epsilon",
+        "The feature 'ward (unnamed value 4)' is 1 for a text too rare to be named at this epsilon, and 0 for others.",
         "If the categories of 'sector', 'ward' are publicly known, give them in a bounds file",
     ):
         assert part in text
-    named = replace(of_cells, effects=tuple(each for each in of_cells.effects if " is another" not in each.feature))
+    named = replace(of_cells, effects=tuple(each for each in of_cells.effects if "another" not in each.feature))
     assert "too rare to be" not in words(fit_page(named))
 
 
@@ -262,12 +262,16 @@ def test_one_paragraph_is_fit_to_publish(model, of_cells):
 
 def test_details_tell_baselines_and_gaps(of_cells):
     text = words(fit_page(of_cells))
-    assert "region north the baseline sector not released 'another', a category of its own" in text
+    assert "region north the baseline sector not released 'another value', a category of its own" in text
     assert "Gaps: a missing number counted as a typical one" in text
     assert "Filled gaps column public number age 40" in text
-    assert "Text without categories" not in text
-    names = replace(of_cells, features=(*of_cells.features, Feature("name", kind="text", missing=True)))
-    assert "as identifiers are: name. No such text was used, only whether it is missing." in words(fit_page(names))
+    assert "Text not used" not in text
+    unused = {"name": "many values", "ward": "none common"}
+    gaps = (*of_cells.features, Feature("name", kind="text", missing=True))
+    names = replace(of_cells, features=gaps, text_unused=unused)
+    told = words(fit_page(names))
+    assert "Text not used: 'name', with too many different values for categories, as identifiers and free" in told
+    assert "Text not used: 'ward', where no value is common enough to be used with this many records" in told
     n_columns, n_features = len({each.column for each in names.features}), len(names.features)
     assert f"Of {n_columns} columns that could explain cost" in words(fit_page(names))
     assert f"With categories and gaps, the columns make {n_features} features." in words(fit_page(names))

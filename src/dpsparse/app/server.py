@@ -107,13 +107,26 @@ async def _failed(request, error):
     return page(request, "message", status=500, headline="Something went wrong", words=words)
 
 
-def serve(folder, *, opened=".", ledger=None, host="127.0.0.1", port=0, expose=False, on_ready=print, browser=True):
+def serve(
+    folder,
+    *,
+    resume=True,
+    opened=".",
+    ledger=None,
+    host="127.0.0.1",
+    port=0,
+    expose=False,
+    on_ready=print,
+    browser=True,
+):
     """Serve the page until it is interrupted.
 
     Parameters
     ----------
     folder : path
         Where the page keeps its files.
+    resume : bool
+        Whether to go on with the table and the choices that an earlier start left there.
     opened : path
         The folder whose tables may be opened by path.
     ledger : str, path or None
@@ -128,7 +141,7 @@ def serve(folder, *, opened=".", ledger=None, host="127.0.0.1", port=0, expose=F
         Whether to open it in a browser.
     """
     with _listening(host, port, expose) as listening:
-        _serve(Workspace(folder, opened, ledger), listening, host, on_ready, browser)
+        _serve(Workspace(folder, opened, ledger, resume=resume), listening, host, on_ready, browser)
 
 
 def _serve(work, listening, host, on_ready, browser):

@@ -8,7 +8,6 @@ from pathlib import Path
 from dpsparse.schema import FileError, existing_path
 
 ENDINGS = (".csv", ".parquet")
-OTHERS = (".xlsx", ".xls", ".ods", ".sav", ".dta", ".sas7bdat", ".rds")
 _MOST_LISTED = 200
 
 
@@ -52,8 +51,6 @@ def _facts(path, separator, encoding, _stamp):
     from dpsparse.io.cells.raw_table import as_raw_table
     from dpsparse.io.formats import require_format
 
-    if path.lower().endswith(OTHERS):
-        raise FileError(f"{Path(path).name}: save the table as CSV in the program that made it, then choose that file")
     require_format(path)
     if path.lower().endswith(".npy"):
         raise FileError("the page reads .csv and .parquet files; for an .npy file use: dpsparse fit")

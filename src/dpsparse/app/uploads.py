@@ -8,7 +8,8 @@ import secrets
 import shutil
 from pathlib import Path
 
-from dpsparse.app.tables import ENDINGS, OTHERS
+from dpsparse.app.tables import ENDINGS
+from dpsparse.io.formats import OTHER_PROGRAMS
 from dpsparse.schema import FileError
 
 _PIECE = 2**20
@@ -48,7 +49,7 @@ class Uploads:
             The content.
         """
         name = name.replace("\\", "/").rpartition("/")[2]
-        if name.lower().endswith(OTHERS):
+        if name.lower().endswith(OTHER_PROGRAMS):
             raise FileError(f"{name}: save the table as CSV in the program that made it, then upload that file")
         if not name.lower().endswith(ENDINGS) or not name.isprintable() or len(name) > 200:
             raise FileError(f"the file's name must end in {' or '.join(ENDINGS)}, and have at most 200 letters")

@@ -1,6 +1,8 @@
 """What the page remembers: the folder that was opened, the draft with its choices, the ledger, the fits.
 
-There is one draft, whatever the number of tabs. It is kept on disk, so that a reload or a restart forgets no choice.
+There is one draft, whatever the number of tabs. It is kept on disk, so that a reload forgets no choice, nor a restart
+in a folder that was named. In the folder of the account, which many may share, a start forgets the table and the
+choices of the one before: only the budget and the fits, which were paid for, are kept there.
 """
 
 import json
@@ -13,13 +15,15 @@ from pathlib import Path
 
 from dpsparse.app.jobs import Jobs
 from dpsparse.app.settings import Settings, digest, settings_of
-from dpsparse.app.tables import public_facts
+from dpsparse.app.tables import public_facts, within
 from dpsparse.app.uploads import Uploads
 from dpsparse.io.atomic import write_file
 from dpsparse.schema import Fields, FileError, read_json
 
 # The file by which a browser is opened; it holds the token, and goes with the program.
 OPENER = "open.html"
+# The table and the choices of the fit that is being prepared.
+DRAFT = "draft.json"
 STALE = "the choices or the table changed meanwhile, maybe in another tab; look at them again, then confirm"
 
 
@@ -58,9 +62,11 @@ class Workspace:
         The folder whose tables may be opened by path.
     ledger : str, path or None
         Where the budget is kept; None for a file in `folder`.
+    resume : bool
+        Whether to go on with the table and the choices of an earlier start; otherwise they are removed.
     """
 
-    def __init__(self, folder, opened=".", ledger=None):
+    def __init__(self, folder, opened=".", ledger=None, *, resume=True):
         self.folder, self.opened = Path(folder), Path(os.path.realpath(opened))
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._ledger = str(self.folder / "budget.db" if ledger is None else ledger)
@@ -72,6 +78,8 @@ class Workspace:
         self.jobs = Jobs(self.folder / "fits", lambda: self.ledger)
         self.lock = threading.RLock()
         self.ticket = secrets.token_hex(16)
+        if not resume:
+            (self.folder / DRAFT).unlink(missing_ok=True)
         self.draft = self._read_draft()
 
     @cached_property
@@ -82,7 +90,7 @@ class Workspace:
         return PrivacyLedger(self._ledger)
 
     def _read_draft(self):
-        path = self.folder / "draft.json"
+        path = self.folder / DRAFT
         if not path.exists():
             return Draft()
         try:
@@ -91,15 +99,21 @@ class Workspace:
             settings = settings_of(Fields(fields.take("settings"), str(path)))
         except FileError:
             return Draft()
-        # An upload went with the program.
-        return Draft(table if table and Path(table).exists() else None, settings, planned)
+        # An upload went with the program, and a table may lie in another folder than the one that is opened now.
+        return Draft(table if table and self._is_opened(table) else None, settings, planned)
+
+    def _is_opened(self, table):
+        try:
+            return within(table, self.opened).exists()
+        except FileError:
+            return False
 
     def change(self, **changes):
         """Change the draft, on disk first."""
         with self.lock:
             draft = replace(self.draft, **changes)
             content = {"path": draft.path, "planned": draft.planned, "settings": json.loads(draft.settings.to_json())}
-            write_file(self.folder / "draft.json", json.dumps(content, indent=1) + "\n", private=True)
+            write_file(self.folder / DRAFT, json.dumps(content, indent=1) + "\n", private=True)
             self.draft = draft
             return draft
 

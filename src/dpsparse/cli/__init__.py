@@ -25,6 +25,7 @@ from dpsparse.cli.plan import plan
 from dpsparse.cli.predict import predict
 from dpsparse.cli.report import report
 from dpsparse.cli.reproduce import reproduce
+from dpsparse.cli.tune import tune
 from dpsparse.messages import without_passwords
 
 
@@ -38,7 +39,7 @@ def cli(context, verbose):
 
 
 COMMANDS = (
-    *(fit, evaluate, bounds, convert, check, predict, inspect, report),
+    *(fit, tune, evaluate, bounds, convert, check, predict, inspect, report),
     *(plan, compare, budget, app, audit, demo, reproduce),
 )
 for command in COMMANDS:

@@ -27,8 +27,9 @@ def check(data, target, bounds, separator, encoding, ledger, as_json):
     """Show the curator what a fit would count as missing in DATA, or check a store.
 
     A .csv or .parquet file: gaps and cells that cannot be read with their lines, separators, encodings, columns that
-    may be identifiers, likely misspellings of the categories in --bounds. This is for the eyes of whoever holds the
-    records, and not private: it writes nothing, and takes no ledger. No value, range or count is shown.
+    may be identifiers or name people with several rows, likely misspellings of the categories in --bounds. This is for
+    the eyes of whoever holds the records, and not private: it writes nothing, and takes no ledger. No value or range is
+    shown, and no count but that of the values of a column that may name people.
 
     A store: compares every file with the checksum that `dpsparse convert` noted. Status 1 where any differs.
     """

@@ -1,4 +1,4 @@
-"""What `dpsparse check` shows the holder of a file: faults with their lines, without a value, a range or a count.
+"""What `dpsparse check` shows the holder of a file: faults with their lines, without a value or a range.
 
 It looks at the records and is not private. It reads kinds from exact votes, where a fit uses noisy ones.
 """

@@ -31,7 +31,7 @@ def evaluate(
     The whole of epsilon is spent, on the people in DATA; --ledger keeps count.
     """
     from dpsparse.cli import output
-    from dpsparse.cli.spending import interruptible
+    from dpsparse.cli.spending import interruptible, opened_ledger
     from dpsparse.cli.witness import witnessed
     from dpsparse.evaluation import evaluate_records
     from dpsparse.fitting import collected, explained
@@ -39,10 +39,7 @@ def evaluate(
     from dpsparse.model.json_file import load_model
     from dpsparse.model.tables import ModelTable
 
-    if ledger is not None:
-        from dpsparse.privacy.ledger.ledger import PrivacyLedger
-
-        ledger = PrivacyLedger(ledger)
+    ledger = opened_ledger(ledger)
     released, notes = load_model(model), []
     table = ModelTable(released, data, separator=separator, encoding=encoding)
     # Opened before anything is spent.

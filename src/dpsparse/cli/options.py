@@ -10,6 +10,12 @@ BOUNDS = click.option(
     type=PATH,
     help="Public bounds of the columns; see `dpsparse bounds init`. A fit learns those that are not given.",
 )
+DROP = click.option(
+    "--drop",
+    metavar="COLUMN",
+    multiple=True,
+    help="A column to leave out, such as an identifier; * stands for any text. Repeat it for several.",
+)
 DELTA = click.option("--delta", type=float, help="The guarantee's failure probability; n**-1.1 unless given.")
 RECORDS_PER_PERSON = click.option(
     "--records-per-person", type=int, default=1, show_default=True, help="The most rows one person has."
@@ -32,7 +38,16 @@ N_RECORDS = click.option("--n", type=int, required=True, help="Records.")
 N_FEATURES = click.option("--d", type=int, required=True, help="Features.")
 DATA = click.argument("data", type=PATH)
 MODEL = click.argument("model", type=PATH)
-STORE = click.argument("store", type=PATH)
+
+
+class Sparsity(click.ParamType):
+    """A number of features, or "auto"."""
+
+    name = "integer or auto"
+
+    def convert(self, value, parameter, context):
+        """The number, or the word."""
+        return value if value == "auto" else click.INT.convert(value, parameter, context)
 
 
 def epsilon(**how):
@@ -54,6 +69,10 @@ def sparsity(text="Features to select.", kind=int):
 def out(text, kind=PATH, default=None):
     """`--out`."""
     return click.option("--out", type=kind, default=default, show_default=default is not None, help=text)
+
+
+MODEL_OUT = out("Where the model goes, as JSON; beside the --report unless given.")
+REPORT = click.option("--report", type=PATH, help="Where a report goes, as HTML; see `dpsparse report`.")
 
 
 def out_file(text, default):

@@ -26,7 +26,7 @@ def predict(model, data, id_column, statistic, separator, encoding, out, as_json
     """Predict the target for the records of DATA, a table as `dpsparse fit` reads it, with a MODEL.
 
     DATA needs the columns of the model's selected features, in any order; other columns are not read. Text that is
-    none of the categories of the fit counts as the fit counted such text, and the command says how.
+    none of the categories of the fit counts as the fit counted such text; where DATA has any, the command says how.
     """
     from dpsparse.cli import output
     from dpsparse.model.json_file import load_model
@@ -40,10 +40,9 @@ def predict(model, data, id_column, statistic, separator, encoding, out, as_json
             table.require(id_column)
         predictions = table.predictions().tolist()
         ids = None if id_column is None else table.texts(id_column)
-        lines = _csv(id_column, ids, predictions)
+        lines, notes = _csv(id_column, ids, predictions), unseen_categories(released, table.has_unseen)
         if stream is not None:
             stream.write(lines.encode())
-    notes = unseen_categories(released)
     if as_json:
         shown = {"predictions": predictions} | ({} if ids is None else {"ids": ids}) if out is None else {}
         output.print_json({"n_records": len(predictions), "out": out, "notes": notes} | shown)

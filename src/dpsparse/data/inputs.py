@@ -1,6 +1,7 @@
 """The input of a fit or a conversion: a table with public bounds, or a store, which contains its bounds."""
 
 import shlex
+from dataclasses import replace
 from functools import cached_property
 
 from dpsparse.data.on_disk import OnDisk
@@ -15,7 +16,7 @@ from dpsparse.io.provenance import cells_of, provenance_of
 from dpsparse.io.store.manifest import CELLS, is_store, read_manifest
 
 
-def open_input(data, target=None, bounds=None, *, separator=None, encoding="utf-8"):
+def open_input(data, target=None, bounds=None, *, drop=(), separator=None, encoding="utf-8"):
     """The input at a path; names are read and checked, values are not.
 
     Parameters
@@ -26,6 +27,8 @@ def open_input(data, target=None, bounds=None, *, separator=None, encoding="utf-
         The column of responses; a store knows it.
     bounds : str, path or None
         The bounds file; a store has none beside it.
+    drop : sequence of str
+        Further columns to leave out, as its `drop` names them.
     separator : str or None
         Between the cells of a CSV file; None to take it from the first line.
     encoding : str
@@ -35,18 +38,26 @@ def open_input(data, target=None, bounds=None, *, separator=None, encoding="utf-
     -------
     RawInput, CellStoreInput, TableInput or StoreInput
         With `read()`, which gives the X and y of a fit; `parameters`, those of an estimator that are publicly known;
-        `model`, which gives the released model in the columns' own units; `left_out`, the columns that are in none of
-        its features; and `notes` for whoever runs the fit.
+        `model`, which gives the released model in the columns' own units; and `notes` for whoever runs the fit.
     """
     if is_store(data):
         holds_cells = read_manifest(data).layout == CELLS
-        return (CellStoreInput if holds_cells else StoreInput)(data, target, bounds)
+        return (CellStoreInput if holds_cells else StoreInput)(data, target, _with_drop(bounds, drop))
     if str(data).lower().endswith(".npy"):
-        return TableInput(data, target, bounds)
-    return RawInput(data, target, bounds, separator=separator, encoding=encoding)
+        return TableInput(data, target, bounds, drop)
+    return RawInput(data, target, bounds, drop, separator=separator, encoding=encoding)
 
 
-def open_for_store(data, target, bounds=None, *, separator=None, encoding="utf-8"):
+def _with_drop(bounds, drop):
+    """Bounds with further columns to leave out; the path or None as it is where there are none."""
+    if not drop:
+        return bounds
+    known = _as_bounds(bounds)
+    where = f"{known.where} and --drop" if known.where else "--drop"
+    return replace(known, where=where, drop=(*known.drop, *drop))
+
+
+def open_for_store(data, target, bounds=None, *, drop=(), separator=None, encoding="utf-8"):
     """The input of a conversion; names are read and checked, values are not.
 
     Parameters
@@ -57,6 +68,8 @@ def open_for_store(data, target, bounds=None, *, separator=None, encoding="utf-8
         The column of responses.
     bounds : str, path or None
         The bounds file.
+    drop : sequence of str
+        Further columns to leave out.
     separator, encoding : str or None
         Of a CSV file, as in `open_input`.
 
@@ -68,19 +81,19 @@ def open_for_store(data, target, bounds=None, *, separator=None, encoding="utf-8
         a fit learns what they are.
     """
     if str(data).lower().endswith(".npy"):
-        return TableInput(data, target, bounds)
-    raw = RawInput(data, target, bounds, separator=separator, encoding=encoding)
+        return TableInput(data, target, bounds, drop)
+    raw = RawInput(data, target, bounds, drop, separator=separator, encoding=encoding)
     # A table of numbers is read with the separator of its first line, and in UTF-8.
     is_usual = separator is None and encoding in _USUAL
-    return TableInput(data, target, bounds) if is_usual and raw.is_declared else raw
+    return TableInput(data, target, bounds, drop) if is_usual and raw.is_declared else raw
 
 
 class RawInput:
     """A CSV or Parquet file as people have it. A fit learns what its columns are, within the guarantee."""
 
-    def __init__(self, data, target, bounds, **dialect):
+    def __init__(self, data, target, bounds, drop=(), **dialect):
         require_format(data)
-        self._data = read_table(data, target, bounds=bounds, **dialect)
+        self._data = read_table(data, target, bounds=_with_drop(bounds, drop), **dialect)
         given = "".join(f" --{name} {shlex.quote(each)}" for name, each in dialect.items() if each not in _USUAL)
         self.notes = [] if bounds is not None else [_no_bounds(data, target, _ALL, given)]
         self.notes.append(_unread(data, given))
@@ -110,11 +123,6 @@ class RawInput:
     def model(self, released):
         """The released model as it is."""
         return released
-
-    def left_out(self, model):
-        """The columns of which a fit made no feature: text that hardly repeats, such as an identifier."""
-        used = {feature.column for feature in model.features}
-        return [name for name in self._data.columns if name not in used]
 
 
 class CellStoreInput(RawInput):
@@ -166,19 +174,15 @@ class _NumericInput:
         model = released.on_columns(self.provenance.features, self.provenance.target)
         return model.in_raw_units() if self.in_public_units else model
 
-    def left_out(self, model):
-        """None: every column is a feature."""
-        return []
-
 
 class TableInput(_NumericInput):
     """A table and what is publicly known of its columns. Its features are in the columns' own units."""
 
     in_public_units = False
 
-    def __init__(self, data, target, bounds):
+    def __init__(self, data, target, bounds, drop=()):
         self.table = open_table(data)
-        self.provenance = provenance_of(self.table, Bounds() if bounds is None else read_bounds(bounds), target)
+        self.provenance = provenance_of(self.table, _as_bounds(_with_drop(bounds, drop)), target)
         self.notes = [] if bounds is not None else [_no_bounds(data, target, "the columns' centres and scales")]
         if not str(data).lower().endswith(".npy"):
             self.notes.append(_unread(data))
@@ -218,6 +222,12 @@ class StoreInput(_NumericInput):
     def read(self):
         """The features, left on the disk, and the responses."""
         return self.table, self.table.response
+
+
+def _as_bounds(bounds):
+    if bounds is None:
+        return Bounds()
+    return bounds if isinstance(bounds, Bounds) else read_bounds(bounds)
 
 
 def _one_or_each(units):

@@ -200,6 +200,9 @@ def check_options(store: Any, known: str, target: str | None, bounds: Any) -> No
         The bounds that were given; None for none.
     """
     if bounds is not None:
-        raise FileError(f"{store}: a store has its bounds in it; leave out the bounds, or convert again with them")
+        raise FileError(
+            f"{store}: a store has its bounds and its columns in it; leave out --bounds and --drop, or convert again "
+            "with them"
+        )
     if target not in (None, known):
         raise FileError(f"{store}: the target of this store is {quoted(known)}; leave out the target, or convert again")

@@ -1,7 +1,6 @@
 """Input checks whose messages come from public facts: shapes, dtypes, parameters, never from a value."""
 
 import numbers
-import sys
 import warnings
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import validate_data
 
+from dpsparse.data.objects import as_numbers, listed, refuse_types
 from dpsparse.engine.refusals import BROKEN_SPARSE, MASKED, NOT_DECIMAL, NOT_FINITE, NOT_NUMBERS, NOT_NUMERIC
 
 # Public numbers beyond this have squares and products that overflow.
@@ -64,11 +64,10 @@ def validate_table(estimator, X, y=None, *, reset, min_samples=1, check_finite=T
             name = type(estimator).__name__
             raise ValueError(f"{name} requires y to be passed, but the target y is None")
         refuse_masked(y)
-        _refuse_type(y)
-    missing = None
-    if allow_missing:
-        X = with_nan(X)
-        y, missing = _filled(y) if reset else (None, None)
+        refuse_types(y)
+    X, missing = as_numbers(X, allow_missing=allow_missing), None
+    if reset:
+        y, missing = _filled(y) if allow_missing else (as_numbers(y, allow_missing=False), None)
     try:
         with np.errstate(all="ignore"):
             checked = validate_data(estimator, X, *((y,) if reset else ()), **options)
@@ -97,37 +96,11 @@ def validate_table(estimator, X, y=None, *, reset, min_samples=1, check_finite=T
     return X, y
 
 
-def with_nan(values):
-    """Values with NaN in place of missing objects, pandas' NA among them, which float() refuses; the rest as it is.
-
-    scikit-learn converts NA and nulls in columns of numbers, and NumPy converts None.
-    """
-    pandas = sys.modules.get("pandas")
-    if pandas is None:
-        return values
-    if isinstance(values, list | tuple):
-        array = np.asarray(values)
-        return with_nan(array) if array.dtype.kind == "O" else values
-    if isinstance(values, np.ndarray) and values.dtype.kind == "O":
-        return np.where(pandas.isna(values), np.nan, values)
-    if isinstance(values, pandas.DataFrame) and any(dtype.kind == "O" for dtype in values.dtypes):
-        return values.where(values.notna(), np.nan)
-    return values
-
-
 def _filled(y):
     """Responses with 0 in place of those that are missing, which scikit-learn would refuse, and where these are."""
-    try:
-        with np.errstate(all="ignore"):
-            y = with_nan(np.asarray(y))
-            y = y.astype(np.float64) if y.dtype.kind in "biufO" else y
-    except TypeError:
-        raise TypeError(NOT_NUMBERS) from None
-    except (ValueError, OverflowError):
-        raise ValueError(NOT_NUMERIC) from None
-    if y.dtype.kind != "f":
-        raise ValueError(NOT_NUMERIC)
-    missing = ~np.isfinite(y)
+    y = as_numbers(y if isinstance(y, list | tuple) else np.asarray(y), allow_missing=True)
+    with np.errstate(all="ignore"):
+        missing = ~np.isfinite(y.astype(np.float64))
     return np.where(missing, 0.0, y), missing.ravel()
 
 
@@ -171,10 +144,7 @@ def table_shape(X):
     refuse_masked(X)
     shape = getattr(X, "shape", None)
     if not isinstance(shape, tuple):
-        try:
-            shape = np.asarray(X).shape
-        except (ValueError, TypeError):
-            raise ValueError(NOT_NUMERIC) from None
+        shape = listed(X).shape if isinstance(X, list | tuple) else np.shape(X)
     if len(shape) != 2:
         raise ValueError(
             f"X must be a 2D array of shape (n_samples, n_features), got {len(shape)}D. Reshape your data: "
@@ -202,26 +172,10 @@ def _check_shape(X):
     refuse_masked(X)
     if sparse.issparse(X):
         return _checked_indices(X)
-    _refuse_type(X)
+    refuse_types(X)
     if hasattr(X, "shape") or isinstance(X, list | tuple):
         table_shape(X)
     return X
-
-
-def _refuse_type(values):
-    """Refuse complex numbers and dates by their types, before scikit-learn quotes or silently converts them."""
-    if isinstance(values, list | tuple):
-        try:
-            dtypes = [np.asarray(values).dtype]
-        except ValueError:
-            raise ValueError(NOT_NUMERIC) from None
-    else:
-        dtypes = np.ravel(getattr(values, "dtypes", [getattr(values, "dtype", None)]))
-    for dtype in dtypes:
-        if getattr(dtype, "kind", "") == "c":
-            raise ValueError("Complex data not supported: pass real numbers")
-        if getattr(dtype, "kind", "") in ("M", "m") or getattr(dtype, "is_temporal", bool)():
-            raise ValueError(NOT_NUMERIC)
 
 
 def _checked_indices(X):

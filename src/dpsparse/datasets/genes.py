@@ -47,7 +47,8 @@ def fetch_metabric(
     Parameters
     ----------
     target : str, default="clin_tumor_size"
-        A numeric column; patients where it is missing are left out. A gene used as target is not a feature.
+        A numeric column. Patients where it is missing are not returned; the file is public, and so is their number. A
+        gene used as target is not a feature.
     features : {"expression", "mutation", "all"}, default="expression"
         Expression levels, 0/1 for a mutation in a gene, or both.
     data_home : str or path, optional

@@ -62,6 +62,9 @@ def parallel_map(function, items):
     finally:
         for future in futures:
             future.cancel()
+        # A future that failed has this frame in its traceback: each would hold the other, and what they read.
+        futures.clear()
+        future = None
 
 
 def without_warnings(function, item):

@@ -151,7 +151,7 @@ class PreparedTable:
     @property
     def may_be_missing(self):
         """Of which features enough cells are missing that it is a feature whether one is: the first ones."""
-        return np.array([self._has_gaps(each) for each in self.features])
+        return np.array([self._has_gaps(each) for each in self.features], dtype=bool)
 
     def _has_gaps(self, feature):
         return feature.kind != Kind.text and feature.column in self.encoding.with_gaps
@@ -206,8 +206,9 @@ class PreparedTable:
         for name in ("feature_names_in_", "n_features_in_"):
             vars(estimator).pop(name, None)
         estimator.n_features_in_ = len(self.features)
-        names = {"target": self._data.target, "target_kind": str(self.encoding.target_kind), "baselines": baselines}
-        set_results(estimator, result, features, np.float64, meter, **names)
+        encoding = self.encoding
+        names = {"target": self._data.target, "target_kind": str(encoding.target_kind), "baselines": baselines}
+        set_results(estimator, result, features, np.float64, meter, **names, text_unused=encoding.text_unused)
 
     def named(self, meter, plan, support):
         """All features, with the names of the selected texts, and the baselines of the text columns by column."""

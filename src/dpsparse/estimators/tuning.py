@@ -207,7 +207,7 @@ def _tune_raw(models, data):
     for k, model in enumerate(models):
         table.publish(model, results[k], meter, *names)
     tables = [ModelTable(model.released_, held_out) for model in models]
-    errors = np.abs(tables[0].responses() - np.array([each.predictions() for each in tables]))
+    errors = np.abs(tables[0].responses() - np.array([each.predictions() for each in tables], dtype=np.float64))
     share = MeterShare(meter, meter.guarantee, held_out.n_records, part=HELD_OUT, name=HELD_OUT_NAME)
     return _tuned(models, _choose(errors, share, plan.picks.slots), meter)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpsparse.io.features import Feature, frame_features, one_hot
-from dpsparse.schema import FileError, quoted
+from dpsparse.schema import FileError, alternatives, quoted
 
 
 @dataclass(frozen=True)
@@ -117,11 +117,11 @@ class Bounds:
         for key in (*self.columns, *self.drop):
             if key not in present and not any(fits_pattern(key, name) for name in others):
                 what = f"no column like {quoted(key)}" if "*" in key else f"no column {quoted(key)}"
-                raise FileError(f"{self.where}: the data have {what}")
+                raise FileError(f"{self.where}: the data have {what}; {alternatives(key, others)}")
         if target in self.columns or target in self.drop:
             raise FileError(
-                f"{self.where}: {quoted(target)} is the target; delete it there, or put its public centre and scale "
-                "under [response]"
+                f"{self.where}: {quoted(target)} is the target; take it out there; its public centre and scale go "
+                "under [response] of a bounds file"
             )
         kept = [name for name in others if not self.is_dropped(name)]
         features = [feature for name in kept for feature in self.of(name).features(name)]

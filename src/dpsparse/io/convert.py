@@ -59,8 +59,8 @@ def convert(table, provenance, folder, dtype="float32", progress=None):
     features, writer = provenance.features, StoreWriter(folder, provenance, dtype, progress)
     if not writer.manifest.complete:
         # What is not known is left for a fit to learn: such a column stays as it is.
-        center = np.array([0.0 if feature.center is None else feature.center for feature in features])
-        scale = np.array([1.0 if feature.scale is None else feature.scale for feature in features])
+        center = np.array([feature.center or 0.0 for feature in features], dtype=np.float64)
+        scale = np.array([feature.scale or 1.0 for feature in features], dtype=np.float64)
         n_written, _ = writer.manifest.shape
         blocks = feature_blocks(table, features, provenance.target, n_written)
         for X, y in _chunks(blocks, _chunk_rows(provenance, dtype), dtype, center, scale):

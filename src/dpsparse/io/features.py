@@ -35,6 +35,9 @@ class Feature:
         Of a public category: the one to which effects are relative, which has no feature.
     fill : float or None
         A public number in the place of a gap; None to leave gaps as they are.
+    rank : int or None
+        Of one bucket its place among those of the column, the most common after the baseline first, by noisy counts: it
+        tells texts apart that have no released name.
     """
 
     column: str
@@ -48,6 +51,7 @@ class Feature:
     label: str | None = None
     baseline: str | None = None
     fill: float | None = None
+    rank: int | None = None
 
     @property
     def name(self):
@@ -57,18 +61,20 @@ class Feature:
         --------
         >>> from dpsparse.io.features import Feature
         >>> Feature("age").name, Feature("age", missing=True).name, Feature("region", category="north").name
-        ('age', 'age is missing', 'region=north')
-        >>> Feature("region", buckets=(17,)).name, Feature("region", buckets=(17,), other=True).name
-        ('region in bucket 17', 'region is another')
+        ('age', 'age (gap)', 'region=north')
+        >>> Feature("region", buckets=(17,), rank=2).name, Feature("region", buckets=(17,), other=True).name
+        ('region (unnamed value 2)', 'region (another value)')
         """
         if self.missing:
-            return f"{self.column} is missing"
+            return f"{self.column} (gap)"
         if self.other:
-            return f"{self.column} is another"
+            return f"{self.column} (another value)"
         text = self.category if self.label is None else self.label
         if text is not None:
             return f"{self.column}={text}"
-        return self.column if self.buckets is None else f"{self.column} in bucket {', '.join(map(str, self.buckets))}"
+        if self.buckets is None:
+            return self.column
+        return f"{self.column} (unnamed value{'' if self.rank is None else f' {self.rank}'})"
 
 
 def one_hot(column, categories, shares=None):
@@ -259,6 +265,7 @@ def read_feature(fields):
         label=fields.text("label", None),
         baseline=fields.text("baseline", None),
         fill=fields.number("fill", None),
+        rank=fields.count("rank", None),
     )
     fields.finish()
     return feature

@@ -54,6 +54,10 @@ FORMATS = (
 )
 
 
+# Files of other programs, which these can save as CSV.
+OTHER_PROGRAMS = (".xlsx", ".xls", ".ods", ".sav", ".dta", ".sas7bdat", ".rds")
+
+
 def open_table(path):
     """The table in a file, by its ending; only names are read.
 
@@ -88,6 +92,8 @@ def require_format(path):
     if table_format is None:
         if os.path.isdir(path):
             raise FileError(f"{path} is not a file, nor a folder of {_folder_endings(formats)} files")
+        if path.suffix.lower() in OTHER_PROGRAMS:
+            raise FileError(f"{path.name}: save the table as CSV in the program that made it, then give that file")
         raise FileError(f"{path}: the file's name must end in {_endings(formats)}")
     return table_format, files
 

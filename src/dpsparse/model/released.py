@@ -70,7 +70,7 @@ class LinearModel(Coefficients):
         When the fit was made and what it left of its budget; None where that is not known. Models are equal whatever it
         is.
     constant : float or None
-        The prediction without any feature, from the same releases; None in files of earlier versions.
+        The prediction without any feature, from the same releases; None where the method has none.
     response_scale : float or None
         The median distance of the responses from their centre, public or released; None where the method needs none.
     spread_explained : float or None
@@ -88,6 +88,9 @@ class LinearModel(Coefficients):
         "unit wrong" where by the releases noise chose the centre or the scale.
     responses : ResponseCount or None
         The released number of records whose response is there and could be read; None where none may be missing.
+    text_unused : mapping of str to str
+        The columns of text of which no text was used, and why: "many values" where by their released number too many
+        differ, as in an identifier, "none common" where no value is common enough to be used at this epsilon.
     """
 
     estimator: str
@@ -114,6 +117,7 @@ class LinearModel(Coefficients):
     calibration_slope: float = 1.0
     left_out: Mapping[str, str] = field(default_factory=dict)
     responses: ResponseCount | None = None
+    text_unused: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         guarantee = (
@@ -126,14 +130,10 @@ class LinearModel(Coefficients):
     def constant_prediction(self) -> float:
         """The prediction without any feature, `constant`.
 
-        Files of earlier versions do not have it: the middle of their range is the released centre of the response, and
-        before that there is the prediction at the public centres of the features.
+        Where the method releases none, it is the prediction at the public centres of the features.
         """
         if self.constant is not None:
             return self.constant
-        if self.prediction_range is not None:
-            low, high = self.prediction_range
-            return low / 2 + high / 2
         centers = [self.features[place].center or 0.0 for place in self._places]
         shift = sum(effect.coef * center for effect, center in zip(self.effects, centers, strict=True))
         return self.intercept + shift

@@ -1,14 +1,16 @@
 """What a reader of a released model must know beside its numbers, said once for summaries, commands and notebooks."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from dpsparse.algorithms.pursuit.result import HARDLY_VARIES, UNIT_WRONG
 from dpsparse.html import number
 from dpsparse.io.features import Feature
+from dpsparse.learning.categories import MANY_VALUES, NONE_COMMON
 from dpsparse.model.effect import Verdict
 from dpsparse.model.reliability import doubtful, in_words
 from dpsparse.model.responses import readable, unread
+from dpsparse.model.row_numbers import row_numbers
 from dpsparse.schema import listed, quoted
 
 if TYPE_CHECKING:
@@ -21,6 +23,12 @@ NOT_SIGNIFICANT, NOT_TRUSTED = "Not significant", "Not reliable"
 MEDIAN_OFF, MEDIAN_NOISE = 0.1, 8.0
 # A calibration slope is worth a word where it is this far from 1.
 SLOPE_OFF = 0.1
+# Why no text of a column was used.
+TEXT_UNUSED = {
+    MANY_VALUES: "with too many different values for categories, as identifiers and free text have",
+    NONE_COMMON: "where no value is common enough to be used with this many records at this epsilon (more records, a "
+    "larger epsilon or public categories in a bounds file would help)",
+}
 
 
 def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
@@ -49,6 +57,10 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
         yield NOT_TRUSTED, in_words(doubt, names)
     if text := left_out(model):
         yield "Left out", text
+    if text := row_numbers(model):
+        yield "Row numbers", text
+    for text in text_unused(model):
+        yield "Text not used", text
     if model.lumped:
         yield "Lump", lump(model)
     if model.prediction_range is not None and model.explains:
@@ -89,6 +101,18 @@ def left_out(model: "LinearModel") -> str:
         remedy = "public numbers, more records or a larger epsilon would help"
         parts.append(f"{listed(names[UNIT_WRONG])}, whose released centre or scale is clearly wrong ({remedy})")
     return f"of the selected features {'; and '.join(parts)}" if parts and model.response_scale_known else ""
+
+
+def text_unused(model: "LinearModel") -> list[str]:
+    """Which columns of text were not used, and why, as far as the releases tell.
+
+    Parameters
+    ----------
+    model : LinearModel
+        The model.
+    """
+    columns = {why: [name for name, each in model.text_unused.items() if each == why] for why in TEXT_UNUSED}
+    return [f"{listed(names)}, {TEXT_UNUSED[why]}" for why, names in columns.items() if names]
 
 
 def lump(model: "LinearModel") -> str:
@@ -143,13 +167,15 @@ def median(model: "LinearModel") -> str:
     )
 
 
-def unseen_categories(model: "LinearModel") -> list[str]:
-    """How `predict` counts text that the fit did not know, for each selected column of text.
+def unseen_categories(model: "LinearModel", unseen: Callable[[str, list[Feature]], bool]) -> list[str]:
+    """How `predict` counts text that the fit did not know, for each selected column that has such text.
 
     Parameters
     ----------
     model : LinearModel
         The model.
+    unseen : callable
+        Whether a column has text that its features do not know: `ModelTable.has_unseen`.
     """
     needed: dict[str, list[Feature]] = {column: [] for column in model.columns_needed}
     for feature in model.features:
@@ -157,10 +183,12 @@ def unseen_categories(model: "LinearModel") -> list[str]:
             needed[feature.column].append(feature)
     sentences = []
     for column, text in needed.items():
+        if not text or not unseen(column, text):
+            continue
         if any(feature.other for feature in text):
             other = Feature(column, other=True).name
             sentences.append(f"{column}: text that was rare or unknown in the fit counts as {quoted(other)}")
-        elif text:
+        else:
             known = listed([feature.category or feature.name for feature in text])
             baseline = f" {quoted(model.baselines[column])}" if column in model.baselines else ""
             sentences.append(f"{column}: any text but {known}, or none, counts as the baseline{baseline}")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from dpsparse.html import Html, tag
 from dpsparse.model.effect import Effect, Verdict, effects_table, unit_rows, units_table
 from dpsparse.model.evaluation import HEADINGS, in_words, score_rows, scores_table, text_rows
+from dpsparse.model.privacy_html import record_html
 from dpsparse.model.remarks import NOT_SIGNIFICANT, NOT_TRUSTED, remarks
 
 if TYPE_CHECKING:
@@ -64,4 +65,4 @@ def summary_html(model: "LinearModel") -> Html:
     if model.scores is not None:
         notes += [scores_table(model.scores, model.constant_prediction), in_words(model.scores, model.target)]
     units = units_table(model.effects)
-    return tag("div", [heading, effects, *notes, *([] if units is None else [units]), model.privacy.as_html()])
+    return tag("div", [heading, effects, *notes, *([] if units is None else [units]), record_html(model.privacy)])

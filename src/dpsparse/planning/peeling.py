@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass
 
 from dpsparse.algorithms.iht.theory import default_clip_bound, default_n_iter
-from dpsparse.deprecation import warn_renamed
 from dpsparse.privacy.guarantee import Guarantee, default_delta
 from dpsparse.privacy.mechanisms.selection import paper_peeling_scale, tight_peeling_scale
 
@@ -38,18 +37,6 @@ class PeelingLimits:
     pick_probability: float
     standardized_pick_probability: float
     random_pick_probability: float
-
-    @property
-    def standardised_signal(self):
-        """The old name of `standardized_signal`."""
-        warn_renamed("PeelingLimits.standardised_signal", "standardized_signal")
-        return self.standardized_signal
-
-    @property
-    def standardised_pick_probability(self):
-        """The old name of `standardized_pick_probability`."""
-        warn_renamed("PeelingLimits.standardised_pick_probability", "standardized_pick_probability")
-        return self.standardized_pick_probability
 
 
 def peeling_limits(n, d, sparsity, epsilon, delta=None, *, tau=1.0, adjacency="replace-one", calibration="tight"):

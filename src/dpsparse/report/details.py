@@ -1,7 +1,6 @@
 """The details of a report, for those who check or repeat a fit: units, categories, gaps, date, budget, releases."""
 
 from dpsparse.html import number, table, tag
-from dpsparse.io.cells.grammar import Kind
 from dpsparse.model import remarks
 from dpsparse.model.evaluation import in_words, scores_table
 from dpsparse.report.purposes import PURPOSE
@@ -71,12 +70,7 @@ def categories_and_gaps(model):
         yield table("Columns of text", ["column", "baseline", "other text counts as"], rows)
     else:
         yield "No feature is a category of text."
-    rest = [each.column for each in model.features if each.kind == Kind.text and each.column not in columns]
-    if rest:
-        yield (
-            f"Text without categories that are common enough, as identifiers are: {', '.join(dict.fromkeys(rest))}. "
-            "No such text was used, only whether it is missing."
-        )
+    yield from (f"Text not used: {text}." for text in remarks.text_unused(model))
     yield _gaps(model)
     filled = [[each.column, number(each.fill)] for each in model.features if each.fill is not None and not each.missing]
     if filled:
@@ -85,7 +79,7 @@ def categories_and_gaps(model):
 
 def _others(features, column):
     own = any(each.other for each in features if each.column == column)
-    return "'another', a category of its own" if own else "the baseline"
+    return "'another value', a category of its own" if own else "the baseline"
 
 
 def _gaps(model):

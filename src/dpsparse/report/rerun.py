@@ -39,7 +39,8 @@ def rerun(model, sparsity):
     budget = model.context and model.context.budget
     chosen = sparsity if len(model.effects) == sparsity else "auto"
     if model.estimator == "PrivateSparseRegressor" and asked.adjacency == "replace-one" and model.privacy.private:
-        options = {"target": model.target, "epsilon": asked.epsilon, "sparsity": chosen}
+        tuned = any(release.name.startswith("candidate ") for release in model.privacy.releases)
+        options = {"target": model.target, "epsilon": asked.epsilon} | ({} if tuned else {"sparsity": chosen})
         if asked.delta != default_delta(model.privacy.n_records):
             options["delta"] = asked.delta
         if asked.records_per_person > 1:
@@ -53,8 +54,9 @@ def rerun(model, sparsity):
         words = [f"--{name} {shlex.quote(str(value))}" for name, value in options.items()]
         store = "; for a store, which has its own bounds, without --bounds" if public else ""
         kept = f" and the path or URL of the ledger {budget.ledger} in the place of LEDGER" if budget else ""
-        yield f"With the table of records in the place of DATA{kept}{store}:"
-        yield tag("pre", tag("code", " \\\n    ".join(["dpsparse fit DATA", *words])))
+        candidates = ", and a --sparsity for each of the candidates" if tuned else ""
+        yield f"With the table of records in the place of DATA{kept}{store}{candidates}:"
+        yield tag("pre", tag("code", " \\\n    ".join([f"dpsparse {'tune' if tuned else 'fit'} DATA", *words])))
     else:
         yield f"With the records as X and y{f', and the ledger {budget.ledger} as LEDGER' if budget else ''}:"
         most = f", max_sparsity={sparsity}" if chosen == "auto" else ""

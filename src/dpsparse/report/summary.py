@@ -7,6 +7,7 @@ from dpsparse.model.effect import Verdict
 from dpsparse.model.evaluation import verdict
 from dpsparse.model.reliability import doubt_of
 from dpsparse.model.responses import readable, unread
+from dpsparse.model.row_numbers import row_numbers
 from dpsparse.schema import listed, quoted
 
 # Said where no effect is significant: of all of them, or of those that could be tested.
@@ -107,6 +108,8 @@ def verdicts(model):
         yield "The standard errors of these are not reliable, so they have neither an interval nor a verdict:"
         yield tag("ul", [tag("li", f"{each.feature}: {doubt_of(each)}.") for each in groups[Verdict.NOT_TRUSTED]])
         yield "Do not publish their sizes as findings."
+    if text := row_numbers(model):
+        yield f"Row numbers: {text}."
     if groups[Verdict.NOT_AVAILABLE]:
         yield f"{model.estimator} gives no errors, so nothing can be said about what is significant."
 

@@ -312,13 +312,3 @@ def test_postgres_keeps_a_ledger_too(postgres_url):
         spend(ledger, dataset="on a server")
     with by_hand.begin() as connection:
         connection.exec_driver_sql("DROP TABLE dpsparse_events, dpsparse_ledger")
-
-
-def test_old_names_warn(tmp_path):
-    ledger = PrivacyLedger(tmp_path / "budget.db")
-    ledger.grant("trial-7", epsilon=1.0, delta=1e-6)
-    with pytest.warns(DeprecationWarning, match=r"^PrivacyLedger.book is now called state;"):
-        state = ledger.book()
-    with pytest.warns(DeprecationWarning, match=r"^LedgerState.odometers is now called filters;"):
-        assert state.odometers is state.filters
-    assert state.filters["trial-7"] == ledger.balance("trial-7")

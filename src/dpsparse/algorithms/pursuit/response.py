@@ -1,6 +1,7 @@
 """The response's unit, its centre and scale, and the releases that tell it: number, size, centre and scale."""
 
 import math
+import weakref
 
 import numpy as np
 
@@ -48,7 +49,8 @@ class ResponseReleases:
     """
 
     def __init__(self, pursuit, unit):
-        self._pursuit, self._unit = pursuit, unit
+        # The pursuit has these releases: a reference back would hold X until a collection.
+        self._pursuit, self._unit = weakref.proxy(pursuit), unit
 
     def release_count(self, slot):
         """The number of records that have a response."""

@@ -1,6 +1,7 @@
 """The releases that tell the unit of the newest feature of a pursuit: size, spread, tail, centre and mean."""
 
 import math
+import weakref
 
 import numpy as np
 
@@ -20,7 +21,8 @@ class UnitReleases:
     """
 
     def __init__(self, pursuit):
-        self._pursuit, self._unit = pursuit, None
+        # The pursuit has these releases: a reference back would hold X until a collection.
+        self._pursuit, self._unit = weakref.proxy(pursuit), None
         # Where units are shared with other fits, the whole decides which releases there are.
         self._settings = pursuit.settings.whole or pursuit.settings
 

@@ -15,9 +15,9 @@ import numpy as np
 from dpsparse.audit.finding import Finding
 from dpsparse.engine.config import configured
 from dpsparse.io.bounds import Bounds
-from dpsparse.io.cells.columns import object_cells
 from dpsparse.io.cells.csv_table import CsvTable
 from dpsparse.io.cells.grammar import Kind
+from dpsparse.io.cells.objects import object_cells
 from dpsparse.io.convert import convert_cells
 from dpsparse.io.provenance import cells_of
 from dpsparse.io.store.table import StoreTable

@@ -35,7 +35,7 @@ class SparseRows(LocalRows):
     def __init__(self, data, indices, starts, stops, n_features, y, indicators=None):
         super().__init__(y, n_features)
         self.data, self.indices, self.starts, self.stops = data, indices, starts, stops
-        self._make_indicators = indicators or self._indicators_of_stored
+        self._make_indicators = indicators
 
     @classmethod
     def of(cls, X, y, indicators=None):
@@ -51,7 +51,7 @@ class SparseRows(LocalRows):
     @cached_property
     def _indicators(self):
         """The indicators of gaps as rows of their own: their stored cells are the gaps alone."""
-        return self._make_indicators()
+        return self._indicators_of_stored() if self._make_indicators is None else self._make_indicators()
 
     def _indicators_of_stored(self):
         matrix = self._matrix()

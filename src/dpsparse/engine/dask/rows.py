@@ -17,7 +17,7 @@ from dask.core import flatten
 from dpsparse.engine.cpu.rows import pair_blocks
 from dpsparse.engine.dask.actors import Pairs, as_floats, evaluate_rows, has_nonfinite, responses_of_pairs
 from dpsparse.engine.dask.session import DaskSession
-from dpsparse.engine.dask.tasks import compute, futures_by_key, persist, quoting_nothing, tasks
+from dpsparse.engine.dask.tasks import compute, futures_by_key, persist, tasks
 from dpsparse.engine.quantize import check_exact
 from dpsparse.engine.queries import nonfinite_blocks, total
 from dpsparse.engine.refusals import NOT_FINITE
@@ -98,8 +98,11 @@ class PartitionPairs:
 def of_known_length(y):
     """A dask array or series as an array of known length; where it must be computed for that, it is kept."""
     y = y.map_partitions(as_floats, meta=(None, "f8")).to_dask_array() if hasattr(y, "to_dask_array") else y
-    with quoting_nothing():
-        return y.persist().compute_chunk_sizes() if np.isnan(y.shape).any() else y
+    if not np.isnan(y.shape).any():
+        return y
+    chunks = persist(y)[0].to_delayed()
+    lengths = compute(*[dask.delayed(len, pure=False)(chunk) for chunk in chunks])
+    return da.concatenate([da.from_delayed(*each, y.dtype) for each in zip(chunks, zip(lengths), strict=True)])
 
 
 def all_finite(y):

@@ -6,11 +6,9 @@ same time, so tasks read them partition by partition.
 """
 
 from collections import defaultdict
-from contextlib import suppress
 from dataclasses import dataclass
 
 import dask
-from distributed import wait
 
 from dpsparse.engine import config
 from dpsparse.engine.dask.actors import (
@@ -23,7 +21,7 @@ from dpsparse.engine.dask.actors import (
     evaluate_records,
     open_partition,
 )
-from dpsparse.engine.dask.tasks import compute, futures_by_key, persist, tasks
+from dpsparse.engine.dask.tasks import NoWorkers, compute, futures_by_key, persist, result_of, tasks, wait_for
 from dpsparse.engine.queries import pick_sums, total
 from dpsparse.engine.refusals import NOT_FINITE
 
@@ -110,8 +108,14 @@ class DaskSession:
     def _spawn_all(self):
         """An actor for each worker, or None where that fails: the same error is raised again by a task."""
         client = next(iter(self._futures.values())).client
-        with suppress(Exception):
-            return client.gather([self._spawn(client, worker) for worker in self._workers])
+        try:
+            spawned = [self._spawn(client, worker) for worker in self._workers]
+            wait_for(spawned)
+            return client.gather(spawned)
+        except NoWorkers:
+            raise
+        except Exception:
+            return None
 
     def _spawn(self, client, worker):
         args = self._args(worker, lambda value: self._futures[value.key])
@@ -125,8 +129,8 @@ class DaskSession:
         With a worker its partitions are lost too, and dask makes them anew. New actors are given what was added.
         """
         try:
-            calls = [getattr(actor, method)(*arguments) for actor in self._actors or ()]
-            return [call.result() for call in calls]
+            calls = [(getattr(actor, method)(*arguments), actor) for actor in self._actors or ()]
+            return [result_of(*call) for call in calls]
         except Exception:
             self._actors = None
 
@@ -171,7 +175,7 @@ def _by_worker(partitions, futures):
     if not futures:
         return [_Worker([k]) for k in range(len(partitions))]
     held = [futures[partition.key] for partition in partitions]
-    wait(held)
+    wait_for(held)
     holders, threads_of = held[0].client.who_has(held), held[0].client.nthreads()
     numbers = defaultdict(list)
     for k, partition in enumerate(partitions):

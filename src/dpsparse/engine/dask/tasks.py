@@ -1,11 +1,18 @@
 """Tasks of a dask graph. Their keys are random: none is made from data. Their errors quote nothing of the data."""
 
+import time
 from contextlib import contextmanager
 
 import dask
-from distributed import futures_of
+from dask.utils import parse_timedelta
+from distributed import futures_of, wait
 
-from dpsparse.engine.refusals import NOT_COMPUTED, SENTENCES
+from dpsparse.engine.refusals import NO_WORKERS, NOT_COMPUTED, SENTENCES
+
+# How often a wait looks whether the cluster has workers, in seconds.
+LOOK = 5.0
+# How long a cluster may be without any, where dask has no limit of its own: machines are started in less.
+PATIENCE = "10 minutes"
 
 
 def tasks(function, partitions, shared):
@@ -36,10 +43,49 @@ def quoting_nothing():
         raise ValueError(NOT_COMPUTED) from None
 
 
-def compute(*collections, **options):
-    """dask.compute, quoting nothing."""
+class NoWorkers(TimeoutError):
+    """A cluster that has lost all its workers, and where none comes back."""
+
+
+def wait_for(futures):
+    """Wait until all are computed or have failed, and raise NoWorkers where nobody is there to compute them.
+
+    Without workers dask waits for ever, and they may be lost for good: a local cluster gives up a worker that is not
+    back 15 seconds after it died.
+    """
+    futures = list(futures)
+    patience = parse_timedelta(dask.config.get("distributed.scheduler.no-workers-timeout", None) or PATIENCE)
+    seen = time.monotonic()
+    while futures:
+        try:
+            wait(futures, timeout=min(LOOK, patience))
+            return
+        except TimeoutError:
+            if futures[0].client.nthreads():
+                seen = time.monotonic()
+            elif time.monotonic() - seen >= patience:
+                raise NoWorkers(NO_WORKERS) from None
+
+
+def result_of(call, actor):
+    """The result of an actor's call; it fails where the actor's worker left the cluster without a word."""
+    while True:
+        try:
+            return call.result(timeout=LOOK)
+        except TimeoutError:
+            if call.done() or actor._address not in actor.client.nthreads():
+                raise
+
+
+def compute(*delayed, **options):
+    """dask.compute of delayed objects, quoting nothing, and not for ever where there are no workers."""
     with quoting_nothing():
-        return dask.compute(*collections, **options)
+        delayed = dask.persist(*delayed, **options)
+        futures = futures_by_key(delayed)
+        if not futures:
+            return dask.compute(*delayed)
+        wait_for(futures.values())
+        return futures[delayed[0].key].client.gather([futures[each.key] for each in delayed])
 
 
 def persist(*collections):

@@ -58,7 +58,7 @@ class ByteCells:
             hard[:], out[:], count = self._ends != -1, np.nan, 1
         if count:
             codes, texts = self.take(hard).texts()
-            out[hard] = np.array([value(text, kind) for text in texts])[codes]
+            out[hard] = np.array([value(text, kind) for text in texts], dtype=np.float64)[codes]
         return out
 
     def texts(self):

@@ -15,8 +15,6 @@ from dpsparse.io.provenance import CellProvenance, Provenance, cells_content, re
 from dpsparse.schema import LARGEST, FileError, checked_path, existing_path, read_json
 
 FORMAT, VERSION = "dpsparse-store", 2
-# Stores of version 1 hold features, and list columns with gaps, which nobody needs.
-_READABLE = (1, VERSION)
 FEATURES, CELLS = "features", "cells"
 _FILES = {FEATURES: ("features", "response"), CELLS: ("texts", "ends", "numbers")}
 MANIFEST = "store.json"
@@ -143,7 +141,6 @@ def write_manifest(folder, manifest):
             for chunk in manifest.chunks
         ],
     }
-    # "seal" is the checksum's key in files of every version.
     text = json.dumps(content | {"seal": manifest_checksum(content)}, indent=1, allow_nan=False) + "\n"
     if len(text) > LARGEST:
         raise FileError(f"{folder}: {d:,} columns are more than a store can list; drop some")
@@ -162,8 +159,8 @@ def read_manifest(folder):
         fields = read_json(path)
     if fields.peek("format") != FORMAT:
         raise FileError(f"{path} does not belong to a store of dpsparse")
-    if fields.peek("version") not in _READABLE:
-        raise FileError(f"{path} has a version above {VERSION}; read it with a newer dpsparse")
+    if fields.peek("version") != VERSION:
+        raise FileError(f"{path} has another version than {VERSION}; read it with a newer dpsparse")
     with _errors_as_corruption():
         return _manifest(fields, path)
 
@@ -180,10 +177,9 @@ def _errors_as_corruption():
 def _manifest(fields, path):
     checksum = fields.text("seal")
     content = {key: fields.peek(key) for key in fields}
-    version = fields.take("version")
-    for known in ("format", "made_by"):
+    for known in ("format", "version", "made_by"):
         fields.take(known)
-    layout = FEATURES if version == 1 else fields.text("layout")
+    layout = fields.text("layout")
     if layout not in _FILES:
         raise FileError(f"{path}: 'layout' must be one of {', '.join(_FILES)}")
     dtype, shape = fields.text("dtype"), (fields.count("n_records", least=0), fields.count("n_features"))
@@ -192,7 +188,7 @@ def _manifest(fields, path):
     names = fields.names("names")
     manifest = Manifest(
         dtype=np.dtype(dtype),
-        chunks=[_chunk(row, chunk_files(k, layout), version) for k, row in enumerate(fields.tables("chunks"))],
+        chunks=[_chunk(row, chunk_files(k, layout)) for k, row in enumerate(fields.tables("chunks"))],
         complete=fields.flag("complete"),
         provenance=(read_cells if layout == CELLS else read_provenance)(fields.table("table")),
     )
@@ -206,10 +202,8 @@ def _manifest(fields, path):
     return manifest
 
 
-def _chunk(fields, names, version):
+def _chunk(fields, names):
     rows, files = fields.count("rows"), {}
-    if version == 1:
-        fields.take("refused")
     for name in names:
         file = fields.table(name)
         files[name] = file.count("bytes"), file.text("sha256")

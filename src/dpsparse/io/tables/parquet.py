@@ -126,7 +126,9 @@ class ParquetReader(TableReader):
             matrix[:, place] = columns[name].cast(float64(), safe=False).to_numpy()
         codes = {}
         for name, public in categories.items():
-            positions = compute.index_in(columns[name].cast(string()), value_set=pyarrow.array(public, string()))
+            positions = compute.index_in(
+                columns[name].cast(string(), safe=False), value_set=pyarrow.array(public, string())
+            )
             codes[name] = positions.fill_null(-1).to_numpy()
         return matrix, codes
 

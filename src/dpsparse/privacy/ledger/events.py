@@ -17,7 +17,6 @@ from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from dpsparse.deprecation import warn_renamed
 from dpsparse.privacy.accounting.filter import Cost, PrivacyFilter
 from dpsparse.privacy.guarantee import Adjacency, Guarantee
 from dpsparse.privacy.ledger.location import granted_name
@@ -133,12 +132,6 @@ class LedgerState:
         self.fits: dict[str, Fit] = {}
         for event in events:
             self._read(event)
-
-    @property
-    def odometers(self) -> dict[str, PrivacyFilter]:
-        """The old name of `filters`."""
-        warn_renamed("LedgerState.odometers", "filters")
-        return self.filters
 
     @property
     def head(self) -> str:
