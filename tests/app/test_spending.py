@@ -238,6 +238,23 @@ def test_an_error_of_the_fit_says_what_it_cost(client, work, ended, monkeypatch)
     assert "Its charge stands: epsilon 1 is spent" in shown.text
 
 
+def test_a_fit_of_responses_that_could_not_be_read_fails_and_keeps_no_model(client, work, ended, data):
+    lines = (data / "people.csv").read_text().splitlines()
+    place = lines[0].split(",").index("cost")
+    rows = [line.split(",") for line in lines[1:]]
+    cells = [",".join([*row[:place], "about a lot", *row[place + 1 :]]) for row in rows]
+    (data / "words.csv").write_text("\n".join([lines[0], *cells]) + "\n")
+    client.choose("words.csv")
+    client.columns("cost", {}, drop=["id"])
+    client.grant()
+    client.plan(epsilon="1", sparsity="2")
+    report = ended(client.spend())
+    assert "The fit failed" in report.text
+    assert "responses are numbers in" in report.text
+    assert not [job for job in work.jobs.all() if job.path.exists()]
+    assert len(events(work, "charge")) == 1
+
+
 def test_the_model_is_on_disk_before_the_page_hears_of_it(client, work, ended, monkeypatch):
     seen, save = [], Job.save
 

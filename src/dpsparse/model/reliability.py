@@ -33,7 +33,7 @@ DOUBTS = {
     result.MOVED_FAR: Doubt("the last step of the fit still moved it far", _MORE),
     result.OUTLYING: Doubt(
         "most records that have it have outlying responses, which are cut",
-        "the logarithm of the response, or other units for it, would help",
+        "the logarithm of the response would help",
     ),
     result.FEW_CARRIERS: Doubt(
         "too few records have it", "more records would help, or rare categories put together in a bounds file"
