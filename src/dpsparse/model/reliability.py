@@ -32,8 +32,8 @@ class Doubt:
 DOUBTS = {
     result.MOVED_FAR: Doubt("the last step of the fit still moved it far", _MORE),
     result.OUTLYING: Doubt(
-        "most records that have it have outlying responses, which are cut",
-        "the logarithm of the response would help",
+        "most records that have it are so far from their predictions that they are cut",
+        "more records, or the logarithm of the response, would help",
     ),
     result.FEW_CARRIERS: Doubt(
         "too few records have it", "more records would help, or rare categories put together in a bounds file"
