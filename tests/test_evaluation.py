@@ -228,7 +228,8 @@ def test_a_process_killed_before_its_result_has_paid(ledger, tmp_path):
         evaluate(load_model({str(tmp_path / "model.json")!r}), X, y, epsilon=1.0, delta=1e-6,
                  ledger={str(tmp_path / "b.db")!r}, dataset="test")
     """
-    killed = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, check=False)
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    killed = subprocess.run(command, capture_output=True, check=False, timeout=240)
     assert killed.returncode == -9
     assert kinds(ledger) == ["reserve", "charge"]
     ledger.verify()

@@ -1,6 +1,7 @@
 """`dpsparse app` on the command line; tests/app has the page."""
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -42,6 +43,8 @@ def test_ctrl_c_is_the_usual_end(tmp_path):
     command = [sys.executable, "-m", "dpsparse", "app", "--json", "--no-browser", "--folder", str(tmp_path)]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
+        ready, _, _ = select.select([running.stdout], [], [], 120)
+        assert ready
         assert "url" in running.stdout.readline()
         running.send_signal(signal.SIGINT)
         _, told = running.communicate(timeout=60)

@@ -272,7 +272,7 @@ def test_memory_does_not_grow_with_the_table(tmp_path, kind):
         else:
             parquet.write_table(columns, path, row_group_size=len(array), use_dictionary=False, data_page_size=2**14)
     command = [sys.executable, "-c", PEAK, str(path), str(tmp_path / "store"), "0" if kind == "npy" else "x0"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=240)
     assert int(done.stderr.split()[-1]) < array.nbytes / 2
 
 

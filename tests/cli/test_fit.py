@@ -163,7 +163,7 @@ def test_a_reader_that_leaves_does_not_lose_what_was_paid_for(folder, more):
     command = [sys.executable, "-m", "dpsparse", "fit", "people.csv", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as fit:
         fit.stdout.close()
-        fit.stderr.read()
+        fit.wait(120)
     assert load_model("model.json").target == "cost"
 
 

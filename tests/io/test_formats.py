@@ -79,5 +79,5 @@ def test_a_package_that_is_missing_is_named(folder, name, package, extra):
     (folder / "z").mkdir()
     (folder / "z/zarr.json").touch()
     code = f"import sys; sys.modules[{package!r}] = None\nfrom dpsparse import OnDisk\nOnDisk({name!r})"
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=120)
     assert f"{name} needs {package}: pip install 'dpsparse[{extra}]'" in done.stderr.splitlines()[-1]

@@ -24,7 +24,16 @@ NO_EXTRA = 'the page needs packages that are not installed ({name}): pip install
 @click.option("--expose", is_flag=True, help="Let other machines in, unencrypted.")
 @click.option("--no-browser", is_flag=True, help="Print the address and open no browser.")
 @options.AS_JSON
-def app(ledger, data, folder, host, port, expose, no_browser, as_json):
+def app(
+    ledger: str,
+    data: str,
+    folder: str | None,
+    host: str,
+    port: int,
+    expose: bool,
+    no_browser: bool,
+    as_json: bool,
+) -> None:
     """Open a page on this machine that goes from a file to a report, for people who do not write Python.
 
     Without --folder it begins with no table, whatever was opened before. Fits, which were paid for, and the budget
@@ -40,7 +49,7 @@ def app(ledger, data, folder, host, port, expose, no_browser, as_json):
             raise
         raise click.UsageError(NO_EXTRA.format(name=error.name)) from None
 
-    def say(url):
+    def say(url: str) -> None:
         if expose:
             click.echo("Other machines can connect, and nothing is encrypted on the way.", err=True)
         if as_json:

@@ -1,8 +1,13 @@
 """`dpsparse fit`: a table in, a guarantee, a model and a report out."""
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from dpsparse.cli import options
+
+if TYPE_CHECKING:
+    from dpsparse.cli.spending import FitOutcome
 
 
 @click.command(short_help="Fit privately on a table.")
@@ -25,24 +30,24 @@ from dpsparse.cli import options
 @options.REPORT
 @options.AS_JSON
 def fit(
-    data,
-    target,
-    epsilon,
-    sparsity,
-    delta,
-    bounds,
-    drop,
-    separator,
-    encoding,
-    records_per_person,
-    ledger,
-    dataset,
-    witness,
-    holdout,
-    out,
-    report,
-    as_json,
-):
+    data: str,
+    target: str | None,
+    epsilon: float,
+    sparsity: Any,
+    delta: float | None,
+    bounds: str | None,
+    drop: tuple[str, ...],
+    separator: str | None,
+    encoding: str,
+    records_per_person: int,
+    ledger: str | None,
+    dataset: str | None,
+    witness: str | None,
+    holdout: float | None,
+    out: str | None,
+    report: str | None,
+    as_json: bool,
+) -> None:
     """Fit privately on DATA (.csv, .parquet, .npy, a store): which few columns matter, and by how much.
 
     DATA may be a folder of Parquet files, or a store, which is what `dpsparse convert` writes.
@@ -66,7 +71,7 @@ def fit(
             "--holdout needs the table, or a store of its cells: this one holds features; hold records out before "
             "`dpsparse convert`"
         )
-    ledger = opened_ledger(ledger)
+    books = opened_ledger(ledger)
     asked = FileFit(
         data,
         target,
@@ -78,13 +83,13 @@ def fit(
         separator=separator,
         encoding=encoding,
         records_per_person=records_per_person,
-        ledger=ledger,
+        ledger=books,
         dataset=dataset,
         holdout=holdout,
     )
     given = asked.open()
 
-    def run():
+    def run() -> "FitOutcome":
         with output.share_bar() as progress:
             return *asked.fit(given, progress), {}, []
 

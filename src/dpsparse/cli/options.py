@@ -1,8 +1,13 @@
 """Options that several commands share, each written once."""
 
+from collections.abc import Callable
+from typing import Any
+
 import click
 
 PATH = click.Path()
+Command = Callable[..., Any]
+Decorator = Callable[[Command], Command]
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 BOUNDS = click.option(
@@ -32,7 +37,11 @@ _SEPARATOR = click.option(
     "--separator", help="Between the cells of a CSV file; taken from its first line unless given."
 )
 _ENCODING = click.option(
-    "--encoding", type=click.Choice(["utf-8", "latin-1"]), default="utf-8", show_default=True, help="Of a CSV file."
+    "--encoding",
+    type=click.Choice(["utf-8", "latin-1", "cp1252"]),
+    default="utf-8",
+    show_default=True,
+    help="Of a CSV file; cp1252 is that of Windows.",
 )
 N_RECORDS = click.option("--n", type=int, required=True, help="Records.")
 N_FEATURES = click.option("--d", type=int, required=True, help="Features.")
@@ -40,33 +49,33 @@ DATA = click.argument("data", type=PATH)
 MODEL = click.argument("model", type=PATH)
 
 
-class Sparsity(click.ParamType):
+class Sparsity(click.ParamType[Any]):
     """A number of features, or "auto"."""
 
     name = "integer or auto"
 
-    def convert(self, value, parameter, context):
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         """The number, or the word."""
         return value if value == "auto" else click.INT.convert(value, parameter, context)
 
 
-def epsilon(**how):
+def epsilon(**how: Any) -> Decorator:
     """`--epsilon` of a fit."""
     return click.option("--epsilon", type=float, help="The guarantee to each person; smaller is more private.", **how)
 
 
-def target(more="", **how):
+def target(more: str = "", **how: Any) -> Decorator:
     """`--target`."""
     text = f"The column to explain; its number, from 0, in an npy file.{more}"
     return click.option("--target", help=text, **how)
 
 
-def sparsity(text="Features to select.", kind=int):
+def sparsity(text: str = "Features to select.", kind: Any = int) -> Decorator:
     """`--sparsity`."""
     return click.option("--sparsity", type=kind, default=5, show_default=True, help=text)
 
 
-def out(text, kind=PATH, default=None):
+def out(text: str, kind: Any = PATH, default: str | None = None) -> Decorator:
     """`--out`."""
     return click.option("--out", type=kind, default=default, show_default=default is not None, help=text)
 
@@ -75,11 +84,11 @@ MODEL_OUT = out("Where the model goes, as JSON; beside the --report unless given
 REPORT = click.option("--report", type=PATH, help="Where a report goes, as HTML; see `dpsparse report`.")
 
 
-def out_file(text, default):
+def out_file(text: str, default: str) -> Decorator:
     """`--out` of a file that is written in any case."""
     return out(text, click.Path(dir_okay=False, writable=True), default)
 
 
-def dialect(command):
+def dialect(command: Command) -> Command:
     """`--separator` and `--encoding` of a CSV file: its dialect comes from options or line 1, never from records."""
     return _SEPARATOR(_ENCODING(command))

@@ -1,8 +1,13 @@
 """`dpsparse tune`: several fits and a private choice among them, for one guarantee."""
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from dpsparse.cli import options
+
+if TYPE_CHECKING:
+    from dpsparse.cli.spending import FitOutcome
 
 # Candidates that differ much, as those measured in docs/scikit-learn.md.
 CANDIDATES = (2, 5, 15)
@@ -37,23 +42,23 @@ ONE_CANDIDATE = (
 @options.REPORT
 @options.AS_JSON
 def tune(
-    data,
-    target,
-    epsilon,
-    candidates,
-    delta,
-    bounds,
-    drop,
-    separator,
-    encoding,
-    records_per_person,
-    ledger,
-    dataset,
-    witness,
-    out,
-    report,
-    as_json,
-):
+    data: str,
+    target: str | None,
+    epsilon: float,
+    candidates: tuple[Any, ...],
+    delta: float | None,
+    bounds: str | None,
+    drop: tuple[str, ...],
+    separator: str | None,
+    encoding: str,
+    records_per_person: int,
+    ledger: str | None,
+    dataset: str | None,
+    witness: str | None,
+    out: str | None,
+    report: str | None,
+    as_json: bool,
+) -> None:
     """Fit DATA once for each --sparsity, and choose one by a private score on records held out.
 
     All of it together has the guarantee of epsilon, and the ledger is charged once. Every fifth record is held out for
@@ -68,8 +73,8 @@ def tune(
     from dpsparse.fitting import FileFit
 
     require_target(data, target)
-    candidates = list(dict.fromkeys(candidates))
-    if len(candidates) < 2:
+    different = list(dict.fromkeys(candidates))
+    if len(different) < 2:
         raise click.UsageError(ONE_CANDIDATE)
     asked = FileFit(
         data,
@@ -86,10 +91,10 @@ def tune(
     )
     given = asked.open()
 
-    def run():
-        model, place, notes = asked.tune(given, candidates)
-        among = ", ".join(map(str, candidates))
-        text = f"--sparsity {candidates[place]}, among {among}, by a private score on every fifth record"
-        return model, notes, {"candidates": candidates, "chosen": candidates[place]}, [("Chosen", text)]
+    def run() -> "FitOutcome":
+        model, place, notes = asked.tune(given, different)
+        among = ", ".join(map(str, different))
+        text = f"--sparsity {different[place]}, among {among}, by a private score on every fifth record"
+        return model, notes, {"candidates": different, "chosen": different[place]}, [("Chosen", text)]
 
     fit_and_save(asked, given.notes, run, out=out, report=report, witness=witness, as_json=as_json)

@@ -24,10 +24,7 @@ _PLAIN = frozenset((float, int, bool, np.float64, np.float32, np.int64))
 def refuse_types(values: Any) -> None:
     """Raise ValueError where a type says that values are no real numbers; objects and categories may be.
 
-    Parameters
-    ----------
-    values : array-like, series or data frame
-        Of NumPy, pandas, polars or pyarrow. Lists have no type.
+    Values are of NumPy, pandas, polars or pyarrow; lists have no type.
     """
     for dtype in _types(values):
         if getattr(dtype, "kind", "") == "c":
@@ -36,7 +33,7 @@ def refuse_types(values: Any) -> None:
             raise ValueError(NOT_NUMERIC)
 
 
-def _types(values):
+def _types(values: Any) -> Any:
     if hasattr(values, "schema") and hasattr(values.schema, "types"):
         return values.schema.types
     if hasattr(values, "type") and type(values).__module__.partition(".")[0] == "pyarrow":
@@ -45,7 +42,7 @@ def _types(values):
     return [getattr(values, "dtype", None)] if dtypes is None else list(np.ravel(dtypes))
 
 
-def _may_be_numbers(dtype):
+def _may_be_numbers(dtype: Any) -> bool:
     library = type(dtype).__module__.partition(".")[0]
     if library == "pyarrow":
         from pyarrow import types
@@ -65,17 +62,8 @@ def _may_be_numbers(dtype):
 def as_numbers(values: Any, *, allow_missing: bool) -> Any:
     """Values with floats in place of objects; those of a type of numbers as they are.
 
-    Parameters
-    ----------
-    values : array-like, series or data frame
-        What `refuse_types` does not refuse.
-    allow_missing : bool
-        Whether what is no number is NaN; otherwise it is refused.
-
-    Returns
-    -------
-    object
-        A data frame where a data frame was given, an array otherwise.
+    With `allow_missing` what is no number is NaN; otherwise it is refused. It is a data frame where a data frame was
+    given, an array otherwise.
 
     Examples
     --------
@@ -113,14 +101,14 @@ def listed(values: list[Any] | tuple[Any, ...]) -> NDArray[Any]:
     return np.vstack([np.empty((0, width), dtype=object), *(_objects(row) for row in rows)])
 
 
-def _objects(cells):
+def _objects(cells: Any) -> NDArray[np.object_]:
     array = np.empty(len(cells), dtype=object)
     for place, cell in enumerate(cells):
         array[place] = cell
     return array
 
 
-def _pandas_numbers(frame, allow_missing):
+def _pandas_numbers(frame: Any, allow_missing: bool) -> Any:
     places = [place for place, dtype in enumerate(frame.dtypes) if dtype.kind not in _NUMERIC]
     if not places:
         return frame
@@ -130,7 +118,7 @@ def _pandas_numbers(frame, allow_missing):
     return frame
 
 
-def _floats(array, allow_missing):
+def _floats(array: NDArray[Any], allow_missing: bool) -> NDArray[Any]:
     """An array of objects in float64; any other as it is."""
     if array.dtype.kind != "O":
         if allow_missing and array.dtype.kind not in _NUMERIC:
@@ -149,13 +137,13 @@ def _floats(array, allow_missing):
     return numbers.reshape(array.shape)
 
 
-def _number(cell):
+def _number(cell: Any) -> float:
     if type(cell) in _PLAIN or isinstance(cell, str | bytes):
         return float(cell)
     return math.nan if cell is None else real_number(cell)
 
 
-def _number_or_gap(cell):
+def _number_or_gap(cell: Any) -> float:
     try:
         return _number(cell)
     except Exception:

@@ -17,12 +17,7 @@ class _NotComputed(Exception):
 def responses_of(y: Any, n_records: int) -> NDArray[np.float64]:
     """Responses as float64, NaN where one is missing; messages come from public facts or are constant.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_records,)
-        A list, an array, a series; None, NaN and nulls are missing.
-    n_records : int
-        The public number of records.
+    None, NaN and nulls are missing.
 
     Examples
     --------
@@ -41,10 +36,11 @@ def responses_of(y: Any, n_records: int) -> NDArray[np.float64]:
     values = as_numbers(y if isinstance(y, list | tuple) else np.asarray(y), allow_missing=True).astype(np.float64)
     if values.shape not in ((n_records,), (n_records, 1)):
         raise ValueError(f"y has shape {values.shape}; it must have one response for each of the {n_records} rows of X")
-    return values.reshape(n_records)
+    result: NDArray[np.float64] = values.reshape(n_records)
+    return result
 
 
-def _on_host(y):
+def _on_host(y: Any) -> Any:
     if is_dask(y):
         try:
             return y.compute()

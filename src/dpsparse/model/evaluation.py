@@ -140,13 +140,7 @@ def in_words(scores: Scores, target: str) -> str:
 
 
 def read_scores(fields: Fields) -> Scores:
-    """The scores that `dataclasses.asdict` wrote in a model file.
-
-    Parameters
-    ----------
-    fields : Fields
-        The table of the file.
-    """
+    """The scores that `dataclasses.asdict` wrote in a model file."""
     scores = Scores(
         n_records=fields.count("n_records"),
         n_responses=fields.number("n_responses", least=0),

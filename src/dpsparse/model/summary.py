@@ -14,13 +14,7 @@ if TYPE_CHECKING:
 
 
 def summary_text(model: "LinearModel") -> str:
-    """The guarantee and the effects as text.
-
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    """
+    """The guarantee and the effects as text."""
     lines = [
         textwrap.fill(model.privacy.statement(), 100),
         "",
@@ -52,16 +46,10 @@ def _summary_line(effect: Effect) -> str:
 
 
 def summary_html(model: "LinearModel") -> Html:
-    """The effects and the guarantee, for notebooks.
-
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    """
+    """The effects and the guarantee, for notebooks."""
     heading = tag("p", tag("strong", model.estimator))
     effects = effects_table(model.effects, model.intercept)
-    notes = [tag("p", [tag("strong", f"{title}: "), f"{text}."]) for title, text in remarks(model)]
+    notes: list[str] = [tag("p", [tag("strong", f"{title}: "), f"{text}."]) for title, text in remarks(model)]
     if model.scores is not None:
         notes += [scores_table(model.scores, model.constant_prediction), in_words(model.scores, model.target)]
     units = units_table(model.effects)

@@ -1,10 +1,15 @@
 """The end of a report: how to make such a fit, and how to cite it."""
 
 import shlex
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from dpsparse import __version__
 from dpsparse.html import tag
 from dpsparse.privacy.guarantee import default_delta
+
+if TYPE_CHECKING:
+    from dpsparse.model.released import LinearModel
 
 # The paper's data are those of docs/paper-errata.md.
 _BIBTEX = f"""@software{{dpsparse,
@@ -24,15 +29,10 @@ _BIBTEX = f"""@software{{dpsparse,
 }}"""
 
 
-def rerun(model, sparsity):
+def rerun(model: "LinearModel", sparsity: int) -> Iterator[str]:
     """The command, or the line of Python, that makes such a fit.
 
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    sparsity : int
-        The features asked for.
+    `sparsity` is the number of features asked for.
     """
     asked = model.privacy.guarantee
     # A report is published, and so has the ledger's name and not its place.
@@ -72,7 +72,7 @@ def rerun(model, sparsity):
     yield tag("pre", tag("code", "dpsparse report model.json --out report.html"))
 
 
-def citation():
+def citation() -> Iterator[str]:
     """BibTeX of the software and of the paper."""
     yield (
         "The software, and the paper whose methods it grew from. PrivateSparseRegressor is the software's own method."

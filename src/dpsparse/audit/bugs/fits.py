@@ -43,7 +43,7 @@ TERMS = (
         {
             vector_sums.integer_vectors: [
                 ("xp.trunc(", "xp.round("),
-                ("fits & (vectors == vectors)", "vectors == vectors"),
+                ("_squares(vectors) <= levels**2", "vectors == vectors"),
             ]
         },
     ),
@@ -189,6 +189,6 @@ FITS = (
     Mutation(
         "a coordinate selected twice",
         PURSUITS,
-        {pursuit_selection.Selection.scores: [("self._possible &= ~np.isin(self._features, state.features)", "pass")]},
+        {pursuit_selection.Selection.scores: [("for feature in state.features]", "for feature in ()]")]},
     ),
 )

@@ -4,7 +4,6 @@ from pkgutil import resolve_name
 
 from dpsparse import evaluation, fitting
 from dpsparse.audit.bugs.mutation import Mutation
-from dpsparse.data import inputs
 from dpsparse.estimators import _raw_fit, tuning
 from dpsparse.io import convert
 from dpsparse.learning import categories, kinds, names, preparation
@@ -17,6 +16,7 @@ _FIT, _CONVERT, _PREDICT, _EVALUATE = (
     resolve_name(f"dpsparse.cli.{name}:{name}").callback for name in ("fit", "convert", "predict", "evaluate")
 )
 _OUTPUT, _JOBS = resolve_name("dpsparse.cli.output"), resolve_name("dpsparse.app.jobs:Jobs")
+_MODEL = "return given.model(estimator.released_), notes"
 _WARNINGS = '__import__("warnings")'
 _TRAINING = "training, held_out = data.part(modulus, np.flatnonzero(~pattern)), "
 
@@ -177,8 +177,8 @@ _TOLD = (
         {
             _raw_fit.PreparedTable.publish: [
                 (
-                    "set_results(estimator, result, features, np.float64, meter, **names)",
-                    "set_results(estimator, result, features, np.float64, meter, **names)\n"
+                    "text_unused=encoding.text_unused)",
+                    "text_unused=encoding.text_unused)\n"
                     "    estimator.released_.__dict__['_votes'] = self._data.table.class_counts(self._data.columns)",
                 )
             ]
@@ -254,14 +254,14 @@ _TOLD = (
         },
     ),
     Mutation(
-        "columns left out by exact counts of their texts",
+        "a note on columns by exact counts of their texts",
         OUTPUTS,
         {
-            inputs.RawInput.left_out: [
+            fitting.FileFit.fit: [
                 (
-                    "return [name for name in self._data.columns if name not in used]",
-                    "exact = self._data.table.distinct_counts(self._data.columns)\n"
-                    "    return [name for name, k in zip(self._data.columns, exact) if name not in used or k > 40]",
+                    _MODEL,
+                    "if y is None and max(X.table.distinct_counts(X.columns)) > 30:\n"
+                    f"        notes.append('a column hardly repeats')\n    {_MODEL}",
                 )
             ]
         },
@@ -272,12 +272,10 @@ _TOLD = (
         {
             fitting.FileFit.fit: [
                 (
-                    "    model = given.model(estimator.released_)",
-                    "    model = given.model(estimator.released_)\n"
-                    "    if y is None and np_isnan(X.table.numbers([X.target], ['number'])).mean() > 0.5:\n"
-                    "        notes.append('most responses are no numbers')",
-                ),
-                ("    notes = []", "    notes = []\n    from numpy import isnan as np_isnan"),
+                    _MODEL,
+                    "if y is None and sum(x == x for x in X.table.numbers([X.target], ['number'])[:, 0]) < 20:\n"
+                    f"        notes.append('most responses are no numbers')\n    {_MODEL}",
+                )
             ]
         },
     ),
