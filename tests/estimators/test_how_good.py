@@ -85,5 +85,5 @@ def test_without_an_intercept_the_constant_is_zero():
 
 
 def test_a_model_without_a_released_constant_predicts_at_the_public_centres():
-    model = replace(fitted(*made()).released_, constant=None)
+    model = replace(fitted(*made()), constant=None)
     assert model.constant_prediction == model.intercept
