@@ -194,7 +194,7 @@ class PreparedTable:
         value: PursuitResult = replace(
             result,
             shrunk_effects=np.where(there, result.shrunk_effects, 0.0),
-            doubts=np.where(there, result.doubts, FEW_CARRIERS),
+            doubts=np.where(there | (result.doubts != ""), result.doubts, FEW_CARRIERS),
         )
         return value
 
