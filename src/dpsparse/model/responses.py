@@ -42,10 +42,7 @@ def unread(model: "LinearModel") -> str:
 def refuse_unread(model: "LinearModel") -> None:
     """Raise ResponsesUnread where most responses are missing or could not be read, by the released number.
 
-    Parameters
-    ----------
-    model : LinearModel
-        The model; its budget is spent.
+    Its budget is spent.
     """
     if model.responses is not None and model.responses.is_too_short:
         raise ResponsesUnread(
