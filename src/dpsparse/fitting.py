@@ -90,7 +90,7 @@ class FileFit:
 
     @staticmethod
     def _published(given: Given, estimator: PrivateSparseRegressor) -> LinearModel:
-        model = given.model(estimator.released_)
+        model: LinearModel = given.model(estimator.released_)
         refuse_unread(model)
         return model
 

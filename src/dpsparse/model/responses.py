@@ -49,10 +49,7 @@ def unread(model: "LinearModel") -> str:
 def refuse_unread(model: "LinearModel") -> None:
     """Raise ResponsesUnread where most responses that are not empty could not be read, by released numbers.
 
-    Parameters
-    ----------
-    model : LinearModel
-        The model; its budget is spent.
+    Its budget is spent.
     """
     if model.responses is not None and model.responses.is_too_short:
         raise ResponsesUnread(
