@@ -14,6 +14,7 @@ import json
 import math
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -31,6 +32,8 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 EQUIVALENT, NOTICED = HERE / "equivalent.json", HERE / "noticed.json"
 UNNOTICED = ("survived", "no test")
+# An edit that cannot run would be noticed by anything, and shows nothing.
+BROKEN_EDIT = re.compile(r"\b(NameError|AttributeError|UnboundLocalError|ImportError|SyntaxError)\b")
 
 
 def wilson(successes, trials, z=1.96):
@@ -156,7 +159,7 @@ def hunt(bugs, folder, tests=None):
             by, seen = worker.hunted(bug) if tests is None else worker.tried(bug, tests, {})
         except StaleEdit as stale:
             by, seen = None, str(stale)
-        good = by == (bug.check if tests is None else "killed")
+        good = by == (bug.check if tests is None else "killed") and not BROKEN_EDIT.search(seen)
         print(f"{'noticed' if good else 'LOST'}: {bug.name} | {by}: {seen}", flush=True)
         lost += [] if good else [bug]
     print(f"{len(bugs) - len(lost)} of {len(bugs)} bugs are noticed as expected")

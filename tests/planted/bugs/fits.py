@@ -106,12 +106,12 @@ FITS = (
     Bug(
         "a fraction released without noise",
         PURSUITS,
-        {"algorithms.pursuit.releases:Releases.fraction": [("float(noisy.values[0] * unit)", "count / self._n")]},
+        {"algorithms.pursuit.releases:Releases.fraction": [("float(noisy.values[0] * unit)", "count / self._n_rows")]},
     ),
     Bug(
         "a share computed from residuals",
         PURSUITS,
-        {"algorithms.pursuit.releases:Releases.fraction": [("rho=slot.rho", "rho=slot.rho * count / self._n")]},
+        {"algorithms.pursuit.releases:Releases.fraction": [("rho=slot.rho", "rho=slot.rho * count / self._n_rows")]},
     ),
     Bug(
         "a noise scale from residuals",
