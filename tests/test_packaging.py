@@ -77,5 +77,5 @@ def test_the_host_understands_its_files(schema):
     files = sorted(ROOT.glob(SCHEMAS[schema]))
     assert files
     checker = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, *files]
-    done = subprocess.run(checker, capture_output=True, text=True)
+    done = subprocess.run(checker, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr

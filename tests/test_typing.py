@@ -117,6 +117,7 @@ def complaints(tmp_path_factory):
     done = subprocess.run(
         [sys.executable, "-m", "mypy", *options, f"--cache-dir={folder}/cache", *scripts],
         cwd=folder,
+        timeout=600,
         env=os.environ | checkout,
         capture_output=True,
         text=True,

@@ -1,8 +1,10 @@
 """`dpsparse demo`: a private fit of synthetic data, explained step by step."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
@@ -15,24 +17,10 @@ from dpsparse.privacy.guarantee import check_epsilon
 N, D, SPARSITY = 10_000, 1_000, 5
 
 
-def run_demo(epsilon, picture, seed, console=None):
+def run_demo(epsilon: float, picture: str | Path, seed: int | None, console: Console | None = None) -> dict[str, Any]:
     """Make data, fit privately, print the guarantee, the releases and the effects, and draw a picture.
 
-    Parameters
-    ----------
-    epsilon : float
-        The privacy guarantee.
-    picture : str or path
-        Where the picture goes.
-    seed : int or None
-        Seed of the synthetic data; privacy noise is never seeded.
-    console : rich.console.Console, optional
-        Where the text goes.
-
-    Returns
-    -------
-    dict
-        The main numbers.
+    `seed` is that of the synthetic data; privacy noise is never seeded. Returns the main numbers.
     """
     console = console or Console()
     check_epsilon(epsilon)
@@ -76,7 +64,7 @@ def run_demo(epsilon, picture, seed, console=None):
     }
 
 
-def _effects_table(coef, private, open_fit):
+def _effects_table(coef: NDArray[np.float64], private: PrivateSparseRegressor, open_fit: NDArray[np.float64]) -> Table:
     low, high = private.conf_int(0.9).T
     table = Table(title="Effects")
     for name in ("feature", "true", "private", "90 % interval", "significant", "not private"):
@@ -89,12 +77,12 @@ def _effects_table(coef, private, open_fit):
     return table
 
 
-def _shown(coef, private):
+def _shown(coef: NDArray[np.float64], private: NDArray[np.float64]) -> NDArray[np.intp]:
     shown = np.flatnonzero((coef != 0) | (private != 0))
     return shown[np.argsort(-np.abs(coef[shown]), kind="stable")]
 
 
-def _draw(coef, private, open_fit, picture):
+def _draw(coef: NDArray[np.float64], private: PrivateSparseRegressor, open_fit: AdaHuber, picture: str | Path) -> None:
     import matplotlib
 
     matplotlib.use("Agg")

@@ -139,7 +139,7 @@ def test_tabs_that_race_with_one_confirmation_spend_once(url, client, work, ende
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        thread.join(60)
     assert {reply.path for reply in replies} == {f"/fits/{sent['ticket']}"}
     ended(replies[0])
     assert len(events(work, "reserve")) == 1

@@ -188,7 +188,7 @@ def kendall_scores(kendall, X, y):
 def test_kendall_scores_and_their_sensitivity(load):
     kendall = load("adapters.kendall")
 
-    @settings(max_examples=60, deadline=None, derandomize=True)
+    @settings(max_examples=60)
     @given(st.lists(st.tuples(*[st.integers(-4, 4)] * 3), min_size=3, max_size=25))
     def check(records):
         data = np.array(records, dtype=float)

@@ -126,7 +126,9 @@ def test_separators_and_encodings(people, capsys):
     out = told(capsys, "--separator", ",")
     assert "cells seem to be separated by a semicolon" in out
     out = told(capsys)
-    assert "some lines are not UTF-8: if the file is in latin-1, give that as its encoding" in out
+    assert (
+        "some lines are not UTF-8: if the file comes from Windows, give cp1252 as its encoding, or else latin-1" in out
+    )
     assert "not UTF-8" not in told(capsys, "--encoding", "latin-1")
 
 

@@ -221,4 +221,4 @@ def test_dask_is_not_imported_without_need():
         "DPIHTL(sparsity=1).fit(np.eye(99, 3), np.zeros(99)).predict(np.eye(3)); "
         "sys.exit('dask' in sys.modules or 'distributed' in sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-W", "ignore", "-c", code]).returncode == 0
+    assert subprocess.run([sys.executable, "-W", "ignore", "-c", code], timeout=240).returncode == 0

@@ -113,17 +113,16 @@ def test_a_fit_lets_go_of_x(storage, name, estimator, rows_made):
 
 
 @pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize(("name", "estimator"), [each for each in estimators() if each[0] != "missing"])
 @pytest.mark.filterwarnings("ignore")
-def test_a_fit_that_fails_lets_go_of_x(storage, rows_made):
+def test_a_fit_that_fails_lets_go_of_x(storage, name, estimator, rows_made):
     def failing(X, y):
         try:
             estimator.fit(X, y)
         except ValueError as error:
             return str(error)
 
-    for name, estimator in estimators():
-        if name != "missing":
-            assert is_freed(storage, failing, rows_made, spoilt=True), name
+    assert is_freed(storage, failing, rows_made, spoilt=True)
 
 
 @pytest.mark.parametrize("storage", STORAGES)

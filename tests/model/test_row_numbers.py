@@ -31,6 +31,8 @@ def test_a_column_that_numbers_the_rows_is_remarked_on_by_its_released_unit(mode
     text = row_numbers(model)
     assert text.startswith("perhaps 'case', whose released centre and scale are like those of the numbers 1 to 4,000")
     assert "age" not in text
+    assert text.endswith("leave it out of the next fit (--drop case, or drop in a bounds file)")
+    assert row_numbers(replace(model, response_scale_known=False)) == ""
     assert "Row numbers: perhaps 'case'" in " ".join(model.summary().split())
     assert "Row numbers: perhaps &#x27;case&#x27;" in fit_page(model).replace("&#39;", "&#x27;")
 

@@ -52,7 +52,7 @@ def collect(root, folder):
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "outcomes"]
     command += ["--cov", "--cov-context=test", "--cov-report=", "-m", "not slow and not cuda"]
     command += [f"--ignore-glob=*/{name}" for name in LEFT_OUT]
-    subprocess.run([*command, *SUITES, *ENGINE_TESTS], cwd=root, env=environment, check=False)
+    subprocess.run([*command, *SUITES, *ENGINE_TESTS], cwd=root, env=environment, check=False, timeout=4 * 3600)
     return _write(root, folder)
 
 

@@ -1,10 +1,14 @@
 """`dpsparse audit`."""
 
 import json
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpsparse.cli import options
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
 @click.command()
@@ -12,7 +16,7 @@ from dpsparse.cli import options
 @click.option("--only", metavar="NAME", help="One check; a wrong name lists them all.")
 @options.out_file("Where the page goes.", "dpsparse-audit.html")
 @options.AS_JSON
-def audit(long, only, out, as_json):
+def audit(long: bool, only: str | None, out: str, as_json: bool) -> None:
     """Attack the guarantee of this installation: replay, games, floating point. Status 0 if all is well, 1 otherwise.
 
     Every fit, command and page runs on made-up neighbouring tables; no table of yours is read. That the checks notice
@@ -41,7 +45,7 @@ def audit(long, only, out, as_json):
         raise SystemExit(1)
 
 
-def _print(outcome):
+def _print(outcome: Any) -> None:
     from rich.console import Console
 
     console = Console()
@@ -53,7 +57,7 @@ def _print(outcome):
         console.print(table)
 
 
-def _table(title, *headings):
+def _table(title: str, *headings: str) -> "Table":
     from rich.table import Table
 
     table = Table(title=title, title_justify="left")
@@ -62,7 +66,7 @@ def _table(title, *headings):
     return table
 
 
-def _plain(text):
+def _plain(text: str) -> str:
     from rich.markup import escape
 
     return escape(text)

@@ -20,8 +20,19 @@ from dpsparse.cli import options
 @options.out("Where the evaluation goes, as JSON.")
 @options.AS_JSON
 def evaluate(
-    model, data, epsilon, delta, separator, encoding, records_per_person, ledger, dataset, witness, out, as_json
-):
+    model: str,
+    data: str,
+    epsilon: float,
+    delta: float | None,
+    separator: str | None,
+    encoding: str,
+    records_per_person: int,
+    ledger: str | None,
+    dataset: str | None,
+    witness: str | None,
+    out: str | None,
+    as_json: bool,
+) -> None:
     """Say how well MODEL predicts the records of DATA, which it was not fitted on.
 
     DATA is a table, or a store of its cells, with the columns that the model was fitted on, the target included. Three
@@ -31,7 +42,7 @@ def evaluate(
     The whole of epsilon is spent, on the people in DATA; --ledger keeps count.
     """
     from dpsparse.cli import output
-    from dpsparse.cli.spending import interruptible
+    from dpsparse.cli.spending import interruptible, opened_ledger
     from dpsparse.cli.witness import witnessed
     from dpsparse.evaluation import evaluate_records
     from dpsparse.fitting import collected, explained
@@ -39,26 +50,24 @@ def evaluate(
     from dpsparse.model.json_file import load_model
     from dpsparse.model.tables import ModelTable
 
-    if ledger is not None:
-        from dpsparse.privacy.ledger.ledger import PrivacyLedger
-
-        ledger = PrivacyLedger(ledger)
-    released, notes = load_model(model), []
+    books = opened_ledger(ledger)
+    released = load_model(model)
+    notes: list[str] = []
     table = ModelTable(released, data, separator=separator, encoding=encoding)
     # Opened before anything is spent.
-    with witnessed(witness, ledger), output.writing(out, model, data, replace=False) as stream:
-        with collected(notes), explained(data), interruptible(ledger):
+    with witnessed(witness, books), output.writing(out, model, data, replace=False) as stream:
+        with collected(notes), explained(data), interruptible(books):
             evaluation = evaluate_records(
                 released,
                 table.n_records,
                 lambda: (table.responses(), table.predictions()),
                 epsilon=epsilon,
                 delta=delta,
-                ledger=ledger,
+                ledger=books,
                 dataset=dataset,
                 records_per_person=records_per_person,
             )
-        context = fit_context(ledger, dataset)
+        context = fit_context(books, dataset)
         # Shown first: should the disk fill up now, what was paid for is not lost.
         with output.reader_may_leave():
             if as_json:
@@ -68,6 +77,6 @@ def evaluate(
                 output.print_notes(notes)
                 output.say("Guarantee", evaluation.privacy.statement())
                 output.print_scores(evaluation.scores, evaluation.constant_prediction, evaluation.target)
-                output.print_budget(context, ledger)
+                output.print_budget(context, books)
         if stream is not None:
             stream.write(json.dumps(evaluation.to_dict(), indent=1, allow_nan=False).encode() + b"\n")

@@ -2,6 +2,8 @@
 
 import csv
 import io
+from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -22,7 +24,16 @@ from dpsparse.cli import options
 @options.dialect
 @options.out("Where the predictions go, as CSV; printed unless given.")
 @options.AS_JSON
-def predict(model, data, id_column, statistic, separator, encoding, out, as_json):
+def predict(
+    model: str,
+    data: str,
+    id_column: str | None,
+    statistic: str,
+    separator: str | None,
+    encoding: str,
+    out: str | None,
+    as_json: bool,
+) -> None:
     """Predict the target for the records of DATA, a table as `dpsparse fit` reads it, with a MODEL.
 
     DATA needs the columns of the model's selected features, in any order; other columns are not read. Text that is
@@ -55,7 +66,7 @@ def predict(model, data, id_column, statistic, separator, encoding, out, as_json
         output.print_notes(notes)
 
 
-def _csv(id_column, ids, predictions):
+def _csv(id_column: str | None, ids: Sequence[str] | None, predictions: Any) -> Any:
     if ids is None:
         return "\n".join(["prediction", *map(repr, predictions), ""])
     text = io.StringIO()

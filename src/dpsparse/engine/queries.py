@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpsparse.engine import vector_sums
-from dpsparse.engine.arrays import as_float64, like, module_of, quotient, square_root
+from dpsparse.engine.arrays import as_float64, like, module_of, quotient, square_root, zero_for_nan
 from dpsparse.engine.quantize import level_shift, weight_levels
 
 # The largest norm of the vectors of `calibration_sums`.
@@ -58,7 +58,11 @@ class Records:
     def take(self, rows):
         """Some of these records."""
         quantized = None if self.quantized is None else self.quantized.take(rows)
-        return Records(self.y[rows], quantized, tuple(column.take(rows) for column in self.columns))
+        return type(self)(self.y[rows], quantized, tuple(column.take(rows) for column in self.columns))
+
+    def counts_at_most(self, values, thresholds):
+        """For each of some rising thresholds how many values, one of each record, are at or below it."""
+        return vector_sums.counts_at_most(values, thresholds)
 
     def sanitized(self, positions):
         """The columns at some positions, as one array with NaN as 0 and huge values clipped."""
@@ -73,7 +77,7 @@ class Records:
 def residual_counts(records, center, effects, thresholds, sizes=False):
     """For each of some rising thresholds how many residuals, or sizes of residuals, are at or below it."""
     residuals = records.residuals(center, effects)
-    return vector_sums.counts_at_most(abs(residuals) if sizes else residuals, thresholds)
+    return records.counts_at_most(abs(residuals) if sizes else residuals, thresholds)
 
 
 def pick_weights(records, center, effects, bound, level=0.0):
@@ -103,7 +107,7 @@ def product_sums(records, positions, bound):
 def column_counts(records, position, thresholds, sizes=False):
     """For each of some rising thresholds how many values of a column, or their sizes, are at or below it."""
     column = records.columns[position].units
-    return vector_sums.counts_at_most(abs(column) if sizes else column, thresholds)
+    return records.counts_at_most(abs(column) if sizes else column, thresholds)
 
 
 def slope_counts(records, effects, position, thresholds):
@@ -115,7 +119,7 @@ def slope_counts(records, effects, position, thresholds):
     with np.errstate(all="ignore"):
         slopes = quotient(records.residuals(0.0, effects), column)
     nowhere = like(np.nan, slopes)
-    return vector_sums.counts_at_most(module_of(slopes).where(abs(column) >= 1, slopes, nowhere), thresholds)
+    return records.counts_at_most(module_of(slopes).where(abs(column) >= 1, slopes, nowhere), thresholds)
 
 
 def spread_sums(records, position, size, most):
@@ -125,7 +129,7 @@ def spread_sums(records, position, size, most):
     """
     with np.errstate(all="ignore"):
         sizes = quotient(quotient(abs(records.columns[position].units), size).clip(0, most), most)
-        sizes = _without_gaps(sizes)
+        sizes = zero_for_nan(sizes)
         return _bounded_sums(records, [as_float64(sizes > 0) - 0.5, sizes - 0.5], math.sqrt(0.5))
 
 
@@ -136,7 +140,7 @@ def mean_sums(records, position, center, scale, most):
     """
     with np.errstate(all="ignore"):
         units = quotient(quotient(records.columns[position].units - center, scale).clip(-most, most), most)
-        units = _without_gaps(units)
+        units = zero_for_nan(units)
         return _bounded_sums(records, [units, units * units - 0.5], math.sqrt(1.25))
 
 
@@ -169,11 +173,6 @@ def calibration_sums(records, center, effects, level, reach, width):
         return _bounded_sums(records, entries, CALIBRATION_NORM)
 
 
-def _without_gaps(values):
-    """Values with gaps at 0."""
-    return module_of(values).nan_to_num(values, nan=0.0)
-
-
 def _bounded_sums(records, entries, bound):
     """Sums of vectors with these entries, whose norm is at most `bound` by their clips.
 
@@ -182,7 +181,7 @@ def _bounded_sums(records, entries, bound):
     xp = module_of(entries[0])
     vectors = xp.stack(entries)
     counts = as_float64(~(xp.isnan(vectors).any(0) | xp.isnan(records.y)))
-    return vector_sums.vector_sums(_without_gaps(vectors), counts, bound)
+    return vector_sums.vector_sums(zero_for_nan(vectors), counts, bound)
 
 
 def _row_weights(columns, inner, outer):

@@ -48,8 +48,8 @@ NOT_A_NAME = (
 )
 HEADER_TOO_LONG = "{path}: line 1 is longer than 1 MiB; it must name the columns"
 HEADER_NOT_TEXT = (
-    "{path}: line 1 is not valid {encoding}; save the file as UTF-8, or give its encoding: --encoding latin-1, or "
-    'encoding="latin-1" in Python'
+    "{path}: line 1 is not valid {encoding}; save the file as UTF-8, or give its encoding: --encoding cp1252 if it "
+    'comes from Windows, or --encoding latin-1; encoding="cp1252" in Python'
 )
 HEADER_QUOTES = "{path}: line 1 has a quote that is left open, or text after a closing quote"
 NO_NAME = "{path}: every column needs a printable name; an index without one is better left out"

@@ -1,34 +1,39 @@
 """What a private pursuit publishes: the releases of its result in the caller's units, as attributes and as a model."""
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import stats
 
+from dpsparse.algorithms.pursuit.result import PursuitResult
 from dpsparse.estimators._private import as_dtype
+from dpsparse.io.features import Feature
 from dpsparse.model.effect import Effect
 from dpsparse.model.released import LinearModel
+from dpsparse.privacy.accounting.meter import Meter
+
+if TYPE_CHECKING:
+    from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
 
 # Of two-sided tests, over all features together.
 FAMILY_WISE_LEVEL = 0.05
 
 
 @np.errstate(all="ignore")
-def set_results(estimator, result, features, dtype, meter, **described):
+def set_results(
+    estimator: "PrivateSparseRegressor",
+    result: PursuitResult,
+    features: Sequence[Feature],
+    dtype: DTypeLike,
+    meter: Meter,
+    **described: Any,
+) -> None:
     """Set the fitted attributes of an estimator.
 
-    Parameters
-    ----------
-    estimator : PrivateSparseRegressor
-        Gets the attributes.
-    result : PursuitResult
-        The releases.
-    features : sequence of Feature
-        All features that could be selected; the first ones are those of the table, `n_features_in_` of them.
-    dtype : dtype
-        Of the coefficients.
-    meter : Meter
-        Gives the record.
-    **described
-        Further fields of `LinearModel`: of the response, and of categories.
+    `features` are all that could be selected; the first ones are those of the table, `n_features_in_` of them.
+    `described` are further fields of `LinearModel`: of the response, and of categories.
     """
     size, d = len(features), estimator.n_features_in_
     # Bonferroni over all features.
@@ -108,7 +113,7 @@ def set_results(estimator, result, features, dtype, meter, **described):
     )
 
 
-def _spread(size, places, values, elsewhere):
+def _spread(size: int, places: NDArray[np.int64], values: ArrayLike, elsewhere: float) -> NDArray[Any]:
     """An array with some values at some places, and one value elsewhere."""
     values = np.asarray(values)
     full = np.full(size, elsewhere, dtype=values.dtype)

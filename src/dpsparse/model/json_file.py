@@ -3,7 +3,7 @@
 import json
 import os
 from dataclasses import asdict
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -93,7 +93,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
         write_model(model, stream)
 
 
-def write_model(model: LinearModel, stream: BinaryIO) -> None:
+def write_model(model: LinearModel, stream: IO[bytes]) -> None:
     """Write a model to an open binary stream."""
     stream.write((json.dumps(as_dict(model), indent=1, allow_nan=False) + "\n").encode())
 

@@ -258,7 +258,12 @@ class LinearModel(Coefficients):
             for place, why in zip(self.places_of(self.left_out), self.left_out.values(), strict=True)
         }
         baselines = {feature.column: feature.baseline for feature in features if feature.baseline is not None}
-        named = {"features": tuple(dict.fromkeys(features)), "target": target, "effects": effects, "left_out": left_out}
+        named: dict[str, Any] = {
+            "features": tuple(dict.fromkeys(features)),
+            "target": target,
+            "effects": effects,
+            "left_out": left_out,
+        }
         return replace(self, baselines={**self.baselines, **baselines}, **named)
 
     def in_raw_units(self) -> "LinearModel":

@@ -31,13 +31,7 @@ MORE_TRUST = "more records, a larger epsilon or fewer features to select would h
 
 
 def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
-    """Headings and sentences without a full stop, from releases and public numbers alone.
-
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    """
+    """Headings and sentences without a full stop, from releases and public numbers alone."""
     verdicts = {effect.verdict for effect in model.effects}
     if not model.response_scale_known:
         yield "Nothing learned", nothing_learned(model)
@@ -101,13 +95,7 @@ def left_out(model: "LinearModel") -> str:
 
 
 def text_unused(model: "LinearModel") -> list[str]:
-    """Which columns of text were not used, and why, as far as the releases tell.
-
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    """
+    """Which columns of text were not used, and why, as far as the releases tell."""
     columns = {why: [name for name, each in model.text_unused.items() if each == why] for why in TEXT_UNUSED}
     return [f"{listed(names)}, {TEXT_UNUSED[why]}" for why, names in columns.items() if names]
 
@@ -167,12 +155,7 @@ def median(model: "LinearModel") -> str:
 def unseen_categories(model: "LinearModel", unseen: Callable[[str, list[Feature]], bool]) -> list[str]:
     """How `predict` counts text that the fit did not know, for each selected column that has such text.
 
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    unseen : callable
-        Whether a column has text that its features do not know: `ModelTable.has_unseen`.
+    `unseen` tells whether a column has text that its features do not know: `ModelTable.has_unseen`.
     """
     needed: dict[str, list[Feature]] = {column: [] for column in model.columns_needed}
     for feature in model.features:

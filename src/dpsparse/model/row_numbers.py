@@ -1,6 +1,7 @@
 """Whether a selected column seems to number the rows, from its public name and its released unit: nothing is read."""
 
 import re
+import shlex
 from typing import TYPE_CHECKING
 
 from dpsparse.io.features import Feature
@@ -52,13 +53,7 @@ CENTERS, SCALES = (1 / 3, 2 / 3), (1 / 4, 2 / 3)
 
 
 def row_numbers(model: "LinearModel") -> str:
-    """Which selected columns seem to number the rows, and what to do; empty where none does.
-
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    """
+    """Which selected columns seem to number the rows, and what to do; empty where none does."""
     features = {feature.name: feature for feature in model.features}
     selected = [(effect, features[effect.feature]) for effect in model.effects]
     named = [feature.column for _, feature in selected if _is_number(feature) and has_such_a_name(feature.column)]
@@ -66,16 +61,21 @@ def row_numbers(model: "LinearModel") -> str:
     spread = [
         feature.column
         for effect, feature in selected
-        if _is_number(feature) and feature.column not in named and has_such_a_unit(effect, n)
+        if _is_number(feature)
+        and feature.column not in named
+        and has_such_a_unit(effect, n)
+        # Where nothing was learned units are noise.
+        and model.response_scale_known
     ]
     parts = [f"{listed(named)}, by the name"] if named else []
     if spread:
         parts.append(f"{listed(spread)}, whose released centre and scale are like those of the numbers 1 to {n:,}")
     if not parts:
         return ""
+    dropped = " ".join(f"--drop {shlex.quote(column)}" for column in (*named, *spread))
     return (
         f"perhaps {'; and '.join(parts)}. If a column numbers the rows or the people, its effect is that of the order "
-        "in the file: leave the column out of the next fit (--drop, or drop in a bounds file)"
+        f"in the file: leave it out of the next fit ({dropped}, or drop in a bounds file)"
     )
 
 
@@ -87,11 +87,6 @@ def _is_number(feature: Feature) -> bool:
 def has_such_a_name(column: str) -> bool:
     """Whether a column is called as numbers of rows are.
 
-    Parameters
-    ----------
-    column : str
-        The column.
-
     Examples
     --------
     >>> from dpsparse.model.row_numbers import has_such_a_name
@@ -102,15 +97,7 @@ def has_such_a_name(column: str) -> bool:
 
 
 def has_such_a_unit(effect: Effect, n_records: int) -> bool:
-    """Whether the released centre and scale of an effect's feature are like those of the numbers 1 to n.
-
-    Parameters
-    ----------
-    effect : Effect
-        The effect.
-    n_records : int
-        The public number of records.
-    """
+    """Whether the released centre and scale of an effect's feature are like those of the numbers 1 to n."""
     if effect.center is None or effect.scale is None:
         return False
     center, scale = effect.center / n_records, effect.scale / n_records

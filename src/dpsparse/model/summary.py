@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from dpsparse.html import Html, tag
 from dpsparse.model.effect import Effect, Verdict, effects_table, unit_rows, units_table
 from dpsparse.model.evaluation import HEADINGS, in_words, score_rows, scores_table, text_rows
+from dpsparse.model.privacy_html import record_html
 from dpsparse.model.remarks import NOT_SIGNIFICANT, NOT_TRUSTED, remarks
 
 if TYPE_CHECKING:
@@ -13,13 +14,7 @@ if TYPE_CHECKING:
 
 
 def summary_text(model: "LinearModel") -> str:
-    """The guarantee and the effects as text.
-
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    """
+    """The guarantee and the effects as text."""
     lines = [
         textwrap.fill(model.privacy.statement(), 100),
         "",
@@ -51,17 +46,11 @@ def _summary_line(effect: Effect) -> str:
 
 
 def summary_html(model: "LinearModel") -> Html:
-    """The effects and the guarantee, for notebooks.
-
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    """
+    """The effects and the guarantee, for notebooks."""
     heading = tag("p", tag("strong", model.estimator))
     effects = effects_table(model.effects, model.intercept)
-    notes = [tag("p", [tag("strong", f"{title}: "), f"{text}."]) for title, text in remarks(model)]
+    notes: list[str] = [tag("p", [tag("strong", f"{title}: "), f"{text}."]) for title, text in remarks(model)]
     if model.scores is not None:
         notes += [scores_table(model.scores, model.constant_prediction), in_words(model.scores, model.target)]
     units = units_table(model.effects)
-    return tag("div", [heading, effects, *notes, *([] if units is None else [units]), model.privacy.as_html()])
+    return tag("div", [heading, effects, *notes, *([] if units is None else [units]), record_html(model.privacy)])

@@ -20,16 +20,7 @@ if TYPE_CHECKING:
 class ModelTable:
     """The records of a file or a data frame, as a model reads them: by its own kinds, and only the columns it needs.
 
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    data : str, path or data frame
-        The records.
-    separator : str or None
-        Between the cells of a CSV file; None to take it from the first line.
-    encoding : str
-        Of a CSV file.
+    A separator of None is taken from the first line of a CSV file.
     """
 
     def __init__(
@@ -39,8 +30,8 @@ class ModelTable:
         self._is_array = str(data).lower().endswith(".npy")
         if is_path(data) and not is_store(data):
             require_format(data)
-        self._table = open_table(data) if self._is_array else None
-        self.raw = None if self._is_array else as_raw_table(data, separator=separator, encoding=encoding)
+        self._table: Any = open_table(data) if self._is_array else None
+        self.raw: Any = None if self._is_array else as_raw_table(data, separator=separator, encoding=encoding)
         for column in model.columns_needed:
             self.require(column)
         if not self.n_records:
@@ -95,13 +86,6 @@ class ModelTable:
         """Whether a cell of a column of text is in none of the categories of its features, nor in their baseline.
 
         It tells as much of the records as their predictions do, and goes where these go.
-
-        Parameters
-        ----------
-        column : str
-            The column.
-        features : list of Feature
-            The model's features of its text.
         """
         known = [each.category for each in features if each.category is not None]
         if known:

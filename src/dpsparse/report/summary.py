@@ -1,22 +1,23 @@
 """The first part of a report: what a fit found and what that means, for readers who know no statistics."""
 
-from dpsparse.html import number, tag
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from dpsparse.html import Html, number, tag
 from dpsparse.io.features import Feature
 from dpsparse.model import remarks
-from dpsparse.model.effect import Verdict
+from dpsparse.model.effect import Effect, Verdict
 from dpsparse.model.evaluation import verdict
 from dpsparse.model.row_numbers import row_numbers
+from dpsparse.privacy.accounting.record import PrivacyRecord
 from dpsparse.schema import listed, quoted
 
+if TYPE_CHECKING:
+    from dpsparse.model.released import LinearModel
 
-def in_short(model):
-    """Records, guarantee, significant features, quality of the predictions and the meaning of an effect.
 
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    """
+def in_short(model: "LinearModel") -> Iterator[str]:
+    """Records, guarantee, significant features, quality of the predictions and the meaning of an effect."""
     yield from _titled("The records", _records(model))
     yield from _titled("How people are protected", _guarantee(model.privacy))
     yield from _titled("What matters", verdicts(model))
@@ -25,12 +26,12 @@ def in_short(model):
         yield from _titled("What an effect means", _meaning(model))
 
 
-def _titled(title, content):
+def _titled(title: str, content: Iterable[str]) -> Iterator[str]:
     yield tag("h3", title)
     yield from content
 
 
-def _records(model):
+def _records(model: "LinearModel") -> Iterator[str]:
     count, n_selected = len({feature.column for feature in model.features}), len(model.columns_needed)
     columns = "1 column" if count == 1 else f"{count:,} columns"
     selected = "none" if not n_selected else f"{n_selected:,}"
@@ -41,7 +42,7 @@ def _records(model):
     yield f"{model.privacy.n_records:,} records. {known}.{left_out}{parts}"
 
 
-def _guarantee(record):
+def _guarantee(record: PrivacyRecord) -> Iterator[str]:
     if not record.private:
         yield tag("p", record.statement(), class_="guarantee bad")
         yield f"{record.plain_words()} Do not publish this page if the records are real."
@@ -55,14 +56,8 @@ def _guarantee(record):
     )
 
 
-def verdicts(model):
-    """What matters: the effects that are significant, those that are not, and those without a verdict.
-
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    """
+def verdicts(model: "LinearModel") -> Iterator[str]:
+    """What matters: the effects that are significant, those that are not, and those without a verdict."""
     groups = {verdict: [effect for effect in model.effects if effect.verdict is verdict] for verdict in Verdict}
     significant, not_significant = groups[Verdict.SIGNIFICANT], groups[Verdict.NOT_SIGNIFICANT]
     count = f"{len(model.features):,}"
@@ -105,27 +100,18 @@ def verdicts(model):
         yield f"{model.estimator} gives no errors, so nothing can be said about what is significant."
 
 
-def _names(effects):
+def _names(effects: Sequence[Effect]) -> Html:
     return tag("ul", [tag("li", effect.feature) for effect in effects])
 
 
-def _of(model, effect, features):
+def _of(model: "LinearModel", effect: Effect, features: dict[str, Feature]) -> str:
     return sentence(effect, features[effect.feature], model.target, model.baselines)
 
 
-def sentence(effect, feature, target, baselines=None):
+def sentence(effect: Effect, feature: Feature, target: str, baselines: Mapping[str, str] | None = None) -> str:
     """A significant effect in words.
 
-    Parameters
-    ----------
-    effect : Effect
-        The effect, with an interval.
-    feature : Feature
-        Its feature.
-    target : str
-        The response.
-    baselines : mapping of str to str or None
-        The baselines of columns of text.
+    The effect has an interval.
 
     Examples
     --------
@@ -135,6 +121,8 @@ def sentence(effect, feature, target, baselines=None):
     >>> print(sentence(Effect("age", -2.0, -2.0, 0.1, clear=True), Feature("age"), "cost"))
     age: a step of 1 goes with 2 less of cost (between 1.836 and 2.164 less, with 90 % confidence).
     """
+    assert effect.estimate is not None
+    assert effect.interval is not None
     way = "more" if effect.estimate > 0 else "less"
     low, high = sorted(map(abs, effect.interval))
     # The unshrunk effect, which lies in its interval.
@@ -143,15 +131,10 @@ def sentence(effect, feature, target, baselines=None):
     return f"{effect.feature}: {_step(feature, baselines or {})} goes with {size} ({within})."
 
 
-def publishable(model):
+def publishable(model: "LinearModel") -> str | None:
     """One paragraph to publish: the significant effects with their intervals, the records and the guarantee.
 
     None where nothing was learned, where a fit gives no errors, or where it was not private.
-
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
     """
     record = model.privacy
     if not (record.private and model.response_scale_known and model.explains and model.effects):
@@ -169,7 +152,7 @@ def publishable(model):
     )
 
 
-def _step(feature, baselines):
+def _step(feature: Feature, baselines: Mapping[str, str]) -> str:
     """What a step of 1 of a feature is."""
     if feature.missing:
         return "a missing cell, compared with a typical value,"
@@ -182,12 +165,12 @@ def _step(feature, baselines):
     return f"compared with {_baseline(feature, baselines)} and categories not selected, it"
 
 
-def _baseline(feature, baselines):
+def _baseline(feature: Feature, baselines: Mapping[str, str]) -> str:
     name = baselines.get(feature.column)
     return "the baseline" if name is None else f"the baseline {quoted(name)}"
 
 
-def _predictions(model):
+def _predictions(model: "LinearModel") -> Iterator[str]:
     if not model.response_scale_known or not model.explains:
         yield tag("p", as_sentence(remarks.nothing_explained(model)), class_="bad")
     elif model.spread_explained:
@@ -215,7 +198,7 @@ def _predictions(model):
         yield as_sentence(remarks.median(model))
 
 
-def _meaning(model):
+def _meaning(model: "LinearModel") -> Iterator[str]:
     yield (
         f"The difference in {model.target} between records that differ by 1 in a feature, in that feature's own unit, "
         "and are alike in the other selected ones. The table below has the effects that predictions use: they are "
@@ -239,7 +222,7 @@ def _meaning(model):
     )
 
 
-def _an_example(model):
+def _an_example(model: "LinearModel") -> str | None:
     """What the effect of a category or of a gap is relative to, with an example of the model."""
     features = {feature.name: feature for feature in model.features}
     selected: list[Feature] = [features[effect.feature] for effect in model.effects]
@@ -257,41 +240,29 @@ def _an_example(model):
     return None
 
 
-def _is_unnamed(feature):
+def _is_unnamed(feature: Feature) -> bool:
     return feature.buckets is not None and (feature.other or feature.label is None)
 
 
-def _selected_unnamed(model):
+def _selected_unnamed(model: "LinearModel") -> list[Feature]:
     features = {feature.name: feature for feature in model.features}
     selected: list[Feature] = [features[effect.feature] for effect in model.effects]
     return [each for each in selected if _is_unnamed(each)]
 
 
-def unnamed(model):
-    """What each selected feature of text without a name stands for.
-
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    """
+def unnamed(model: "LinearModel") -> Iterator[str]:
+    """What each selected feature of text without a name stands for."""
     for each in _selected_unnamed(model):
         what = "any text too rare to be a category of its own" if each.other else "a text too rare to be named"
         yield f"The feature {quoted(each.name)} is 1 for {what} at this epsilon, and 0 for others."
 
 
-def unnamed_columns(model):
-    """The columns of these features, whose categories might be publicly known.
-
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    """
+def unnamed_columns(model: "LinearModel") -> list[str]:
+    """The columns of these features, whose categories might be publicly known."""
     return list(dict.fromkeys(each.column for each in _selected_unnamed(model)))
 
 
-def as_sentence(text):
+def as_sentence(text: str) -> str:
     """A text with a capital at its beginning and a full stop.
 
     Examples

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpsparse.engine.cpu import dispatch, numba_kernels
+from dpsparse.engine.cpu import dispatch, numba_kernels, numpy_kernels
 from dpsparse.engine.quantize import rounded
 
 # Three rows of cells, in columns that rise, with others before, between and after them.
@@ -189,3 +189,19 @@ def test_sums_of_long_columns_are_those_of_each(dtype, d):
     sums = np.full(d + 4, 5)
     numba_kernels.add_columns(*dispatch.flat_view(apart(X, np.nan)), weights, center, rate, sums[:d])
     assert sums.tolist() == [*expected, 5, 5, 5, 5]
+
+
+@pytest.mark.parametrize("n_thresholds", [0, 1, 7, 400])
+def test_values_are_counted_between_thresholds(n_thresholds):
+    rng = np.random.default_rng(n_thresholds)
+    special = [0.0, -0.0, np.inf, -np.inf, LARGEST, -LARGEST, 5e-324, -5e-324, 1.0, np.nextafter(1.0, 0.0)]
+    thresholds = np.sort(np.append(special, rng.standard_t(1, 400))[:n_thresholds])
+    beside, gaps = np.nextafter(thresholds, 0.0), [np.nan, -np.nan]
+    values = np.concatenate([special, thresholds, beside, rng.standard_t(1, 500), gaps])
+    counts = np.full(n_thresholds + 1, 10, dtype=np.int64)
+    numba_kernels.count_values(values, thresholds, counts)
+    below = [sum(threshold < value for threshold in thresholds) if value == value else n_thresholds for value in values]
+    assert counts.tolist() == [10 + below.count(k) for k in range(n_thresholds + 1)]
+    again = np.full(n_thresholds + 1, 10, dtype=np.int64)
+    numpy_kernels.count_values(values, thresholds, again)
+    assert again.tolist() == counts.tolist()

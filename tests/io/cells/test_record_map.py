@@ -8,9 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpsparse.app import steps
+from dpsparse.cli.fit import fit
 from dpsparse.engine import config
 from dpsparse.engine.threads import threads
 from dpsparse.io.cells.grammar import CellClass, Kind, classify, value
+from dpsparse.io.cells.lines import ENCODINGS
 from dpsparse.io.cells.raw_table import CsvTable
 
 HEADER, NAMES = b"a,b,c\n", ["a", "b", "c"]
@@ -143,6 +146,27 @@ def test_latin_1(compiled):
         assert table.value_counts("name", table.buckets("name")[0]) == {"José": 1}
         np.testing.assert_array_equal(table.numbers(["été"], [Kind.number_comma])[:, 0], [1.5, np.nan])
         assert table.buckets("name")[1] == -1
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_cp1252(compiled):
+    """The encoding of Windows: its euro and its spaces that do not break; bytes that it gives no character are text."""
+    content = "prix;qui\n1\u00a0234,50 €;“Zoë”\n12,5;\x81\n".encode("cp1252", "replace").replace(
+        b";?\n", b";\x81\x8d\n"
+    )
+    with config.configured(compiled=compiled):
+        table = opened(content, encoding="cp1252")
+        np.testing.assert_array_equal(table.numbers(["prix"], [Kind.number_comma])[:, 0], [1234.5, 12.5])
+        assert table.texts("qui") == ["“Zoë”", "\x81\x8d"]
+        every = opened(
+            b"a;b\n" + b"".join(bytes([byte, 120, 59, 49, 10]) for byte in range(128, 256)), encoding="cp1252"
+        )
+        assert np.isfinite(every.numbers(["b"], [Kind.number])).all()
+
+
+def test_every_option_and_choice_names_the_encodings():
+    (option,) = [each for each in fit.params if each.name == "encoding"]
+    assert set(option.type.choices) == set(steps.ENCODINGS) == set(ENCODINGS)
 
 
 @pytest.mark.parametrize("compiled", [True, False])

@@ -231,7 +231,7 @@ def test_what_a_store_cannot_do_is_said_with_the_remedy(folder, people):
     stored(CsvTable("people.csv"), folder / "store", "cost")
     with pytest.raises(FileError, match=r"holds cells.*give the store to read_table, not to OnDisk"):
         OnDisk("store")
-    with pytest.raises(FileError, match="a store has its bounds in it; leave out the bounds, or convert again"):
+    with pytest.raises(FileError, match="its bounds and its columns in it; leave out --bounds and --drop"):
         read_table("store", bounds=Bounds())
     with pytest.raises(FileError, match="the target of this store is 'cost'; leave out the target"):
         read_table("store", "age")

@@ -100,7 +100,7 @@ SIZES = (
     _in_large_blocks(
         "responses of large blocks less their median",
         "engine.queries:Records.take",
-        ("Records(self.y[rows],", "Records(self.y[rows] - np.nanmedian(self.y[rows]) * (len(self.y[rows]) > 16_384),"),
+        ("(self)(self.y[rows],", "(self)(self.y[rows] - np.nanmedian(self.y[rows]) * (len(self.y[rows]) > 16_384),"),
     ),
     _in_large_blocks(
         "columns of large blocks clipped at their own quantiles",

@@ -23,10 +23,11 @@ TERMS = (
         "terms",
         {
             "engine.vector_sums:integer_vectors": [
+                ("vectors = columns * ", "vectors = xp.trunc(columns) * "),
                 (
-                    "xp.trunc((columns * factor).clip(-levels, levels))",
-                    "(xp.trunc(columns) * factor).clip(-levels, levels)",
-                )
+                    "xp.trunc(xp.clip(vectors, -levels, levels, out=vectors), out=vectors)",
+                    "xp.clip(vectors, -levels, levels, out=vectors)",
+                ),
             ]
         },
     ),
@@ -36,7 +37,7 @@ TERMS = (
         {
             "engine.vector_sums:integer_vectors": [
                 ("xp.trunc(", "xp.round("),
-                ("fits & (vectors == vectors)", "vectors == vectors"),
+                ("_squares(vectors) <= levels**2", "vectors == vectors"),
             ]
         },
     ),
@@ -192,10 +193,6 @@ FITS = (
     Bug(
         "a coordinate selected twice",
         PURSUITS,
-        {
-            "algorithms.pursuit.selection:Selection.scores": [
-                ("self._possible &= ~np.isin(self._features, state.features)", "pass")
-            ]
-        },
+        {"algorithms.pursuit.selection:Selection.scores": [("for feature in state.features]", "for feature in ()]")]},
     ),
 )

@@ -17,7 +17,14 @@ GAPS = (
     Bug(
         "a gap filled with the cell above",
         CHECK,
-        {"data.validation:with_nan": [("values.where(values.notna(), np.nan)", "values.ffill().bfill()")]},
+        {
+            "data.objects:_floats": [
+                (
+                    "numbers.reshape(array.shape)",
+                    "__import__('pandas').Series(numbers).ffill().bfill().to_numpy().reshape(array.shape)",
+                )
+            ]
+        },
     ),
     Bug(
         "a missing response filled with the mean",

@@ -47,7 +47,7 @@ PROGRAM = (
     Bug(
         "a fit that is charged to nobody",
         WHOLE,
-        {"cli.fit:fit": [("ledger=ledger,\n        dataset=dataset,", "ledger=None,\n        dataset=None,")]},
+        {"cli.fit:fit": [("ledger=books,\n        dataset=dataset,", "ledger=None,\n        dataset=None,")]},
     ),
     Bug(
         "a store clipped at its block's own quantiles",
@@ -86,9 +86,9 @@ PROGRAM = (
         {
             "cli.convert:convert": [
                 (
-                    "output.print_store(store, manifest, given.notes)",
+                    "output.print_store(folder, manifest, given.notes)",
                     "from dpsparse import OnDisk\n\n"
-                    "        output.print_store(store, manifest, [str(OnDisk(store).response.max())])",
+                    "        output.print_store(folder, manifest, [str(OnDisk(folder).response.max())])",
                 )
             ]
         },

@@ -316,10 +316,10 @@ _TOLD = (
         "the width of a table by the longest text",
         OUTPUTS,
         {
-            "cli.fit:fit": [
+            "cli.spending:fit_and_save": [
                 (
-                    "                    output.print_effects(model)",
-                    "                    raw = given.read()[0]\n"
+                    "output.print_effects(model)",
+                    "raw = asked.open().read()[0]\n"
                     "                    if hasattr(raw, 'table'):\n"
                     "                        click.echo('-' * max(map(len, raw.table.texts(raw.columns[-1]))))\n"
                     "                    output.print_effects(model)",
@@ -358,9 +358,9 @@ _TOLD = (
         {
             "cli.convert:convert": [
                 (
-                    "output.print_store(store, manifest, given.notes)",
+                    "output.print_store(folder, manifest, given.notes)",
                     "lost = sum(not text for text in given._data.table.texts(given._data.target))\n"
-                    "        output.print_store(store, manifest, [*given.notes, f'{lost} without a response'])",
+                    "        output.print_store(folder, manifest, [*given.notes, f'{lost} without a response'])",
                 )
             ]
         },

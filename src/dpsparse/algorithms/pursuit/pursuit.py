@@ -210,8 +210,8 @@ class Pursuit:
     def select_feature(self, slot):
         """One more feature, by the exponential mechanism on the features' scores."""
         with self._reporter.step() as on_progress:
-            scores, features = self.selection.scores(self.center, self.state, self._level, on_progress)
-        selected = int(features[self.releases.pick(slot, scores)])
+            scores, features, taken = self.selection.scores(self.center, self.state, self._level, on_progress)
+        selected = int(features[self.releases.pick(slot, scores, taken)])
         if self.settings.level:
             self.state.move_constant(self._level * self.selection.tau(self.state))
         self.add_column(selected)

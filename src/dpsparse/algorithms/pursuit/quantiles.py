@@ -34,7 +34,8 @@ class Tally:
         nonzero : bool
             Whether zeros are left out; the values are then sizes.
         """
-        low, high = (points, points) if window is None else window
+        # Without windows nothing is near; half of the thresholds are saved.
+        low, high = (points[:0], points[:0]) if window is None else window
         middles = (points[1:] + points[:-1]) / 2
         groups = [middles, _before(middles), high, _before(low), [0.0, np.inf]]
         thresholds = np.concatenate(groups)

@@ -86,10 +86,12 @@ class Releases:
         chosen = exponential_picks(self._meter, scores, sensitivity=change, rho=slot.rho, name=slot.name)
         return grid.points[chosen[: len(counts)]]
 
-    def pick(self, slot, scores):
+    def pick(self, slot, scores, excluded):
         """A candidate by its score, a sum of levels of features times levels of residuals."""
         change = sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, self._adjacency)
-        return exponential_pick(self._meter, scores, sensitivity=change, rho=slot.rho, name=slot.name)
+        return exponential_pick(
+            self._meter, scores, sensitivity=change, rho=slot.rho, name=slot.name, excluded=excluded
+        )
 
     def mean(self, slot, sums, bound, n_records=None):
         """A mean over records, or pairs, of vectors of norm at most `bound`, and the noise's standard deviation."""

@@ -98,26 +98,41 @@ class Selection:
             self._features[len(families) - 1] += self._d
         possible += [np.ones(self._d, dtype=bool) for _ in by_pairs]
         # Where all features are taken there are no candidates.
-        self._possible = np.array(possible, dtype=bool).reshape(self._features.shape)
+        possible = np.array(possible, dtype=bool).reshape(self._features.shape)
         if self._among is not None:
-            self._possible &= np.isin(self._features, self._among)
+            possible &= np.isin(self._features, self._among)
+        self._n_families = len(possible)
+        # With many features a copy of their scores takes as long as a pick among them.
+        self._some = None if possible.all() else possible
+        self._features, self._places = self._of_candidates(self._features), {}
         return self._session, self._pairs
+
+    def _of_candidates(self, table):
+        """The numbers of all candidates, from a table with a row for each family."""
+        return table.ravel() if self._some is None else table[self._some]
+
+    def _places_of(self, feature):
+        """The places of a feature among the candidates; each is looked for once."""
+        if feature not in self._places:
+            self._places[feature] = np.flatnonzero(self._features == feature)
+        return self._places[feature]
 
     def tau(self, state):
         """Where residuals are clipped."""
         return (TAU_GIVEN if self._settings.known else TAU_UNKNOWN) * state.residual_scale
 
     def scores(self, center, state, level=0.0, on_progress=None):
-        """The scores of all candidates, and which features they are: the selected ones are left out.
+        """The scores of all candidates, which features they are, and the places of those that are selected already.
 
         Residuals enter less their released mean, `level` in units of tau, so that a feature which hardly varies has no
         score, whatever the intercept and however the responses lump together. Differences of pairs have no level.
         """
         tau = self.tau(state)
         scores = []
-        if len(self._possible) > self._settings.pairs:
+        if self._n_families > self._settings.pairs:
             scores.append(self._session.scores(center, state.effects, tau, level, on_progress))
         if self._settings.pairs:
             scores.append(self._pairs.scores(0.0, state.effects[state.constants :], math.sqrt(2) * tau))
-        self._possible &= ~np.isin(self._features, state.features)
-        return np.concatenate(scores)[self._possible], self._features[self._possible]
+        scores = scores[0] if len(scores) == 1 else np.concatenate(scores)
+        selected = np.concatenate([self._places_of(feature) for feature in state.features] or [[]])
+        return self._of_candidates(scores), self._features, selected.astype(np.int64)

@@ -7,7 +7,7 @@ zeros is, so lumps, 0/1 columns and years need no case of their own. The centre 
 import math
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtri
 
 from dpsparse.algorithms.pursuit import grids
 
@@ -92,7 +92,7 @@ class FeatureUnit:
 
     def tail_grid(self, tail):
         """Where 1/tail of a normal feature's differences lie beyond, times the factors of `grids.TAILS`."""
-        return grids.TAILS.times(math.sqrt(2) * stats.norm.isf(0.5 / tail) * self.scale)
+        return grids.TAILS.times(math.sqrt(2) * -ndtri(0.5 / tail) * self.scale)
 
     @property
     def has_tail(self):

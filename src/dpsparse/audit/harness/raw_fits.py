@@ -4,7 +4,7 @@ import io
 import shutil
 from dataclasses import replace
 
-from dpsparse.audit.harness.raw_shapes import as_frame, as_lines, as_typed_frame
+from dpsparse.audit.harness.raw_shapes import as_arrow, as_frame, as_lines, as_typed_frame
 from dpsparse.audit.harness.tape import recorded
 from dpsparse.audit.harness.watching import files_in, watched
 from dpsparse.data.raw_data import read_table
@@ -48,7 +48,9 @@ def as_store(path):
 
 
 def _parquet(table, folder):
-    as_typed_frame(table).to_parquet(folder / "table.parquet")
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(as_arrow(table), folder / "table.parquet")
     return folder / "table.parquet"
 
 

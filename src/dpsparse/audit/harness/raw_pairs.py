@@ -88,6 +88,11 @@ def raw_pairs():
         ),
         ("words among numbers", usual, b"twelve,no,03/04/2021,5,A,north,some words,none"),
         ("a decimal comma", usual, b'"1.234,5",no,03/04/2021,5,A,north,some words,"1,5"'),
+        (
+            "a currency and groups",
+            usual,
+            b"1 234 EUR,no,03/04/2021,(5),A,north,some words,\xe2\x82\xac 1\xe2\x80\xaf234.50",
+        ),
         ("a number beyond all doubles", usual, b"1e999,no,03/04/2021,5,A,north,some words,-inf"),
         ("a quote left open", usual, b'12,no,03/04/2021,5,A,"north,some words,1.5'),
         ("text after a quote", usual, b'12,no,03/04/2021,5,A,"north"x,some words,1.5'),

@@ -83,6 +83,18 @@ def as_typed_frame(table):
     return frame.astype({"grade": "category", "region": "string"})
 
 
+def as_arrow(table):
+    """The same with a schema of its own: pandas would give a column without a cell another type."""
+    import pyarrow
+
+    types = {"amount": pyarrow.float64(), "mixed": pyarrow.float64(), "y": pyarrow.float64()}
+    types |= {"member": pyarrow.bool_(), "joined": pyarrow.timestamp("us")}
+    types |= {"grade": pyarrow.dictionary(pyarrow.int32(), pyarrow.string()), "region": pyarrow.large_string()}
+    schema = pyarrow.schema([(name, types.get(name, pyarrow.string())) for name in COLUMNS])
+    frame = as_typed_frame(table).astype({"grade": object})
+    return pyarrow.Table.from_pandas(frame, schema=schema, preserve_index=False)
+
+
 def mixed(own, others, is_other):
     """Records of one table, and of another one where `is_other` of their place says so."""
     return [other if is_other(place) else record for place, (record, other) in enumerate(zip(own, others, strict=True))]

@@ -19,6 +19,7 @@ from dpsparse.audit.harness.neighbors import STORAGES
 from dpsparse.audit.harness.patching import replaced
 from dpsparse.engine import errors, regrets, vector_sums
 from dpsparse.engine.cpu import dense, sparse
+from dpsparse.engine.cpu.rows import LocalRecords
 from dpsparse.estimators._private import PrivateEstimator
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.accounting.release import Release
@@ -170,6 +171,7 @@ _SUMS = (
     (sparse.SparseRows, ["weighted_sums", "feature_counts"]),
     (sparse.QuantizedSparse, ["weighted_sums"]),
     (vector_sums, ["vector_sums", "gram_sums", "counts_at_most"]),
+    (LocalRecords, ["counts_at_most"]),
     (regrets, ["regret_sums"]),
     (errors.Errors, ["count", "size_counts", "improvement_counts"]),
     (errors.Errors, ["error_sums", "improvement_sums", "square_sums", "cut_counts"]),

@@ -395,3 +395,37 @@ def count_stored(data, indices, starts, stops, thresholds, counts):
     for i in range(len(starts)):
         for k in range(starts[i], stops[i]):
             counts[indices[k], _place(np.float64(data[k]), padded, bins, most)] += 1
+
+
+@_inline
+def _rank(value):
+    """The bin of a float among all, which rise; -0 is with 0, and NaN in the last."""
+    bits = np.float64(value + 0.0).view(np.int64) if value == value else np.int64(0x7FFFFFFFFFFFFFFF)
+    # The bits of negative floats fall as these rise.
+    rising = bits ^ ((bits >> np.int64(63)) & np.int64(0x7FFFFFFFFFFFFFFF))
+    return np.uintp((rising >> np.int64(_FINE_BITS)) + np.int64(_N_BINS // 2))
+
+
+@_kernel
+def count_values(values, thresholds, counts):
+    """Add 1 to `counts` for each value: at the number of rising thresholds below it; NaN is above all numbers."""
+    starts = np.zeros(_N_BINS + 1, dtype=np.int32)
+    for k in range(len(thresholds)):
+        starts[_rank(thresholds[k]) + np.uintp(1)] += 1
+    most = starts.max()
+    for k in range(_N_BINS):
+        starts[k + 1] += starts[k]
+    padded = np.append(thresholds, np.inf)
+    for i in range(len(values)):
+        value = np.float64(values[i])
+        rank = _rank(value)
+        low, high = starts[rank], starts[rank + np.uintp(1)]
+        left = most
+        # A bisection without a branch that depends on the value.
+        while left > 0:
+            middle = (low + high) >> 1
+            below = np.int32(padded[np.uintp(middle)] < value) & np.int32(low < high)
+            low += below * (middle + 1 - low)
+            high += (1 - below) * (middle - high)
+            left >>= 1
+        counts[np.uintp(low)] += 1

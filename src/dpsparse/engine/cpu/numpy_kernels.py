@@ -139,6 +139,11 @@ def count_stored(data, indices, starts, stops, thresholds, counts):
         np.add.at(counts, (indices[places], below), 1)
 
 
+def count_values(values, thresholds, counts):
+    """See `numba_kernels.count_values`."""
+    counts += np.bincount(np.searchsorted(thresholds, values), minlength=len(counts))
+
+
 def _places(thresholds, cells):
     """How many thresholds are below each cell; all of them for a gap."""
     return np.where(np.isfinite(cells), np.searchsorted(thresholds, cells), len(thresholds))

@@ -7,6 +7,7 @@ import numpy as np
 
 from dpsparse.engine import config
 from dpsparse.engine.arrays import host, module_of
+from dpsparse.engine.cpu import dispatch
 from dpsparse.engine.gaps import as_column
 from dpsparse.engine.quantize import check_exact, in_units
 from dpsparse.engine.queries import Column, Records, nonfinite_blocks, pick_weights, total
@@ -49,6 +50,17 @@ def pair_differences(values):
     """The first of each pair of some values, less the second."""
     first, second = pair_slices(len(values))
     return values[first] - values[second]
+
+
+class LocalRecords(Records):
+    """Records in this process's memory: a compiled pass counts their values."""
+
+    def counts_at_most(self, values, thresholds):
+        """See `queries.Records`."""
+        thresholds = np.ascontiguousarray(thresholds, dtype=np.float64)
+        counts = np.zeros(len(thresholds) + 1, dtype=np.int64)
+        dispatch.run("count_values", np.ascontiguousarray(values), thresholds, counts)
+        return np.cumsum(counts[:-1])
 
 
 class QuantizedFamilies:
@@ -147,7 +159,7 @@ class LocalSession:
             self._append(module_of(rows.y).ones_like(rows.y))
 
     def _open(self, y):
-        self._records = Records(y, None, ())
+        self._records = LocalRecords(y, None, ())
 
     def add(self, feature, on_progress=None):
         """Read one more feature."""
