@@ -49,6 +49,7 @@ def search(name, adjacency, examples, seed=0):
     return largest[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STATISTICS)
 def test_no_neighbor_moves_a_statistic_beyond_its_sensitivity(name):
     # A search that comes nowhere near the bound would be worth nothing. The examples of a seed are always the same

@@ -97,7 +97,7 @@ def test_where_some_units_are_given_only_these_have_a_clipped_score(size):
     center, scale = np.full(D, np.nan), np.full(D, np.nan)
     center[[0, 3, 4]], scale[[0, 3]] = 0.0, 2.0
     selection, state = opened(size, "some", center, scale)
-    _, features = selection.scores(0.0, state)
+    _, features = candidates(selection, 0.0, state)
     # The third family is of pairs; a centre alone is no unit.
     assert features.tolist() == [0, 3] + 2 * list(range(D))
 

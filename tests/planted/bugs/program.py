@@ -47,7 +47,7 @@ PROGRAM = (
     Bug(
         "a fit that is charged to nobody",
         WHOLE,
-        {"cli.fit:fit": [("ledger=books,\n        dataset=dataset,", "ledger=None,\n        dataset=None,")]},
+        {"cli.fit:fit": [("ledger=ledger,\n        dataset=dataset,", "ledger=None,\n        dataset=None,")]},
     ),
     Bug(
         "a store clipped at its block's own quantiles",
@@ -83,15 +83,7 @@ PROGRAM = (
     Bug(
         "the largest response told by convert",
         WHOLE,
-        {
-            "cli.convert:convert": [
-                (
-                    "output.print_store(folder, manifest, given.notes)",
-                    "from dpsparse import OnDisk\n\n"
-                    "        output.print_store(folder, manifest, [str(OnDisk(folder).response.max())])",
-                )
-            ]
-        },
+        {"cli.convert:convert": [("manifest, given.notes)", "manifest, [str(given.read()[1].max())])")]},
     ),
     _told("a log line with the median of y", f'__import__("logging").getLogger("dpsparse.fit").debug({_MEDIAN})'),
     _told("the median of y on standard error", f'print({_MEDIAN}, file=__import__("sys").stderr)'),

@@ -3,7 +3,7 @@
 from planting import Bug
 
 PARTS, OUTPUTS = "rows out of reach", "outputs of raw tables"
-_MODEL = "return given.model(estimator.released_), notes"
+_READ = "X, y = given.read()"
 _WARNINGS = '__import__("warnings")'
 _TRAINING = "training, held_out = data.part(modulus, np.flatnonzero(~pattern)), "
 
@@ -250,9 +250,9 @@ _TOLD = (
         {
             "fitting:FileFit.fit": [
                 (
-                    _MODEL,
-                    "if y is None and max(X.table.distinct_counts(X.columns)) > 30:\n"
-                    f"        notes.append('a column hardly repeats')\n    {_MODEL}",
+                    _READ,
+                    f"{_READ}\n    if y is None and max(X.table.distinct_counts(X.columns)) > 30:\n"
+                    "        notes.append('a column hardly repeats')",
                 )
             ]
         },
@@ -263,9 +263,10 @@ _TOLD = (
         {
             "fitting:FileFit.fit": [
                 (
-                    _MODEL,
-                    "if y is None and sum(x == x for x in X.table.numbers([X.target], ['number'])[:, 0]) < 20:\n"
-                    f"        notes.append('most responses are no numbers')\n    {_MODEL}",
+                    _READ,
+                    f"{_READ}\n"
+                    "    if y is None and sum(x == x for x in X.table.numbers([X.target], ['number'])[:, 0]) < 20:\n"
+                    "        notes.append('most responses are no numbers')",
                 )
             ]
         },
@@ -358,9 +359,8 @@ _TOLD = (
         {
             "cli.convert:convert": [
                 (
-                    "output.print_store(folder, manifest, given.notes)",
-                    "lost = sum(not text for text in given._data.table.texts(given._data.target))\n"
-                    "        output.print_store(folder, manifest, [*given.notes, f'{lost} without a response'])",
+                    "manifest, given.notes)",
+                    "manifest, [*given.notes, str(given._data.table.texts(given._data.target).count(''))])",
                 )
             ]
         },

@@ -294,4 +294,5 @@ class Closing:
             lumped=self.lumped,
             equation=EstimatingEquation(support, center, scale, last.tau, last.weight.inner, last.weight.outer),
             left_out=left_out,
+            responses=pursuit.response_count,
         )

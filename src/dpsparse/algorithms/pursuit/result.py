@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpsparse.algorithms.pursuit.response_count import ResponseCount
+
 # Why a selected feature was left out: nearly all records have the same value, which the intercept stands for; or noise
 # chose its size or its centre.
 HARDLY_VARIES, UNIT_WRONG = "hardly varies", "unit wrong"
@@ -80,6 +82,8 @@ class PursuitResult:
         What the effects estimate.
     left_out : dict of int to str
         The selected features that have no effect, and why: `HARDLY_VARIES` or `UNIT_WRONG`.
+    responses : ResponseCount or None
+        The released number of responses; None where every record has one.
     """
 
     support: np.ndarray
@@ -107,6 +111,7 @@ class PursuitResult:
     lumped: bool
     equation: EstimatingEquation
     left_out: dict
+    responses: ResponseCount | None
 
     @property
     def trusted(self):

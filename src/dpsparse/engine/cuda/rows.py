@@ -11,7 +11,6 @@ from dpsparse.engine.cuda.counts import feature_counts
 from dpsparse.engine.cuda.features import DifferenceFeatures
 from dpsparse.engine.cuda.quantized import QuantizedCard, require_finite, to_host
 from dpsparse.engine.cuda.terms import Terms
-from dpsparse.engine.gaps import as_column
 from dpsparse.engine.threads import ALL
 
 
@@ -92,7 +91,7 @@ class CudaSession(LocalSession):
         self._terms = Terms(y)
 
     def _append(self, values):
-        self._terms.add(as_column(values, self._rows.y))
+        self._terms.add(values)
 
     def rescale(self, center, scale):
         """Make (z - center) / scale of the last column z."""
