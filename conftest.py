@@ -1,4 +1,4 @@
-"""Repeatable noise: what a private fit draws in a test depends on the name of the test alone.
+"""Repeatable tests: what a private fit draws, and the examples of a property, depend on the name of the test alone.
 
 Without it a test of what a fit finds fails by chance, once in so many runs. Processes that a test starts draw real
 noise. The noise itself is tested in the folders named below, on the real source.
@@ -7,6 +7,8 @@ noise. The noise itself is tested in the folders named below, on the real source
 import zlib
 
 import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from dpsparse.privacy.noise import SecureSource, SeededSource
 
@@ -14,6 +16,42 @@ REAL = ("tests/privacy/", "tests/audit/", "src/dpsparse/privacy/")
 METHODS = ("laplace", "gaussian", "bits")
 _real = {name: getattr(SecureSource, name) for name in METHODS}
 _test = ""
+
+# How long an example takes says nothing on a busy machine: every test has a time limit.
+_ANY_MACHINE = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("repeatable", derandomize=True, database=None, **_ANY_MACHINE)
+settings.register_profile("search", derandomize=False, **_ANY_MACHINE)
+settings.load_profile("repeatable")
+# A search draws this many times the examples that a property asks for.
+SEARCH = 20
+# Seconds a test may take, on a busy machine too; others have the limit in pyproject.toml.
+LIMITS = {"long": 7200, "slow": 900}
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure():
+    """Take no numbers from the modules imported so far, which Hypothesis draws too: they differ from run to run."""
+    if not _searches():
+        providers._get_local_constants = lambda: providers._local_constants
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Give tests their time limits and, where a search is asked for, more examples."""
+    for item in items:
+        own = [name for name in ("timeout", *LIMITS) if item.get_closest_marker(name)]
+        if _searches() or (own and own[0] != "timeout"):
+            item.add_marker(pytest.mark.timeout(LIMITS["long" if _searches() else own[0]]))
+    if _searches():
+        for function in {getattr(item, "function", None) for item in items}:
+            given = getattr(function, "_hypothesis_internal_use_settings", None)
+            if given:
+                more = settings(given, max_examples=SEARCH * given.max_examples)
+                function._hypothesis_internal_use_settings = more
+
+
+def _searches():
+    return settings.get_current_profile_name() == "search"
 
 
 def _draw_from(name):

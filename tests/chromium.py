@@ -40,7 +40,9 @@ class Tab:
         """Load a page to the end; its events start afresh."""
         self.events.clear()
         loader = self.call("Page.navigate", url=url)["loaderId"]
+        deadline = time.monotonic() + PATIENCE
         while not self._is_loaded(loader):
+            assert time.monotonic() < deadline, f"{url} was not loaded"
             self.browser.receive()
 
     def _is_loaded(self, loader):
@@ -152,7 +154,9 @@ class Chromium(Tab):
         if session is not None:
             message["sessionId"] = session
         os.write(self._to, json.dumps(message).encode() + b"\0")
+        deadline = time.monotonic() + PATIENCE
         while number not in self._answers:
+            assert time.monotonic() < deadline, f"{method} was not answered"
             self.receive()
         answer = self._answers.pop(number)
         assert "error" not in answer, answer
@@ -181,6 +185,6 @@ class Chromium(Tab):
             self._process.wait(PATIENCE)
         finally:
             self._process.kill()
-            self._process.wait()
+            self._process.wait(PATIENCE)
             os.close(self._to)
             os.close(self._from)

@@ -42,11 +42,18 @@ def pytest_terminal_summary(terminalreporter):
                 terminalreporter.write_line(f"{report.nodeid.split('::')[-1]}: {value}")
 
 
+# Where a worker may be busy elsewhere, seconds until it must be there.
+WORKERS_BACK = 240
+
+
 @pytest.fixture(scope="session")
 def _dask_cluster():
+    import dask
     from distributed import LocalCluster
 
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
+    # By default a cluster gives up a worker that is not back 15 seconds after it was killed.
+    patient = dask.config.set({"distributed.deploy.lost-worker-timeout": WORKERS_BACK})
+    with patient, LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
         yield cluster
 
 
@@ -56,7 +63,7 @@ def dask_client(_dask_cluster):
     from distributed import Client
 
     with Client(_dask_cluster) as client:
-        client.wait_for_workers(2)
+        client.wait_for_workers(2, timeout=WORKERS_BACK)
         yield client
 
 

@@ -64,11 +64,11 @@ class Server:
         self._quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": self.folder, **as_user}
         login = ["--username=keeper", "--auth=scram-sha-256", f"--pwfile={password_file}"]
         made = [initdb, "-D", self._data, "--no-sync", "--encoding=UTF8", "--locale=C", *login]
-        subprocess.run(made, check=True, **self._quiet)
+        subprocess.run(made, check=True, timeout=120, **self._quiet)
 
     def _control(self, *command, check=True):
         arguments = [self._pg_ctl, "-D", self._data, "-w", *command]
-        return subprocess.run(arguments, check=check, **self._quiet).returncode
+        return subprocess.run(arguments, check=check, timeout=120, **self._quiet).returncode
 
     def start(self):
         """Start the server, also after it was killed: children of the old one may take a moment to end."""

@@ -126,8 +126,9 @@ def test_the_commands_run(name, folder, team_ledger, capsys):
             ledger = ledger or team_ledger()
             words[words.index(TEAM_LEDGER)] = ledger
         if "--bounds" in words:
-            # Somebody fills it in by hand, as the README tells.
-            (folder / "bounds.toml").write_text(re.search(r"```toml\n(.*?)```", PAGES["README.md"], re.S)[1])
+            # Somebody fills it in by hand, as the how-to tells.
+            example = re.search(r"```toml\n(.*?)```", PAGES["docs/how-to/your-own-data.md"], re.S)[1]
+            (folder / "bounds.toml").write_text(example)
         main(words)
         assert capsys.readouterr().out
         if "--out" in words:
@@ -206,6 +207,7 @@ def test_the_privacy_page_names_every_sensitivity_and_mechanism(module):
 def test_the_page_on_genes_can_do_without_its_file(tmp_path):
     page = ROOT / "docs/gallery/tutorials/03_genes.py"
     surroundings = os.environ | {"DPSPARSE_DATA": str(tmp_path), "MPLBACKEND": "agg", "PYTHONWARNINGS": "ignore"}
-    done = subprocess.run([sys.executable, page], env=surroundings, capture_output=True, text=True, check=True)
+    command = [sys.executable, page]
+    done = subprocess.run(command, env=surroundings, capture_output=True, text=True, check=True, timeout=600)
     assert "BUILT WITHOUT METABRIC" in done.stdout
     assert "made_up_" in done.stdout

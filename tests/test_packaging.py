@@ -71,11 +71,12 @@ def test_the_pythons_tested_are_those_declared():
     assert PROJECT["requires-python"] == f">={classified[0]}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_the_host_understands_its_files(schema):
     pytest.importorskip("check_jsonschema", reason="the schemas are not installed: pip install check-jsonschema")
     files = sorted(ROOT.glob(SCHEMAS[schema]))
     assert files
     checker = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, *files]
-    done = subprocess.run(checker, capture_output=True, text=True)
+    done = subprocess.run(checker, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -143,6 +143,7 @@ def test_records_and_epsilon_for_a_target():
     assert base.epsilon_for_effect(1e-6) == math.inf
 
 
+@pytest.mark.slow
 def test_table_and_plot():
     base = plan(10_000, 1_000, 5, 0.7)
     text = str(base)
@@ -188,13 +189,6 @@ def test_peeling_limits_are_those_of_a_fit(adjacency, calibration):
     release = model.privacy_.releases[0]
     unit = limits.largest_signal / (127 * 2**16) / (n // model.n_iter_)
     assert limits.noise_scale == pytest.approx(release.scale * unit, rel=1e-9)
-
-
-def test_old_names_of_limits_warn():
-    limits = peeling_limits(100, 50, 2, 0.5)
-    for name in ("signal", "pick_probability"):
-        with pytest.warns(DeprecationWarning, match=f"now called standardized_{name}"):
-            assert getattr(limits, f"standardised_{name}") == getattr(limits, f"standardized_{name}")
 
 
 @pytest.mark.slow

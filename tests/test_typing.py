@@ -36,6 +36,7 @@ from dpsparse import (
     PrivacyRecord,
     PrivateSparseRegressor,
     Streamed,
+    UnreadResponsesWarning,
     evaluate,
     fit_and_evaluate,
     load_model,
@@ -61,6 +62,7 @@ try:
     model = model.fit(X, y, progress=lambda done, total: None)
 except (BudgetExceeded, LedgerError):
     warnings.simplefilter("ignore", NotPrivateWarning)
+    warnings.simplefilter("error", UnreadResponsesWarning)
 record: PrivacyRecord = model.privacy_
 low_and_high: np.ndarray = model.conf_int(level=0.95)
 text: str = model.summary()
@@ -117,6 +119,7 @@ def complaints(tmp_path_factory):
     done = subprocess.run(
         [sys.executable, "-m", "mypy", *options, f"--cache-dir={folder}/cache", *scripts],
         cwd=folder,
+        timeout=600,
         env=os.environ | checkout,
         capture_output=True,
         text=True,

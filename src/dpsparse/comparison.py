@@ -1,7 +1,9 @@
 """The private methods compared on synthetic data of a given shape: public numbers alone are needed."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -9,41 +11,32 @@ from scipy import stats
 from dpsparse import DPIHTH, DPIHTL, DPSLR, PrivateSparseRegressor, plan
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
+from dpsparse.planning import Plan
 
 # With the options of each. The synthetic features are standardised, which the paper's methods take for granted.
-METHODS = {PrivateSparseRegressor: STANDARDIZED, DPIHTH: {}, DPIHTL: {}, DPSLR: {}}
+METHODS: dict[Any, dict[str, float]] = {PrivateSparseRegressor: STANDARDIZED, DPIHTH: {}, DPIHTL: {}, DPSLR: {}}
 # Tables larger than this are not made: 4 GB.
 MOST_CELLS = 5 * 10**8
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The results of one method, one number for each repeat.
-
-    Parameters
-    ----------
-    method : str
-        Its name.
-    errors : list of float
-        l2 errors of the coefficients.
-    hits : list of int
-        True features selected.
-    """
+    """The results of one method, one number for each repeat."""
 
     method: str
-    errors: list
-    hits: list
+    errors: list[float]  # l2 errors of the coefficients
+    hits: list[int]  # true features selected
 
 
 @dataclass(frozen=True)
 class Comparison:
     """Outcomes, the error of all zeros, and the forecast of `plan` for PrivateSparseRegressor."""
 
-    outcomes: list
-    zero_errors: list
-    forecast: object
+    outcomes: list[Outcome]
+    zero_errors: list[float]
+    forecast: Plan
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """The comparison as plain numbers and strings."""
         return {
             "forecast_error": self.forecast.expected_error,
@@ -54,30 +47,23 @@ class Comparison:
         }
 
 
-def compare(n, d, sparsity, epsilon, delta=None, *, df=3.0, correlation=0.0, repeats=5, progress=lambda name: None):
+def compare(
+    n: int,
+    d: int,
+    sparsity: int,
+    epsilon: float,
+    delta: float | None = None,
+    *,
+    df: float = 3.0,
+    correlation: float = 0.0,
+    repeats: int = 5,
+    progress: Callable[[str], object] = lambda name: None,
+) -> Comparison:
     """Fit every private method, with its defaults, to synthetic tables of this shape with standardised features.
 
-    Parameters
-    ----------
-    n, d, sparsity : int
-        Records, features, and how many features matter; every method is given this number.
-    epsilon : float
-        The privacy guarantee.
-    delta : float or None, default=None
-        Its failure probability; None for n**-1.1.
-    df : float, default=3.0
-        Degrees of freedom of the noise, Student's t; fewer mean heavier tails.
-    correlation : float, default=0.0
-        Correlation of neighbouring features.
-    repeats : int, default=5
-        Tables to make, from seeds 0, 1, ...; privacy noise takes no seed.
-    progress : callable
-        Called before each fit with the name of its method.
-
-    Returns
-    -------
-    Comparison
-        Errors and hits of each method.
+    Every method is given the sparsity. `df` are the degrees of freedom of the noise, Student's t; `correlation` is that
+    of neighbouring features. The tables have the seeds 0, 1, ...; privacy noise takes no seed. `progress` is called
+    before each fit with the name of its method.
 
     Examples
     --------

@@ -1,8 +1,10 @@
 """`dpsparse demo`: a private fit of synthetic data, explained step by step."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
@@ -15,24 +17,10 @@ from dpsparse.privacy.guarantee import check_epsilon
 N, D, SPARSITY = 10_000, 1_000, 5
 
 
-def run_demo(epsilon, picture, seed, console=None):
+def run_demo(epsilon: float, picture: str | Path, seed: int | None, console: Console | None = None) -> dict[str, Any]:
     """Make data, fit privately, print the guarantee, the releases and the effects, and draw a picture.
 
-    Parameters
-    ----------
-    epsilon : float
-        The privacy guarantee.
-    picture : str or path
-        Where the picture goes.
-    seed : int or None
-        Seed of the synthetic data; privacy noise is never seeded.
-    console : rich.console.Console, optional
-        Where the text goes.
-
-    Returns
-    -------
-    dict
-        The main numbers.
+    `seed` is that of the synthetic data; privacy noise is never seeded. Returns the main numbers.
     """
     console = console or Console()
     check_epsilon(epsilon)
@@ -66,7 +54,7 @@ def run_demo(epsilon, picture, seed, console=None):
     _draw(coef, private, open_fit, picture)
     console.print(f"[bold]Picture[/]: {picture}", highlight=False)
     return {
-        "promise": private.privacy_.statement(),
+        "guarantee": private.privacy_.statement(),
         "expected_error": forecast.expected_error,
         "found": n_found,
         "error": float(errors[0]),
@@ -76,25 +64,27 @@ def run_demo(epsilon, picture, seed, console=None):
     }
 
 
-def _effects_table(coef, private, open_fit):
+def _effects_table(coef: NDArray[np.float64], private: PrivateSparseRegressor, open_fit: NDArray[np.float64]) -> Table:
     low, high = private.conf_int(0.9).T
     table = Table(title="Effects")
     for name in ("feature", "true", "private", "90 % interval", "significant", "not private"):
         table.add_column(name, justify="right")
+    # The estimates that the intervals are of; what predictions use where there is no interval.
+    estimates = np.where(np.isfinite(low), (low + high) / 2, private.coef_)
     for j in _shown(coef, private.coef_):
-        interval = f"[{low[j]:+.3f}, {high[j]:+.3f}]" if j in private.support_ else "-"
-        values = (f"{value[j]:+.3f}" if value[j] else "0" for value in (coef, private.coef_, open_fit))
+        interval = f"[{low[j]:+.3f}, {high[j]:+.3f}]" if np.isfinite(low[j]) else "-"
+        values = (f"{value[j]:+.3f}" if value[j] else "0" for value in (coef, estimates, open_fit))
         true, released, plain = values
         table.add_row(str(j), true, released, interval, "yes" if private.clear_[j] else "no", plain)
     return table
 
 
-def _shown(coef, private):
+def _shown(coef: NDArray[np.float64], private: NDArray[np.float64]) -> NDArray[np.intp]:
     shown = np.flatnonzero((coef != 0) | (private != 0))
     return shown[np.argsort(-np.abs(coef[shown]), kind="stable")]
 
 
-def _draw(coef, private, open_fit, picture):
+def _draw(coef: NDArray[np.float64], private: PrivateSparseRegressor, open_fit: AdaHuber, picture: str | Path) -> None:
     import matplotlib
 
     matplotlib.use("Agg")

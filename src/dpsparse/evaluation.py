@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from dpsparse.algorithms.evaluation import EvaluationPlan, release_scores
+from dpsparse.algorithms.evaluation import EvaluationPlan, Scores, release_scores
 from dpsparse.data.as_table import MemoryTable, as_table, in_memory
 from dpsparse.data.raw_data import RawData
 from dpsparse.data.responses import responses_of
@@ -38,8 +38,8 @@ from dpsparse.model.evaluation import Evaluation
 from dpsparse.model.released import LinearModel
 from dpsparse.model.tables import ModelTable
 from dpsparse.privacy.accounting.commitment import Commitment, in_part
-from dpsparse.privacy.accounting.meter import MeterShare
-from dpsparse.privacy.guarantee import Adjacency
+from dpsparse.privacy.accounting.meter import Meter, MeterShare
+from dpsparse.privacy.guarantee import Adjacency, Guarantee
 
 TRAINING, HELD_OUT = 0, 1
 FIT_NAME, HELD_OUT_NAME = "fit", "held out"
@@ -65,7 +65,16 @@ class FittedAndEvaluated(NamedTuple):
 class _Evaluator(PrivateEstimator):
     """The guarantee, the ledger and the noise of an evaluation."""
 
-    def __init__(self, epsilon, delta, adjacency, records_per_person, random_state, ledger, dataset):
+    def __init__(
+        self,
+        epsilon: float,
+        delta: float | None,
+        adjacency: Adjacency,
+        records_per_person: int,
+        random_state: int | None,
+        ledger: LedgerLocation,
+        dataset: str | None,
+    ) -> None:
         self.epsilon, self.delta, self.adjacency = epsilon, delta, adjacency
         self.records_per_person, self.random_state = records_per_person, random_state
         self.ledger, self.dataset = ledger, dataset
@@ -167,17 +176,8 @@ def evaluate_records(
 ) -> Evaluation:
     """`evaluate` for records wherever they are.
 
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    n_records : int
-        The public number of records.
-    read : callable
-        Gives responses, NaN where there is none, and predictions. It is called once the cost is reserved, and a failure
-        is refunded.
-    epsilon, delta, ledger, dataset, records_per_person, adjacency, random_state
-        As in `evaluate`.
+    `read` gives responses, NaN where there is none, and predictions. It is called once the cost is reserved, and a
+    failure is refunded. The others are as in `evaluate`.
     """
     spender = _Evaluator(epsilon, delta, adjacency, records_per_person, random_state, ledger, dataset)
     spender._check_guarantee()
@@ -253,7 +253,9 @@ def fit_and_evaluate(
     return _evaluate_part(meter, model, response[held_out], predictions)
 
 
-def _fit_and_evaluate_raw(model, data, holdout, progress):
+def _fit_and_evaluate_raw(
+    model: PrivateSparseRegressor, data: RawData, holdout: float, progress: Progress
+) -> FittedAndEvaluated:
     """`fit_and_evaluate` on a raw table: what its columns are is learned from the training part too."""
     n = data.table.n_records
     held_out_rows(n, holdout)
@@ -272,7 +274,7 @@ def _fit_and_evaluate_raw(model, data, holdout, progress):
     return _evaluate_part(meter, model, table.responses(), table.predictions())
 
 
-def _fit_part(meter, n_records, model, X, y, progress):
+def _fit_part(meter: Meter, n_records: int, model: PrivateSparseRegressor, X: Any, y: Any, progress: Progress) -> None:
     model._shared_meter = MeterShare(meter, meter.guarantee, n_records, part=TRAINING, name=FIT_NAME)
     try:
         model.fit(X, y, progress=progress)
@@ -280,7 +282,9 @@ def _fit_part(meter, n_records, model, X, y, progress):
         del model._shared_meter
 
 
-def _evaluate_part(meter, model, responses, predictions):
+def _evaluate_part(
+    meter: Meter, model: PrivateSparseRegressor, responses: NDArray[np.float64], predictions: NDArray[np.float64]
+) -> FittedAndEvaluated:
     share = MeterShare(meter, meter.guarantee, len(responses), part=HELD_OUT, name=HELD_OUT_NAME)
     commitment = EvaluationPlan(meter.guarantee).commitment
     scores = _scores(share, commitment, model.released_, responses, predictions)
@@ -316,18 +320,24 @@ def released_model(model: Any) -> LinearModel:
     """The released model of a fitted private estimator, or a released model itself."""
     if not isinstance(model, LinearModel):
         check_is_fitted(model, "released_", msg="only a fitted private estimator or a loaded model can be evaluated")
-        model = model.released_
+        return model.released_  # type: ignore[no-any-return]  # scikit-learn's estimators have no types
     return model
 
 
-def _plan(guarantee, model, n_training, d):
+def _plan(guarantee: Guarantee, model: PrivateSparseRegressor, n_training: int, d: int) -> Commitment:
     """The releases of the fit and of the evaluation: both have the whole guarantee, each on its own part."""
     return _in_parts(model._schedule(guarantee, n_training, d).commitment, EvaluationPlan(guarantee).commitment)
 
 
-def _in_parts(fit, evaluation):
+def _in_parts(fit: Commitment, evaluation: Commitment) -> Commitment:
     return Commitment((*in_part(fit, TRAINING, FIT_NAME), *in_part(evaluation, HELD_OUT, HELD_OUT_NAME)))
 
 
-def _scores(meter, commitment, model, responses, predictions):
+def _scores(
+    meter: Meter,
+    commitment: Commitment,
+    model: LinearModel,
+    responses: NDArray[np.float64],
+    predictions: NDArray[np.float64],
+) -> Scores:
     return release_scores(meter, commitment, responses, predictions, model.constant_prediction, model.response_scale)

@@ -1,43 +1,29 @@
-"""A fit on a file, from what was asked to the released model: what `dpsparse fit` and `dpsparse app` both run."""
+"""A fit on a file, from what was asked to the released model: what `dpsparse fit`, `tune` and `app` run."""
 
+import os
 import warnings
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from dpsparse.data.inputs import open_input
+from dpsparse.algorithms.progress import Progress
+from dpsparse.data.inputs import Given, open_input
 from dpsparse.engine.refusals import NOT_FINITE, NOT_FINITE_IN_FILE
 from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
+from dpsparse.estimators.tuning import tune
 from dpsparse.evaluation import fit_and_evaluate
-from dpsparse.schema import listed
+from dpsparse.model.released import LinearModel
+from dpsparse.model.responses import refuse_unread
 
 
 @dataclass(frozen=True)
 class FileFit:
     r"""A fit on a file, as it was asked for.
 
-    Parameters
-    ----------
-    data : str or path
-        A table, or the folder of a store.
-    target : str or None
-        The column of responses; a store knows it.
-    epsilon : float
-        The guarantee.
-    sparsity : int or "auto"
-        Features to select.
-    delta : float or None
-        The guarantee's failure probability; None for n**-1.1.
-    bounds : str, path or None
-        The bounds file.
-    separator, encoding : str or None
-        Of a CSV file.
-    records_per_person : int
-        The most rows one person has.
-    ledger, dataset : PrivacyLedger and str, or None
-        Where the budget is kept, and its name there.
-    holdout : float or None
-        The share of the records to hold out.
+    `data` is a table, or the folder of a store, which knows its target. `drop` names further columns to leave out, as
+    the bounds file does, and `holdout` is the share of the records to hold out. The others are as in
+    `PrivateSparseRegressor`.
 
     Examples
     --------
@@ -56,9 +42,10 @@ class FileFit:
     data: Any
     target: str | None
     epsilon: float
-    sparsity: int | str = 5
+    sparsity: int | Literal["auto"] = 5
     delta: float | None = None
     bounds: Any = None
+    drop: Sequence[str] = ()
     separator: str | None = None
     encoding: str = "utf-8"
     records_per_person: int = 1
@@ -66,52 +53,61 @@ class FileFit:
     dataset: str | None = None
     holdout: float | None = None
 
-    def open(self):
+    def open(self) -> Given:
         """The input; names are read and checked, values are not."""
-        return open_input(self.data, self.target, self.bounds, separator=self.separator, encoding=self.encoding)
+        return open_input(
+            self.data, self.target, self.bounds, drop=self.drop, separator=self.separator, encoding=self.encoding
+        )
 
-    def fit(self, given, progress=None):
+    def fit(self, given: Given, progress: Progress = None) -> tuple[LinearModel, list[str]]:
         """Spend the whole of epsilon on an opened input.
 
-        Parameters
-        ----------
-        given : RawInput, TableInput or StoreInput
-            What `open` gave.
-        progress : callable or None
-            As in `PrivateSparseRegressor.fit`.
-
-        Returns
-        -------
-        model : LinearModel
-            The released model, in the columns' own units.
-        notes : list of str
-            What the user should know before relying on it.
+        Returns the released model, in the columns' own units, and what the user should know before relying on it.
+        Raises ResponsesUnread where by a released number most responses are missing or could not be read; what was
+        charged stays so.
         """
-        notes = []
+        notes: list[str] = []
         X, y = given.read()
         with collected(notes), explained(self.data):
-            estimator = PrivateSparseRegressor(
-                sparsity=self.sparsity,
-                epsilon=self.epsilon,
-                delta=self.delta,
-                **given.parameters,
-                records_per_person=self.records_per_person,
-                ledger=self.ledger,
-                dataset=self.dataset,
-            )
+            estimator = self._estimator(given, self.sparsity)
             if self.holdout is None:
                 estimator.fit(X, y, progress=progress)
             else:
                 estimator, _ = fit_and_evaluate(estimator, X, y, holdout=self.holdout, progress=progress)
+        return self._published(given, estimator), notes
+
+    def tune(self, given: Given, candidates: Sequence[int | Literal["auto"]]) -> tuple[LinearModel, int, list[str]]:
+        """Spend the whole of epsilon on several fits and a choice among them.
+
+        Returns the released model of the chosen one, its place among the candidates, and what the user should know
+        before relying on it.
+        """
+        notes: list[str] = []
+        X, y = given.read()
+        with collected(notes), explained(self.data):
+            tuned = tune([self._estimator(given, sparsity) for sparsity in candidates], X, y)
+        return self._published(given, tuned.estimator), tuned.index, notes
+
+    @staticmethod
+    def _published(given: Given, estimator: PrivateSparseRegressor) -> LinearModel:
         model = given.model(estimator.released_)
-        if left_out := given.left_out(model):
-            what = "a column was" if len(left_out) == 1 else f"{len(left_out):,} columns were"
-            notes.append(f"{what} left out, as text that hardly repeats, such as an identifier: {listed(left_out)}")
-        return model, notes
+        refuse_unread(model)
+        return model
+
+    def _estimator(self, given: Given, sparsity: int | Literal["auto"]) -> PrivateSparseRegressor:
+        return PrivateSparseRegressor(
+            sparsity=sparsity,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            **given.parameters,
+            records_per_person=self.records_per_person,
+            ledger=self.ledger,
+            dataset=self.dataset,
+        )
 
 
 @contextmanager
-def collected(notes):
+def collected(notes: list[str]) -> Iterator[None]:
     """Put the estimators' warnings, which tell public facts, in a list of notes; leave out those of other projects."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -120,7 +116,7 @@ def collected(notes):
 
 
 @contextmanager
-def explained(data):
+def explained(data: str | os.PathLike[str]) -> Iterator[None]:
     """Say what a cell that is no number looks like in a file."""
     try:
         yield

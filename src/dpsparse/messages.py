@@ -8,18 +8,8 @@ _IN_URL = re.compile(r"(:/+[^/\s:]*):[^@\n]*@(?:\S*@)?")
 _IN_QUERY = re.compile(r"([?&]\w*pass\w*=)[^&\s'\"]*", re.IGNORECASE)
 
 
-def without_passwords(text):
+def without_passwords(text: str) -> str:
     """The text, with *** for the passwords of the URLs in it.
-
-    Parameters
-    ----------
-    text : str
-        A message.
-
-    Returns
-    -------
-    str
-        The message to be shown.
 
     Examples
     --------

@@ -15,11 +15,6 @@ def is_open_to_others(path: str | os.PathLike[str]) -> bool:
 def close_to_others(path: str | os.PathLike[str]) -> None:
     """Take all permissions from everybody but the owner, who keeps theirs; OSError where it is not the caller's.
 
-    Parameters
-    ----------
-    path : str or path
-        A file or a folder.
-
     Examples
     --------
     >>> import os, tempfile
@@ -42,10 +37,7 @@ def folder_others_may_change(path: str | os.PathLike[str]) -> str | None:
     only what is theirs: that will do above the path's own folder, but not there, where they could add a file. The
     group may write where it is the owner's alone, as many systems set it up.
 
-    Parameters
-    ----------
-    path : str or path
-        A file or a folder, which need not exist. Symbolic links are followed.
+    The path need not exist; symbolic links are followed.
 
     Examples
     --------

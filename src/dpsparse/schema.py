@@ -3,20 +3,24 @@
 import difflib
 import json
 import math
+import os
 import re
 import tomllib
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any, NoReturn, TypeGuard, TypeVar
 
 # Bytes: far more than any bounds or model file needs; Python's parsers take a second for them.
 LARGEST = 64 * 2**20
-_REQUIRED = object()
+_REQUIRED: Any = object()
+Default = TypeVar("Default")
 
 
 class FileError(ValueError):
     """A file that cannot be used. The message is one line with the remedy, and quotes none of the file's values."""
 
 
-def existing_path(path):
+def existing_path(path: str | os.PathLike[str]) -> Path:
     """The path, if something is there."""
     path = Path(path)
     try:
@@ -28,7 +32,7 @@ def existing_path(path):
     return path
 
 
-def checked_path(path):
+def checked_path(path: str | os.PathLike[str]) -> Path:
     """The path, if a regular file that can be opened is there."""
     path = existing_path(path)
     try:
@@ -40,19 +44,19 @@ def checked_path(path):
     return path
 
 
-def read_toml(path):
+def read_toml(path: str | os.PathLike[str]) -> "Fields":
     """The top table of a TOML file."""
     return _read(path, "TOML", tomllib.loads)
 
 
-def read_json(path):
+def read_json(path: str | os.PathLike[str]) -> "Fields":
     """The top object of a JSON file; NaN, infinity and repeated keys are refused."""
     return _read(
         path, "JSON", lambda text: json.loads(text, parse_constant=_refuse, object_pairs_hook=_without_repetition)
     )
 
 
-def _read(path, language, parse):
+def _read(path: str | os.PathLike[str], language: str, parse: Callable[[str], object]) -> "Fields":
     path = checked_path(path)
     if path.stat().st_size > LARGEST:
         raise FileError(f"{path} is larger than {LARGEST >> 20} MiB; it is no file of ours")
@@ -65,7 +69,7 @@ def _read(path, language, parse):
         raise FileError(f"{path} is not valid {language}{_place(error)}") from None
 
 
-def _place(error):
+def _place(error: Exception) -> str:
     """Where a parser failed, in words of our own: its text may quote the file."""
     if isinstance(error, UnicodeDecodeError):
         return f": line {error.object.count(bytes([10]), 0, error.start) + 1} is not UTF-8"
@@ -78,11 +82,11 @@ def _place(error):
     return "" if number is None else f": see line {number}"
 
 
-def _refuse(_):
+def _refuse(_: str) -> NoReturn:
     raise ValueError
 
 
-def _without_repetition(pairs):
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     unique = dict(pairs)
     if len(unique) < len(pairs):
         raise ValueError
@@ -92,12 +96,7 @@ def _without_repetition(pairs):
 class Fields:
     """The entries of a table in such a file. Each is checked when it is taken; `finish` refuses entries that were not.
 
-    Parameters
-    ----------
-    data : object
-        The parser's result; anything but a dict is refused.
-    where : str
-        How messages name the place.
+    `data` is the parser's result, and anything but a dict is refused; `where` is how messages name the place.
 
     Examples
     --------
@@ -108,84 +107,94 @@ class Fields:
     >>> fields.finish()
     """
 
-    def __init__(self, data, where):
+    def __init__(self, data: object, where: str) -> None:
         if not isinstance(data, dict):
             raise FileError(f"{where} must be a table of names and values")
-        self._data, self.where = dict(data), where
+        self._data: dict[str, Any] = dict(data)
+        self.where = where
 
-    def __contains__(self, key):
+    def __contains__(self, key: str) -> bool:
         return key in self._data
 
-    def peek(self, key):
+    def peek(self, key: str) -> Any:
         """A value as it stands, left for a later check."""
         return self._data.get(key)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(list(self._data))
 
-    def take(self, key, default=_REQUIRED):
+    def take(self, key: str, default: Any = _REQUIRED) -> Any:
         """A value as it stands."""
         value = self._data.pop(key, default)
         if value is _REQUIRED:
             raise FileError(f"{self.where} lacks '{key}'")
         return value
 
-    def _checked(self, key, good, kind, default):
+    def _checked(self, key: str, good: Callable[[Any], bool], kind: str, default: Any) -> Any:
         value = self.take(key, default)
         if value is not default and not good(value):
             raise FileError(f"{self.where}: '{key}' must be {kind}")
         return value
 
-    def text(self, key, default=_REQUIRED):
+    def text(self, key: str, default: Default = _REQUIRED) -> str | Default:
         """A printable, non-empty string."""
-        return self._checked(key, is_name, "a non-empty printable text", default)
+        result: str | Default = self._checked(key, is_name, "a non-empty printable text", default)
+        return result
 
-    def flag(self, key, default=_REQUIRED):
+    def flag(self, key: str, default: Default = _REQUIRED) -> bool | Default:
         """True or false."""
-        return self._checked(key, lambda value: isinstance(value, bool), "true or false", default)
+        result: bool | Default = self._checked(key, lambda value: isinstance(value, bool), "true or false", default)
+        return result
 
-    def count(self, key, default=_REQUIRED, least=1):
+    def count(self, key: str, default: Default = _REQUIRED, least: int = 1) -> int | Default:
         """A whole number of at least `least`, and below 2^53."""
         kind = f"a whole number of at least {least}"
-        return self._checked(key, lambda value: _is_integer(value) and least <= value < 2**53, kind, default)
+        result: int | Default = self._checked(
+            key, lambda value: _is_integer(value) and least <= value < 2**53, kind, default
+        )
+        return result
 
-    def number(self, key, default=_REQUIRED, *, least=-math.inf, above=-math.inf):
+    def number(
+        self, key: str, default: Default = _REQUIRED, *, least: float = -math.inf, above: float = -math.inf
+    ) -> float | Default:
         """A finite number, at least `least` and above `above`, as float."""
         limit = f" above {above:g}" if above > -math.inf else f" of at least {least:g}" if least > -math.inf else ""
 
-        def good(value):
+        def good(value: Any) -> bool:
             return (isinstance(value, float) or _is_integer(value)) and _is_finite(value) and least <= value > above
 
         value = self._checked(key, good, f"a finite number{limit}", default)
         return value if value is default else float(value)
 
-    def names(self, key, default=_REQUIRED):
+    def names(self, key: str, default: Default = _REQUIRED) -> list[str] | Default:
         """A list of different printable strings."""
 
-        def good(value):
+        def good(value: object) -> bool:
             return isinstance(value, list) and all(map(is_name, value)) and len(set(value)) == len(value)
 
-        return self._checked(key, good, "a list of different texts", default)
+        result: list[str] | Default = self._checked(key, good, "a list of different texts", default)
+        return result
 
-    def counts(self, key, default=_REQUIRED):
+    def counts(self, key: str, default: Default = _REQUIRED) -> list[int] | Default:
         """A list of whole numbers of at least 0."""
 
-        def good(value):
+        def good(value: object) -> bool:
             return isinstance(value, list) and all(_is_integer(each) and 0 <= each < 2**53 for each in value)
 
-        return self._checked(key, good, "a list of whole numbers", default)
+        result: list[int] | Default = self._checked(key, good, "a list of whole numbers", default)
+        return result
 
-    def table(self, key, default=_REQUIRED):
+    def table(self, key: str, default: Default = _REQUIRED) -> "Fields | Default":
         """A table within."""
         value = self.take(key, default)
         return value if value is default else Fields(value, f"{self.where}: {quoted(key)}")
 
-    def tables(self, key):
+    def tables(self, key: str) -> "list[Fields]":
         """A list of tables."""
         rows = self._checked(key, lambda value: isinstance(value, list), "a list", _REQUIRED)
         return [Fields(row, f"{self.where}: {key}[{place}]") for place, row in enumerate(rows)]
 
-    def finish(self):
+    def finish(self) -> None:
         """Refuse keys that were not taken."""
         if self._data:
             raise FileError(
@@ -193,17 +202,17 @@ class Fields:
             )
 
 
-def quoted(name):
+def quoted(name: str) -> str:
     """A name as messages show it: in quotes, escaped, and cut where it is very long."""
     return repr(name) if len(name) <= 100 else repr(name[:100]) + "..."
 
 
-def listed(names):
+def listed(names: Sequence[str]) -> str:
     """Names as messages show them: the first twenty."""
     return ", ".join(map(quoted, names[:20])) + (", ..." if len(names) > 20 else "")
 
 
-def alternatives(name, names):
+def alternatives(name: str, names: Sequence[str]) -> str:
     """What a message says to somebody who mistyped a name: the nearest one, and all there are.
 
     Examples
@@ -216,16 +225,16 @@ def alternatives(name, names):
     return (f"did you mean {quoted(near[0])}? The" if near else "the") + f" columns are {listed(names)}"
 
 
-def is_name(value):
+def is_name(value: object) -> TypeGuard[str]:
     """Whether a value is a text fit to be printed."""
     return isinstance(value, str) and value != "" and value.isprintable()
 
 
-def _is_integer(value):
+def _is_integer(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _is_finite(value):
+def _is_finite(value: float) -> bool:
     try:
         return math.isfinite(value)
     except OverflowError:

@@ -5,6 +5,7 @@ import http.client
 import json
 import re
 import secrets
+import select
 import signal
 import subprocess
 import sys
@@ -140,6 +141,12 @@ def _multipart(fields, files):
     return body + f"--{mark}--\r\n".encode(), f"multipart/form-data; boundary={mark}"
 
 
+def first_line(stream, seconds=120):
+    """The first line that a program writes; none if it is not there in time."""
+    ready, _, _ = select.select([stream], [], [], seconds)
+    return stream.readline() if ready else ""
+
+
 class Program:
     """`dpsparse app`, or a script that runs it, as a process of its own.
 
@@ -155,14 +162,14 @@ class Program:
         what = ["-m", "dpsparse"] if script is None else [str(script)]
         command = [sys.executable, *what, "app", "--json", "--no-browser", *map(str, arguments)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        line = self.process.stdout.readline()
+        line = first_line(self.process.stdout)
         assert line, "the page did not start"
         self.url = json.loads(line)["url"]
 
     def kill(self):
         """End it without warning."""
         self.process.kill()
-        self.process.wait()
+        self.process.wait(60)
         self.process.stdout.close()
 
     def end(self, by=signal.SIGTERM):

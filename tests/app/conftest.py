@@ -67,13 +67,16 @@ def url(work):
     server = uvicorn.Server(uvicorn.Config(guard, port=0, log_level="error", access_log=False, ws="none"))
     thread = threading.Thread(target=server.run)
     thread.start()
+    deadline = time.monotonic() + 60
     while not server.started:
+        assert time.monotonic() < deadline, "the page did not start"
         time.sleep(0.005)
     port = server.servers[0].sockets[0].getsockname()[1]
     guard.allow([f"127.0.0.1:{port}"])
     yield f"http://127.0.0.1:{port}{ENTER}?token={guard.token}"
     server.should_exit = True
-    thread.join()
+    thread.join(60)
+    assert not thread.is_alive()
 
 
 @pytest.fixture

@@ -149,7 +149,7 @@ def test_a_folder_has_one_program(work):
 def test_ctrl_c_ends_an_idle_page_at_once(program, capfd):
     running = program(script=Path(__file__).parent / "last_words.py")
     # A browser keeps its connection, and may open one that it does not use yet.
-    asked, unused = (http.client.HTTPConnection(Client(running.url).host) for _ in range(2))
+    asked, unused = (http.client.HTTPConnection(Client(running.url).host, timeout=60) for _ in range(2))
     asked.request("GET", "/")
     asked.getresponse().read()
     unused.connect()
@@ -166,7 +166,7 @@ def test_ctrl_c_ends_an_idle_page_at_once(program, capfd):
 def test_a_fit_is_either_cancelled_or_goes_on():
     for _ in range(200):
         gate, results = Gate(), {}
-        barrier = threading.Barrier(2)
+        barrier = threading.Barrier(2, timeout=60)
 
         def run(name, act, barrier=barrier, results=results):
             barrier.wait()
@@ -176,6 +176,6 @@ def test_a_fit_is_either_cancelled_or_goes_on():
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join()
+            thread.join(60)
         assert results["cancel"] != results["go"]
         assert (gate.close(), gate.enter()) == (results["cancel"], results["go"])

@@ -1,6 +1,7 @@
 """`dpsparse app` on the command line; tests/app has the page."""
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -42,12 +43,23 @@ def test_ctrl_c_is_the_usual_end(tmp_path):
     command = [sys.executable, "-m", "dpsparse", "app", "--json", "--no-browser", "--folder", str(tmp_path)]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
+        ready, _, _ = select.select([running.stdout], [], [], 120)
+        assert ready
         assert "url" in running.stdout.readline()
         running.send_signal(signal.SIGINT)
         _, told = running.communicate(timeout=60)
     finally:
         running.kill()
     assert (running.returncode, told) == (0, "The page has ended.\n")
+
+
+@pytest.mark.parametrize(("options", "resume"), [([], False), (["--folder", "mine"], True)])
+def test_without_a_folder_nothing_of_an_earlier_start_is_opened(tmp_path, monkeypatch, options, resume):
+    pytest.importorskip("uvicorn", reason='the page is not installed: pip install "dpsparse[app]"')
+    seen = {}
+    monkeypatch.setattr("dpsparse.app.server.serve", lambda folder, **how: seen.update(how, folder=folder))
+    main(["app", "--no-browser", *options])
+    assert seen["resume"] is resume
 
 
 def test_the_page_opens_the_browser_through_a_file_that_hides_the_token(tmp_path, monkeypatch):

@@ -84,7 +84,7 @@ def test_without_pyarrow_the_error_says_what_to_install(folder, people):
         "import sys; sys.modules['pyarrow'] = None\n"
         "from dpsparse.cli import main; main(['bounds', 'init', 'people.parquet'])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 1
     assert "pip install 'dpsparse[data]'" in done.stderr
 

@@ -126,7 +126,9 @@ def test_separators_and_encodings(people, capsys):
     out = told(capsys, "--separator", ",")
     assert "cells seem to be separated by a semicolon" in out
     out = told(capsys)
-    assert "some lines are not UTF-8: if the file is in latin-1, give that as its encoding" in out
+    assert (
+        "some lines are not UTF-8: if the file comes from Windows, give cp1252 as its encoding, or else latin-1" in out
+    )
     assert "not UTF-8" not in told(capsys, "--encoding", "latin-1")
 
 
@@ -168,3 +170,27 @@ def test_fit_says_nothing_of_values_and_points_to_check(people, capsys):
     assert [note for note in json.loads(capsys.readouterr().out)["notes"] if "dpsparse check" in note] == [
         note for note in notes if "dpsparse check" in note
     ]
+
+
+def panel(rng, names):
+    """2,000 people with one to five rows each; an income and an age, which repeat too."""
+    who = np.repeat(names, rng.integers(1, 6, len(names)))
+    return pd.DataFrame({"who": who, "age": rng.integers(20, 80, len(who)), "income": rng.integers(0, 9_000, len(who))})
+
+
+@pytest.mark.parametrize("names", [125_024 + 3 * np.arange(2_000), [f"P{k:04d}" for k in range(2_000)]], ids=type)
+def test_people_with_several_rows_are_remarked_on(people, capsys, names):
+    table = panel(np.random.default_rng(0), names)
+    table.to_csv("people.csv", index=False)
+    _, shown = faults(capsys)
+    (remark,) = [each for each in shown["remarks"] if each["column"] is not None]
+    assert remark["column"] == "who"
+    assert f"it has 2,000 values in {len(table):,} rows: if it names people, a person has several" in remark["remark"]
+    assert "--records-per-person" in remark["remark"]
+    # In any order, where everybody has as many.
+    even = table.drop_duplicates("who")
+    pd.concat([even, even, even]).to_csv("people.csv", index=False)
+    assert "it has 2,000 values in 6,000 rows" in told(capsys, "--json")
+    # In any order, where not, nothing tells them from a quantity.
+    table.sample(frac=1, random_state=0).to_csv("people.csv", index=False)
+    assert "values in" not in told(capsys, "--json")

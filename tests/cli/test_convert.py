@@ -173,7 +173,7 @@ def test_a_store_knows_its_target_and_bounds(folder, capsys, monkeypatch):
     monkeypatch.setattr(Meter, "charge", lambda *_: pytest.fail("it was charged"))
     assert "the target of this store is 'cost'" in failed(capsys, "fit", "store", "--epsilon", 1, "--target", "age")
     fit_with_bounds = ["fit", "store", "--epsilon", 1, "--bounds", "bounds.toml"]
-    assert "a store has its bounds in it" in failed(capsys, *fit_with_bounds)
+    assert "a store has its bounds and its columns in it" in failed(capsys, *fit_with_bounds)
     assert "with other options" in failed(capsys, "convert", "people.csv", "store", "--target", "cost")
     with pytest.raises(SystemExit) as stopped:
         main(["fit", "people.csv", "--epsilon", "1"])
@@ -272,5 +272,24 @@ def test_memory_does_not_grow_with_the_table(tmp_path, kind):
         else:
             parquet.write_table(columns, path, row_group_size=len(array), use_dictionary=False, data_page_size=2**14)
     command = [sys.executable, "-c", PEAK, str(path), str(tmp_path / "store"), "0" if kind == "npy" else "x0"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=240)
     assert int(done.stderr.split()[-1]) < array.nbytes / 2
+
+
+def test_out_names_the_store_too_and_columns_can_be_dropped(folder, capsys):
+    main(["convert", "people.csv", "--target", "cost", "--drop", "id", "--out", "store"])
+    assert "Use it with: dpsparse fit store" in capsys.readouterr().out
+    main(["fit", "store", "--epsilon", "8", "--sparsity", "2", "--out", "model.json"])
+    assert {each.column for each in load_model("model.json").features} == {"age", "smoker", "region"}
+    capsys.readouterr()
+    told = failed(capsys, "fit", "store", "--epsilon", 1, "--drop", "age", "--out", "other.json")
+    assert "leave out --bounds and --drop, or convert again" in told
+
+
+@pytest.mark.parametrize("where", [[], ["one", "--out", "other"]])
+def test_the_folder_of_a_store_is_named_once(folder, capsys, where):
+    with pytest.raises(SystemExit) as stopped:
+        main(["convert", "people.csv", *where, *OPTIONS])
+    assert stopped.value.code == 2
+    assert "name the folder of the store once: --out STORE" in capsys.readouterr().err
+    assert not {"one", "other"} & set(os.listdir())

@@ -72,6 +72,21 @@ def test_it_says_how_unseen_categories_count_and_counts_them_so(model, capsys):
     assert told.err == f"Note: {note}\n"
     assert json.loads(predicted(capsys, "--json").out)["notes"] == [note]
     assert f"Note: {note}\n" in predicted(capsys, "--out", "predictions.csv").out
+    pd.DataFrame({"region": ["east", "south", "north"], "smoker": 0}).to_csv("new.csv", index=False)
+    assert predicted(capsys).err == ""
+
+
+def test_rare_text_is_mentioned_only_where_there_is_any(folder, capsys, people):
+    """Learned categories: every cell of the records is one of those, or missing; then one is not."""
+    main(["fit", "people.csv", "--target", "cost", "--epsilon", "8", "--sparsity", "4", "--out", "model.json"])
+    capsys.readouterr()
+    assert "region" in load_model("model.json").columns_needed
+    people.head(9).assign(region=["north", "south", "east"] * 2 + ["north", "", "NA"]).to_csv("new.csv", index=False)
+    assert predicted(capsys).err == ""
+    assert json.loads(predicted(capsys, "--json").out)["notes"] == []
+    people.head(3).assign(region=["north", "moon", "east"]).to_csv("new.csv", index=False)
+    note = "region: text that was rare or unknown in the fit counts as 'region (another value)'"
+    assert predicted(capsys).err == f"Note: {note}\n"
 
 
 def test_a_model_without_effects_needs_no_column(model, capsys, folder):

@@ -20,7 +20,7 @@ from dpsparse.data.predictions import linear_predictions
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.engine import queries
 from dpsparse.engine.quantize import Quantizer
-from dpsparse.engine.refusals import NOT_FINITE, NOT_NUMBERS, NOT_NUMERIC
+from dpsparse.engine.refusals import NOT_FINITE, NOT_NUMERIC
 from dpsparse.io.bounds import Bounds
 from dpsparse.io.convert import convert
 from dpsparse.io.formats import open_table
@@ -198,14 +198,17 @@ def test_the_default_refuses_and_names_the_option(kind, tmp_path):
     ("values", "y", "message"),
     [
         (pd.DataFrame({"a": ["x"] * 40}), Y, NOT_NUMERIC),
-        (X, ["x"] * 40, NOT_NUMERIC),
+        (pl.DataFrame({"a": ["x"] * 40}), Y, NOT_NUMERIC),
+        (pa.table({"a": ["x"] * 40}), Y, NOT_NUMERIC),
+        (np.array([["1"]] * 40), Y, NOT_NUMERIC),
+        (X, pd.Series(["x"] * 40), NOT_NUMERIC),
         (X, np.array(["1"] * 40), NOT_NUMERIC),
-        (X, [object()] * 40, NOT_NUMBERS),
+        (X, Y + 0j, "Complex data not supported"),
         (X, Y[1:], "inconsistent numbers of samples"),
         (X, X, "y should be a 1d array"),
     ],
 )
-def test_what_is_no_number_is_refused_all_the_same(values, y, message):
+def test_what_is_no_number_by_its_type_is_refused_all_the_same(values, y, message):
     with pytest.raises((ValueError, TypeError)) as refused:
         fitted(values, y)
     assert str(refused.value).startswith(message) or message in str(refused.value)

@@ -12,7 +12,7 @@ def test_sizes_hold_in_the_block_in_every_thread_and_are_put_back():
         with configured(least_records=3):
             thread = threading.Thread(target=lambda: seen.append(config.current))
             thread.start()
-            thread.join()
+            thread.join(60)
         assert config.current == Config(block_bytes=7)
     assert seen == [Config(block_bytes=7, least_records=3)]
     assert config.current == Config()

@@ -6,6 +6,7 @@ import weakref
 
 import numpy as np
 import pytest
+from children import end_within
 from threadpoolctl import threadpool_info
 
 from dpsparse.engine.threads import THREADS, items_per_task, n_threads, one_blas_thread, parallel_map, slices, threads
@@ -59,6 +60,7 @@ def test_a_forked_child_has_threads_of_its_own():
         assert list(parallel_map(abs, [-1, -2])) == [1, 2]
         child = os.fork()
         if child == 0:
+            end_within(60)
             os._exit(0 if list(parallel_map(abs, [-3, -4])) == [3, 4] else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
@@ -85,6 +87,7 @@ def test_of_two_fits_at_once_the_last_gives_blas_its_threads_back():
     assert blas() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [0, 1, 7, 80_000, 80_001])
 @pytest.mark.parametrize("most", [1, 3, 26_843])
 def test_threads_take_equally_many_equal_tasks(count, most):

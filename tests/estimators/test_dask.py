@@ -1,22 +1,25 @@
 """Fits on dask arrays and data frames: the bits of the fit in memory, on a cluster, and with a worker killed."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
 
+import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from distributed import Client, LocalCluster
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, AdaHuber, PrivacyLedger, PrivateSparseRegressor, tune
 from dpsparse.algorithms.iht import iht
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.engine import queries
-from dpsparse.engine.dask import session
-from dpsparse.engine.refusals import NOT_FINITE
+from dpsparse.engine.dask import session, tasks
+from dpsparse.engine.refusals import NO_WORKERS, NOT_FINITE
 
 pytestmark = pytest.mark.slow
 
@@ -107,8 +110,31 @@ def test_a_worker_killed_in_mid_pass_changes_no_bit(model, module, name, persist
     actual = model.fit(lazy.persist() if persisted else lazy, da.from_array(y, chunks=500)).coef_
     assert (tmp_path / "killed").exists()
     np.testing.assert_array_equal(actual, expected)
-    dask_client.wait_for_workers(2)
+    # It is back when the next test begins, for which `dask_client` waits.
     assert set(dask_client.nthreads()) != before
+
+
+@pytest.mark.parametrize("persisted", [True, False])
+def test_workers_that_never_come_back_end_a_fit_by_its_bits_or_an_error(persisted, tmp_path, monkeypatch):
+    """A cluster that gives lost workers up: a fit goes on without one, and ends in one line without the last."""
+    monkeypatch.setattr(tasks, "LOOK", 0.2)
+    X, y = data()
+    model = MODELS[0]
+    expected = model.fit(X, y).coef_.copy()
+    hasty = dask.config.set({"distributed.deploy.lost-worker-timeout": 0.01})
+    impatient = dask.config.set({"distributed.scheduler.no-workers-timeout": 2})
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with hasty, LocalCluster(**options) as cluster, Client(cluster) as client:
+        lazy = da.from_array(X, chunks=(500, D))
+        lazy = lazy.persist() if persisted else lazy
+        with monkeypatch.context() as patched:
+            patched.setattr(queries, "gradient_sums", fatal_once(queries.gradient_sums, str(tmp_path / "killed")))
+            np.testing.assert_array_equal(model.fit(lazy, y).coef_, expected)
+        assert (tmp_path / "killed").exists()
+        for process in client.run(os.getpid).values():
+            os.kill(process, signal.SIGKILL)
+        with impatient, pytest.raises(TimeoutError, match=f"^{re.escape(NO_WORKERS)}$"):
+            model.fit(lazy, y)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, np.int8, bool])
@@ -195,4 +221,4 @@ def test_dask_is_not_imported_without_need():
         "DPIHTL(sparsity=1).fit(np.eye(99, 3), np.zeros(99)).predict(np.eye(3)); "
         "sys.exit('dask' in sys.modules or 'distributed' in sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-W", "ignore", "-c", code]).returncode == 0
+    assert subprocess.run([sys.executable, "-W", "ignore", "-c", code], timeout=240).returncode == 0

@@ -47,7 +47,7 @@ def test_a_gap_that_says_something_is_selected():
     model = fitted(X, y + 12 * gone, sparsity=4)
     assert set(model.support_) == {*EFFECTS, D + 9}
     assert model.missing_coef_[9] == pytest.approx(12, abs=1.5)
-    assert "9 is missing" in model.summary()
+    assert "9 (gap)" in model.summary()
     predictions = model.predict(X)
     assert predictions[gone].mean() - predictions[~gone].mean() == pytest.approx(12, abs=2)
 

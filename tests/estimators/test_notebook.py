@@ -8,6 +8,7 @@ import sklearn
 from dpsparse import DPIHTH, PrivateSparseRegressor
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
+from dpsparse.model.privacy_html import record_html
 
 X, Y, _ = make_heavy_tailed(500, 5, 2, random_state=0)
 NAMED = pd.DataFrame(X, columns=["age", "<script>alert(1)</script>", "c", "d", "e"])
@@ -28,7 +29,7 @@ def test_after_the_fit_guarantee_effects_and_releases(model):
     assert fitted._repr_mimebundle_() == {"text/plain": repr(fitted), "text/html": shown}
     assert "sk-container" not in shown
     assert "differentially private" in shown
-    assert fitted.privacy_._repr_html_() in shown
+    assert record_html(fitted.privacy_) in shown
     rows = re.findall('<th scope="row">(.*?)</th>', shown.split("</table>")[0])
     assert list(map(unescape, rows)) == [*(NAMED.columns[j] for j in fitted.support_), "(intercept)"]
     assert len(shown) < 6_000
@@ -49,14 +50,14 @@ def test_the_display_option_is_obeyed():
 
 def test_a_record_shows_the_guarantee_and_the_price_of_each_kind():
     record = sklearn.clone(MODELS[0]).fit(X, Y).privacy_
-    shown = record._repr_html_()
-    kinds = re.findall(r'<th scope="row">(.*?)</th><td class="number">(\d+)</td>', shown)
+    kinds = re.findall(r"^\| ([^|]+) \| (\d+) \|", record._repr_markdown_(), re.M)
+    assert re.findall(r'<th scope="row">(.*?)</th><td class="number">(\d+)</td>', record_html(record)) == kinds
     assert sum(int(count) for _, count in kinds) == len(record.releases)
     assert ("pick", "4") in kinds
     assert ("final gradient", "3") in kinds
 
 
 def test_a_seeded_record_says_so_first():
-    shown = sklearn.clone(MODELS[1]).set_params(random_state=0).fit(X, Y).privacy_._repr_html_()
-    assert shown.startswith("<div><p><strong>NOT PRIVATE")
+    shown = sklearn.clone(MODELS[1]).set_params(random_state=0).fit(X, Y).privacy_._repr_markdown_()
+    assert shown.startswith("**NOT PRIVATE")
     assert "Nothing is guaranteed" in shown

@@ -19,6 +19,7 @@ NAMES = ["age", "income", "steps", "year", "size", "share"]
 NAMED = pd.DataFrame(X, columns=NAMES)
 CENTER, SCALE = np.array([50.0, -3.0, 1e6]), np.array([15.0, 1e-8, 2e8])
 EFFECTS = np.array([4.0, -6.0, 0.5])
+ONE_IN_DOUBT, ALL_IN_DOUBT = np.array(["", "few carriers", ""], dtype=object), np.full(3, "too noisy", dtype=object)
 
 
 @pytest.fixture
@@ -37,7 +38,8 @@ def fitted(monkeypatch):
                 "center": CENTER,
                 "scale": SCALE,
                 "learned": np.array([True, True, False]),
-                "trusted": np.array([True, True, True]),
+                "narrow_errors": np.array([0.1, 0.2, 1.0]),
+                "doubts": np.array(["", "", ""], dtype=object),
                 "constant": 10.0,
                 "mean": np.zeros(3),
                 "calibration_slope": 1.0,
@@ -93,7 +95,7 @@ def test_public_units_are_not_listed_as_learned(fitted):
 
 
 def test_an_error_that_cannot_be_trusted_is_not_shown(fitted):
-    model = fitted(trusted=np.array([True, False, True]))
+    model = fitted(doubts=ONE_IN_DOUBT)
     assert np.isnan(model.coef_se_[0])
     assert np.isnan(model.conf_int()[0]).all()
     assert np.isfinite(model.conf_int()[[3, 5]]).all()
@@ -103,17 +105,25 @@ def test_an_error_that_cannot_be_trusted_is_not_shown(fitted):
     assert (effect.verdict, effect.interval) == (Verdict.NOT_TRUSTED, None)
     line = next(line for line in model.summary().splitlines() if line.startswith("age "))
     assert line.split()[-3:] == ["-", "-", "**"]
-    assert "** Not reliable: the standard error cannot be trusted" in model.summary()
+    assert "** Not reliable: 'age': too few records have it, so it has neither an interval" in model.summary()
     assert "age" not in [model.feature_names_in_[j] for j in np.flatnonzero(model.clear_)]
-    only = fitted(parameters={"sparsity": "auto", "max_sparsity": 3}, trusted=np.array([True, False, True]))
-    assert only.support_.tolist() == [3]
-    assert list(only.units_) == ["year"]
+    only = fitted(parameters={"sparsity": "auto", "max_sparsity": 3}, doubts=ONE_IN_DOUBT)
+    # What could not be tested is kept; what was tested and is not significant is not.
+    assert only.support_.tolist() == [3, 0]
+    assert list(only.units_) == ["year", "age"]
+
+
+def test_auto_keeps_large_effects_whose_errors_are_wide_for_another_reason_than_noise(fitted):
+    auto = {"sparsity": "auto", "max_sparsity": 3}
+    model = fitted(parameters=auto, standard_errors=np.array([0.1, 5.0, 5.0]))
+    assert model.support_.tolist() == [3, 0]
+    assert model.clear_.tolist() == [False, False, False, True, False, False]
 
 
 @pytest.mark.parametrize("sparsity", [3, "auto"])
 def test_features_that_were_left_out_are_named_and_have_no_effect(fitted, sparsity):
     left_out = {2: "hardly varies", 5: "unit wrong"}
-    model = fitted(parameters={"sparsity": sparsity}, left_out=left_out, trusted=np.array([False, False, False]))
+    model = fitted(parameters={"sparsity": sparsity}, left_out=left_out, doubts=ALL_IN_DOUBT)
     assert model.support_.tolist() == [3, 0]
     assert model.coef_[5] == 0
     assert list(model.units_) == [effect.feature for effect in model.released_.effects] == ["year", "age"]
@@ -121,7 +131,7 @@ def test_features_that_were_left_out_are_named_and_have_no_effect(fitted, sparsi
 
 
 def test_no_trusted_error_leaves_no_noise_floor(fitted):
-    model = fitted(trusted=np.zeros(3, dtype=bool))
+    model = fitted(doubts=ALL_IN_DOUBT)
     assert np.isnan(model.noise_floor_)
     assert model.released_.noise_floor is None
     assert not model.clear_.any()

@@ -110,7 +110,7 @@ def charges():
         yield made
 
 
-@settings(max_examples=EXAMPLES, deadline=10_000, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 @pytest.mark.parametrize("method", [PrivateSparseRegressor, DPIHTH])
 def test_hostile_data_end_in_a_fit_or_in_a_clear_error(method, data, charges, units_of):
@@ -144,7 +144,7 @@ FITTED = [
 ]
 
 
-@settings(max_examples=EXAMPLES, deadline=10_000, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_hostile_data_end_in_predictions_or_in_a_clear_error(data):
     X, n = data.draw(tables())

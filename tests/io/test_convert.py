@@ -184,7 +184,8 @@ main(["convert", *sys.argv[1:], "--target", "cost", "--bounds", "bounds.toml"])
 def test_killed_and_resumed_it_is_byte_for_byte_the_same(tmp_path, bounds, kind):
     path = written(tmp_path, kind)
     converted(path, tmp_path / "once", bounds)
-    done = subprocess.run([sys.executable, "-c", KILLED, str(path), "store"], cwd=tmp_path, capture_output=True)
+    command = [sys.executable, "-c", KILLED, str(path), "store"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=120)
     assert done.returncode == -signal.SIGKILL
     left = files_of(tmp_path / "store")
     assert sum(name.startswith("features") for name in left) == 3

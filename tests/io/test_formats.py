@@ -46,11 +46,13 @@ def test_a_fit_reads_the_same_table_in_place(folder, name):
 
 def test_paths_that_hold_no_table_are_refused_in_one_line(folder):
     (folder / "a.xlsx").touch()
+    (folder / "a.txt").touch()
     (folder / "b.csv").mkdir()
     (folder / "zarr.json").touch()
     for opened, name, message in (
         (open_table, "a.csv", "a.csv does not exist"),
-        (open_table, "a.xlsx", "must end in .csv, .parquet or .npy"),
+        (open_table, "a.xlsx", "^a.xlsx: save the table as CSV in the program that made it, then give that file$"),
+        (open_table, "a.txt", "must end in .csv, .parquet or .npy"),
         (open_table, "b.csv", "is not a file, nor a folder of .parquet files"),
         (open_table, "", "is not a file, nor a folder of .parquet files"),
         (open_on_disk, "a.npy", "a.npy does not exist"),
@@ -72,10 +74,11 @@ def test_ten_gigabytes_of_nothing_fail_at_once(tmp_path, kind, opened):
         opened(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "package", "extra"), [("parts", "pyarrow", "data"), ("z", "zarr", "zarr")])
 def test_a_package_that_is_missing_is_named(folder, name, package, extra):
     (folder / "z").mkdir()
     (folder / "z/zarr.json").touch()
     code = f"import sys; sys.modules[{package!r}] = None\nfrom dpsparse import OnDisk\nOnDisk({name!r})"
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=120)
     assert f"{name} needs {package}: pip install 'dpsparse[{extra}]'" in done.stderr.splitlines()[-1]

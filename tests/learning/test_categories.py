@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,6 +10,7 @@ from dpsparse.io.cells.encoding import encode
 from dpsparse.io.cells.grammar import N_BUCKETS, bucket
 from dpsparse.io.cells.raw_table import FrameTable
 from dpsparse.io.features import Feature
+from dpsparse.learning import categories
 from dpsparse.learning.categories import (
     MOST_CATEGORIES,
     MOST_FEATURES,
@@ -16,7 +18,9 @@ from dpsparse.learning.categories import (
     category_features,
     is_rare,
     missing_feature,
+    release_categorical,
 )
+from dpsparse.learning.counts import NoisyCounts
 
 
 def counts(**of_texts):
@@ -89,3 +93,15 @@ def test_another_is_rare_where_nearly_all_text_is_listed():
     other = category_features("region", noisy, 10.0, 1_000)[-1]
     assert is_rare(noisy, 10.0, other, filled=960.0, filled_noise=10.0)
     assert not is_rare(noisy, 10.0, other, filled=1_000.0, filled_noise=10.0)
+
+
+@pytest.mark.parametrize(
+    ("distinct", "categorical", "many"),
+    [(1_000, [], ["c"]), (200, ["c"], []), (210, ["c"], []), (230, [], []), (240, [], ["c"])],
+)
+def test_many_values_are_said_only_where_that_is_sure(monkeypatch, open_meter, distinct, categorical, many):
+    """The limit is a fifth of 1,000 records. 2 deviations of 10 above it no text is used; above 3.5 that is said."""
+    monkeypatch.setattr(categories, "release_counts", lambda *_: NoisyCounts(np.array([float(distinct)]), 10.0))
+    meter, slots = open_meter(1_000)
+    raw = FrameTable(pd.DataFrame({"c": ["x"] * 1_000}))
+    assert release_categorical(meter, slots["distinct values"], raw, ["c"]) == (categorical, many)

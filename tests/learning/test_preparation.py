@@ -39,11 +39,12 @@ def test_a_raw_file_becomes_features_without_a_word_typed(prepared):
     assert encoding.target_kind == Kind.number_grouped
     of_region = [each for each in encoding.features if each.column == "region"]
     assert [each.name for each in of_region] == [
-        f"region in bucket {bucket('south')}",
-        f"region in bucket {bucket('west')}",
-        "region is another",
-        "region is missing",
+        "region (unnamed value 1)",
+        "region (unnamed value 2)",
+        "region (another value)",
+        "region (gap)",
     ]
+    assert [each.buckets for each in of_region[:2]] == [(bucket("south"),), (bucket("west"),)]
     # Identifiers and free text have no categories, and here no gaps.
     assert not {each.column for each in encoding.features} & {"id", "note"}
     assert [release.name for release in meter.record().releases] == ["kinds", "distinct values", "categories"]
@@ -58,9 +59,9 @@ def test_the_matrix_follows_from_the_features_alone(prepared):
     assert tuple(stored) == encoding.features
     np.testing.assert_array_equal(encode(raw, stored), X)
     shares = {each.name: X[:, k].mean() for k, each in enumerate(encoding.features)}
-    assert shares["region is another"] == pytest.approx(0.01, abs=0.01)
-    assert shares["region is missing"] == pytest.approx(0.1, abs=0.03)
-    assert shares[f"region in bucket {bucket('south')}"] == pytest.approx(0.3, abs=0.05)
+    assert shares["region (another value)"] == pytest.approx(0.01, abs=0.01)
+    assert shares["region (gap)"] == pytest.approx(0.1, abs=0.03)
+    assert shares["region (unnamed value 1)"] == pytest.approx(0.3, abs=0.05)
     # Held-out records and others are read in the same way, and blank lines are gaps.
     np.testing.assert_array_equal(encode(raw.part(5, [4]), stored), X[4::5])
 

@@ -12,6 +12,7 @@ from dpsparse.privacy.guarantee import ADJACENCIES
 
 COLUMNS = ["a", "b", "c"]
 HOSTILE = ["", "1", "1,234", '"1,5"', "true", "2024-01-31", "03/04/2024", "north", '"', '""', "n/a", "\x00", " north "]
+HOSTILE += ["1 234", "1'234.5", '"EUR 1.234,50"', "5 €", "(5)", "5-", '"12,-"', "1\u202f234"]
 cell = st.one_of(st.sampled_from(HOSTILE), st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=4))
 # A line that any text may be; most have the right number of cells.
 line = st.one_of(st.lists(cell, min_size=3, max_size=3).map(",".join), cell, st.just('"'), st.just("a,b,c,d"))
@@ -47,6 +48,7 @@ def value_counts(raw, column, texts):
     return np.array([counts.get(text, 0) for text in texts])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_counts_of_raw_tables_move_by_no_more_than_declared(adjacency, tmp_path_factory):
     folder = tmp_path_factory.mktemp("raw")

@@ -1,4 +1,4 @@
-"""Model files that earlier versions wrote load, predict and report as they did.
+"""Model files of this format load, predict and report as they did when they were written.
 
 `files/expected.json` holds what the version that wrote them made of them. Only an effect of a feature whose public
 centre was off has lost its interval since: such intervals did not hold.
@@ -41,7 +41,8 @@ def effects_expected(name):
 def test_effects_and_guarantee_are_as_they_were(name):
     model, expected = load_model(FILES / f"{name}.json"), EXPECTED[name]
     told = effects_expected(name)
-    assert [(list(effect.row()[:3]), effect.verdict.value) for effect in model.effects] == [each[:2] for each in told]
+    rows = [effect.row() for effect in model.effects]
+    assert [([name, coef, ends], verdict) for name, _, ends, verdict, coef in rows] == [each[:2] for each in told]
     assert model.privacy.epsilon == pytest.approx(expected["epsilon"], rel=1e-9)
     places = [model.feature_names.index(effect.feature) for effect in model.effects]
     intervals = [[np.nan, np.nan] if ends is None else ends for _, _, ends in told]
@@ -65,14 +66,6 @@ def test_what_is_written_again_is_the_same_model(name, tmp_path):
     model = load_model(FILES / f"{name}.json")
     save_model(model, tmp_path / "again.json")
     assert load_model(tmp_path / "again.json") == model
-    before, after = (json.loads(path.read_text()) for path in (FILES / f"{name}.json", tmp_path / "again.json"))
-    assert (before.pop("version"), after.pop("version")) == (1, 3)
-    for effect in before["effects"]:
-        effect |= {"trusted": effect.pop("centred"), "center": None, "scale": None}
-    of_version_2 = {"explains": True, "reason": None, "prediction_range": None, "cut": None, "lumped": False}
-    of_version_3 = {"constant": None, "response_scale": None, "spread_explained": None, "scores": None}
-    of_version_3 |= {"median_shift": None, "calibration_slope": 1.0, "left_out": {}}
-    assert after == before | of_version_2 | of_version_3 | {"context": None, "baselines": {}, "target_kind": None}
 
 
 def test_reports_tell_the_effects(name, capsys):

@@ -50,9 +50,15 @@ def collect(root, folder):
         "DPSPARSE_OUTCOMES": str(folder / "outcomes.jsonl"),
     }
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "outcomes"]
-    command += ["--cov", "--cov-context=test", "--cov-report=", "-m", "not slow and not cuda"]
+    command += [
+        "--cov",
+        "--cov-context=test",
+        "--cov-report=",
+        "-m",
+        "(not slow or hypothesis) and not long and not cuda",
+    ]
     command += [f"--ignore-glob=*/{name}" for name in LEFT_OUT]
-    subprocess.run([*command, *SUITES, *ENGINE_TESTS], cwd=root, env=environment, check=False)
+    subprocess.run([*command, *SUITES, *ENGINE_TESTS], cwd=root, env=environment, check=False, timeout=4 * 3600)
     return _write(root, folder)
 
 

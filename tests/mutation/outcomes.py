@@ -6,17 +6,6 @@
 import json
 import os
 
-import hypothesis
-
-# The same examples for every mutant, and no failure by a slow machine.
-hypothesis.settings.register_profile(
-    "mutants",
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[hypothesis.HealthCheck.too_slow],
-)
-hypothesis.settings.load_profile("mutants")
 _seconds = {}
 
 

@@ -103,7 +103,9 @@ def copied(folder):
     for path in ROOT.iterdir():
         if path.is_file() and not path.name.startswith("."):
             shutil.copy2(path, folder / path.name)
-    subprocess.run([sys.executable, "-m", "compileall", "-q", folder / "src", folder / "tests"], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "compileall", "-q", folder / "src", folder / "tests"], check=True, timeout=600
+    )
     return folder
 
 

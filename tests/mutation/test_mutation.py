@@ -88,7 +88,7 @@ def test_the_score_leaves_out_what_is_argued(tmp_path, mutants, capsys, monkeypa
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="mutants live in forked processes")
 def test_the_committed_few_are_noticed(tmp_path, record_property):
     command = [sys.executable, HERE / "run.py", "--noticed", "--results", tmp_path]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=840)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert ran.stdout.count("killed: ") == len(json.loads(run.NOTICED.read_text())) >= 8
     record_property("counted", f"{ran.stdout.count('killed: ')} mutants planted, each noticed by its test")

@@ -93,7 +93,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes_whatever_the_jobs(tmp_path):
     while len(list(cells.glob("*.json"))) < 2 and time.monotonic() < deadline:
         time.sleep(0.02)
     killed.kill()  # the parent alone: its workers have to end by themselves
-    killed.wait()
+    killed.wait(60)
     while _group_lives(killed.pid) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not _group_lives(killed.pid)

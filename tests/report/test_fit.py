@@ -41,16 +41,17 @@ def test_the_page_has_everything(model):
     for release in record.releases:
         assert f". {release.name} " in text
     for part in (
-        "smoker 8900 [8671, 9329] significant",
-        "bmi 500 - not reliable",
+        "smoker 9000 [8671, 9329] significant 8900",
+        "bmi 500 - not reliable 500",
         "In short The records 1,000 records. Of 5 columns that could explain cost the fit selected 4.",
         "may pass it on",
         "How well it predicts The features explain something",
         "What an effect means The difference in cost between records that differ by 1 in a feature",
         "Effects hold for typical records: a response far from its prediction (further than 3000)",
         "They say what goes together, not what causes what.",
-        "The standard errors of these cannot be trusted, so they have neither an interval nor a verdict: bmi Do "
-        "not publish their sizes as findings. More records, a larger epsilon or fewer features to select would help.",
+        "The standard errors of these are not reliable, so they have neither an interval nor a verdict: bmi: too few "
+        "records have it; more records would help, or rare categories put together in a bounds file. Do not publish "
+        "their sizes as findings.",
         "smoker 0.4 3600 [3468, 3732]",
         "age 15 -1500 [-1599, -1401]",
         "Units of the selected features feature centre scale where from smoker 0 0.4 given age 50.25 15 learned",
@@ -119,7 +120,7 @@ def test_a_seeded_fit_guarantees_nothing():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"effects": ()}, "No effect is significant, and none was kept"),
+        ({"effects": ()}, "No effect was kept"),
         ({"response_scale_known": False}, "Nothing was learned: the response's scale could not be learned"),
         (
             {"response_scale_known": False, "explains": False, "reason": "All but a few responses are equal."},
@@ -163,8 +164,9 @@ def test_every_release_of_a_fit_has_a_purpose(known, n):
 def test_a_model_that_explains_nothing_is_not_drawn(model):
     text = words(fit_page(replace(model, explains=False)))
     assert "The numbers of the picture" not in text
-    assert "No effect is significant: by the releases the features explain nothing." in text
-    assert "cannot be trusted" not in text
+    assert "By the releases the features explain nothing, so no effect could be tested." in text
+    assert "No effect is significant" not in text
+    assert "are not reliable" not in text
     assert "What an effect means" not in text
 
 
@@ -218,27 +220,27 @@ def test_effects_say_what_a_step_is(of_cells):
         "region=east: compared with the baseline 'north' and categories not selected, it",
         "sector=private: compared with the baseline and categories not selected, it",
         "age: a step of 1",
-        "age is missing: a missing cell, compared with a typical value,",
+        "age (gap): a missing cell, compared with a typical value,",
         "smoker: yes, compared with no,",
         "joined: a day later",
     ):
         assert f"{step} {more}" in text
     assert "A feature such as region=east is 1 for records in that category and 0 for others: its effect is the" in text
-    gaps = replace(of_cells, effects=tuple(each for each in of_cells.effects if each.feature == "age is missing"))
-    assert "A feature such as 'age is missing' is 1 where the cell is missing" in words(fit_page(gaps))
+    gaps = replace(of_cells, effects=tuple(each for each in of_cells.effects if each.feature == "age (gap)"))
+    assert "A feature such as 'age (gap)' is 1 where the cell is missing" in words(fit_page(gaps))
 
 
 def test_features_of_text_without_a_name_are_explained(of_cells):
-    rare = Feature("ward", kind="text", buckets=(9,))
+    rare = Feature("ward", kind="text", buckets=(9,), rank=4)
     effects = (*of_cells.effects, Effect(rare.name, 2.0, 2.0, 0.1, clear=True))
     text = words(fit_page(replace(of_cells, features=(*of_cells.features, rare), effects=effects)))
     for part in (
-        "The feature 'sector is another' is 1 for any text too rare to be a category of its own at this epsilon",
-        "The feature 'ward in bucket 9' is 1 for a text too rare to be named at this epsilon, and 0 for others.",
+        "The feature 'sector (another value)' is 1 for any text too rare to be a category of its own at this epsilon",
+        "The feature 'ward (unnamed value 4)' is 1 for a text too rare to be named at this epsilon, and 0 for others.",
         "If the categories of 'sector', 'ward' are publicly known, give them in a bounds file",
     ):
         assert part in text
-    named = replace(of_cells, effects=tuple(each for each in of_cells.effects if " is another" not in each.feature))
+    named = replace(of_cells, effects=tuple(each for each in of_cells.effects if "another" not in each.feature))
     assert "too rare to be" not in words(fit_page(named))
 
 
@@ -260,12 +262,16 @@ def test_one_paragraph_is_fit_to_publish(model, of_cells):
 
 def test_details_tell_baselines_and_gaps(of_cells):
     text = words(fit_page(of_cells))
-    assert "region north the baseline sector not released 'another', a category of its own" in text
+    assert "region north the baseline sector not released 'another value', a category of its own" in text
     assert "Gaps: a missing number counted as a typical one" in text
     assert "Filled gaps column public number age 40" in text
-    assert "Text without categories" not in text
-    names = replace(of_cells, features=(*of_cells.features, Feature("name", kind="text", missing=True)))
-    assert "as identifiers are: name. No such text was used, only whether it is missing." in words(fit_page(names))
+    assert "Text not used" not in text
+    unused = {"name": "many values", "ward": "none common"}
+    gaps = (*of_cells.features, Feature("name", kind="text", missing=True))
+    names = replace(of_cells, features=gaps, text_unused=unused)
+    told = words(fit_page(names))
+    assert "Text not used: 'name', with too many different values for categories, as identifiers and free" in told
+    assert "Text not used: 'ward', where no value is common enough to be used with this many records" in told
     n_columns, n_features = len({each.column for each in names.features}), len(names.features)
     assert f"Of {n_columns} columns that could explain cost" in words(fit_page(names))
     assert f"With categories and gaps, the columns make {n_features} features." in words(fit_page(names))

@@ -51,7 +51,7 @@ print(f"{stricter.n_for_effect(forecast.smallest_effect):,} patients")
 # %%
 # Fit
 # ---
-# How many genes matter is unknown. ``sparsity="auto"`` selects ten and keeps the significant ones.
+# How many genes matter is unknown. ``sparsity="auto"`` selects ten and drops those too small to be significant.
 # That decision reads releases only and costs nothing, but ten selections share the
 # budget of five.
 

@@ -12,8 +12,10 @@ stays sparse.
 """
 
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
@@ -33,25 +35,26 @@ ROWS_PER_BLOCK = 1024
 # Gathering more than this share of a row-major array's columns can cost as much as reading all of it.
 GATHER_SHARE = 1 / 32
 HUGE_UNIT = 2.0**600
+Features: TypeAlias = NDArray[Any] | sparse.sparray | sparse.spmatrix
 
 
 @dataclass(frozen=True, eq=False)
 class StandardizedDesign:
     """Z = [1, (X - mean) / sd], known only by its products; a constant column of X is a zero column of Z."""
 
-    X: np.ndarray | sparse.sparray | sparse.spmatrix
-    mean: np.ndarray
-    inverse_sd: np.ndarray
+    X: Features
+    mean: NDArray[np.float64]
+    inverse_sd: NDArray[np.float64]
 
     @classmethod
-    def of(cls, X):
+    def of(cls, X: Features) -> "StandardizedDesign":
         """Measure the columns of X (sd with n - 1)."""
         mean, sd = _column_moments(X)
         # A constant column has an sd of rounding errors, not of exactly zero.
         constant = sd <= X.shape[0] * np.finfo(np.float64).eps * np.abs(mean)
         return cls(X, mean, np.where(constant, 0.0, 1.0 / np.where(constant, 1.0, sd)))
 
-    def product(self, b):
+    def product(self, b: NDArray[np.float64]) -> NDArray[np.float64]:
         """Z b, for b = (intercept, coefficients)."""
         weights = b[1:] * self.inverse_sd
         used = np.flatnonzero(weights)
@@ -59,9 +62,10 @@ class StandardizedDesign:
             fitted = self.X[:, used] @ weights[used].astype(self.X.dtype)
         else:
             fitted = self.X @ weights.astype(self.X.dtype)
-        return fitted.astype(np.float64) + (b[0] - self.mean @ weights)
+        result: NDArray[np.float64] = fitted.astype(np.float64) + (b[0] - self.mean @ weights)
+        return result
 
-    def transposed_product(self, r):
+    def transposed_product(self, r: NDArray[np.float64]) -> NDArray[np.float64]:
         """Z' r."""
         total = r.sum()
         # Z's columns sum to zero, so r may be centred first: less cancellation where |mean| >> sd.
@@ -70,7 +74,7 @@ class StandardizedDesign:
         products -= self.mean * centered.sum()
         return np.concatenate(([total], products * self.inverse_sd))
 
-    def unstandardize(self, b):
+    def unstandardize(self, b: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
         """Coefficients and intercept on the scale of X."""
         coef = b[1:] * self.inverse_sd
         return coef, b[0] - self.mean @ coef
@@ -84,46 +88,35 @@ class AdaptiveHuberFit:
     the next step would have tried first. The solve of a neighbouring problem can start from both.
     """
 
-    coef: np.ndarray
+    coef: NDArray[np.float64]
     intercept: float
     tau: float
     n_iter: int
     converged: bool
-    standardized: np.ndarray
+    standardized: NDArray[np.float64]
     curvature: float
 
 
 def adaptive_huber_lasso(
-    X, y, lam, *, tau=None, tau_rule="residual", tol=1e-3, max_iter=500, start=None, n_candidates=None
-):
+    X: Features | StandardizedDesign,
+    y: NDArray[np.float64],
+    lam: float,
+    *,
+    tau: float | None = None,
+    tau_rule: str = "residual",
+    tol: float = 1e-3,
+    max_iter: int = 500,
+    start: AdaptiveHuberFit | None = None,
+    n_candidates: int | None = None,
+) -> AdaptiveHuberFit:
     """Fit the adaptive Huber lasso.
 
-    Parameters
-    ----------
-    X : ndarray, sparse matrix in canonical format, or StandardizedDesign
-        The features; a `StandardizedDesign` saves measuring the columns again.
-    y : ndarray of shape (n,)
-        The response.
-    lam : float
-        The penalty on the standardised coefficients; the intercept is free.
-    tau : float, optional
-        The robustness parameter; None tunes it by `tau_rule`.
-    tau_rule : {"residual", "adahuber-1.1"}
-        Tune tau on the squared residuals, or on the squares of the centred response as the R package
-        does (a defect, kept for replication).
-    tol : float
-        Stop when no standardised coefficient moves by more.
-    max_iter : int
-        The largest number of steps.
-    start : AdaptiveHuberFit, optional
-        The fit of a neighbouring problem to start from; None starts from zero.
-    n_candidates : int, optional
-        The d in log(n d) of the tau rule; None takes the number of columns.
-
-    Returns
-    -------
-    AdaptiveHuberFit
-        Coefficients, intercept, tau and the number of steps.
+    A sparse X is in canonical format; a `StandardizedDesign` saves measuring the columns again. The penalty `lam` is on
+    the standardised coefficients; the intercept is free. A `tau` of None is tuned by `tau_rule`: on the squared
+    residuals, or, for "adahuber-1.1", on the squares of the centred response as the R package does (a defect, kept for
+    replication). The solver stops when no standardised coefficient moves by more than `tol`. It starts from the fit of
+    a neighbouring problem, or from zero. `n_candidates` is the d in log(n d) of the tau rule, by default the number of
+    columns.
     """
     design = X if isinstance(X, StandardizedDesign) else StandardizedDesign.of(X)
     y = np.asarray(y, dtype=np.float64)
@@ -159,30 +152,17 @@ def adaptive_huber_lasso(
     return AdaptiveHuberFit(coef, float(center + shift), float(tau), n_iter, converged, b, phi)
 
 
-def hard_threshold(X, y, lasso_fit, sparsity, **options):
+def hard_threshold(
+    X: Features, y: NDArray[np.float64], lasso_fit: AdaptiveHuberFit, sparsity: int, **options: Any
+) -> AdaptiveHuberFit:
     """Keep the `sparsity` largest standardised coefficients of a lasso fit and refit them without penalty.
 
     Standardised coefficients are comparable whatever the units of the columns. The refit removes the
     lasso's shrinkage; its tau rule keeps log(n d) with the full d, since the features were chosen
     among d. Where the lasso kept fewer than `sparsity` features, so does the result.
 
-    Parameters
-    ----------
-    X : ndarray or sparse matrix
-        The features of the lasso fit.
-    y : ndarray of shape (n,)
-        The response.
-    lasso_fit : AdaptiveHuberFit
-        The lasso fit to threshold.
-    sparsity : int
-        The largest number of features to keep.
-    **options
-        `tau`, `tau_rule`, `tol` and `max_iter` of `adaptive_huber_lasso`.
-
-    Returns
-    -------
-    AdaptiveHuberFit
-        The refit, embedded among all features; `n_iter` counts the steps of both solves.
+    `options` are `tau`, `tau_rule`, `tol` and `max_iter` of `adaptive_huber_lasso`. The refit is embedded among all
+    features; `n_iter` counts the steps of both solves.
     """
     kept = largest_coefficients(lasso_fit.standardized[1:], sparsity)
     d = lasso_fit.coef.size
@@ -202,13 +182,13 @@ def hard_threshold(X, y, lasso_fit, sparsity, **options):
     )
 
 
-def largest_coefficients(standardized, sparsity):
+def largest_coefficients(standardized: NDArray[np.float64], sparsity: int) -> NDArray[np.intp]:
     """Sorted indices of the at most `sparsity` largest nonzero entries; ties go to the lower index."""
     order = np.argsort(-np.abs(standardized), kind="stable")[:sparsity]
     return np.sort(order[standardized[order] != 0])
 
 
-def lambda_grid(X, y, n_lambdas):
+def lambda_grid(X: Features | StandardizedDesign, y: NDArray[np.float64], n_lambdas: int) -> NDArray[np.float64]:
     """Penalties log-spaced from max|Z'y|/n, the least that zeroes a lasso, down to a hundredth of it."""
     design = X if isinstance(X, StandardizedDesign) else StandardizedDesign.of(X)
     y = np.asarray(y, dtype=np.float64)
@@ -218,7 +198,7 @@ def lambda_grid(X, y, n_lambdas):
     return np.geomspace(largest, 0.01 * largest, n_lambdas)
 
 
-def tau_from_residuals(residual, log_candidates, fallback):
+def tau_from_residuals(residual: NDArray[np.float64], log_candidates: float, fallback: float) -> float:
     """The exact root tau of mean(min(residual^2 / tau^2, 1)) = log(n d) / n.
 
     With the k largest residuals clipped the equation is linear in tau^2, so a sort finds the root at
@@ -241,7 +221,7 @@ def tau_from_residuals(residual, log_candidates, fallback):
     return float(unit * np.sqrt(candidates[np.argmax(is_root)]))
 
 
-def tau_by_bisection(values, log_candidates):
+def tau_by_bisection(values: NDArray[np.float64], log_candidates: float) -> float:
     """The root that `tau_from_residuals` finds, by the R package's bisection, to its tolerance."""
     squares = values**2
     target = log_candidates / values.size
@@ -257,7 +237,14 @@ def tau_by_bisection(values, log_candidates):
     return float(np.sqrt(0.5 * (low + high)))
 
 
-def _majorize_minimize_step(design, b, residual, lam, tau, phi):
+def _majorize_minimize_step(
+    design: StandardizedDesign,
+    b: NDArray[np.float64],
+    residual: NDArray[np.float64],
+    lam: float,
+    tau: float,
+    phi: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """One accepted step, the residual after it, and the curvature to try first next time."""
     n, d = design.X.shape
     clipped = np.clip(residual, -tau, tau)
@@ -276,28 +263,29 @@ def _majorize_minimize_step(design, b, residual, lam, tau, phi):
         phi *= CURVATURE_GROWTH
 
 
-def _soft_threshold(b, threshold):
+def _soft_threshold(b: NDArray[np.float64], threshold: float) -> NDArray[np.float64]:
     """Shrink all entries but the first, the intercept, toward zero."""
     shrunk = np.sign(b) * np.maximum(np.abs(b) - threshold, 0.0)
     shrunk[0] = b[0]
     return shrunk
 
 
-def _center(y, replicate):
+def _center(y: NDArray[np.float64], replicate: bool) -> float:
     """The intercept to start from: the mean, as in R, or the median where outliers have carried the mean away."""
     mean, median = y.mean(), np.median(y)
     if replicate or np.abs(mean - median) <= FARTHEST_MEAN * np.median(np.abs(y - median)):
-        return mean
+        result: float = mean
+        return result
     return median
 
 
-def _initial_tau(residual):
+def _initial_tau(residual: NDArray[np.float64]) -> float:
     deviation = np.median(np.abs(residual - np.median(residual)))
     # More than half of the responses may be equal (counts with many zeros); tau = 0 would end the fit.
-    return TAU_PER_MAD * deviation if deviation > 0 else 1.345 * np.std(residual)
+    return float(TAU_PER_MAD * deviation if deviation > 0 else 1.345 * np.std(residual))
 
 
-def _column_moments(X):
+def _column_moments(X: Features) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean and sd (n - 1) of the columns in float64, without a float copy of X."""
     n, d = X.shape
     with np.errstate(over="ignore", invalid="ignore"):

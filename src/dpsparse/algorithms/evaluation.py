@@ -21,20 +21,24 @@ taken off, the noise of m hardly matters.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse.algorithms.pursuit import grids
+from dpsparse.algorithms.pursuit.grids import Grid
 from dpsparse.algorithms.pursuit.quantiles import Tally
 from dpsparse.engine.errors import HALF_LEVELS, Errors
 from dpsparse.engine.vector_sums import VECTOR_LEVELS
 from dpsparse.privacy import sensitivity
 from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.compose import largest_factor
+from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, Slot
-from dpsparse.privacy.guarantee import Guarantee
+from dpsparse.privacy.guarantee import Adjacency, Guarantee
 from dpsparse.privacy.mechanisms.gaussian import gaussian_scale, release_vector
 from dpsparse.privacy.mechanisms.quantile import release_point
 
@@ -85,41 +89,21 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Scores:
-    """What an evaluation releases.
-
-    Parameters
-    ----------
-    n_records : int
-        The public number of records.
-    n_responses : float
-        The noisy number of records with a response.
-    cut : float
-        Errors count up to this.
-    bound : float
-        Improvements count up to this, either way.
-    model, constant : Estimate
-        The means of ``min(|error|, cut)`` of the model and of the constant.
-    improvement : Estimate
-        The mean of |error of the constant| - |error of the model|, clipped at +-bound.
-    """
+    """What an evaluation releases."""
 
     n_records: int
-    n_responses: float
-    cut: float
-    bound: float
+    n_responses: float  # noisy
+    cut: float  # Errors count up to this.
+    bound: float  # Improvements count up to this, either way.
+    # The means of ``min(|error|, cut)`` of the model and of the constant.
     model: Estimate
     constant: Estimate
-    improvement: Estimate
+    improvement: Estimate  # The mean of |error of the constant| - |error of the model|, clipped at +-bound.
 
 
 @dataclass(frozen=True)
 class EvaluationPlan:
     """The releases of an evaluation and their prices, from public numbers.
-
-    Parameters
-    ----------
-    guarantee : Guarantee
-        What may be spent.
 
     Examples
     --------
@@ -133,25 +117,25 @@ class EvaluationPlan:
     guarantee: Guarantee
 
     @cached_property
-    def commitment(self):
+    def commitment(self) -> Commitment:
         """The releases as a commitment."""
         at_zcdp = self._slots(1.0)
         factor = largest_factor([slot.mechanism for slot in at_zcdp], self.guarantee.mu_per_record)
         stretched = Commitment(self._slots(factor))
         return stretched if stretched.composed.tv_slack_fits(self.guarantee) else Commitment(at_zcdp)
 
-    def _slots(self, factor):
+    def _slots(self, factor: float) -> tuple[Slot, ...]:
         whole = factor * self.guarantee.rho_per_record * (1 - 1e-9) / math.fsum(SHARES.values())
         return tuple(self._slot(name, share * whole) for name, share in SHARES.items())
 
-    def _slot(self, name, rho):
+    def _slot(self, name: str, rho: float) -> Slot:
         if name in PICKS:
             return Slot(name, ExponentialMechanism(rho))
         size, change = sums_of(name, self.guarantee.adjacency)
         return Slot(name, GaussianMechanism.drawn(scale=gaussian_scale(change, rho), size=size, rho=rho))
 
 
-def sums_of(name, adjacency):
+def sums_of(name: str, adjacency: Adjacency) -> tuple[int, float]:
     """How many sums a Gaussian release has, and their l2 sensitivity, in levels."""
     return {
         "responses": (1, VECTOR_LEVELS * sensitivity.count(adjacency)),
@@ -163,21 +147,13 @@ def sums_of(name, adjacency):
 
 
 class EvaluationReleases:
-    """The mechanisms of an evaluation on one meter: each release fills the next slot of its plan.
+    """The mechanisms of an evaluation on one meter: each release fills the next slot of its plan."""
 
-    Parameters
-    ----------
-    meter : Meter
-        The budget and the noise.
-    commitment : Commitment
-        The plan, with the price of each release.
-    """
-
-    def __init__(self, meter, commitment):
+    def __init__(self, meter: Meter, commitment: Commitment) -> None:
         self._meter, self._prices = meter, {slot.name: slot.rho for slot in commitment.slots}
         self._adjacency = meter.guarantee.adjacency
 
-    def quantile(self, name, count, grid):
+    def quantile(self, name: str, count: Callable[[NDArray[np.float64]], NDArray[np.int64]], grid: Grid) -> float:
         """A point of a grid with about one value in twenty above it; the first one may have fewer."""
         utility = Tally.of(count, grid.points).balanced(OUTSIDE)
         return release_point(
@@ -190,33 +166,25 @@ class EvaluationReleases:
             log_prior=grid.log_prior,
         )
 
-    def sums(self, name, levels):
+    def sums(self, name: str, levels: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:
         """Noisy sums, and the standard deviation of their noise, in units of 2^20 levels."""
         _, change = sums_of(name, self._adjacency)
         noisy = release_vector(self._meter, levels, sensitivity=change, rho=self._prices[name], name=name)
         return noisy.values / VECTOR_LEVELS, float(noisy.scale[0]) / VECTOR_LEVELS
 
 
-def release_scores(meter, commitment, responses, predictions, constant, response_scale=None):
+def release_scores(
+    meter: Meter,
+    commitment: Commitment,
+    responses: NDArray[np.float64],
+    predictions: NDArray[np.float64],
+    constant: float,
+    response_scale: float | None = None,
+) -> Scores:
     """Release how well predictions do.
 
-    Parameters
-    ----------
-    meter : Meter
-        The budget and the noise; it has committed to the releases.
-    commitment : Commitment
-        The plan of the releases.
-    responses, predictions : ndarray of shape (n_records,)
-        NaN for a record without a response.
-    constant : float
-        The prediction that is compared with: public, or released before.
-    response_scale : float or None
-        About how far responses spread: public, or released before; None where that is not known.
-
-    Returns
-    -------
-    Scores
-        Releases, and what follows from them.
+    The meter has committed to the releases. Responses are NaN for a record without one. The `constant` that predictions
+    are compared with, and `response_scale`, about how far responses spread, are public or were released before.
     """
     releases, errors = EvaluationReleases(meter, commitment), Errors.of(responses, predictions, constant)
     sizes, improvements = (
@@ -255,7 +223,9 @@ class _Means:
     answered_noise: float
     square_noise: float
 
-    def estimate(self, unit, total, noise, square, cut, *, shift, least):
+    def estimate(
+        self, unit: float, total: float, noise: float, square: float, cut: float, *, shift: float, least: float
+    ) -> Estimate:
         """The mean of terms from `least` to 1, in some unit, of which `shift` was taken off before they were summed."""
         m, off = self.answered, total / self.answered
         mean = float(np.clip(off + shift, least, 1.0))

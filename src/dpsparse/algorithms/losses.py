@@ -1,8 +1,21 @@
 """Losses, each as the two things that a private gradient needs: its derivative psi and a bound on |psi|."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
+
+
+class Loss(Protocol):
+    """What a private gradient needs of a loss."""
+
+    @property
+    def bound(self) -> float:
+        """The largest |psi|."""
+
+    def psi(self, residual: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The derivative."""
 
 
 @dataclass(frozen=True)
@@ -12,11 +25,11 @@ class Huber:
     tau: float
 
     @property
-    def bound(self):
+    def bound(self) -> float:
         """The largest |psi|."""
         return self.tau
 
-    def psi(self, residual):
+    def psi(self, residual: NDArray[np.float64]) -> NDArray[np.float64]:
         """The residual, clipped at tau."""
         return np.clip(residual, -self.tau, self.tau)
 
@@ -27,7 +40,7 @@ class Absolute:
 
     bound = 1.0
 
-    def psi(self, residual):
+    def psi(self, residual: NDArray[np.float64]) -> NDArray[np.float64]:
         """The sign of the residual."""
         return np.sign(residual)
 
@@ -38,6 +51,6 @@ class Squared:
 
     bound: float
 
-    def psi(self, residual):
+    def psi(self, residual: NDArray[np.float64]) -> NDArray[np.float64]:
         """The residual, clipped at the bound."""
         return np.clip(residual, -self.bound, self.bound)

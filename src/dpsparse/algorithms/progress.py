@@ -1,17 +1,17 @@
 """Progress of a fit, reported to a caller."""
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+from dpsparse.engine.protocols import OnProgress
+
+Progress = Callable[[float, int], object] | None
 
 
 class ProgressReporter:
     """Reports the steps of a fit; a long step may report the share of it that is done.
 
-    Parameters
-    ----------
-    progress : callable or None
-        Called with the number of steps done, which may be a fraction, and the number of all steps.
-    total : int
-        The number of all steps.
+    `progress` is called with the number of steps done, which may be a fraction, and the number of all steps.
 
     Examples
     --------
@@ -23,13 +23,14 @@ class ProgressReporter:
     1 2
     """
 
-    def __init__(self, progress, total):
+    def __init__(self, progress: Progress, total: int) -> None:
         self._progress, self._total, self._done = progress, total, 0
 
     @contextmanager
-    def step(self):
+    def step(self) -> Iterator[OnProgress]:
         """The next step: yields a function that takes the share of it that is done, or None without a listener."""
-        yield None if self._progress is None else lambda share: self._progress(self._done + share, self._total)
+        progress = self._progress
+        yield None if progress is None else lambda share: progress(self._done + share, self._total)
         self._done += 1
-        if self._progress is not None:
-            self._progress(self._done, self._total)
+        if progress is not None:
+            progress(self._done, self._total)

@@ -2,15 +2,32 @@
 
 import math
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse
 
 from dpsparse.app.forecast import forecast, shape_of
 from dpsparse.app.render import fragment, page, redirect, require
 from dpsparse.app.room import too_little
-from dpsparse.app.typed import typed_count, typed_delta, typed_epsilon, typed_holdout, typed_number, typed_positive
+from dpsparse.app.settings import Settings
+from dpsparse.app.typed import (
+    Typed,
+    typed_count,
+    typed_delta,
+    typed_epsilon,
+    typed_holdout,
+    typed_number,
+    typed_positive,
+)
 from dpsparse.schema import FileError
 
+if TYPE_CHECKING:
+    from dpsparse.app.workspace import Workspace
 
-def accuracy_page(request, error=None, form=None):
+
+def accuracy_page(request: Request, error: str | None = None, form: FormData | None = None) -> HTMLResponse:
     """Step 3: what could be found, at which epsilon."""
     work = request.app.state.work
     require(work, target=True)
@@ -37,7 +54,7 @@ def accuracy_page(request, error=None, form=None):
     return page(request, "accuracy", step="accuracy", error=error, **content)
 
 
-def _too_little(work, typed):
+def _too_little(work: "Workspace", typed: Typed) -> str | None:
     """What is wrong with the epsilon that was typed, as far as the ledger goes."""
     try:
         return too_little(typed_epsilon(typed), typed_number(typed, "epsilon_left", None), work.draft.settings.dataset)
@@ -45,40 +62,41 @@ def _too_little(work, typed):
         return None
 
 
-def _shown(value):
+def _shown(value: float | None) -> str:
     return "" if value is None else f"{value:.12g}"
 
 
-def usual_grant(work, form=None):
+def usual_grant(work: "Workspace", form: FormData | None = None) -> dict[str, Any]:
     """What a grant's form shows: what was typed, or an epsilon for some fits at about the delta of the forecast."""
     delta = work.delta()
     usual = {
         "grant_epsilon": "3",
         "grant_delta": "1e-06" if delta is None else f"{10.0 ** math.floor(math.log10(delta)):g}",
     }
-    return {name: str((form or {}).get(name, text)) for name, text in usual.items()}
+    return {name: str(text if form is None else form.get(name, text)) for name, text in usual.items()}
 
 
-def forecast_fragment(request):
+def forecast_fragment(request: Request) -> HTMLResponse:
     """The forecast for other numbers, as the sliders move."""
     work = request.app.state.work
     require(work, target=True)
     try:
-        shown = {"forecast": _forecast(work, request.query_params)}
+        shown: dict[str, Any] = {"forecast": _forecast(work, request.query_params)}
     except (ValueError, ArithmeticError) as error:
         shown = {"forecast": None, "error": str(error)}
     return fragment("_forecast", too_little=_too_little(work, request.query_params), **shown)
 
 
-def _forecast(work, typed):
-    settings = work.draft.settings
-    d, known = shape_of(work.draft.path, settings)
+def _forecast(work: "Workspace", typed: Typed) -> dict[str, Any]:
+    settings, path, facts = work.draft.settings, work.draft.path, work.facts
+    assert path is not None and facts is not None  # noqa: PT018  (`require` has seen to it)
+    d, known = shape_of(path, settings)
     delta = typed_number(typed, "delta", None)
     if delta is None:
         # The page hands it back, as it does what is left, so that no slider waits for the ledger.
         delta = typed_number(typed, "usual_delta", None)
     return forecast(
-        typed_count(typed, "records", "records", default=work.facts.n_records),
+        typed_count(typed, "records", "records", default=facts.n_records),
         d,
         known,
         epsilon=typed_epsilon(typed),
@@ -90,14 +108,14 @@ def _forecast(work, typed):
     )
 
 
-def planned_forecast(work):
+def planned_forecast(work: "Workspace") -> dict[str, Any]:
     """The forecast of the draft as it was planned."""
     chosen = work.draft.settings
     names = ("epsilon", "sparsity", "holdout", "noise", "effect")
     return _forecast(work, {name: _shown(getattr(chosen, name)) for name in names} | {"delta": _shown(work.delta())})
 
 
-def _guesses(typed):
+def _guesses(typed: Typed) -> dict[str, Any]:
     """What somebody guesses for the forecast; a fit knows nothing of it."""
     return {
         "noise": typed_positive(typed, "noise", "the response's noise"),
@@ -105,7 +123,7 @@ def _guesses(typed):
     }
 
 
-def typed_choices(settings, form):
+def typed_choices(settings: Settings, form: FormData) -> Settings:
     """The settings with what was typed in step 3."""
     return replace(
         settings,
@@ -117,7 +135,7 @@ def typed_choices(settings, form):
     )
 
 
-def choose_accuracy(request, form):
+def choose_accuracy(request: Request, form: FormData) -> RedirectResponse:
     """Take epsilon and the number of columns to select; one that the ledger has no room for only if that was seen."""
     work = request.app.state.work
     require(work, target=True)

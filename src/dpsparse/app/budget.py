@@ -1,15 +1,21 @@
 """Step 7: grants, history and verification of the budget; a grant may also be made in steps 3 and 5."""
 
 import math
+from typing import TYPE_CHECKING, Any
 
-from starlette.responses import Response
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from dpsparse.app.accuracy import typed_choices, usual_grant
 from dpsparse.app.render import EXPECTED, Missing, one_line, page, redirect
 from dpsparse.schema import FileError, listed
 
+if TYPE_CHECKING:
+    from dpsparse.app.workspace import Workspace
 
-def budget_page(request, error=None, form=None):
+
+def budget_page(request: Request, error: str | None = None, form: FormData | None = None) -> HTMLResponse:
     """Step 7: grants, history, verification."""
     from dpsparse.report.budget import EVENT_HEADINGS, EVENTS_MEANING, MEANING, balance_facts, event_cells
 
@@ -22,7 +28,7 @@ def budget_page(request, error=None, form=None):
     if state is not None and request.query_params.get("verify"):
         # Reading the state checks the chain and repeats every decision.
         verified = f"Intact: {len(state.events):,} events, head {state.head}."
-    content = {
+    content: dict[str, Any] = {
         "ledger": str(work.ledger),
         "balances": [] if state is None else [balance_facts(state, name) for name in sorted(state.filters)],
         "events": [] if state is None else [event_cells(event) for event in state.events],
@@ -32,18 +38,18 @@ def budget_page(request, error=None, form=None):
         "events_meaning": EVENTS_MEANING,
         "head": None if state is None else state.head,
         "notice": verified,
-        "typed": {name: str((form or {}).get(name, usual)) for name, usual in _usual(work).items()},
+        "typed": {name: str(usual if form is None else form.get(name, usual)) for name, usual in _usual(work).items()},
     }
     return page(request, "budget", step="budget", error=trouble, **content)
 
 
-def _usual(work):
+def _usual(work: "Workspace") -> dict[str, Any]:
     settings = work.draft.settings
     known = {"dataset": settings.dataset or "", "records_per_person": str(settings.records_per_person)}
     return usual_grant(work) | known
 
 
-def grant(request, form):
+def grant(request: Request, form: FormData) -> RedirectResponse:
     """Grant people their budget, once; beside other budgets only to other people."""
     work, numbers = request.app.state.work, {}
     for name in ("grant_epsilon", "grant_delta", "records_per_person"):
@@ -78,7 +84,7 @@ def grant(request, form):
     return redirect(f"/{back}" if back in ("accuracy", "spend") else "/budget")
 
 
-def witness(request):
+def witness(request: Request) -> Response:
     """The newest head of the ledger as a file to keep elsewhere, for `dpsparse budget verify --witness`."""
     state = request.app.state.work.ledger_state()
     if state is None:

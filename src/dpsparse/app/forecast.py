@@ -5,61 +5,55 @@ import math
 import os
 from dataclasses import replace
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
-from dpsparse.app.settings import settings_of
+from dpsparse.app.settings import Settings, settings_of
 from dpsparse.html import number
 from dpsparse.report.charts import curves
 from dpsparse.schema import Fields
+
+if TYPE_CHECKING:
+    from dpsparse.planning.forecast import Plan
 
 # Places of the curve: epsilons from 0.03 to 10.
 _GRID = tuple(10 ** (k / 8) for k in range(-12, 9))
 
 
-def shape_of(path, settings):
-    """Records and features that the forecast is for, and whether all units are public, from the table's public facts.
-
-    Parameters
-    ----------
-    path : str
-        The table.
-    settings : Settings
-        The choices, with a target.
-    """
+def shape_of(path: str, settings: Settings) -> tuple[int, bool]:
+    """The features that the forecast is for, and whether all units are public, from the table's public facts."""
     stamp = os.stat(path)
     return _shape(str(path), settings.to_json(), (stamp.st_mtime_ns, stamp.st_size))
 
 
 @lru_cache(maxsize=8)
-def _shape(path, chosen, _stamp):
+def _shape(path: str, chosen: str, _stamp: tuple[int, int]) -> tuple[int, bool]:
     from dpsparse.data.raw_data import read_table
     from dpsparse.estimators._raw_fit import n_expected
 
     settings = settings_of(Fields(json.loads(chosen), "the settings"))
-    dialect = {"separator": settings.separator, "encoding": settings.encoding}
-    data = read_table(path, settings.target, bounds=settings.bounds(), **dialect)
+    data = read_table(
+        path, settings.target, bounds=settings.bounds(), separator=settings.separator, encoding=settings.encoding
+    )
     return n_expected(data), data.units_known() == "all"
 
 
-def forecast(n, d, known, *, epsilon, delta, sparsity, people=1, holdout=None, noise=None, effect=None):
+def forecast(
+    n: int,
+    d: int,
+    known: bool,
+    *,
+    epsilon: float,
+    delta: float | None,
+    sparsity: int,
+    people: int = 1,
+    holdout: float | None = None,
+    noise: float | None = None,
+    effect: float | None = None,
+) -> dict[str, Any]:
     """What a fit would find, for the page.
 
-    Parameters
-    ----------
-    n, d : int
-        Records and features.
-    known : bool
-        Whether all units are public.
-    epsilon, delta, sparsity, people, holdout
-        Of the fit.
-    noise : float or None
-        A guess of the response's noise, in its own units; None to measure in units of the noise.
-    effect : float or None
-        An effect that one hopes to find, in the same units.
-
-    Returns
-    -------
-    dict
-        Texts for the template.
+    `noise` is a guess of the response's noise, in its own units; None to measure in units of the noise. `effect` is one
+    that one hopes to find, in the same units. Returns texts for the template.
     """
     from dpsparse.planning import plan
 
@@ -101,17 +95,17 @@ def forecast(n, d, known, *, epsilon, delta, sparsity, people=1, holdout=None, n
 
 
 @lru_cache(maxsize=64)
-def _curve(base):
+def _curve(base: "Plan") -> "list[Plan]":
     """The forecasts over epsilon, which a slider of epsilon leaves as they are."""
     return [replace(base, epsilon=epsilon) for epsilon in _GRID]
 
 
-def _rough(value):
+def _rough(value: float) -> str:
     """Two digits: a forecast knows no more."""
     return number(float(f"{value:.2g}"))
 
 
-def _wanted(here, effect):
+def _wanted(here: "Plan", effect: float) -> dict[str, Any]:
     """What it takes to find an effect."""
     return {
         "wanted": number(effect),
@@ -121,17 +115,11 @@ def _wanted(here, effect):
     }
 
 
-def rare(here, unit, effect=None):
+def rare(here: "Plan", unit: str, effect: float | None = None) -> list[str]:
     """What it takes to find a category or a 0/1 column that few have, in sentences.
 
-    Parameters
-    ----------
-    here : Plan
-        The forecast.
-    unit : str
-        What effects are measured in.
-    effect : float or None
-        A difference between those who have it and the others that one hopes to find.
+    `unit` is what effects are measured in, `effect` a difference between those who have it and the others that one
+    hopes to find.
 
     Examples
     --------
@@ -160,33 +148,27 @@ def rare(here, unit, effect=None):
     return sentences
 
 
-def _people(share, n):
+def _people(share: float, n: int) -> str:
     return f"{float(f'{100 * share:.2g}'):g} % of the records ({math.ceil(share * n):,})"
 
 
-def _warning(here, d):
+def _warning(here: "Plan", d: int) -> str | None:
     from dpsparse.estimators.sparse_regressor import forecast_warning
 
     warning = forecast_warning(here.n, d, here.sparsity, here.guarantee, here.units_known)
     return warning and page_words(warning)
 
 
-def page_words(note):
-    """A note of an estimator, with what to do on the page in the place of what to write in Python.
-
-    Parameters
-    ----------
-    note : str
-        A warning of a fit or of a forecast.
-    """
+def page_words(note: str) -> str:
+    """A note of an estimator, with what to do on the page in the place of what to write in Python."""
     from dpsparse.estimators.sparse_regressor import HOW_TO_GIVE_UNITS
 
     return note.replace(HOW_TO_GIVE_UNITS, "type in step 2 what is publicly known of the columns")
 
 
-def _count(needed):
+def _count(needed: float) -> str | None:
     return None if needed == math.inf else f"{needed:,}"
 
 
-def _epsilon(needed):
+def _epsilon(needed: float) -> str | None:
     return None if needed == math.inf else f"{needed:.2g}"

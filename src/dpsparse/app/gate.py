@@ -18,16 +18,16 @@ class Gate:
     (True, False)
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._lock, self.passed, self.closed = threading.Lock(), False, False
 
-    def close(self):
+    def close(self) -> bool:
         """Cancel; False where the first release came before."""
         with self._lock:
             self.closed = self.closed or not self.passed
             return self.closed
 
-    def enter(self):
+    def enter(self) -> bool:
         """Go on to the first release; False where it was cancelled."""
         with self._lock:
             self.passed = self.passed or not self.closed

@@ -77,7 +77,7 @@ TERMS = {
 }
 
 
-def anchor(word):
+def anchor(word: str) -> str:
     """The anchor of a word on the page of all words.
 
     Examples

@@ -6,19 +6,28 @@ tells what it cost.
 """
 
 import json
+import os
 import re
 import shutil
 import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dpsparse.app.gate import Cancelled, Gate
 from dpsparse.app.settings import Settings, settings_of
 from dpsparse.io.atomic import atomic_file, write_file
 from dpsparse.messages import without_passwords
 from dpsparse.schema import Fields, FileError, read_json
+
+if TYPE_CHECKING:
+    from dpsparse.data.inputs import Given
+    from dpsparse.fitting import FileFit
+    from dpsparse.model.released import LinearModel
+    from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
 STARTED, DONE, CANCELLED, FAILED, LOST = "started", "done", "cancelled", "failed", "lost"
 NAME = re.compile("[0-9a-f]{32}")
@@ -27,53 +36,33 @@ BUSY = "a fit is running, and one runs at a time; wait until it has ended"
 
 @dataclass
 class Job:
-    """A fit of the page.
+    """A fit of the page."""
 
-    Parameters
-    ----------
-    name : str
-        Its ticket: 32 hexadecimal digits.
-    folder : path
-        Its files.
-    file : str
-        The name of the table.
-    settings : Settings
-        What was asked for.
-    began : str
-        When, in UTC.
-    state : str
-        One of the names above.
-    message : str
-        What went wrong.
-    notes : list of str
-        What the user should know before relying on the model.
-    """
-
-    name: str
+    name: str  # its ticket: 32 hexadecimal digits
     folder: Path
-    file: str
+    file: str  # the name of the table
     settings: Settings
-    began: str
-    state: str = STARTED
-    message: str = ""
-    notes: list = field(default_factory=list)
+    began: str  # in UTC
+    state: str = STARTED  # one of the names above
+    message: str = ""  # what went wrong
+    notes: list[str] = field(default_factory=list)  # What the user should know before relying on the model.
     gate: Gate = field(default_factory=Gate)
     share: float = 0.0
-    unsaved: object = None
+    unsaved: "LinearModel | None" = None
 
     @property
-    def path(self):
+    def path(self) -> Path:
         """Where the model is."""
         return self.folder / "model.json"
 
     @cached_property
-    def model(self):
+    def model(self) -> "LinearModel":
         """The released model."""
         from dpsparse.model.json_file import load_model
 
         return self.unsaved if self.unsaved is not None else load_model(self.path)
 
-    def asked(self, data=None, ledger=None):
+    def asked(self, data: str | os.PathLike[str] | None = None, ledger: "PrivacyLedger | None" = None) -> "FileFit":
         """The fit as the command line would ask for it."""
         from dpsparse.fitting import FileFit
 
@@ -93,37 +82,29 @@ class Job:
             holdout=chosen.holdout,
         )
 
-    def save(self):
+    def save(self) -> None:
         """Write what is known of the job."""
         facts = {name: getattr(self, name) for name in ("name", "file", "began", "state", "message", "notes")}
         facts["settings"] = json.loads(self.settings.to_json())
         write_file(self.folder / "job.json", json.dumps(facts, indent=1) + "\n", private=True)
 
-    def progress(self, done, total):
+    def progress(self, done: float, total: int) -> None:
         """Note how far the fit is."""
         self.share = 0.0 if not total else min(1.0, done / total)
 
 
 class Jobs:
-    """All fits of the page.
+    """All fits of the page."""
 
-    Parameters
-    ----------
-    folder : path
-        Where they are kept.
-    ledger : callable
-        Gives the PrivacyLedger that they are charged to.
-    """
-
-    def __init__(self, folder, ledger):
+    def __init__(self, folder: str | os.PathLike[str], ledger: "Callable[[], PrivacyLedger]") -> None:
         self._folder, self._ledger = Path(folder), ledger
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         # Held by the one computation at a time: a fit, or a preview.
         self.working = threading.Lock()
         self._jobs = {job.name: job for job in self._load()}
-        self._thread = None
+        self._thread: threading.Thread | None = None
 
-    def _load(self):
+    def _load(self) -> Iterator[Job]:
         for path in self._folder.glob("*/job.json"):
             try:
                 job = _read(path)
@@ -135,37 +116,27 @@ class Jobs:
                 job.save()
             yield job
 
-    def all(self):
+    def all(self) -> list[Job]:
         """The jobs, newest first."""
         return sorted(self._jobs.values(), key=lambda job: job.began, reverse=True)
 
-    def get(self, name):
+    def get(self, name: str) -> Job | None:
         """A job by its name, or None."""
         return self._jobs.get(name)
 
     @property
-    def running(self):
+    def running(self) -> Job | None:
         """The job that is running, or None."""
         return next((job for job in self._jobs.values() if job.state == STARTED), None)
 
     @property
-    def lost(self):
+    def lost(self) -> Job | None:
         """The newest job, if it was lost: said on every page until another is begun."""
         newest = next(iter(self.all()), None)
         return newest if newest is not None and newest.state == LOST else None
 
-    def start(self, name, data, settings):
-        """Begin a fit; the caller sees to it that a name is used once, by calling with a lock held.
-
-        Parameters
-        ----------
-        name : str
-            The ticket.
-        data : path
-            The table.
-        settings : Settings
-            What is asked for.
-        """
+    def start(self, name: str, data: str | os.PathLike[str], settings: Settings) -> Job:
+        """Begin a fit; the caller sees to it that a name is used once, by calling with a lock held."""
         from dpsparse.app.watched_ledger import WatchedLedger
 
         # A preview may be at work, for some seconds.
@@ -189,7 +160,7 @@ class Jobs:
         self._thread.start()
         return job
 
-    def _run(self, job, asked, given):
+    def _run(self, job: Job, asked: "FileFit", given: "Given") -> None:
         try:
             state, message = self._fitted(job, asked, given)
         except Cancelled:
@@ -208,7 +179,7 @@ class Jobs:
             self.working.release()
 
     @staticmethod
-    def _fitted(job, asked, given):
+    def _fitted(job: Job, asked: "FileFit", given: "Given") -> tuple[str, str]:
         from dpsparse.model.json_file import write_model
 
         model = None
@@ -224,13 +195,13 @@ class Jobs:
             return DONE, f"the model could not be saved here ({_one_line(error)}); download it before you end the page"
         return DONE, ""
 
-    def charge_of(self, job):
+    def charge_of(self, job: Job) -> str | None:
         """What the ledger says of a job; see `watched_ledger.charge_of`."""
         from dpsparse.app.watched_ledger import charge_of
 
         return charge_of(self._ledger().state(), job.name)
 
-    def close(self):
+    def close(self) -> None:
         """Cancel a fit that has released nothing, and wait for one that is paid for."""
         job = self.running
         if job is not None:
@@ -239,7 +210,7 @@ class Jobs:
             self._thread.join()
 
 
-def _read(path):
+def _read(path: Path) -> Job:
     fields = read_json(path)
     name = fields.text("name")
     if not NAME.fullmatch(name) or path.parent.name != name:
@@ -258,5 +229,5 @@ def _read(path):
     return job
 
 
-def _one_line(error):
+def _one_line(error: BaseException) -> str:
     return without_passwords(" ".join(str(error).split())) or type(error).__name__

@@ -1,6 +1,8 @@
 """A report on made-up records: what the real one will look like, from public numbers alone."""
 
+from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 # Enough to look real, little enough to take a second.
 _MOST_RECORDS, _MOST_COLUMNS = 20_000, 200
@@ -8,24 +10,12 @@ MADE_UP = "(made up)"
 
 
 @lru_cache(maxsize=4)
-def preview_page(names, target, n, sparsity, epsilon, delta, people, known):
+def preview_page(
+    names: Sequence[str], target: str, n: int, sparsity: int, epsilon: float, delta: float, people: int, known: bool
+) -> str:
     """The report of a fit on made-up records.
 
-    Parameters
-    ----------
-    names : tuple of str
-        The columns; only their names are used.
-    target : str
-        The response's name.
-    n, sparsity, epsilon, delta, people
-        The public numbers of the fit.
-    known : bool
-        Whether all units are public.
-
-    Returns
-    -------
-    str
-        HTML, marked as a preview.
+    Only the names of the columns are used. The page is marked as a preview.
     """
     from dpsparse.datasets import make_heavy_tailed
     from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
@@ -35,7 +25,7 @@ def preview_page(names, target, n, sparsity, epsilon, delta, people, known):
     names = names[:_MOST_COLUMNS]
     sparsity = min(sparsity, len(names))
     X, y, _ = make_heavy_tailed(max(100, min(n, _MOST_RECORDS)), len(names), sparsity, random_state=0)
-    units = {"feature_center": 0.0, "feature_scale": 1.0} if known else {}
+    units: dict[str, Any] = {"feature_center": 0.0, "feature_scale": 1.0} if known else {}
     estimator = PrivateSparseRegressor(
         sparsity=sparsity, epsilon=epsilon, delta=delta, records_per_person=people, **units
     ).fit(X, y)

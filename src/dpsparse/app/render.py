@@ -1,11 +1,15 @@
 """Pages from templates: what every page shows beside its own content, and forms that answer errors in place."""
 
 import math
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from dpsparse.app.glossary import TERMS, anchor
 from dpsparse.app.room import too_little
@@ -13,6 +17,9 @@ from dpsparse.app.security import require_csrf
 from dpsparse.app.settings import digest
 from dpsparse.messages import without_passwords
 from dpsparse.schema import listed
+
+if TYPE_CHECKING:
+    from dpsparse.app.workspace import Workspace
 
 STEPS = (
     ("file", "File"),
@@ -44,15 +51,10 @@ _environment.filters |= {
 class NotYet(Exception):
     """A step that needs an earlier one first.
 
-    Parameters
-    ----------
-    step : str
-        The earlier one.
-    message : str
-        Why.
+    `step` is the earlier one.
     """
 
-    def __init__(self, step, message):
+    def __init__(self, step: str, message: str) -> None:
         super().__init__(message)
         self.step = step
 
@@ -61,7 +63,15 @@ class Missing(Exception):
     """Something that is not there."""
 
 
-def page(request, template, *, step=None, error=None, status=200, **content):
+def page(
+    request: Request,
+    template: str,
+    *,
+    step: str | None = None,
+    error: str | None = None,
+    status: int = 200,
+    **content: Any,
+) -> HTMLResponse:
     """A page, with the steps, what was chosen so far, and the budget."""
     work = request.app.state.work
     shown = {"steps": STEPS, "step": step, "csrf": request.state.csrf, "error": error, "notice": None}
@@ -70,12 +80,12 @@ def page(request, template, *, step=None, error=None, status=200, **content):
     return HTMLResponse(_environment.get_template(f"{template}.html").render(shown), status)
 
 
-def fragment(template, **content):
+def fragment(template: str, **content: Any) -> HTMLResponse:
     """A piece of a page."""
     return HTMLResponse(_environment.get_template(f"{template}.html").render(content))
 
 
-def overview(work):
+def overview(work: "Workspace") -> dict[str, Any]:
     """What was chosen so far, and the budget of these people."""
     draft, trouble, balance, facts, delta = work.draft, None, None, None, None
     try:
@@ -120,28 +130,26 @@ def overview(work):
     }
 
 
-def one_line(error):
+def one_line(error: BaseException) -> str:
     """An error as one line, without passwords."""
     return without_passwords(" ".join(str(error).split())) or type(error).__name__
 
 
-def redirect(path):
+def redirect(path: str) -> RedirectResponse:
     """Go on by GET, so that a reload repeats nothing."""
     return RedirectResponse(path, 303)
 
 
-def action(change, shown):
+def action(
+    change: Callable[[Request, FormData], Response], shown: Callable[..., Response]
+) -> Callable[[Request], Awaitable[Response]]:
     """The endpoint of a form.
 
-    Parameters
-    ----------
-    change : callable
-        Of the request and the form; gives the answer where all went well.
-    shown : callable
-        The page of the form, of the request, with `error` and `form`: what is shown where it did not.
+    `change` gives the answer where all went well. `shown` is the page of the form, with `error` and `form`, where it
+    did not.
     """
 
-    async def endpoint(request):
+    async def endpoint(request: Request) -> Response:
         async with request.form(max_fields=_FIELDS, max_files=1) as form:
             try:
                 require_csrf(form, request)
@@ -158,7 +166,7 @@ def action(change, shown):
     return endpoint
 
 
-def require(work, *, target=False, planned=False):
+def require(work: "Workspace", *, target: bool = False, planned: bool = False) -> None:
     """Raise NotYet unless the draft has come this far."""
     if work.draft.path is None or work.draft.settings.dataset is None:
         raise NotYet("file", "Choose a table first.")

@@ -1,17 +1,10 @@
 """Whether the ledger has room for a fit: said in step 3, and until the fit is confirmed."""
 
 
-def too_little(epsilon, left, dataset):
+def too_little(epsilon: float, left: float | None, dataset: str | None) -> str | None:
     """Why the ledger would refuse a fit, and what to do; None where enough is left, or no budget was granted.
 
-    Parameters
-    ----------
-    epsilon : float
-        Of the fit.
-    left : float or None
-        What the ledger has left for one more fit, as `balance_facts` tells it.
-    dataset : str
-        The name of the people's budget.
+    `left` is what the ledger has left for one more fit, as `balance_facts` tells it.
 
     Examples
     --------

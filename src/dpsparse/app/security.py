@@ -12,10 +12,12 @@ import base64
 import hashlib
 import hmac
 import secrets
+from collections.abc import Iterable
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import FormData, Headers, MutableHeaders
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dpsparse.html import STYLE
 
@@ -55,33 +57,28 @@ _WELCOME = """<!doctype html><html lang="en"><head><meta charset="utf-8"><meta h
 class Guard:
     """The only door to the page.
 
-    Parameters
-    ----------
-    app : ASGI application
-        The page.
-    hosts : collection of str
-        Names and ports by which it may be called.
+    `hosts` are the names and ports by which the page may be called.
     """
 
-    def __init__(self, app, hosts):
+    def __init__(self, app: ASGIApp, hosts: Iterable[str]) -> None:
         self._app = app
         self.allow(hosts)
         self.token, self.csrf, self._cookie = (secrets.token_urlsafe(32) for _ in range(3))
         # Cookies know no ports: another page on this machine has another name.
         self._name = f"dpsparse_{secrets.token_hex(4)}"
 
-    def allow(self, hosts):
+    def allow(self, hosts: Iterable[str]) -> None:
         """Set the names and ports by which the page may be called."""
         self._hosts, self._origins = frozenset(hosts), frozenset(f"http://{host}" for host in hosts)
 
-    async def __call__(self, scope, receive, send):
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         scope.setdefault("state", {})["csrf"] = self.csrf
 
-        async def with_headers(message):
+        async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in {"Content-Security-Policy": POLICY, **_HEADERS}.items():
@@ -91,7 +88,7 @@ class Guard:
         answer = self._refusal(scope) or self._app
         await answer(scope, receive, with_headers)
 
-    def _refusal(self, scope):
+    def _refusal(self, scope: Scope) -> Response | None:
         """The answer to a request that may not pass, or that enters; None for the others."""
         headers, request = Headers(scope=scope), Request(scope)
         if headers.get("host") not in self._hosts:
@@ -112,7 +109,7 @@ class Guard:
                 return PlainTextResponse("The form is too large, or does not say how large it is.", 413)
         return None
 
-    def _entered(self, request):
+    def _entered(self, request: Request) -> Response:
         if not _same(request.query_params.get("token", ""), self.token):
             return HTMLResponse(_STRANGER, 403)
         # Not a redirect: a browser would withhold the cookie from one that began elsewhere.
@@ -121,11 +118,11 @@ class Guard:
         return answer
 
 
-def require_csrf(form, request):
+def require_csrf(form: FormData, request: Request) -> None:
     """Raise PermissionError unless a form was made by our own page."""
     if not _same(str(form.get("csrf", "")), request.state.csrf):
         raise PermissionError(NOT_OURS)
 
 
-def _same(one, other):
+def _same(one: str, other: str) -> bool:
     return hmac.compare_digest(one.encode(), other.encode())

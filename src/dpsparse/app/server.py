@@ -7,12 +7,17 @@ import sys
 import tempfile
 import threading
 import webbrowser
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -27,26 +32,20 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _STATIC = Path(__file__).parent / "static"
 
 
-def create_app(work):
-    """The page, without its guard.
-
-    Parameters
-    ----------
-    work : Workspace
-        What is behind it.
-    """
+def create_app(work: Workspace) -> Starlette:
+    """The page, without its guard."""
 
     @asynccontextmanager
-    async def lifespan(app):
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
         yield
         if work.jobs.running is not None:
             print("Waiting for the fit: one that is paid for runs to its end.", file=sys.stderr, flush=True)
         await asyncio.to_thread(work.close)
 
-    def get(path, endpoint):
+    def get(path: str, endpoint: Callable[[Request], Any]) -> Route:
         return Route(path, endpoint, methods=["GET"])
 
-    def post(path, change, shown):
+    def post(path: str, change: Callable[[Request, FormData], Response], shown: Callable[..., Response]) -> Route:
         return Route(path, action(change, shown), methods=["POST"])
 
     routes = [
@@ -85,21 +84,22 @@ def create_app(work):
     return app
 
 
-async def _not_yet(request, error):
+async def _not_yet(request: Request, error: Exception) -> RedirectResponse:
+    assert isinstance(error, NotYet)  # as it is registered
     return redirect(f"/{error.step}")
 
 
-async def _missing(request, error):
+async def _missing(request: Request, error: Exception) -> HTMLResponse:
     status = getattr(error, "status_code", 404)
     words = "There is no such page here; go on with one of the steps above."
     return page(request, "message", status=status, headline="Not here", words=words)
 
 
-async def _refused(request, error):
+async def _refused(request: Request, error: Exception) -> HTMLResponse:
     return page(request, "message", status=422, headline="This did not work", words=one_line(error))
 
 
-async def _failed(request, error):
+async def _failed(request: Request, error: Exception) -> Response:
     words = (
         "The program made a mistake, which its terminal describes. What was charged stays charged and what was saved "
         "stays saved: step 7 shows the budget, step 6 the fits. Please report the mistake without any data."
@@ -107,31 +107,30 @@ async def _failed(request, error):
     return page(request, "message", status=500, headline="Something went wrong", words=words)
 
 
-def serve(folder, *, opened=".", ledger=None, host="127.0.0.1", port=0, expose=False, on_ready=print, browser=True):
+def serve(
+    folder: str | os.PathLike[str],
+    *,
+    resume: bool = True,
+    opened: str | os.PathLike[str] = ".",
+    ledger: str | os.PathLike[str] | None = None,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    expose: bool = False,
+    on_ready: Callable[[str], object] = print,
+    browser: bool = True,
+) -> None:
     """Serve the page until it is interrupted.
 
-    Parameters
-    ----------
-    folder : path
-        Where the page keeps its files.
-    opened : path
-        The folder whose tables may be opened by path.
-    ledger : str, path or None
-        Where the budget is kept.
-    host, port : str and int
-        Where to listen; port 0 for any that is free.
-    expose : bool
-        Whether a host other than loopback is meant.
-    on_ready : callable
-        Called with the address, once the page answers.
-    browser : bool
-        Whether to open it in a browser.
+    `folder` is where the page keeps its files; tables in `opened` may be opened by path. Port 0 is any that is free;
+    `expose` allows a host other than loopback. `on_ready` is called with the address, once the page answers.
     """
     with _listening(host, port, expose) as listening:
-        _serve(Workspace(folder, opened, ledger), listening, host, on_ready, browser)
+        _serve(Workspace(folder, opened, ledger, resume=resume), listening, host, on_ready, browser)
 
 
-def _serve(work, listening, host, on_ready, browser):
+def _serve(
+    work: Workspace, listening: socket.socket, host: str, on_ready: Callable[[str], object], browser: bool
+) -> None:
     port = listening.getsockname()[1]
     names = LOOPBACK if host in LOOPBACK else (host,)
     app = create_app(work)
@@ -150,16 +149,16 @@ def _serve(work, listening, host, on_ready, browser):
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config, on_ready):
+    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], object]) -> None:
         super().__init__(config)
         self._on_ready = on_ready
 
-    async def startup(self, sockets=None):
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._on_ready()
 
 
-def _ready(url, work, on_ready, browser):
+def _ready(url: str, work: Workspace, on_ready: Callable[[str], object], browser: bool) -> None:
     on_ready(url)
     if browser:
         # Through a file: other users of this machine see the words of a command, and would see the token.
@@ -173,7 +172,7 @@ def _ready(url, work, on_ready, browser):
     threading.Thread(target=_warm_up, daemon=True).start()
 
 
-def _warm_up():
+def _warm_up() -> object:
     """Import what the later steps need while somebody reads the first."""
     from dpsparse import fitting
     from dpsparse.report import fit
@@ -181,7 +180,7 @@ def _warm_up():
     return fitting, fit
 
 
-def _listening(host, port, expose):
+def _listening(host: str, port: int, expose: bool) -> socket.socket:
     if host not in LOOPBACK:
         if not expose:
             raise FileError(

@@ -2,10 +2,16 @@
 
 import hashlib
 import json
+import os
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from dpsparse.io.bounds_writer import bounds_text
 from dpsparse.schema import Fields, FileError, read_json
+
+if TYPE_CHECKING:
+    from dpsparse.io.bounds import Bounds
 
 FORMAT, VERSION = "dpsparse-settings", 1
 
@@ -13,33 +19,6 @@ FORMAT, VERSION = "dpsparse-settings", 1
 @dataclass(frozen=True)
 class Settings:
     """Choices of a fit, all of them public.
-
-    Parameters
-    ----------
-    target : str or None
-        The column of responses.
-    drop : tuple of str
-        Columns to leave out.
-    public : dict of str to dict
-        What is publicly known of columns: the entries of their sections in a bounds file.
-    response : dict
-        The entries of ``[response]`` there.
-    dataset : str or None
-        The name of the people's budget.
-    records_per_person : int
-        The most rows one person has.
-    sparsity : int
-        Columns to select.
-    epsilon : float
-        The guarantee of the fit.
-    delta : float or None
-        Its failure probability; None for n**-1.1.
-    holdout : float or None
-        The share of the records to hold out.
-    separator, encoding : str or None
-        Of a CSV file.
-    noise, effect : float or None
-        Guesses for the forecast: the response's noise, and an effect that one hopes to find. No fit knows of them.
 
     Examples
     --------
@@ -49,32 +28,35 @@ class Settings:
     """
 
     target: str | None = None
-    drop: tuple[str, ...] = ()
-    public: dict = field(default_factory=dict)
-    response: dict = field(default_factory=dict)
-    dataset: str | None = None
+    drop: tuple[str, ...] = ()  # columns to leave out
+    # What is publicly known of columns: the entries of their sections in a bounds file.
+    public: dict[str, dict[str, Any]] = field(default_factory=dict)
+    response: dict[str, Any] = field(default_factory=dict)  # The entries of ``[response]`` there.
+    dataset: str | None = None  # the name of the people's budget
     records_per_person: int = 1
     sparsity: int = 5
     epsilon: float = 1.0
-    delta: float | None = None
-    holdout: float | None = None
+    delta: float | None = None  # None for n**-1.1
+    holdout: float | None = None  # the share of the records to hold out
+    # Of a CSV file.
     separator: str | None = None
     encoding: str = "utf-8"
+    # Guesses for the forecast: the response's noise, and an effect that one hopes to find. No fit knows of them.
     noise: float | None = None
     effect: float | None = None
 
-    def bounds(self):
+    def bounds(self) -> "Bounds":
         """What is publicly known, checked as a bounds file is."""
         from dpsparse.io.bounds_file import bounds_of
 
         entries = {"drop": list(self.drop), "columns": self.public, "response": self.response}
         return bounds_of(Fields(entries, "public units"), "public units")
 
-    def bounds_text(self):
+    def bounds_text(self) -> str:
         """The bounds file of these settings."""
         return bounds_text(self.drop, self.public, self.response)
 
-    def for_columns(self, names):
+    def for_columns(self, names: Sequence[str]) -> "tuple[Settings, list[str]]":
         """The settings for a table with these columns, and the names that are forgotten because it lacks them."""
         present = set(names)
         named = [*([self.target] if self.target else []), *self.drop, *self.public]
@@ -86,28 +68,17 @@ class Settings:
         )
         return fitting, [name for name in dict.fromkeys(named) if name not in present]
 
-    def to_json(self):
+    def to_json(self) -> str:
         """The settings as a file."""
         return json.dumps({"format": FORMAT, "version": VERSION, **asdict(self)}, indent=1) + "\n"
 
 
-def read_settings(path):
-    """Read a settings file, checking every entry.
-
-    Parameters
-    ----------
-    path : str or path
-        A file that the page wrote.
-
-    Returns
-    -------
-    Settings
-        The choices in it.
-    """
+def read_settings(path: str | os.PathLike[str]) -> Settings:
+    """Read a settings file, checking every entry."""
     return settings_of(read_json(path))
 
 
-def settings_of(fields):
+def settings_of(fields: Fields) -> Settings:
     """The settings in the entries of a file; FileError where one is wrong."""
     if fields.take("format", None) != FORMAT or fields.count("version") != VERSION:
         raise FileError(f"{fields.where}: this is no file of settings of this version; choose one that the page saved")
@@ -135,12 +106,12 @@ def settings_of(fields):
     return settings
 
 
-def _tables(content, where):
+def _tables(content: Any, where: str) -> dict[str, dict[str, Any]]:
     if not isinstance(content, dict) or not all(isinstance(each, dict) for each in content.values()):
         raise FileError(f"{where}: 'public' and 'response' must be tables, as in a bounds file")
     return content
 
 
-def digest(*parts):
+def digest(*parts: object) -> str:
     """A short fingerprint of choices, by which a page knows that they have changed elsewhere."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]

@@ -1,13 +1,24 @@
 """The steps that spend and what comes of them: confirmation, progress, the report with its downloads."""
 
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from dpsparse.app.accuracy import usual_grant
 from dpsparse.app.forecast import page_words
-from dpsparse.app.jobs import CANCELLED, DONE, FAILED, LOST, STARTED
+from dpsparse.app.jobs import CANCELLED, DONE, FAILED, LOST, STARTED, Job
 from dpsparse.app.render import EXPECTED, Missing, one_line, page, redirect, require
 from dpsparse.app.security import REPORT_POLICY
+from dpsparse.html import Html
 from dpsparse.schema import FileError, listed
+
+if TYPE_CHECKING:
+    from dpsparse.app.workspace import Workspace
+    from dpsparse.model.released import LinearModel
+    from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
 # What the ledger says of a fit without a model, in words.
 COST = {
@@ -26,7 +37,7 @@ HEADLINES = {
 }
 
 
-def spend_page(request, error=None, form=None):
+def spend_page(request: Request, error: str | None = None, form: FormData | None = None) -> HTMLResponse:
     """Step 5: what is about to be spent, and the confirmation."""
     work = request.app.state.work
     require(work, target=True, planned=True)
@@ -46,7 +57,7 @@ def spend_page(request, error=None, form=None):
     return page(request, "spend", step="spend", error=error, **confirm)
 
 
-def _or_none(read):
+def _or_none(read: Callable[[], Any]) -> Any:
     """What is read, or None where it cannot be: the page says why by itself."""
     try:
         return read()
@@ -54,7 +65,7 @@ def _or_none(read):
         return None
 
 
-def spend(request, form):
+def spend(request: Request, form: FormData) -> RedirectResponse:
     """Begin the fit that was confirmed; the same confirmation twice is one fit."""
     work = request.app.state.work
     require(work, target=True, planned=True)
@@ -66,14 +77,14 @@ def spend(request, form):
     return redirect(f"/fits/{job.name}")
 
 
-def _job(request):
-    job = request.app.state.work.jobs.get(request.path_params["name"])
+def _job(request: Request) -> Job:
+    job: Job = request.app.state.work.jobs.get(request.path_params["name"])
     if job is None:
         raise Missing
     return job
 
 
-def job_page(request, error=None, form=None):
+def job_page(request: Request, error: str | None = None, form: FormData | None = None) -> HTMLResponse:
     """Step 6: how far a fit is, and its report."""
     work, job = request.app.state.work, _job(request)
     cost = None
@@ -82,7 +93,7 @@ def job_page(request, error=None, form=None):
             cost = COST[work.jobs.charge_of(job)].format(epsilon=job.settings.epsilon)
         except EXPECTED as trouble:
             cost = f"What it cost could not be read: {one_line(trouble)}"
-    content = {"job": job, "headline": HEADLINES[job.state], "cost": cost, "downloads": DOWNLOADS}
+    content: dict[str, Any] = {"job": job, "headline": HEADLINES[job.state], "cost": cost, "downloads": DOWNLOADS}
     content |= {"message": job.message, "context": None, "notes": [page_words(note) for note in job.notes]}
     if job.state == DONE:
         content |= {
@@ -95,21 +106,24 @@ def job_page(request, error=None, form=None):
     return page(request, "job", step="results", error=error, **content)
 
 
-def _short(model):
-    """What matters, as the report says it."""
-    from dpsparse.html import escaped, paragraphs
-    from dpsparse.report.summary import verdicts
+def _short(model: "LinearModel") -> Html:
+    """What matters, as the report says it; before it, that responses could not be read."""
+    from dpsparse.html import escaped, paragraphs, tag
+    from dpsparse.model.responses import unread
+    from dpsparse.report.summary import as_sentence, verdicts
 
-    return escaped(paragraphs(verdicts(model)))
+    is_short = model.responses is not None and model.responses.is_short
+    warning = [tag("p", as_sentence(unread(model)), class_="notice")] if is_short else []
+    return escaped(paragraphs([*warning, *verdicts(model)]))
 
 
-def _publishable(model):
+def _publishable(model: "LinearModel") -> str | None:
     from dpsparse.report.summary import publishable
 
     return publishable(model)
 
 
-def _unnamed(model):
+def _unnamed(model: "LinearModel") -> str:
     """What a rare category without a name is, and what the page offers for it."""
     from dpsparse.report.summary import unnamed, unnamed_columns
 
@@ -122,7 +136,7 @@ def _unnamed(model):
     return " ".join(sentences)
 
 
-def job_state(request):
+def job_state(request: Request) -> JSONResponse:
     """How far a fit is, for the script of the page."""
     job = _job(request)
     released = job.gate.passed
@@ -134,7 +148,7 @@ def job_state(request):
     )
 
 
-def cancel(request, form):
+def cancel(request: Request, form: FormData) -> RedirectResponse:
     """Cancel a fit that has released nothing."""
     job = _job(request)
     if job.state == STARTED and not job.gate.close():
@@ -142,31 +156,31 @@ def cancel(request, form):
     return redirect(f"/fits/{job.name}")
 
 
-def results_page(request):
+def results_page(request: Request) -> HTMLResponse:
     """All fits, newest first."""
     jobs = [(job, HEADLINES[job.state]) for job in request.app.state.work.jobs.all()]
     return page(request, "results", step="results", jobs=jobs)
 
 
-def _report(job, work):
+def _report(job: Job, work: "Workspace | None") -> str:
     from dpsparse.report.fit import fit_page
 
     return fit_page(job.model)
 
 
-def _registry(job, work):
+def _registry(job: Job, work: "Workspace") -> str:
     from dpsparse.report.registry import registry_entry
 
     return registry_entry(job.model)
 
 
-def _nist(job, work):
+def _nist(job: Job, work: "Workspace") -> str:
     from dpsparse.report.nist import nist_sheet
 
     return nist_sheet(job.model)
 
 
-def _model(job, work):
+def _model(job: Job, work: "Workspace") -> bytes:
     import io
 
     from dpsparse.model.json_file import write_model
@@ -176,19 +190,19 @@ def _model(job, work):
     return stream.getvalue()
 
 
-def _script(job, work):
+def _script(job: Job, work: "Workspace") -> str:
     from dpsparse.report.rerun_script import rerun_script
 
     return rerun_script(job.asked(), _place(work.ledger))
 
 
-def _notebook(job, work):
+def _notebook(job: Job, work: "Workspace") -> str:
     from dpsparse.report.rerun_script import rerun_notebook
 
     return rerun_notebook(job.asked(), _place(work.ledger))
 
 
-def _place(ledger):
+def _place(ledger: "PrivacyLedger") -> str:
     """The path of a ledger's file, or the URL of its database without the password."""
     return ledger.url if "://" in str(ledger) else str(ledger)
 
@@ -206,7 +220,7 @@ DOWNLOADS = {
 }
 
 
-def download(request):
+def download(request: Request) -> Response:
     """A file of a finished fit; no name but those of `DOWNLOADS` leads to one."""
     job, file = _job(request), request.path_params["file"]
     if job.state != DONE or file not in DOWNLOADS:
@@ -216,7 +230,7 @@ def download(request):
     return Response(content, media_type="application/octet-stream", headers=named)
 
 
-def report(request):
+def report(request: Request) -> Response:
     """The report of a fit, to be shown within the page."""
     job = _job(request)
     if job.state != DONE:

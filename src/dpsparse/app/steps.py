@@ -1,9 +1,13 @@
 """The steps before anything is spent: the file, the columns, the preview. The accuracy has its own module."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from starlette.responses import HTMLResponse, Response
+from starlette.datastructures import FormData, UploadFile
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from dpsparse.app.accuracy import planned_forecast
 from dpsparse.app.columns import KNOWN, apply_pattern, chosen, rows_of, typed_rows
@@ -16,21 +20,25 @@ from dpsparse.app.tables import tables_in, within
 from dpsparse.app.typed import typed_count
 from dpsparse.schema import Fields, FileError
 
+if TYPE_CHECKING:
+    from dpsparse.app.workspace import Workspace
+
 SEPARATORS = {"": "taken from the first line", ",": "comma", ";": "semicolon", "tab": "tab", "|": "bar"}
-ENCODINGS = {"utf-8": "UTF-8 (usual)", "latin-1": "Latin-1 (older files)"}
+ENCODINGS = {"utf-8": "UTF-8 (usual)", "cp1252": "Windows (cp1252)", "latin-1": "Latin-1 (older files)"}
 
 
-def start(request):
+def start(request: Request) -> Response:
     """Where somebody left off."""
     draft = request.app.state.work.draft
     done = (draft.path is not None, draft.settings.target is not None, draft.planned)
     return redirect("/" + ("file", "columns", "accuracy", "spend")[len(done) if all(done) else done.index(False)])
 
 
-def file_page(request, error=None, form=None):
+def file_page(request: Request, error: str | None = None, form: FormData | None = None) -> HTMLResponse:
     """Step 1: the file, and whose records they are."""
     work = request.app.state.work
-    draft, lists = work.draft, {"separators": SEPARATORS, "encodings": ENCODINGS}
+    draft = work.draft
+    lists: dict[str, Any] = {"separators": SEPARATORS, "encodings": ENCODINGS}
     typed = {
         "path": "" if draft.path is None or work.uploads.holds(draft.path) else _shown(draft.path, work),
         "dataset": draft.settings.dataset or "",
@@ -47,12 +55,12 @@ def file_page(request, error=None, form=None):
     return page(request, "file", step="file", error=error, typed=typed, notice=notice, **lists)
 
 
-def _shown(path, work):
-    path = Path(path)
-    return str(path.relative_to(work.opened)) if work.opened in path.parents else str(path)
+def _shown(path: str, work: "Workspace") -> str:
+    place = Path(path)
+    return str(place.relative_to(work.opened)) if work.opened in place.parents else str(place)
 
 
-def choose_file(request, form):
+def choose_file(request: Request, form: FormData) -> RedirectResponse:
     """Take a table, by path or as an upload."""
     work = request.app.state.work
     separator = str(form.get("separator", ""))
@@ -64,10 +72,10 @@ def choose_file(request, form):
         encoding=str(form.get("encoding", "utf-8")),
     )
     upload, typed = form.get("upload"), str(form.get("path", "")).strip()
-    has_upload = bool(getattr(upload, "filename", ""))
+    has_upload = isinstance(upload, UploadFile) and bool(upload.filename)
     if has_upload and typed and not work.uploads.holds(work.draft.path):
         raise FileError("both a path and an upload were given; empty one of the two")
-    if has_upload:
+    if isinstance(upload, UploadFile) and upload.filename:
         path = work.uploads.keep(upload.filename, upload.file)
     elif not typed and work.uploads.holds(work.draft.path):
         path = Path(work.draft.path)
@@ -84,13 +92,13 @@ def choose_file(request, form):
     return redirect("/columns")
 
 
-def _quoted(names):
+def _quoted(names: Sequence[str]) -> str:
     from urllib.parse import quote
 
     return quote(", ".join(names[:20]))
 
 
-def _dataset(text):
+def _dataset(text: str) -> str:
     text = text.strip()
     if not text:
         raise FileError("give these people's budget a name, such as clinic-2026; every fit on them is charged to it")
@@ -99,7 +107,7 @@ def _dataset(text):
     return granted_name(text, ())
 
 
-def forget_upload(request, form):
+def forget_upload(request: Request, form: FormData) -> RedirectResponse:
     """Remove the uploaded copy of the records."""
     work = request.app.state.work
     if work.jobs.running is not None:
@@ -109,7 +117,7 @@ def forget_upload(request, form):
     return redirect("/file")
 
 
-def columns_page(request, error=None, form=None):
+def columns_page(request: Request, error: str | None = None, form: FormData | None = None) -> HTMLResponse:
     """Step 2: the response and the features."""
     work = request.app.state.work
     require(work)
@@ -121,15 +129,16 @@ def columns_page(request, error=None, form=None):
         rows, target = typed_rows(facts, form), str(form.get("target", ""))
         response = [str(form.get(f"response_{key}", "")) for key in ("center", "scale")]
         pattern = {key: str(form.get(f"pattern_{key}" if key != "pattern" else key, "")) for key in pattern}
-    content = {"rows": rows, "target": target, "response": response, "pattern": pattern, "known": KNOWN}
+    content: dict[str, Any] = {"rows": rows, "target": target, "response": response, "pattern": pattern, "known": KNOWN}
     return page(request, "columns", step="columns", error=error, **content)
 
 
-def choose_columns(request, form):
+def choose_columns(request: Request, form: FormData) -> RedirectResponse:
     """Take the response, the features and what is publicly known of them."""
     work = request.app.state.work
     require(work)
-    rows, target = typed_rows(work.facts, form), str(form.get("target", "")).strip()
+    rows = typed_rows(work.facts, form)
+    target: str | None = str(form.get("target", "")).strip()
     response = [str(form.get(f"response_{key}", "")) for key in ("center", "scale")]
     applies = form.get("do") == "apply"
     if applies:
@@ -141,14 +150,14 @@ def choose_columns(request, form):
     return redirect("/columns#columns" if applies else "/accuracy")
 
 
-def preview_shell(request):
+def preview_shell(request: Request) -> HTMLResponse:
     """Step 4: a preview of the report."""
     work = request.app.state.work
     require(work, target=True, planned=True)
     return page(request, "preview", step="preview", rare=planned_forecast(work)["rare"])
 
 
-def preview_report(request):
+def preview_report(request: Request) -> HTMLResponse:
     """The report on made-up records."""
     work = request.app.state.work
     require(work, target=True, planned=True)
@@ -165,26 +174,26 @@ def preview_report(request):
     return HTMLResponse(text, headers={"Content-Security-Policy": REPORT_POLICY})
 
 
-def save_settings(request):
+def save_settings(request: Request) -> Response:
     """The choices as a file, without data."""
     work = request.app.state.work
     named = {"Content-Disposition": 'attachment; filename="dpsparse-settings.json"'}
     return Response(work.draft.settings.to_json(), media_type="application/json", headers=named)
 
 
-def load_settings(request, form):
+def load_settings(request: Request, form: FormData) -> RedirectResponse:
     """Take the choices in a file that the page wrote."""
     import json
 
     work, upload = request.app.state.work, form.get("settings")
-    if not getattr(upload, "filename", ""):
+    if not isinstance(upload, UploadFile) or not upload.filename:
         raise FileError("no file of settings was chosen; choose one that this page saved")
     try:
         content = json.loads(upload.file.read(2**24))
     except ValueError:
         raise FileError("this is no file of settings; choose one that this page saved") from None
     settings = settings_of(Fields(content, "the settings"))
-    forgotten = []
+    forgotten: list[str] = []
     if work.draft.path is not None:
         settings = replace(settings, dataset=settings.dataset or work.draft.settings.dataset)
         settings, forgotten = settings.for_columns(work.facts.names)

@@ -8,52 +8,31 @@ from pathlib import Path
 from dpsparse.schema import FileError, existing_path
 
 ENDINGS = (".csv", ".parquet")
-OTHERS = (".xlsx", ".xls", ".ods", ".sav", ".dta", ".sas7bdat", ".rds")
 _MOST_LISTED = 200
 
 
 @dataclass(frozen=True)
 class PublicFacts:
-    """What may be known of a table before any of the budget is spent.
-
-    Parameters
-    ----------
-    names : tuple of str
-        Of its columns.
-    n_records : int
-        The number of records.
-    kinds : dict of str to str
-        How columns are read, where a schema declares it.
-    """
+    """What may be known of a table before any of the budget is spent."""
 
     names: tuple[str, ...]
     n_records: int
-    kinds: dict = field(default_factory=dict, hash=False)
+    kinds: dict[str, str] = field(default_factory=dict, hash=False)  # How columns are read, where a schema declares it.
 
 
-def public_facts(path, separator=None, encoding="utf-8"):
-    """The public facts of the table at a path.
-
-    Parameters
-    ----------
-    path : str or path
-        A .csv or .parquet file, or a folder of the latter.
-    separator, encoding : str or None
-        Of a CSV file.
-    """
+def public_facts(path: str | os.PathLike[str], separator: str | None = None, encoding: str = "utf-8") -> PublicFacts:
+    """The public facts of the table at a path."""
     path = existing_path(path)
     stamp = os.stat(path)
     return _facts(str(path), separator, encoding, (stamp.st_mtime_ns, stamp.st_size))
 
 
 @lru_cache(maxsize=8)
-def _facts(path, separator, encoding, _stamp):
+def _facts(path: str, separator: str | None, encoding: str, _stamp: tuple[int, int]) -> PublicFacts:
     from dpsparse.engine.refusals import HEADER_NOT_TEXT
     from dpsparse.io.cells.raw_table import as_raw_table
     from dpsparse.io.formats import require_format
 
-    if path.lower().endswith(OTHERS):
-        raise FileError(f"{Path(path).name}: save the table as CSV in the program that made it, then choose that file")
     require_format(path)
     if path.lower().endswith(".npy"):
         raise FileError("the page reads .csv and .parquet files; for an .npy file use: dpsparse fit")
@@ -70,15 +49,10 @@ def _facts(path, separator, encoding, _stamp):
     return PublicFacts(tuple(table.names), table.n_records, kinds)
 
 
-def within(path, opened):
+def within(path: str, opened: Path) -> Path:
     """The path, if it lies in the folder that was opened; links are followed first.
 
-    Parameters
-    ----------
-    path : str
-        As it was typed: absolute, or from that folder on.
-    opened : path
-        The folder.
+    A path that was typed is absolute, or from that folder on.
     """
     text = str(path).strip()
     if not text:
@@ -97,7 +71,7 @@ def within(path, opened):
     return place
 
 
-def tables_in(opened):
+def tables_in(opened: Path) -> list[str]:
     """Names of tables directly in a folder, for a list to choose from."""
     try:
         names = sorted(entry.name for entry in os.scandir(opened) if entry.name.lower().endswith(ENDINGS))

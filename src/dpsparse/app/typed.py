@@ -1,11 +1,16 @@
 """Numbers as people type them into forms; what is wrong with one is said with its remedy."""
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 from dpsparse.schema import FileError
 
+# A form, a query, or the choices of a draft.
+Typed = Mapping[str, Any]
 
-def typed_number(typed, name, default):
+
+def typed_number(typed: Typed, name: str, default: float | None) -> float | None:
     """A number, or a default where nothing was typed."""
     text = str(typed.get(name, "")).strip()
     if not text:
@@ -19,7 +24,7 @@ def typed_number(typed, name, default):
     return value
 
 
-def typed_count(typed, name, words, default=None):
+def typed_count(typed: Typed, name: str, words: str, default: int | None = None) -> int:
     """A whole number of at least 1."""
     value = typed_number(typed, name, default)
     if value is None or value != int(value) or not 1 <= value < 2**53:
@@ -27,7 +32,7 @@ def typed_count(typed, name, words, default=None):
     return int(value)
 
 
-def typed_positive(typed, name, words):
+def typed_positive(typed: Typed, name: str, words: str) -> float | None:
     """A number above 0, or None."""
     value = typed_number(typed, name, None)
     if value is not None and not value > 0:
@@ -35,16 +40,16 @@ def typed_positive(typed, name, words):
     return value
 
 
-def typed_epsilon(typed):
+def typed_epsilon(typed: Typed) -> float:
     """An epsilon."""
     from dpsparse.privacy.guarantee import check_epsilon
 
-    value = typed_number(typed, "epsilon", None)
+    value: Any = typed_number(typed, "epsilon", None)
     check_epsilon(value)
-    return value
+    return float(value)
 
 
-def typed_delta(typed):
+def typed_delta(typed: Typed) -> float | None:
     """A delta, or None."""
     from dpsparse.privacy.guarantee import check_delta
 
@@ -54,7 +59,7 @@ def typed_delta(typed):
     return value
 
 
-def typed_holdout(typed):
+def typed_holdout(typed: Typed) -> float | None:
     """A share of the records to hold out, or None."""
     value = typed_number(typed, "holdout", None)
     if value is not None and not 0 < value <= 0.5:

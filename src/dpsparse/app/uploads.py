@@ -7,8 +7,9 @@ import os
 import secrets
 import shutil
 from pathlib import Path
+from typing import IO
 
-from dpsparse.app.tables import ENDINGS, OTHERS
+from dpsparse.app.tables import ENDINGS
 from dpsparse.schema import FileError
 
 _PIECE = 2**20
@@ -17,38 +18,33 @@ _PIECE = 2**20
 class Uploads:
     """The folder of uploads.
 
-    Parameters
-    ----------
-    folder : path
-        It is emptied, made anew and closed to others.
+    It is emptied, made anew and closed to others.
     """
 
-    def __init__(self, folder):
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         """Remove all uploads."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True, exist_ok=True)
         os.chmod(self.folder, 0o700)
 
-    def remove(self):
+    def remove(self) -> None:
         """Remove all uploads and their folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def keep(self, name, stream):
+    def keep(self, name: str, stream: IO[bytes]) -> Path:
         """Copy a stream into a new file; gives its path.
 
-        Parameters
-        ----------
-        name : str
-            The file's name in the browser; only its last part is used.
-        stream : binary file
-            The content.
+        Of the file's name in the browser only the last part is used.
         """
+        # Imported when it is needed, so that the first page comes at once.
+        from dpsparse.io.formats import OTHER_PROGRAMS
+
         name = name.replace("\\", "/").rpartition("/")[2]
-        if name.lower().endswith(OTHERS):
+        if name.lower().endswith(OTHER_PROGRAMS):
             raise FileError(f"{name}: save the table as CSV in the program that made it, then upload that file")
         if not name.lower().endswith(ENDINGS) or not name.isprintable() or len(name) > 200:
             raise FileError(f"the file's name must end in {' or '.join(ENDINGS)}, and have at most 200 letters")
@@ -63,11 +59,11 @@ class Uploads:
             shutil.copyfileobj(stream, file, _PIECE)
         return path
 
-    def holds(self, path):
+    def holds(self, path: str | os.PathLike[str] | None) -> bool:
         """Whether a path is that of an upload."""
         return path is not None and self.folder in Path(path).parents
 
-    def forget(self, path):
+    def forget(self, path: str | os.PathLike[str] | None) -> None:
         """Remove one upload."""
-        if self.holds(path):
+        if path is not None and self.holds(path):
             shutil.rmtree(Path(path).parent, ignore_errors=True)

@@ -5,28 +5,25 @@ gate. Either the gate was closed before, then the reservation is refunded and th
 passed, and from then on nothing can be cancelled. One lock decides which, so that both never happen.
 """
 
-from dpsparse.app.gate import Cancelled
+from typing import Any
+
+from dpsparse.app.gate import Cancelled, Gate
+from dpsparse.privacy.accounting.filter import Cost
+from dpsparse.privacy.ledger.events import LedgerState
 from dpsparse.privacy.ledger.ledger import PrivacyLedger, Reservation
 
 
 class WatchedLedger(PrivacyLedger):
     """A ledger for one fit of the page.
 
-    Parameters
-    ----------
-    location : PrivacyLedger
-        The ledger.
-    gate : Gate
-        The fit's.
-    job : str
-        The fit's name on the page, noted in the ledger: after a crash it tells what became of the fit.
+    The job's name is noted in the ledger: after a crash it tells what became of the fit.
     """
 
-    def __init__(self, location, gate, job):
+    def __init__(self, location: PrivacyLedger, gate: Gate, job: str) -> None:
         super().__init__(location)
         self._gate, self._job = gate, job
 
-    def reserve(self, dataset, cost, **about):
+    def reserve(self, dataset: str, cost: Cost, **about: Any) -> "_Watched":
         """Hold room for the fit, unless it was cancelled already."""
         if self._gate.closed:
             raise Cancelled
@@ -36,11 +33,11 @@ class WatchedLedger(PrivacyLedger):
 class _Watched(Reservation):
     """A reservation that passes the gate before it is charged."""
 
-    def __init__(self, reservation, gate):
+    def __init__(self, reservation: Reservation, gate: Gate) -> None:
         vars(self).update(vars(reservation))
         self._gate = gate
 
-    def charge(self):
+    def charge(self) -> None:
         """Make the cost final; or, where the fit was cancelled, give the room back and end it."""
         if not self._gate.enter():
             self.refund()
@@ -48,17 +45,9 @@ class _Watched(Reservation):
         super().charge()
 
 
-def charge_of(state, job):
-    """What a ledger says of a fit of the page: "reserved", "charged" or "refunded"; None where it does not know it.
-
-    Parameters
-    ----------
-    state : LedgerState
-        The ledger.
-    job : str
-        The fit's name on the page.
-    """
+def charge_of(state: LedgerState, job: str) -> str | None:
+    """What a ledger says of a fit of the page: "reserved", "charged" or "refunded"; None where it does not know it."""
     for event in state.events:
         if event.kind == "reserve" and event.details.get("job") == job:
-            return state.fits[event.fit].state
+            return state.fits[str(event.fit)].state
     return None

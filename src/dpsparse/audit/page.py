@@ -22,6 +22,8 @@ ABOUT = {
     "replay of all features": "The same where it takes all features.",
     "replay of tuning": "The same for tune: units released once, candidates on some rows, the choice on the others.",
     "replay of raw tables": "The same for a fit on a raw table: kinds, categories, names, then the pursuit.",
+    "rows out of reach": "Rows of the other part, and columns not to be read, made absurd: they change nothing.",
+    "outputs of raw tables": "Fits, commands and pages on tables that share what is public: the same bytes leave.",
     "replay of stores": "What is learned of a raw table, from a store of its cells.",
     "replay of evaluations": "The same for evaluate.",
     "replay of real sizes": "The same on tables and files of more records than the engines read at a time.",

@@ -17,6 +17,8 @@ from dpsparse.audit.checks.ledger import check_ledger
 from dpsparse.audit.checks.local_page import check_local_page
 from dpsparse.audit.checks.noise import check_noise
 from dpsparse.audit.checks.program import check_program
+from dpsparse.audit.checks.raw_outputs import check_raw_outputs
+from dpsparse.audit.checks.raw_parts import check_raw_parts
 from dpsparse.audit.checks.raw_tables import check_raw_tables, check_stores
 from dpsparse.audit.checks.reading import check_reading
 from dpsparse.audit.checks.replay import (
@@ -46,6 +48,8 @@ CHECKS = {
     "whole program": check_program,
     "floating point": check_floating,
     "replay of stores": check_stores,
+    "rows out of reach": check_raw_parts,
+    "outputs of raw tables": check_raw_outputs,
     "replay of raw tables": check_raw_tables,
     "replay of loops": check_loops,
     "replay of all features": check_all_features,

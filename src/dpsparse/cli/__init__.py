@@ -6,6 +6,7 @@ Commands import what they need when they run, so that help answers at once.
 import io
 import sys
 import traceback
+from collections.abc import Sequence
 
 import click
 
@@ -25,6 +26,7 @@ from dpsparse.cli.plan import plan
 from dpsparse.cli.predict import predict
 from dpsparse.cli.report import report
 from dpsparse.cli.reproduce import reproduce
+from dpsparse.cli.tune import tune
 from dpsparse.messages import without_passwords
 
 
@@ -32,20 +34,20 @@ from dpsparse.messages import without_passwords
 @click.version_option(__version__)
 @click.option("-v", "--verbose", is_flag=True, help="Show a traceback where something fails.")
 @click.pass_context
-def cli(context, verbose):
+def cli(context: click.Context, verbose: bool) -> None:
     """Differentially private sparse linear regression that survives heavy-tailed responses."""
     context.obj = {"verbose": verbose}
 
 
 COMMANDS = (
-    *(fit, evaluate, bounds, convert, check, predict, inspect, report),
+    *(fit, tune, evaluate, bounds, convert, check, predict, inspect, report),
     *(plan, compare, budget, app, audit, demo, reproduce),
 )
 for command in COMMANDS:
     cli.add_command(command)
 
 
-def main(arguments=None):
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; errors take one line, and `-v` adds the traceback."""
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
@@ -68,6 +70,6 @@ def main(arguments=None):
             # Python itself would print it as it is.
             click.echo(without_passwords(whole), err=True, nl=False)
             sys.exit(1)
-        message = without_passwords(" ".join(str(error).split())) or type(error).__name__
-        click.echo(f"dpsparse: {message} (add -v before the command for a traceback)", err=True)
+        text = without_passwords(" ".join(str(error).split())) or type(error).__name__
+        click.echo(f"dpsparse: {text} (add -v before the command for a traceback)", err=True)
         sys.exit(1)

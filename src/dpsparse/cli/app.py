@@ -14,14 +14,30 @@ NO_EXTRA = 'the page needs packages that are not installed ({name}): pip install
 @click.command(short_help="Open a local page that goes from a file to a report.")
 @options.LEDGER
 @click.option("--data", type=options.PATH, default=".", help="The folder whose tables the page may open by path.")
-@click.option("--folder", type=options.PATH, help="Where the page keeps its fits, and the budget without --ledger.")
+@click.option(
+    "--folder",
+    type=options.PATH,
+    help="Where the page keeps its choices and fits, and the budget without --ledger.",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; another needs --expose too.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port; any that is free unless given.")
 @click.option("--expose", is_flag=True, help="Let other machines in, unencrypted.")
 @click.option("--no-browser", is_flag=True, help="Print the address and open no browser.")
 @options.AS_JSON
-def app(ledger, data, folder, host, port, expose, no_browser, as_json):
+def app(
+    ledger: str,
+    data: str,
+    folder: str | None,
+    host: str,
+    port: int,
+    expose: bool,
+    no_browser: bool,
+    as_json: bool,
+) -> None:
     """Open a page on this machine that goes from a file to a report, for people who do not write Python.
+
+    Without --folder it begins with no table, whatever was opened before. Fits, which were paid for, and the budget
+    without --ledger stay in a folder of your account.
 
     It does what `fit`, `plan`, `report` and `budget` do. Nothing leaves this machine. Ctrl-C ends it; a fit that is
     paid for is finished first.
@@ -33,7 +49,7 @@ def app(ledger, data, folder, host, port, expose, no_browser, as_json):
             raise
         raise click.UsageError(NO_EXTRA.format(name=error.name)) from None
 
-    def say(url):
+    def say(url: str) -> None:
         if expose:
             click.echo("Other machines can connect, and nothing is encrypted on the way.", err=True)
         if as_json:
@@ -48,6 +64,7 @@ def app(ledger, data, folder, host, port, expose, no_browser, as_json):
     try:
         serve(
             folder or click.get_app_dir("dpsparse"),
+            resume=folder is not None,
             opened=data,
             ledger=ledger,
             host=host,

@@ -1,10 +1,14 @@
 """`dpsparse audit`."""
 
 import json
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpsparse.cli import options
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
 @click.command()
@@ -12,7 +16,7 @@ from dpsparse.cli import options
 @click.option("--only", metavar="NAME", help="One check, or 'planted bugs'; a wrong name lists them all.")
 @options.out_file("Where the page goes.", "dpsparse-audit.html")
 @options.AS_JSON
-def audit(long, only, out, as_json):
+def audit(long: bool, only: str | None, out: str, as_json: bool) -> None:
     """Attack the guarantee: replay, games, floating point, planted bugs. Status 0 if all is well, 1 otherwise."""
     from dpsparse.audit.page import audit_page
     from dpsparse.audit.run import BUGS, CHECKS, run_audit, steps
@@ -34,7 +38,7 @@ def audit(long, only, out, as_json):
         raise SystemExit(1)
 
 
-def _print(outcome):
+def _print(outcome: Any) -> None:
     from rich.console import Console
 
     console = Console()
@@ -51,7 +55,7 @@ def _print(outcome):
         console.print(table)
 
 
-def _table(title, *headings):
+def _table(title: str, *headings: str) -> "Table":
     from rich.table import Table
 
     table = Table(title=title, title_justify="left")
@@ -60,7 +64,7 @@ def _table(title, *headings):
     return table
 
 
-def _plain(text):
+def _plain(text: str) -> str:
     from rich.markup import escape
 
     return escape(text)

@@ -6,7 +6,7 @@ from dpsparse.cli import options
 
 
 @click.group()
-def bounds():
+def bounds() -> None:
     """Public bounds of the columns."""
 
 
@@ -16,7 +16,7 @@ def bounds():
 @options.dialect
 @options.out("Where the template goes; printed unless given.")
 @options.AS_JSON
-def init(data, target, separator, encoding, out, as_json):
+def init(data: str, target: str | None, separator: str | None, encoding: str, out: str | None, as_json: bool) -> None:
     """Write a template of bounds for DATA, to be filled in BY HAND from public knowledge.
 
     Only names and kinds of the columns are read: bounds taken from the data would leak what is to be protected.

@@ -2,10 +2,18 @@
 
 import json
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpsparse.cli import options
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from dpsparse.privacy.guarantee import Adjacency
+    from dpsparse.privacy.ledger.events import LedgerState
 
 _BAR = 30
 
@@ -13,7 +21,7 @@ _ledger = click.argument("ledger")
 
 
 @click.group()
-def budget():
+def budget() -> None:
     """Budgets kept in a ledger: a file, or a database URL such as postgresql://user@host/database."""
 
 
@@ -26,7 +34,16 @@ def budget():
 @options.RECORDS_PER_PERSON
 @options.WITNESS
 @options.AS_JSON
-def grant(ledger, dataset, epsilon, delta, adjacency, records_per_person, witness, as_json):
+def grant(
+    ledger: str,
+    dataset: str,
+    epsilon: float,
+    delta: float,
+    adjacency: "Adjacency",
+    records_per_person: int,
+    witness: str | None,
+    as_json: bool,
+) -> None:
     """Grant DATASET its budget, once; the same grant again changes nothing."""
     from dpsparse.cli.witness import witnessed
     from dpsparse.privacy.ledger.ledger import PrivacyLedger
@@ -42,7 +59,7 @@ def grant(ledger, dataset, epsilon, delta, adjacency, records_per_person, witnes
 @_ledger
 @click.argument("dataset", required=False)
 @options.AS_JSON
-def show(ledger, dataset, as_json):
+def show(ledger: str, dataset: str | None, as_json: bool) -> None:
     """What was granted, spent and is left, and the head of the chain."""
     from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
@@ -57,7 +74,7 @@ def show(ledger, dataset, as_json):
 @_ledger
 @click.argument("dataset", required=False)
 @options.AS_JSON
-def history(ledger, dataset, as_json):
+def history(ledger: str, dataset: str | None, as_json: bool) -> None:
     """Every event, oldest first."""
     from dpsparse.privacy.ledger.ledger import PrivacyLedger
     from dpsparse.report.budget import EVENT_HEADINGS, EVENTS_MEANING, event_cells
@@ -78,7 +95,7 @@ def history(ledger, dataset, as_json):
 @click.option("--head", help="A head that `show` printed earlier: the ledger must still contain it.")
 @options.WITNESS
 @options.AS_JSON
-def verify(ledger, head, witness, as_json):
+def verify(ledger: str, head: str | None, witness: str | None, as_json: bool) -> None:
     """Check the chain and repeat every decision; exit status 1 where the ledger was changed.
 
     Without --head or --witness nothing can tell that the newest events were dropped, or an old copy restored: keep the
@@ -97,7 +114,7 @@ def verify(ledger, head, witness, as_json):
         click.echo(f"intact: {count} events, head {current}")
 
 
-def _show(book, datasets, as_json):
+def _show(book: "LedgerState", datasets: Sequence[str], as_json: bool) -> None:
     from dpsparse.report.budget import MEANING, balance_facts
 
     balances = [balance_facts(book, name) for name in datasets]
@@ -121,7 +138,7 @@ def _show(book, datasets, as_json):
     click.echo(f"head {book.head}")
 
 
-def _table(*headings):
+def _table(*headings: str) -> "Table":
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
@@ -130,14 +147,14 @@ def _table(*headings):
     return table
 
 
-def _plain(*cells):
+def _plain(*cells: Any) -> Any:
     """Names are text, never markup."""
     from rich.text import Text
 
     return [Text(cell) for cell in cells]
 
 
-def _print(table):
+def _print(table: "Table") -> None:
     from rich.console import Console
 
     console = Console(highlight=False)

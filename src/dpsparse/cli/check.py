@@ -1,5 +1,7 @@
 """`dpsparse check`: whether a store is still what was written, and what is wrong with a file, for its holder's eyes."""
 
+from typing import Any
+
 import click
 
 from dpsparse.cli import options
@@ -23,12 +25,21 @@ NO_LEDGER = (
 @options.dialect
 @click.option("--ledger", hidden=True)
 @options.AS_JSON
-def check(data, target, bounds, separator, encoding, ledger, as_json):
+def check(
+    data: str,
+    target: str | None,
+    bounds: str | None,
+    separator: str | None,
+    encoding: str,
+    ledger: str | None,
+    as_json: bool,
+) -> None:
     """Show the curator what a fit would count as missing in DATA, or check a store.
 
     A .csv or .parquet file: gaps and cells that cannot be read with their lines, separators, encodings, columns that
-    may be identifiers, likely misspellings of the categories in --bounds. This is for the eyes of whoever holds the
-    records, and not private: it writes nothing, and takes no ledger. No value, range or count is shown.
+    may be identifiers or name people with several rows, likely misspellings of the categories in --bounds. This is for
+    the eyes of whoever holds the records, and not private: it writes nothing, and takes no ledger. No value or range is
+    shown, and no count but that of the values of a column that may name people.
 
     A store: compares every file with the checksum that `dpsparse convert` noted. Status 1 where any differs.
     """
@@ -43,7 +54,7 @@ def check(data, target, bounds, separator, encoding, ledger, as_json):
         _check_file(data, target, bounds, {"separator": separator, "encoding": encoding}, as_json)
 
 
-def _check_store(store, as_json):
+def _check_store(store: str, as_json: bool) -> None:
     from dpsparse.cli import output
     from dpsparse.io.store.manifest import StoreCorrupted, read_complete
     from dpsparse.io.store.reader import check_store
@@ -62,7 +73,7 @@ def _check_store(store, as_json):
         click.echo("Intact: every file is as it was written.")
 
 
-def _check_file(data, target, bounds, dialect, as_json):
+def _check_file(data: str, target: str | None, bounds: str | None, dialect: Any, as_json: bool) -> None:
     from dpsparse.cli import output
     from dpsparse.cli.curator import curator_faults
 

@@ -1,8 +1,14 @@
 """`dpsparse compare`."""
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from dpsparse.cli import options
+
+if TYPE_CHECKING:
+    from dpsparse.comparison import Comparison
 
 
 @click.command(short_help="Try the private methods on data shaped like yours.")
@@ -16,7 +22,7 @@ from dpsparse.cli import options
 @click.option("--repeats", type=int, default=5, show_default=True, help="Synthetic tables to make.")
 @options.out("Where a picture goes, as PNG, PDF or SVG.")
 @options.AS_JSON
-def compare(out, as_json, **shape):
+def compare(out: str | None, as_json: bool, **shape: Any) -> None:
     """Try the private methods on synthetic data shaped like yours, from public numbers alone."""
     from dpsparse.cli import output
     from dpsparse.comparison import METHODS
@@ -36,7 +42,7 @@ def compare(out, as_json, **shape):
             click.echo(f"Picture: {out}")
 
 
-def _print(comparison, shape):
+def _print(comparison: "Comparison", shape: Mapping[str, Any]) -> None:
     from statistics import fmean, median
 
     from rich.console import Console
@@ -61,7 +67,7 @@ def _print(comparison, shape):
     )
 
 
-def _draw(comparison, out):
+def _draw(comparison: "Comparison", out: str) -> None:
     import matplotlib
 
     matplotlib.use("Agg")

@@ -9,9 +9,10 @@ from dpsparse.cli import options
 
 @click.command(short_help="Write a table once, for many fits.")
 @options.DATA
-@options.STORE
+@click.argument("store", type=options.PATH, required=False)
 @options.target(required=True)
 @options.BOUNDS
+@options.DROP
 @options.dialect
 @click.option(
     "--dtype",
@@ -20,8 +21,20 @@ from dpsparse.cli import options
     show_default=True,
     help="Of features in public units; float64 takes twice the space. Cells keep all their digits.",
 )
+@options.out("The folder STORE, as other commands name what they write.")
 @options.AS_JSON
-def convert(data, store, target, bounds, separator, encoding, dtype, as_json):
+def convert(
+    data: str,
+    store: str | None,
+    target: str,
+    bounds: str | None,
+    drop: tuple[str, ...],
+    separator: str | None,
+    encoding: str,
+    dtype: str,
+    out: str | None,
+    as_json: bool,
+) -> None:
     """Write DATA, a table as `dpsparse fit` reads it, into the folder STORE, for `dpsparse fit STORE`.
 
     The cells are stored as they are: text, gaps, dates. What the columns are is learned by each fit, as of DATA itself.
@@ -35,7 +48,10 @@ def convert(data, store, target, bounds, separator, encoding, dtype, as_json):
     from dpsparse.cli import output
     from dpsparse.data.inputs import open_for_store
 
-    given = open_for_store(data, target, bounds, separator=separator, encoding=encoding)
+    if (store is None) == (out is None):
+        raise click.UsageError("name the folder of the store once: --out STORE, or as the second argument")
+    store = str(store or out)
+    given = open_for_store(data, target, bounds, drop=drop, separator=separator, encoding=encoding)
     try:
         with output.step_bar(given.count_chunks(dtype)) as progress:
             manifest = given.convert(store, dtype, progress)

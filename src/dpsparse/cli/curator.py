@@ -1,37 +1,32 @@
-"""What `dpsparse check` shows the holder of a file: faults with their lines, without a value, a range or a count.
+"""What `dpsparse check` shows the holder of a file: faults with their lines, without a value or a range.
 
 It looks at the records and is not private. It reads kinds from exact votes, where a fit uses noisy ones.
 """
 
 import difflib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpsparse.io.bounds import Bounds
 
 # How alike a text and a category are, from 0 to 1, that one may be a misspelling of the other.
 _ALIKE = 0.75
 _LINES = 10
 
 
-def curator_faults(data, target=None, bounds=None, *, separator=None, encoding="utf-8"):
+def curator_faults(
+    data: str,
+    target: str | None = None,
+    bounds: str | None = None,
+    *,
+    separator: str | None = None,
+    encoding: str = "utf-8",
+) -> tuple[list[tuple[str | None, str, list[int], bool]], list[tuple[str | None, str]]]:
     """The faults of a file, and remarks about its columns.
 
-    Parameters
-    ----------
-    data : str or path
-        A .csv or .parquet file, or a folder of the latter.
-    target : str or None
-        The column of responses.
-    bounds : str, path or None
-        The bounds file.
-    separator : str or None
-        Of a CSV file.
-    encoding : str
-        Of a CSV file.
-
-    Returns
-    -------
-    faults : list of (str or None, str, list of int, bool)
-        A column or None for whole lines, what is wrong, its first lines, and whether there are more.
-    remarks : list of (str or None, str)
-        What seems odd about a column, or about the file where there is no column.
+    A fault is a column or None for whole lines, what is wrong, its first lines, and whether there are more. A remark is
+    what seems odd about a column, or about the file where there is no column.
     """
     from dpsparse.io.bounds import Bounds
     from dpsparse.io.bounds_file import read_bounds
@@ -50,12 +45,13 @@ def curator_faults(data, target=None, bounds=None, *, separator=None, encoding="
     found = table.faults(columns, _kinds(table, columns, known, target), most=_LINES)
     faults = [(group.column, group.what, list(group.lines), group.count > len(group.lines)) for group in found.groups]
     for column in columns:
-        if known.of(column).categories is not None:
-            faults += _misspellings(table, column, known.of(column).categories)
+        categories = known.of(column).categories
+        if categories is not None:
+            faults += _misspellings(table, column, categories)
     return faults, list(found.remarks)
 
 
-def _kinds(table, columns, known, target):
+def _kinds(table: Any, columns: Sequence[str], known: "Bounds", target: str | None) -> list[Any]:
     """The declared kinds, and by exact votes those of the others."""
     from dpsparse.io.cells.grammar import Kind
     from dpsparse.learning.kinds import VOTES, kind_of
@@ -67,22 +63,23 @@ def _kinds(table, columns, known, target):
     return kinds
 
 
-def _misspellings(table, column, categories):
+def _misspellings(table: Any, column: str, categories: Sequence[str]) -> Any:
     """Lines whose text is nearly one of the given categories; the category is quoted, the text is not."""
-    lines = {}
-    nearest = {}
+    lines: dict[str, list[int]] = {}
+    nearest: dict[str, str | None] = {}
     for position, text in enumerate(table.texts(column)):
         if text not in nearest:
             nearest[text] = None if text in categories else _nearest(text, categories)
-        if nearest[text] is not None:
-            lines.setdefault(nearest[text], []).append(table.line_of(position))
+        near = nearest[text]
+        if near is not None:
+            lines.setdefault(near, []).append(table.line_of(position))
     return [
         (column, f"perhaps a misspelling of {category!r}", where[:_LINES], len(where) > _LINES)
         for category, where in sorted(lines.items())
     ]
 
 
-def _nearest(text, categories):
+def _nearest(text: str, categories: Sequence[str]) -> str | None:
     """The category that a text is likely meant to be; None where there is none.
 
     Examples
@@ -96,5 +93,5 @@ def _nearest(text, categories):
     return plain[close[0]] if close else None
 
 
-def _plain(text):
+def _plain(text: str) -> str:
     return "".join(text.casefold().split())

@@ -12,7 +12,7 @@ from dpsparse.cli import options
 @options.out_file("Where the picture goes.", "dpsparse-demo.png")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the synthetic data (not of the noise).")
 @options.AS_JSON
-def demo(epsilon, out, seed, as_json):
+def demo(epsilon: float, out: str, seed: int | None, as_json: bool) -> None:
     """Fit privately on synthetic data: the guarantee, the effects, the price."""
     from rich.console import Console
 

@@ -1,10 +1,14 @@
 """`dpsparse evaluate`."""
 
 import json
+from typing import TYPE_CHECKING
 
 import click
 
 from dpsparse.cli import options
+
+if TYPE_CHECKING:
+    from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
 
 @click.command(short_help="Say how well a model predicts records held out.")
@@ -20,8 +24,19 @@ from dpsparse.cli import options
 @options.out("Where the evaluation goes, as JSON.")
 @options.AS_JSON
 def evaluate(
-    model, data, epsilon, delta, separator, encoding, records_per_person, ledger, dataset, witness, out, as_json
-):
+    model: str,
+    data: str,
+    epsilon: float,
+    delta: float | None,
+    separator: str | None,
+    encoding: str,
+    records_per_person: int,
+    ledger: "str | PrivacyLedger | None",
+    dataset: str | None,
+    witness: str | None,
+    out: str | None,
+    as_json: bool,
+) -> None:
     """Say how well MODEL predicts the records of DATA, which it was not fitted on.
 
     DATA is a table, or a store of its cells, with the columns that the model was fitted on, the target included. Three
@@ -31,7 +46,7 @@ def evaluate(
     The whole of epsilon is spent, on the people in DATA; --ledger keeps count.
     """
     from dpsparse.cli import output
-    from dpsparse.cli.spending import interruptible
+    from dpsparse.cli.spending import interruptible, opened_ledger
     from dpsparse.cli.witness import witnessed
     from dpsparse.evaluation import evaluate_records
     from dpsparse.fitting import collected, explained
@@ -39,11 +54,9 @@ def evaluate(
     from dpsparse.model.json_file import load_model
     from dpsparse.model.tables import ModelTable
 
-    if ledger is not None:
-        from dpsparse.privacy.ledger.ledger import PrivacyLedger
-
-        ledger = PrivacyLedger(ledger)
-    released, notes = load_model(model), []
+    ledger = opened_ledger(ledger)
+    released = load_model(model)
+    notes: list[str] = []
     table = ModelTable(released, data, separator=separator, encoding=encoding)
     # Opened before anything is spent.
     with witnessed(witness, ledger), output.writing(out, model, data, replace=False) as stream:

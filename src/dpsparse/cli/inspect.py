@@ -10,7 +10,7 @@ from dpsparse.cli import options
 @click.option("--registry", type=options.PATH, help="Where an entry for the registry of deployments goes, as YAML.")
 @click.option("--nist", type=options.PATH, help="Where a sheet along the pyramid of NIST SP 800-226 goes, as Markdown.")
 @options.AS_JSON
-def inspect(model, registry, nist, as_json):
+def inspect(model: str, registry: str | None, nist: str | None, as_json: bool) -> None:
     """Show the guarantee of MODEL, in plain words and in full, and its effects.
 
     --registry and --nist write drafts for the public registry of differential-privacy deployments and for a review

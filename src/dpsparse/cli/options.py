@@ -1,14 +1,25 @@
 """Options that several commands share, each written once."""
 
+from collections.abc import Callable
+from typing import Any
+
 import click
 
 PATH = click.Path()
+Command = Callable[..., Any]
+Decorator = Callable[[Command], Command]
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 BOUNDS = click.option(
     "--bounds",
     type=PATH,
     help="Public bounds of the columns; see `dpsparse bounds init`. A fit learns those that are not given.",
+)
+DROP = click.option(
+    "--drop",
+    metavar="COLUMN",
+    multiple=True,
+    help="A column to leave out, such as an identifier; * stands for any text. Repeat it for several.",
 )
 DELTA = click.option("--delta", type=float, help="The guarantee's failure probability; n**-1.1 unless given.")
 RECORDS_PER_PERSON = click.option(
@@ -26,41 +37,58 @@ _SEPARATOR = click.option(
     "--separator", help="Between the cells of a CSV file; taken from its first line unless given."
 )
 _ENCODING = click.option(
-    "--encoding", type=click.Choice(["utf-8", "latin-1"]), default="utf-8", show_default=True, help="Of a CSV file."
+    "--encoding",
+    type=click.Choice(["utf-8", "latin-1", "cp1252"]),
+    default="utf-8",
+    show_default=True,
+    help="Of a CSV file; cp1252 is that of Windows.",
 )
 N_RECORDS = click.option("--n", type=int, required=True, help="Records.")
 N_FEATURES = click.option("--d", type=int, required=True, help="Features.")
 DATA = click.argument("data", type=PATH)
 MODEL = click.argument("model", type=PATH)
-STORE = click.argument("store", type=PATH)
 
 
-def epsilon(**how):
+class Sparsity(click.ParamType[Any]):
+    """A number of features, or "auto"."""
+
+    name = "integer or auto"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        """The number, or the word."""
+        return value if value == "auto" else click.INT.convert(value, parameter, context)
+
+
+def epsilon(**how: Any) -> Decorator:
     """`--epsilon` of a fit."""
     return click.option("--epsilon", type=float, help="The guarantee to each person; smaller is more private.", **how)
 
 
-def target(more="", **how):
+def target(more: str = "", **how: Any) -> Decorator:
     """`--target`."""
     text = f"The column to explain; its number, from 0, in an npy file.{more}"
     return click.option("--target", help=text, **how)
 
 
-def sparsity(text="Features to select.", kind=int):
+def sparsity(text: str = "Features to select.", kind: Any = int) -> Decorator:
     """`--sparsity`."""
     return click.option("--sparsity", type=kind, default=5, show_default=True, help=text)
 
 
-def out(text, kind=PATH, default=None):
+def out(text: str, kind: Any = PATH, default: str | None = None) -> Decorator:
     """`--out`."""
     return click.option("--out", type=kind, default=default, show_default=default is not None, help=text)
 
 
-def out_file(text, default):
+MODEL_OUT = out("Where the model goes, as JSON; beside the --report unless given.")
+REPORT = click.option("--report", type=PATH, help="Where a report goes, as HTML; see `dpsparse report`.")
+
+
+def out_file(text: str, default: str) -> Decorator:
     """`--out` of a file that is written in any case."""
     return out(text, click.Path(dir_okay=False, writable=True), default)
 
 
-def dialect(command):
+def dialect(command: Command) -> Command:
     """`--separator` and `--encoding` of a CSV file: its dialect comes from options or line 1, never from records."""
     return _SEPARATOR(_ENCODING(command))

@@ -3,7 +3,9 @@
 import json
 import os
 import sys
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
 
 import click
 from rich.console import Console
@@ -12,29 +14,37 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     TaskProgressColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
 from rich.table import Table
 
+from dpsparse.algorithms.evaluation import Scores
 from dpsparse.io.atomic import atomic_file
+from dpsparse.io.store.manifest import Manifest
+from dpsparse.model.context import FitContext
 from dpsparse.model.effect import EFFECT_HEADINGS, UNIT_HEADINGS, effect_rows, unit_rows
 from dpsparse.model.evaluation import HEADINGS, in_words, score_rows
 from dpsparse.model.json_file import as_dict
+from dpsparse.model.released import LinearModel
+from dpsparse.model.reliability import doubt_of
 from dpsparse.model.remarks import remarks
 
 # Column names are not markup, and an emoji's name in one stays as it is.
-_PLAIN = {"highlight": False, "emoji": False}
+_PLAIN: dict[str, Any] = {"highlight": False, "emoji": False}
 
 
-def writing(out, *inputs, replace=True, private=False):
+def writing(
+    out: str | None, *inputs: str | os.PathLike[str], replace: bool = True, private: bool = False
+) -> AbstractContextManager[Any]:
     """The stream of `--out`, opened at once; None where there is no `--out`. A private file is its owner's alone."""
     return nullcontext() if out is None else atomic_file(out, inputs, replace, private)
 
 
 @contextmanager
-def reader_may_leave():
+def reader_may_leave() -> Iterator[None]:
     """Go on without printing where nobody reads any more, as after ``| head``: what was paid for is still saved."""
     try:
         yield
@@ -46,18 +56,18 @@ def reader_may_leave():
         os.close(nowhere)
 
 
-def print_json(content):
+def print_json(content: Mapping[str, Any]) -> None:
     """Print JSON."""
     click.echo(json.dumps(content, indent=1, allow_nan=False))
 
 
-def say(heading, text):
+def say(heading: str, text: str) -> None:
     """Print a line with its heading."""
     console = Console(**_PLAIN)
     console.print(f"[bold]{heading}[/]: {escape(text)}", soft_wrap=not console.is_terminal)
 
 
-def print_table(headings, rows, *, texts=1):
+def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, texts: int = 1) -> None:
     """Print a table. The first `texts` columns are text, which a narrow screen folds; the others are numbers."""
     table = Table()
     for place, heading in enumerate(headings):
@@ -68,25 +78,32 @@ def print_table(headings, rows, *, texts=1):
     Console(**_PLAIN).print(table)
 
 
-def model_facts(model):
-    """A model for JSON: the content of its file, and of each effect the 90 % interval, if any, and the verdict."""
+def model_facts(model: LinearModel) -> dict[str, Any]:
+    """A model for JSON: the content of its file, and of each effect what people read of it.
+
+    That is the effect itself, its 90 % interval, if any, the verdict and, where it is not reliable, why and what would
+    help.
+    """
     facts = as_dict(model)
     for effect, shown in zip(model.effects, facts["effects"], strict=True):
+        shown["effect"] = effect.value
         shown["interval"] = effect.interval and dict(zip(("low", "high"), effect.interval, strict=True))
         shown["verdict"] = effect.verdict.value
+        doubt = doubt_of(effect)
+        shown["reason"], shown["remedy"] = (None, None) if doubt is None else (doubt.reason, doubt.remedy)
     return facts
 
 
-def print_budget(context, ledger):
+def print_budget(context: FitContext | None, ledger: object) -> None:
     """Print what was left of the budget in a ledger, as the context of a fit or an evaluation says."""
     if ledger is None:
         return
-    budget = context and context.budget
+    budget = None if context is None else context.budget
     unread = f"charged; the ledger could not be read again: see dpsparse budget show {ledger}"
     say("Budget", unread if budget is None else budget.sentence())
 
 
-def print_effects(model):
+def print_effects(model: LinearModel) -> None:
     """Print the effects of a released model, and what they mean where it is not plain."""
     say("Effects", f"on {model.target}, for a step of 1 of each feature")
     print_table(EFFECT_HEADINGS, effect_rows(model.effects, model.intercept))
@@ -100,13 +117,13 @@ def print_effects(model):
         print_table(UNIT_HEADINGS, units)
 
 
-def print_scores(scores, constant, target):
+def print_scores(scores: Scores, constant: float, target: str) -> None:
     """Print how well a model predicts records held out."""
     say("Held out", in_words(scores, target))
     print_table(HEADINGS, score_rows(scores, constant))
 
 
-def print_store(folder, manifest, notes=()):
+def print_store(folder: str | os.PathLike[str], manifest: Manifest, notes: Sequence[str] = ()) -> None:
     """Print what a store holds."""
     n, d = manifest.shape
     held = (
@@ -117,13 +134,13 @@ def print_store(folder, manifest, notes=()):
     print_notes(notes)
 
 
-def print_notes(notes):
+def print_notes(notes: Sequence[str]) -> None:
     """Print what the user should know before relying on a result."""
     for note in notes:
         say("Note", note)
 
 
-def store_facts(manifest):
+def store_facts(manifest: Manifest) -> dict[str, Any]:
     """What a store holds, for JSON."""
     n, d = manifest.shape
     return {
@@ -135,13 +152,13 @@ def store_facts(manifest):
 
 
 @contextmanager
-def step_bar(total):
+def step_bar(total: int | None) -> Iterator[Callable[[str], None]]:
     """A progress bar; gives the function to call, with a name, before each of `total` (or None) steps."""
     with _bar(MofNCompleteColumn()) as progress:
         task = progress.add_task("", total=total)
-        started = []
+        started: list[str] = []
 
-        def next_step(name):
+        def next_step(name: str) -> None:
             progress.update(task, description=name, completed=len(started))
             started.append(name)
 
@@ -149,14 +166,14 @@ def step_bar(total):
 
 
 @contextmanager
-def share_bar():
+def share_bar() -> Iterator[Callable[[float, float], None]]:
     """A progress bar; gives the function to call with the work done, which may be a fraction, and all work."""
     with _bar(TaskProgressColumn()) as progress:
         task = progress.add_task("reading and fitting", total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
-def _bar(*columns):
+def _bar(*columns: ProgressColumn) -> Progress:
     """A bar on standard error; elsewhere than on a terminal nothing would be seen but empty lines."""
     console = Console(stderr=True)
     columns = (BarColumn(), *columns, TimeElapsedColumn(), TimeRemainingColumn())

@@ -1,11 +1,17 @@
 """`dpsparse plan`."""
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from dpsparse.cli import options
 
+if TYPE_CHECKING:
+    from dpsparse.planning.forecast import Plan
 
-def _numbers(context, parameter, value):
+
+def _numbers(context: click.Context, parameter: click.Parameter | None, value: str) -> list[float]:
     try:
         numbers = [float(part) for part in value.split(",")]
     except ValueError:
@@ -28,7 +34,9 @@ def _numbers(context, parameter, value):
 )
 @options.out("Where a picture goes, as PNG, PDF or SVG.")
 @options.AS_JSON
-def plan(n, d, sparsity, epsilon, delta, units, out, as_json):
+def plan(
+    n: int, d: int, sparsity: int, epsilon: Any, delta: float | None, units: str, out: str | None, as_json: bool
+) -> None:
     """Forecast what each epsilon buys, from public numbers alone and before any of it is spent."""
     from dpsparse import plan as forecast
     from dpsparse.cli import output
@@ -63,16 +71,16 @@ def plan(n, d, sparsity, epsilon, delta, units, out, as_json):
         click.echo(f"Picture: {out}")
 
 
-def _cells(row):
+def _cells(row: dict[str, Any]) -> list[str]:
     *numbers, needed = (row[key] for key in row if key != "delta")
     return [*(f"{value:.3g}" for value in numbers), "-" if needed is None else f"{needed:,}"]
 
 
-def _or_none(count):
+def _or_none(count: int) -> int | None:
     return count if count < float("inf") else None
 
 
-def _draw(plans, out):
+def _draw(plans: "Sequence[Plan]", out: str) -> None:
     import matplotlib
 
     from dpsparse.io.figures import save_figure
@@ -83,4 +91,6 @@ def _draw(plans, out):
     for at in plans[1:]:
         axes.axvline(at.epsilon, color="tab:gray", linestyle=":")
     axes.legend()
-    save_figure(axes.figure, out)
+    figure = axes.get_figure(root=True)
+    assert figure is not None  # axes of a plot have one
+    save_figure(figure, out)

@@ -2,6 +2,8 @@
 
 import csv
 import io
+from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -22,11 +24,20 @@ from dpsparse.cli import options
 @options.dialect
 @options.out("Where the predictions go, as CSV; printed unless given.")
 @options.AS_JSON
-def predict(model, data, id_column, statistic, separator, encoding, out, as_json):
+def predict(
+    model: str,
+    data: str,
+    id_column: str | None,
+    statistic: str,
+    separator: str | None,
+    encoding: str,
+    out: str | None,
+    as_json: bool,
+) -> None:
     """Predict the target for the records of DATA, a table as `dpsparse fit` reads it, with a MODEL.
 
     DATA needs the columns of the model's selected features, in any order; other columns are not read. Text that is
-    none of the categories of the fit counts as the fit counted such text, and the command says how.
+    none of the categories of the fit counts as the fit counted such text; where DATA has any, the command says how.
     """
     from dpsparse.cli import output
     from dpsparse.model.json_file import load_model
@@ -40,10 +51,9 @@ def predict(model, data, id_column, statistic, separator, encoding, out, as_json
             table.require(id_column)
         predictions = table.predictions().tolist()
         ids = None if id_column is None else table.texts(id_column)
-        lines = _csv(id_column, ids, predictions)
+        lines, notes = _csv(id_column, ids, predictions), unseen_categories(released, table.has_unseen)
         if stream is not None:
             stream.write(lines.encode())
-    notes = unseen_categories(released)
     if as_json:
         shown = {"predictions": predictions} | ({} if ids is None else {"ids": ids}) if out is None else {}
         output.print_json({"n_records": len(predictions), "out": out, "notes": notes} | shown)
@@ -56,7 +66,7 @@ def predict(model, data, id_column, statistic, separator, encoding, out, as_json
         output.print_notes(notes)
 
 
-def _csv(id_column, ids, predictions):
+def _csv(id_column: str | None, ids: Sequence[str] | None, predictions: Any) -> Any:
     if ids is None:
         return "\n".join(["prediction", *map(repr, predictions), ""])
     text = io.StringIO()

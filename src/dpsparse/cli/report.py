@@ -9,7 +9,7 @@ from dpsparse.cli import options
 @options.MODEL
 @options.out("Where the report goes, as HTML.", default="report.html")
 @options.AS_JSON
-def report(model, out, as_json):
+def report(model: str, out: str | None, as_json: bool) -> None:
     """Write a report of MODEL: guarantee, effects, budget, forecast, how to cite and to run it again.
 
     One page that opens offline. The model is all it reads.

@@ -18,7 +18,7 @@ from dpsparse.cli import options
     "reproduction",
 )
 @options.AS_JSON
-def reproduce(parts, quick, repeats, jobs, out, as_json):
+def reproduce(parts: tuple[str, ...], quick: bool, repeats: int | None, jobs: int, out: str, as_json: bool) -> None:
     """Run the paper's figures and tables: as stated, corrected, and by this package's own method.
 
     PART is any of fig1a to fig1d, fig2a to fig2d, table1 (NCI-60), table2 (METABRIC), or all, the default. The tables

@@ -1,26 +1,27 @@
 """`--witness FILE`: a second place that keeps the newest head of a ledger, so that a restored old copy shows."""
 
+import os
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from dpsparse.io.atomic import write_file
 
+if TYPE_CHECKING:
+    from dpsparse.privacy.ledger.ledger import PrivacyLedger
+
 
 @contextmanager
-def witnessed(witness, ledger):
+def witnessed(witness: str | os.PathLike[str] | None, ledger: "PrivacyLedger | None") -> Iterator[None]:
     """Check a ledger against its witness before it is used, and renew the witness after.
 
     It is renewed in any case: what was charged before an error stays spent.
 
-    Parameters
-    ----------
-    witness : path or None
-        The file; None for none, and then nothing is done.
-    ledger : PrivacyLedger or None
-        The ledger.
+    Without a witness nothing is done.
     """
     if witness is None:
         yield
@@ -39,13 +40,13 @@ def witnessed(witness, ledger):
     renew(witness, ledger)
 
 
-def renew(witness, ledger):
+def renew(witness: str | os.PathLike[str], ledger: "PrivacyLedger") -> None:
     """Write the newest head to the witness, where the ledger contains the head that it holds."""
     _check(witness, ledger)
     write_file(witness, f"{ledger.verify()}\n", private=True)
 
 
-def _check(witness, ledger):
+def _check(witness: str | os.PathLike[str], ledger: "PrivacyLedger") -> None:
     """Raise LedgerError unless the ledger contains the head in the witness; a new witness holds none."""
     from dpsparse.privacy.ledger.events import LedgerError
 

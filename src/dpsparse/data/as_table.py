@@ -7,6 +7,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import _safe_indexing
 
@@ -20,19 +21,7 @@ from dpsparse.engine.protocols import Table
 
 
 def as_table(X: Any) -> Table:
-    """A table of whatever a caller passes as X; no value is read.
-
-    Parameters
-    ----------
-    X : array-like, sparse matrix, data frame or other table
-        A memory map, a Zarr array, `OnDisk` and an array of integers are read block by block; a torch CUDA tensor, a
-        CuPy array and `Streamed` by a GPU; a dask array or data frame by the workers of a cluster.
-
-    Returns
-    -------
-    Table
-        Its shape is public; `validate` checks it.
-    """
+    """A table of whatever a caller passes as X; no value is read."""
     if is_dask(X):
         from dpsparse.data.dask_table import DaskTable
 
@@ -57,7 +46,7 @@ def in_memory(X: Any, reader: str) -> "MemoryTable":
     return MemoryTable(X)
 
 
-def _holds_integers(X):
+def _holds_integers(X: Any) -> bool:
     """Whether X is an array of integers, which a copy in floats would make up to eight times as large."""
     return isinstance(X, np.ndarray) and X.dtype.kind in "biu" and X.ndim == 2 and X.size > 0
 
@@ -65,38 +54,57 @@ def _holds_integers(X):
 class MemoryTable:
     """Features in memory; `X` is what was given until `validate` makes floats of it."""
 
-    def __init__(self, X):
+    def __init__(self, X: Any) -> None:
         self.X, self._given = X, X
         self.names = None
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int]:
         """Rows and columns as X states them, so that nothing is read before it is paid for."""
         return table_shape(self.X)
 
     @property
-    def dtype(self):
+    def dtype(self) -> np.dtype[Any]:
         """float32 or float64, once validated."""
-        return self.X.dtype
+        result: np.dtype[Any] = self.X.dtype
+        return result
 
-    def validate(self, estimator, y=None, *, reset=True, min_samples=1, allow_missing=False, check_finite=False):
+    def validate(
+        self,
+        estimator: Any,
+        y: Any = None,
+        *,
+        reset: bool = True,
+        min_samples: int = 1,
+        allow_missing: bool = False,
+        check_finite: bool = False,
+    ) -> Any:
         """Check and convert X and y; see `protocols.Table`. The engine checks X unless `check_finite`."""
-        options = {"reset": reset, "min_samples": min_samples, "check_finite": check_finite}
-        options["allow_missing"] = allow_missing
-        self.X, y = validate_table(estimator, self._given, y, **options)
+        self.X, y = validate_table(
+            estimator,
+            self._given,
+            y,
+            reset=reset,
+            min_samples=min_samples,
+            check_finite=check_finite,
+            allow_missing=allow_missing,
+        )
         self.names = getattr(estimator, "feature_names_in_", None)
         return y
 
-    def rows(self, y, *, check_before_release=True):
+    def rows(self, y: Any, *, check_before_release: bool = True) -> DenseRows | SparseRows:
         """The rows with their responses; a session always checks them when it is opened."""
         return SparseRows.of(self.X, y) if sparse.issparse(self.X) else DenseRows(self.X, y)
 
-    def take(self, rows):
+    def take(self, rows: NDArray[np.intp]) -> Any:
         """Some of the rows: of a data frame with its names, otherwise as they were converted."""
         return self.X[rows] if self.names is None else _safe_indexing(self._given, rows)
 
-    def predict(self, estimator):
+    def predict(self, estimator: Any) -> NDArray[Any]:
         """Predictions as an array."""
         gaps = gap_terms(estimator)
         self.validate(estimator, reset=False, check_finite=True, allow_missing=bool(gaps))
-        return linear_predictions(self.X, estimator.coef_, estimator.intercept_, prediction_range(estimator), **gaps)
+        result: NDArray[Any] = linear_predictions(
+            self.X, estimator.coef_, estimator.intercept_, prediction_range(estimator), **gaps
+        )
+        return result

@@ -4,9 +4,11 @@ The responses are computed in `validate`, and rows are counted where dask does n
 """
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from dask.array import Array
+from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 
@@ -21,31 +23,34 @@ from dpsparse.data.validation import (
 )
 from dpsparse.engine.dask.actors import as_array
 from dpsparse.engine.dask.rows import DaskRows, Partitions, all_finite, of_known_length
+from dpsparse.engine.protocols import Rows
 from dpsparse.engine.refusals import NOT_FINITE, NOT_NUMERIC
 
 
 class DaskTable:
     """A dask array or data frame."""
 
-    def __init__(self, X):
+    def __init__(self, X: Any) -> None:
         self._given = X
         self.names = None
 
     @cached_property
-    def _partitions(self):
+    def _partitions(self) -> Partitions:
         return Partitions(self._given, _checked_sample(BaseEstimator(), self._given, reset=True).dtype)
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int]:
         """Rows and columns, which are public; rows are counted where dask does not know their number."""
         return self._partitions.shape
 
     @property
-    def dtype(self):
+    def dtype(self) -> np.dtype[Any]:
         """float32 or float64."""
         return self._partitions.dtype
 
-    def validate(self, estimator, y=None, *, reset=True, min_samples=1, allow_missing=False):
+    def validate(
+        self, estimator: Any, y: Any = None, *, reset: bool = True, min_samples: int = 1, allow_missing: bool = False
+    ) -> Any:
         """Check names, types and y; see `protocols.Table`. The responses come back divided as the features are."""
         on_workers = is_dask(y)
         if on_workers:
@@ -56,8 +61,9 @@ class DaskTable:
                 raise ValueError(NOT_NUMERIC)
             y = of_known_length(y)
         shown = np.broadcast_to(0.0, y.shape) if on_workers else y
-        options = {"reset": reset, "min_samples": min_samples, "allow_missing": allow_missing}
-        checked = validate_proxy(estimator, self.shape, self.dtype, shown, **options)
+        checked = validate_proxy(
+            estimator, self.shape, self.dtype, shown, reset=reset, min_samples=min_samples, allow_missing=allow_missing
+        )
         _checked_sample(estimator, self._given, reset=reset)
         self.names = getattr(estimator, "feature_names_in_", None)
         y = self._partitions.responses(y if on_workers else checked)
@@ -67,11 +73,11 @@ class DaskTable:
             raise ValueError(NOT_FINITE)
         return y
 
-    def rows(self, y, *, check_before_release=True):
+    def rows(self, y: Any, *, check_before_release: bool = True) -> Rows:
         """The rows with their responses; a session always checks them when it is opened."""
         return DaskRows(self._partitions, y)
 
-    def predict(self, estimator):
+    def predict(self, estimator: Any) -> Any:
         """Predictions as a dask array with a chunk for each partition; nothing is computed."""
         X = self._given
         dtype = _checked_sample(estimator, X, reset=False).dtype
@@ -88,20 +94,28 @@ class DaskTable:
         return X.map_partitions(_predict, meta=meta, **public)
 
 
-def _predict(X, read_as, coef, intercept, within, gaps):
+def _predict(
+    X: Any,
+    read_as: np.dtype[Any],
+    coef: NDArray[Any],
+    intercept: float,
+    within: tuple[float, float] | None,
+    gaps: dict[str, Any],
+) -> NDArray[Any]:
     """Predictions for a chunk; it runs on a worker."""
     X = as_array(X, read_as)
     if not gaps:
         require_finite(X)
-    return linear_predictions(X, coef, intercept, within, **gaps)
+    result: NDArray[Any] = linear_predictions(X, coef, intercept, within, **gaps)
+    return result
 
 
-def _known(y):
+def _known(y: Any) -> NDArray[np.float64]:
     """Responses with NaN for infinite ones."""
     return np.where(np.isfinite(y), y, np.nan)
 
 
-def _checked_sample(estimator, X, *, reset):
+def _checked_sample(estimator: Any, X: Any, *, reset: bool) -> NDArray[Any]:
     """Two rows with X's names and types, as `validate_table` converts them; it refuses what it would refuse of X."""
     if hasattr(X, "_meta_nonempty"):
         sample = X._meta_nonempty
@@ -115,4 +129,5 @@ def _checked_sample(estimator, X, *, reset):
             raise ValueError(NOT_NUMERIC)
         sample = np.zeros((2, X.shape[1]), dtype=X.dtype)
     y = np.zeros(len(sample)) if reset else None
-    return validate_table(estimator, sample, y, reset=reset, check_finite=False)[0]
+    result: NDArray[Any] = validate_table(estimator, sample, y, reset=reset, check_finite=False)[0]
+    return result

@@ -1,128 +1,134 @@
 """The input of a fit or a conversion: a table with public bounds, or a store, which contains its bounds."""
 
+import os
 import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse.data.on_disk import OnDisk
-from dpsparse.data.raw_data import check_options, read_table
+from dpsparse.data.raw_data import RawData, check_options, read_table
 from dpsparse.data.units import public_units
 from dpsparse.io.bounds import Bounds
 from dpsparse.io.bounds_file import read_bounds
 from dpsparse.io.convert import convert, convert_cells, count_cell_chunks, count_chunks
 from dpsparse.io.features import read_features
 from dpsparse.io.formats import open_table, require_format
-from dpsparse.io.provenance import cells_of, provenance_of
-from dpsparse.io.store.manifest import CELLS, is_store, read_manifest
+from dpsparse.io.provenance import CellProvenance, Provenance, cells_of, provenance_of
+from dpsparse.io.store.manifest import CELLS, Manifest, is_store, read_manifest
 
 
-def open_input(data, target=None, bounds=None, *, separator=None, encoding="utf-8"):
+def open_input(
+    data: str | os.PathLike[str],
+    target: str | None = None,
+    bounds: str | os.PathLike[str] | None = None,
+    *,
+    drop: Sequence[str] = (),
+    separator: str | None = None,
+    encoding: str = "utf-8",
+) -> "Given":
     """The input at a path; names are read and checked, values are not.
 
-    Parameters
-    ----------
-    data : str or path
-        A table, or the folder of a store.
-    target : str or None
-        The column of responses; a store knows it.
-    bounds : str, path or None
-        The bounds file; a store has none beside it.
-    separator : str or None
-        Between the cells of a CSV file; None to take it from the first line.
-    encoding : str
-        Of a CSV file.
-
-    Returns
-    -------
-    RawInput, CellStoreInput, TableInput or StoreInput
-        With `read()`, which gives the X and y of a fit; `parameters`, those of an estimator that are publicly known;
-        `model`, which gives the released model in the columns' own units; `left_out`, the columns that are in none of
-        its features; and `notes` for whoever runs the fit.
+    `drop` names further columns to leave out, as the bounds file does. A separator of None is taken from the first line
+    of a CSV file. An input has `read()`, which gives the X and y of a fit; `parameters`, those of an estimator that are
+    publicly known; `model`, which gives the released model in the columns' own units; and `notes` for whoever runs the
+    fit.
     """
     if is_store(data):
         holds_cells = read_manifest(data).layout == CELLS
-        return (CellStoreInput if holds_cells else StoreInput)(data, target, bounds)
+        return (CellStoreInput if holds_cells else StoreInput)(data, target, _with_drop(bounds, drop))
     if str(data).lower().endswith(".npy"):
-        return TableInput(data, target, bounds)
-    return RawInput(data, target, bounds, separator=separator, encoding=encoding)
+        return TableInput(data, target, bounds, drop)
+    return RawInput(data, target, bounds, drop, separator=separator, encoding=encoding)
 
 
-def open_for_store(data, target, bounds=None, *, separator=None, encoding="utf-8"):
+def _with_drop(bounds: str | os.PathLike[str] | None, drop: Sequence[str]) -> str | os.PathLike[str] | Bounds | None:
+    """Bounds with further columns to leave out; the path or None as it is where there are none."""
+    if not drop:
+        return bounds
+    known = _as_bounds(bounds)
+    where = f"{known.where} and --drop" if known.where else "--drop"
+    return replace(known, where=where, drop=(*known.drop, *drop))
+
+
+def open_for_store(
+    data: str | os.PathLike[str],
+    target: str,
+    bounds: str | os.PathLike[str] | None = None,
+    *,
+    drop: Sequence[str] = (),
+    separator: str | None = None,
+    encoding: str = "utf-8",
+) -> "TableInput | RawInput":
     """The input of a conversion; names are read and checked, values are not.
 
-    Parameters
-    ----------
-    data : str or path
-        A table.
-    target : str
-        The column of responses.
-    bounds : str, path or None
-        The bounds file.
-    separator, encoding : str or None
-        Of a CSV file, as in `open_input`.
-
-    Returns
-    -------
-    TableInput or RawInput
-        With `convert`, which writes the store, and `count_chunks`. The first where it is public of every column that it
-        holds plain numbers, or which categories: their features are stored. The second otherwise: cells are stored, and
-        a fit learns what they are.
+    It is a `TableInput` where it is public of every column that it holds plain numbers, or which categories: their
+    features are stored. Otherwise it is a `RawInput`: cells are stored, and a fit learns what they are.
     """
     if str(data).lower().endswith(".npy"):
-        return TableInput(data, target, bounds)
-    raw = RawInput(data, target, bounds, separator=separator, encoding=encoding)
+        return TableInput(data, target, bounds, drop)
+    raw = RawInput(data, target, bounds, drop, separator=separator, encoding=encoding)
     # A table of numbers is read with the separator of its first line, and in UTF-8.
     is_usual = separator is None and encoding in _USUAL
-    return TableInput(data, target, bounds) if is_usual and raw.is_declared else raw
+    return TableInput(data, target, bounds, drop) if is_usual and raw.is_declared else raw
 
 
 class RawInput:
     """A CSV or Parquet file as people have it. A fit learns what its columns are, within the guarantee."""
 
-    def __init__(self, data, target, bounds, **dialect):
+    def __init__(
+        self,
+        data: str | os.PathLike[str],
+        target: str | None,
+        bounds: str | os.PathLike[str] | None,
+        drop: Sequence[str] = (),
+        **dialect: Any,
+    ) -> None:
         require_format(data)
-        self._data = read_table(data, target, bounds=bounds, **dialect)
+        self._data = read_table(data, target, bounds=_with_drop(bounds, drop), **dialect)
         given = "".join(f" --{name} {shlex.quote(each)}" for name, each in dialect.items() if each not in _USUAL)
         self.notes = [] if bounds is not None else [_no_bounds(data, target, _ALL, given)]
         self.notes.append(_unread(data, given))
-        self.parameters = {}
+        self.parameters: dict[str, Any] = {}
 
     @property
-    def is_declared(self):
+    def is_declared(self) -> bool:
         """Whether it is public what every column is; see `RawData.is_declared`."""
         return self._data.is_declared
 
-    def count_chunks(self, dtype):
+    def count_chunks(self, dtype: str) -> int:
         """The number of chunks of a store; `dtype` is that of other stores."""
         return count_cell_chunks(self._data.table.n_records, self._provenance)
 
-    def convert(self, folder, dtype, progress=None):
+    def convert(
+        self, folder: str | os.PathLike[str], dtype: str, progress: Callable[[str], object] | None = None
+    ) -> Manifest:
         """Write the cells as a store; see `io.convert`."""
         return convert_cells(self._data.table, self._provenance, folder, progress)
 
     @cached_property
-    def _provenance(self):
+    def _provenance(self) -> CellProvenance:
         return cells_of(self._data.table, self._data.bounds, self._data.target)
 
-    def read(self):
+    def read(self) -> tuple[RawData, None]:
         """The table, with its responses in it."""
         return self._data, None
 
-    def model(self, released):
+    def model(self, released: Any) -> Any:
         """The released model as it is."""
         return released
-
-    def left_out(self, model):
-        """The columns of which a fit made no feature: text that hardly repeats, such as an identifier."""
-        used = {feature.column for feature in model.features}
-        return [name for name in self._data.columns if name not in used]
 
 
 class CellStoreInput(RawInput):
     """A store of cells: what a fit learns of its file it learns of the store."""
 
-    notes = ()
+    notes: Any = ()
 
-    def __init__(self, data, target, bounds):
+    def __init__(self, data: str | os.PathLike[str], target: str | None, bounds: Any) -> None:
         self._data, self.parameters = read_table(data, target, bounds=bounds), {}
 
 
@@ -131,7 +137,7 @@ _ALL = "what the columns are, their centres and scales"
 _USUAL = (None, "utf-8")
 
 
-def _unread(data, given=""):
+def _unread(data: str | os.PathLike[str], given: str = "") -> str:
     """Said of every file, whatever is in it."""
     return (
         "cells that are missing or cannot be read count as missing, and nothing is said of them here; to see them, for "
@@ -139,10 +145,10 @@ def _unread(data, given=""):
     )
 
 
-def _no_bounds(data, target, learned, given=""):
+def _no_bounds(data: str | os.PathLike[str], target: str | None, learned: str, given: str = "") -> str:
     return (
         f"no --bounds: a fit learns {learned} within its guarantee; if some are publicly known, give them for more "
-        f"accurate effects: dpsparse bounds init {shlex.quote(str(data))} --target {shlex.quote(target)}"
+        f"accurate effects: dpsparse bounds init {shlex.quote(str(data))} --target {shlex.quote(str(target))}"
         f"{given} --out bounds.toml"
     )
 
@@ -150,8 +156,12 @@ def _no_bounds(data, target, learned, given=""):
 class _NumericInput:
     """What tables of numbers and stores share."""
 
+    units: tuple[Any, Any]
+    provenance: Provenance
+    in_public_units: bool
+
     @property
-    def parameters(self):
+    def parameters(self) -> dict[str, Any]:
         """Public centres and scales; files have gaps."""
         return {
             "feature_center": self.units[0],
@@ -161,14 +171,10 @@ class _NumericInput:
             "missing": "center",
         }
 
-    def model(self, released):
+    def model(self, released: Any) -> Any:
         """The released model of the file's columns."""
         model = released.on_columns(self.provenance.features, self.provenance.target)
         return model.in_raw_units() if self.in_public_units else model
-
-    def left_out(self, model):
-        """None: every column is a feature."""
-        return []
 
 
 class TableInput(_NumericInput):
@@ -176,9 +182,11 @@ class TableInput(_NumericInput):
 
     in_public_units = False
 
-    def __init__(self, data, target, bounds):
+    def __init__(
+        self, data: str | os.PathLike[str], target: Any, bounds: str | os.PathLike[str] | None, drop: Sequence[str] = ()
+    ) -> None:
         self.table = open_table(data)
-        self.provenance = provenance_of(self.table, Bounds() if bounds is None else read_bounds(bounds), target)
+        self.provenance = provenance_of(self.table, _as_bounds(_with_drop(bounds, drop)), target)
         self.notes = [] if bounds is not None else [_no_bounds(data, target, "the columns' centres and scales")]
         if not str(data).lower().endswith(".npy"):
             self.notes.append(_unread(data))
@@ -187,15 +195,17 @@ class TableInput(_NumericInput):
         # Refused here, so that `convert` writes no store that a fit would refuse.
         public_units(*self.units, features)
 
-    def count_chunks(self, dtype):
+    def count_chunks(self, dtype: str) -> int:
         """The number of chunks of a store with features of this dtype."""
         return count_chunks(self.table.n_records(), self.provenance, dtype)
 
-    def convert(self, folder, dtype, progress=None):
+    def convert(
+        self, folder: str | os.PathLike[str], dtype: str, progress: Callable[[str], object] | None = None
+    ) -> Manifest:
         """Write the features as a store; see `io.convert`."""
         return convert(self.table, self.provenance, folder, dtype, progress)
 
-    def read(self):
+    def read(self) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
         """Features and responses."""
         return read_features(self.table, self.provenance.features, self.provenance.target)
 
@@ -203,11 +213,14 @@ class TableInput(_NumericInput):
 class StoreInput(_NumericInput):
     """A store of features, in public units, so that the centres that are known are 0 and the scales 1."""
 
-    in_public_units, notes = True, ()
+    in_public_units = True
+    notes: Sequence[str] = ()
 
-    def __init__(self, data, target, bounds):
+    def __init__(self, data: str | os.PathLike[str], target: str | None, bounds: Any) -> None:
         self.table = OnDisk(data)
-        self.provenance = read_manifest(data).provenance
+        provenance = read_manifest(data).provenance
+        assert isinstance(provenance, Provenance)  # a store of cells is a `CellStoreInput`
+        self.provenance = provenance
         features = self.provenance.features
         self.units = (
             _one_or_each([None if feature.center is None else 0.0 for feature in features]),
@@ -215,11 +228,20 @@ class StoreInput(_NumericInput):
         )
         check_options(data, self.provenance.target, target, bounds)
 
-    def read(self):
+    def read(self) -> tuple[OnDisk, NDArray[np.float64]]:
         """The features, left on the disk, and the responses."""
         return self.table, self.table.response
 
 
-def _one_or_each(units):
+def _as_bounds(bounds: str | os.PathLike[str] | Bounds | None) -> Bounds:
+    if bounds is None:
+        return Bounds()
+    return bounds if isinstance(bounds, Bounds) else read_bounds(bounds)
+
+
+def _one_or_each(units: list[float | None]) -> float | list[float | None] | None:
     """One value where all features have the same, which a fit applies faster than one for each."""
     return units[0] if len(set(units)) == 1 else units
+
+
+Given = RawInput | TableInput | StoreInput

@@ -1,6 +1,7 @@
 """Features that stay on a disk, as a caller names them."""
 
 import numbers
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ class OnDisk:
 
     def __init__(self, path: Any) -> None:
         self._reader = None
+        self.source: FeatureSource
         if isinstance(path, FeatureSource):
             self.source = path
         elif isinstance(path, np.ndarray):
@@ -61,12 +63,12 @@ class OnDisk:
         self.columns = list(range(self.shape[1]) if self.source.names is None else self.source.names)
 
     @property
-    def names(self):
+    def names(self) -> Sequence[str] | None:
         """Names of the columns, or None."""
         return self.source.names
 
     @property
-    def dtype(self):
+    def dtype(self) -> np.dtype[Any]:
         """float32 where all columns are, float64 otherwise."""
         return self.source.dtype
 
@@ -84,7 +86,7 @@ class OnDisk:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"OnDisk of {self.shape[0]:,} records and {self.shape[1]:,} columns"
 
     def drop(self, *columns: str | int) -> "OnDisk":
@@ -97,11 +99,11 @@ class OnDisk:
         remaining._reader = self._reader
         return remaining
 
-    def on_host(self, places):
+    def on_host(self, places: Any) -> NDArray[Any]:
         """Values of some features in float64."""
         return self.source.columns(places).astype(np.float64)
 
-    def _place(self, column):
+    def _place(self, column: Any) -> int:
         if not isinstance(column, str | numbers.Integral):
             raise TypeError(
                 "OnDisk takes columns by name or number, one at a time, and no rows: cross-validation needs X in memory"

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
 
@@ -11,32 +12,15 @@ from sklearn.utils.extmath import safe_sparse_dot
 def linear_predictions(
     X: Any,
     coef: Any,
-    intercept: float,
+    intercept: Any,
     within: tuple[float, float] | None = None,
     center: Any = None,
     missing_coef: Any = None,
 ) -> Any:
     """X @ coef + intercept, clipped to a range.
 
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n_samples, n_features)
-        Features; finite, unless `center` is given.
-    coef : ndarray of shape (n_features,)
-        Released coefficients.
-    intercept : float
-        Released intercept.
-    within : pair of float or None
-        Lowest and highest prediction; None for no limits.
-    center : ndarray of shape (n_features,) or None
-        What a missing cell, one that is not finite, counts as.
-    missing_coef : ndarray of shape (n_features,) or None
-        Released coefficients of "this feature is missing", on top of that; None for 0.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        Predictions.
+    `within` are the lowest and the highest prediction. X is finite, unless `center` says what a missing cell, one that
+    is not finite, counts as; `missing_coef` are the released coefficients of "this feature is missing", on top of that.
 
     Examples
     --------
@@ -51,18 +35,20 @@ def linear_predictions(
         X, gaps = _without_gaps(X)
         # A gap counts as 0 in X, so its indicator has what the centre would add.
         of_gaps = coef * center + (0 if missing_coef is None else missing_coef)
-        intercept = intercept + _products(gaps, of_gaps) if gaps is not None else intercept
+        if gaps is not None:
+            intercept = intercept + _products(gaps, of_gaps)
     predictions = _products(X, coef) + intercept
     return predictions if within is None else np.clip(predictions, *within)
 
 
-def _products(X, coef):
+def _products(X: Any, coef: NDArray[Any]) -> NDArray[Any]:
     """X @ coef, one feature after another: a prediction depends on its record alone.
 
     Matrix products may add up a row in another order where it stands elsewhere. Those of sparse rows do not.
     """
     if sparse.issparse(X):
-        return safe_sparse_dot(X, coef)
+        result: NDArray[Any] = safe_sparse_dot(X, coef)
+        return result
     coef = np.asarray(coef)
     total = np.zeros(len(X), dtype=np.result_type(X, coef))
     for place in np.flatnonzero(coef):
@@ -70,7 +56,7 @@ def _products(X, coef):
     return total
 
 
-def _without_gaps(X):
+def _without_gaps(X: Any) -> tuple[Any, Any]:
     """X with gaps as 0, and their indicators; X itself, and None, where there are none."""
     cells = X.data if sparse.issparse(X) else X
     missing = ~np.isfinite(cells)
@@ -79,7 +65,8 @@ def _without_gaps(X):
     known, gaps = np.where(missing, 0, cells), missing.astype(cells.dtype)
     if not sparse.issparse(X):
         return known, gaps
-    return [sparse.csr_matrix((each, X.indices, X.indptr), shape=X.shape) for each in (known, gaps)]
+    of_known, of_gaps = (sparse.csr_matrix((each, X.indices, X.indptr), shape=X.shape) for each in (known, gaps))
+    return of_known, of_gaps
 
 
 def gap_terms(model: Any) -> dict[str, Any]:

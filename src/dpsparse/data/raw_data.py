@@ -1,6 +1,7 @@
 """A raw table with its response and what is publicly known of its columns: the X of a fit that learns the rest."""
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -9,6 +10,7 @@ from dpsparse.io.bounds import Bounds
 from dpsparse.io.bounds_file import read_bounds
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.cells.raw_table import StoreTable, as_raw_table
+from dpsparse.io.features import Feature
 from dpsparse.schema import FileError, alternatives, quoted
 
 # Kinds of types that are numbers as they are.
@@ -17,26 +19,14 @@ _TYPED = (Kind.number, Kind.boolean)
 
 @dataclass(frozen=True)
 class RawData:
-    """A raw table, its response, and public knowledge of its columns.
-
-    Parameters
-    ----------
-    table : RawTable
-        The cells.
-    target : str
-        The column of responses.
-    bounds : Bounds
-        What is publicly known.
-    kinds : dict of str to Kind
-        How cells are read, where that is publicly known.
-    """
+    """A raw table, its response, and public knowledge of its columns."""
 
     table: Any
     target: str
     bounds: Bounds = field(default_factory=Bounds)
-    kinds: dict = field(default_factory=dict)
+    kinds: dict[str, Any] = field(default_factory=dict)  # How cells are read, where that is publicly known.
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         names = self.table.names
         for name in (self.target, *self.kinds):
             if name not in names:
@@ -54,12 +44,12 @@ class RawData:
             )
 
     @cached_property
-    def columns(self):
+    def columns(self) -> list[str]:
         """The columns of features, in order."""
         return [name for name in self.table.names if name != self.target and not self.bounds.is_dropped(name)]
 
     @cached_property
-    def declared(self):
+    def declared(self) -> dict[str, Kind]:
         """How cells are read, of the columns of which that is publicly known."""
         declared = dict(self.table.declared)
         # Units for a whole group of columns say that these hold plain numbers, so that a wide table has no vote.
@@ -68,39 +58,39 @@ class RawData:
         return {name: Kind(declared[name]) for name in (*self.columns, self.target) if name in declared}
 
     @cached_property
-    def numeric(self):
+    def numeric(self) -> set[str]:
         """The columns whose own section gives units: no text, but written as 1,234.5, 1.234,5 or true, for a vote."""
         return {name for name in self._with_units if name in self.bounds.columns}
 
     @cached_property
-    def _with_units(self):
+    def _with_units(self) -> list[str]:
         known = {name: self.bounds.of(name) for name in self.columns}
         return [name for name, each in known.items() if each.center is not None or each.scale is not None]
 
     @cached_property
-    def with_categories(self):
+    def with_categories(self) -> dict[str, tuple[str, ...]]:
         """The columns whose categories are public, with these."""
         known = {name: self.bounds.of(name).categories for name in self.columns}
         return {name: categories for name, categories in known.items() if categories is not None}
 
     @cached_property
-    def learned_columns(self):
+    def learned_columns(self) -> list[str]:
         """The columns of features without public categories."""
         return [name for name in self.columns if name not in self.with_categories]
 
     @cached_property
-    def maybe_text(self):
+    def maybe_text(self) -> list[str]:
         """Of these, those that may be text."""
         kinds = dict.fromkeys(self.numeric, Kind.number) | self.declared
         return [name for name in self.learned_columns if kinds.get(name, Kind.text) == Kind.text]
 
     @cached_property
-    def maybe_numbers(self):
+    def maybe_numbers(self) -> list[str]:
         """Of these, those that may be numbers."""
         return [name for name in self.learned_columns if self.declared.get(name) != Kind.text]
 
     @cached_property
-    def is_declared(self):
+    def is_declared(self) -> bool:
         """Whether it is public of every column that it holds plain numbers, or which categories."""
         known, types = dict.fromkeys(self.numeric, Kind.number) | self.declared, self.table.declared
         plain = {
@@ -108,14 +98,14 @@ class RawData:
         }
         return all(plain.get(name, False) for name in self.learned_columns) and plain.get(self.target, True)
 
-    def public_facts(self, feature):
+    def public_facts(self, feature: Feature) -> dict[str, Any]:
         """What is publicly known of a feature, by the names of its fields; nothing where it is 0/1."""
         if feature.kind == Kind.text:
             return {}
         known = self.bounds.of(feature.column)
         return {"center": known.center, "scale": known.scale, "fill": known.fill}
 
-    def units_known(self):
+    def units_known(self) -> str:
         """Of which columns of features centre and scale are public: "all", "none" or "some"."""
         known = [self.bounds.of(name) for name in self.learned_columns]
         given = [unit for each in known for unit in (each.center, each.scale) if unit is not None]
@@ -123,16 +113,16 @@ class RawData:
             return "none"
         return "all" if len(given) == 2 * len(known) else "some"
 
-    def n_units_known(self):
+    def n_units_known(self) -> int:
         """Of how many features, at most, both centre and scale are public."""
         known = [self.bounds.of(name) for name in self.learned_columns]
         return sum(None not in (each.center, each.scale) for each in known) + len(self.given_features())
 
-    def part(self, modulus, residues):
+    def part(self, modulus: int, residues: Iterable[int]) -> "RawData":
         """Some of the records, by position; see `BlockTable.part`."""
         return replace(self, table=self.table.part(modulus, residues))
 
-    def given_features(self):
+    def given_features(self) -> list[Feature]:
         """The 0/1 features of public categories."""
         features = [each for name in self.with_categories for each in self.bounds.of(name).features(name)]
         return [replace(each, kind=Kind.text.value) for each in features]
@@ -166,8 +156,8 @@ def read_table(
         "number_comma" (1.234,5), "boolean", "date_ymd", "date_dmy", "date_mdy" or "text".
     separator : str or None, default=None
         Between the cells of a CSV file; None to take it from the first line.
-    encoding : {"utf-8", "latin-1"}, default="utf-8"
-        Of a CSV file.
+    encoding : {"utf-8", "latin-1", "cp1252"}, default="utf-8"
+        Of a CSV file; "cp1252" is that of Windows in western Europe and America.
 
     Returns
     -------
@@ -188,18 +178,12 @@ def read_table(
 def check_options(store: Any, known: str, target: str | None, bounds: Any) -> None:
     """Refuse options that contradict what a store knows of itself.
 
-    Parameters
-    ----------
-    store : str or path
-        The folder.
-    known : str
-        Its target.
-    target : str or None
-        The target that was given.
-    bounds : object
-        The bounds that were given; None for none.
+    `known` is the store's target, `target` the one that was given.
     """
     if bounds is not None:
-        raise FileError(f"{store}: a store has its bounds in it; leave out the bounds, or convert again with them")
+        raise FileError(
+            f"{store}: a store has its bounds and its columns in it; leave out --bounds and --drop, or convert again "
+            "with them"
+        )
     if target not in (None, known):
         raise FileError(f"{store}: the target of this store is {quoted(known)}; leave out the target, or convert again")

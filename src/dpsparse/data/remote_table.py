@@ -1,7 +1,9 @@
 """Base class of tables whose features are read piecemeal, from a disk or by a GPU."""
 
 import warnings
+from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -15,42 +17,49 @@ class RemoteTable:
     Opened features have `shape`, `dtype`, and `on_host`, which reads some columns.
     """
 
-    def __init__(self, X):
+    def __init__(self, X: Any) -> None:
         self._given = X
 
+    def _open(self, X: Any) -> Any:
+        raise NotImplementedError
+
     @cached_property
-    def _features(self):
+    def _features(self) -> Any:
         table_shape(self._given)
         return self._open(self._given)
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int]:
         """Rows and columns as X states them; nothing is opened."""
         return table_shape(self._given)
 
     @property
-    def dtype(self):
+    def dtype(self) -> np.dtype[Any]:
         """float32 or float64."""
-        return self._features.dtype
+        result: np.dtype[Any] = self._features.dtype
+        return result
 
     @property
-    def names(self):
+    def names(self) -> Sequence[str] | None:
         """Names of the columns, or None."""
         return getattr(self._features, "names", None)
 
-    def validate(self, estimator, y=None, *, reset=True, min_samples=1, allow_missing=False):
+    def validate(
+        self, estimator: Any, y: Any = None, *, reset: bool = True, min_samples: int = 1, allow_missing: bool = False
+    ) -> Any:
         """Check shape, names and y; see `protocols.Table`."""
         shape, dtype, names = self._features.shape, self.dtype, self.names
         with warnings.catch_warnings():
             if names is not None:
                 # The proxy has no names; the table's are checked next.
                 warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            options = {"reset": reset, "min_samples": min_samples, "allow_missing": allow_missing}
-            y = validate_proxy(estimator, shape, dtype, y, **options)
+            y = validate_proxy(
+                estimator, shape, dtype, y, reset=reset, min_samples=min_samples, allow_missing=allow_missing
+            )
         _check_names(estimator, names, reset)
         return y
 
-    def predict(self, estimator):
+    def predict(self, estimator: Any) -> Any:
         """Predictions as an array; only columns that they depend on are read."""
         self.validate(estimator, reset=False)
         gaps = gap_terms(estimator)
@@ -63,7 +72,7 @@ class RemoteTable:
         return linear_predictions(values, coef, estimator.intercept_, prediction_range(estimator), **gaps)
 
 
-def _check_names(estimator, names, reset):
+def _check_names(estimator: Any, names: Sequence[str] | None, reset: bool) -> None:
     """Keep the columns' names in a fit, and require the same ones, in the same order, in a prediction."""
     if reset and names is not None:
         estimator.feature_names_in_ = np.asarray(names, dtype=object)

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsparse.data.objects import as_numbers, refuse_types
 from dpsparse.data.validation import is_dask, is_on_card, refuse_masked
-from dpsparse.engine.refusals import NOT_COMPUTED, NOT_NUMERIC
+from dpsparse.engine.refusals import NOT_COMPUTED
 
 
 class _NotComputed(Exception):
@@ -16,12 +17,7 @@ class _NotComputed(Exception):
 def responses_of(y: Any, n_records: int) -> NDArray[np.float64]:
     """Responses as float64, NaN where one is missing; messages come from public facts or are constant.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_records,)
-        A list, an array, a series; None, NaN and nulls are missing.
-    n_records : int
-        The public number of records.
+    None, NaN and nulls are missing.
 
     Examples
     --------
@@ -32,22 +28,19 @@ def responses_of(y: Any, n_records: int) -> NDArray[np.float64]:
     if y is None:
         raise ValueError("y is None; pass the responses of the records")
     refuse_masked(y)
+    refuse_types(y)
     try:
-        with np.errstate(all="ignore"):
-            values = np.asarray(_on_host(y))
-            if values.dtype.kind not in "biufO" or getattr(getattr(y, "dtype", None), "kind", "") in ("M", "m"):
-                raise ValueError
-            values = values.astype(np.float64)
+        y = _on_host(y)
     except _NotComputed:
         raise ValueError(NOT_COMPUTED) from None
-    except (ValueError, TypeError, OverflowError):
-        raise ValueError(NOT_NUMERIC) from None
+    values = as_numbers(y if isinstance(y, list | tuple) else np.asarray(y), allow_missing=True).astype(np.float64)
     if values.shape not in ((n_records,), (n_records, 1)):
         raise ValueError(f"y has shape {values.shape}; it must have one response for each of the {n_records} rows of X")
-    return values.reshape(n_records)
+    result: NDArray[np.float64] = values.reshape(n_records)
+    return result
 
 
-def _on_host(y):
+def _on_host(y: Any) -> Any:
     if is_dask(y):
         try:
             return y.compute()
@@ -55,10 +48,4 @@ def _on_host(y):
             raise _NotComputed from None
     if is_on_card(y):
         return y.get() if hasattr(y, "get") else y.detach().cpu().numpy()
-    if not hasattr(y, "to_numpy"):
-        return y
-    try:
-        # pandas: its own missing value is no float.
-        return y.to_numpy(dtype=np.float64, na_value=np.nan)
-    except TypeError:
-        return y.to_numpy()
+    return y

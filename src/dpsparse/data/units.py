@@ -4,27 +4,24 @@ What is not given is unknown, and NaN here: a fit that can do without it learns 
 """
 
 import numbers
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse.data.validation import LARGEST, check_number
 
 Known = Literal["all", "none", "some"]
 
-STANDARDIZED = {"feature_center": 0.0, "feature_scale": 1.0}
+STANDARDIZED: dict[str, Any] = {"feature_center": 0.0, "feature_scale": 1.0}
 """Parameters of an estimator on features that are standardised, as simulated ones are."""
 
 
 @dataclass(frozen=True, eq=False)
 class PublicUnits:
     """What is publicly known of the features' units.
-
-    Parameters
-    ----------
-    center, scale : float or ndarray of shape (n_features,)
-        One number for all features or one for each; NaN where it is not given, a float NaN where none is.
 
     Examples
     --------
@@ -34,6 +31,7 @@ class PublicUnits:
     ('some', (50.0, nan), (nan, nan))
     """
 
+    # One number for all features or one for each; NaN where it is not given, a float NaN where none is.
     center: Any
     scale: Any
 
@@ -56,13 +54,6 @@ def units_known(center: Any, scale: Any, n_features: int) -> Known:
 
     The prices of a fit depend on it, and are committed to before anything is read. Names that X lacks are refused
     later, by `public_units`.
-
-    Parameters
-    ----------
-    center, scale : float, array-like, dict, Series or None
-        As an estimator takes them.
-    n_features : int
-        The number of columns.
 
     Examples
     --------
@@ -89,13 +80,8 @@ def n_units_known(center: Any, scale: Any, n_features: int) -> int:
 def public_units(center: Any, scale: Any, columns: Any) -> PublicUnits:
     """Centres and scales in the order of X's columns, checked.
 
-    Parameters
-    ----------
-    center, scale : float, array-like, dict, Series or None
-        One number, one for each feature, or numbers by name; unknown where there is None, NaN in an array or in a
-        Series, or no entry in a dict.
-    columns : sequence
-        The names of X's columns, or their numbers.
+    `center` and `scale` are one number, one for each feature, or numbers by name; unknown where there is None, NaN in
+    an array or in a Series, or no entry in a dict. `columns` are the names of X's columns, or their numbers.
     """
     center = _per_feature("feature_center", center, columns)
     scale = _per_feature("feature_scale", scale, columns)
@@ -109,13 +95,13 @@ def public_units(center: Any, scale: Any, columns: Any) -> PublicUnits:
     return PublicUnits(center, scale)
 
 
-def _known(center_given, scale_given) -> Known:
+def _known(center_given: Any, scale_given: Any) -> Known:
     if np.all(center_given) and np.all(scale_given):
         return "all"
     return "some" if np.any(center_given) or np.any(scale_given) else "none"
 
 
-def _given(name, value, n_features):
+def _given(name: str, value: Any, n_features: int) -> Any:
     """For which features a number is given; for a dict or Series, their number alone counts."""
     if hasattr(value, "items"):
         numbers_given = _numbers(name, list(dict(value.items()).values()))
@@ -124,7 +110,7 @@ def _given(name, value, n_features):
     return ~np.isnan(_per_feature(name, value, range(n_features)))
 
 
-def _per_feature(name, value, columns):
+def _per_feature(name: str, value: Any, columns: Any) -> Any:
     """A float for all features or an array of one for each; NaN where not given."""
     if value is None:
         return np.float64(np.nan)
@@ -142,7 +128,7 @@ def _per_feature(name, value, columns):
     return np.float64(np.nan) if np.isnan(value).all() else value
 
 
-def _numbers(name, values):
+def _numbers(name: str, values: Any) -> NDArray[np.float64]:
     """An array of floats; None becomes NaN."""
     try:
         return np.asarray(values, dtype=np.float64)
@@ -150,7 +136,7 @@ def _numbers(name, values):
         raise ValueError(f"{name} must be a number, one number for each feature, or None") from None
 
 
-def _by_name(name, by_name, columns):
+def _by_name(name: str, by_name: Any, columns: Sequence[Any]) -> list[Any]:
     """Values of a dict or Series in the order of X's columns; None for those that it does not name."""
     names = set(columns)
     unknown = [column for column in by_name if column not in names]

@@ -1,15 +1,17 @@
 """Input checks whose messages come from public facts: shapes, dtypes, parameters, never from a value."""
 
 import numbers
-import sys
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import validate_data
 
+from dpsparse.data.objects import as_numbers, listed, refuse_types
 from dpsparse.engine.refusals import BROKEN_SPARSE, MASKED, NOT_DECIMAL, NOT_FINITE, NOT_NUMBERS, NOT_NUMERIC
 
 # Public numbers beyond this have squares and products that overflow.
@@ -30,25 +32,21 @@ _PUBLIC_MESSAGES = (
 )
 
 
-def validate_table(estimator, X, y=None, *, reset, min_samples=1, check_finite=True, allow_missing=False):
+def validate_table(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    reset: bool,
+    min_samples: int = 1,
+    check_finite: bool = True,
+    allow_missing: bool = False,
+) -> tuple[Any, Any]:
     """X as float ndarray or canonical CSR, y as float64, both finite; only data frames, integers and CSC are copied.
 
     With `allow_missing` they need not be finite, and NA, None and null become NaN, as infinite responses do.
 
-    Parameters
-    ----------
-    estimator : object
-        Gets `n_features_in_` and `feature_names_in_` when `reset`.
-    X, y : array-like
-        y is None at prediction.
-    reset : bool
-        True in `fit`.
-    min_samples : int
-        The fewest rows allowed.
-    check_finite : bool
-        False to leave out the check of X's values.
-    allow_missing : bool
-        Whether cells and responses may be missing.
+    The estimator gets `n_features_in_` and `feature_names_in_` when `reset`, as in `fit`; y is None at prediction.
     """
     X, y = _check_shape(X), _on_host(y)
     options = {
@@ -64,11 +62,10 @@ def validate_table(estimator, X, y=None, *, reset, min_samples=1, check_finite=T
             name = type(estimator).__name__
             raise ValueError(f"{name} requires y to be passed, but the target y is None")
         refuse_masked(y)
-        _refuse_type(y)
-    missing = None
-    if allow_missing:
-        X = with_nan(X)
-        y, missing = _filled(y) if reset else (None, None)
+        refuse_types(y)
+    X, missing = as_numbers(X, allow_missing=allow_missing), None
+    if reset:
+        y, missing = _filled(y) if allow_missing else (as_numbers(y, allow_missing=False), None)
     try:
         with np.errstate(all="ignore"):
             checked = validate_data(estimator, X, *((y,) if reset else ()), **options)
@@ -97,84 +94,65 @@ def validate_table(estimator, X, y=None, *, reset, min_samples=1, check_finite=T
     return X, y
 
 
-def with_nan(values):
-    """Values with NaN in place of missing objects, pandas' NA among them, which float() refuses; the rest as it is.
-
-    scikit-learn converts NA and nulls in columns of numbers, and NumPy converts None.
-    """
-    pandas = sys.modules.get("pandas")
-    if pandas is None:
-        return values
-    if isinstance(values, list | tuple):
-        array = np.asarray(values)
-        return with_nan(array) if array.dtype.kind == "O" else values
-    if isinstance(values, np.ndarray) and values.dtype.kind == "O":
-        return np.where(pandas.isna(values), np.nan, values)
-    if isinstance(values, pandas.DataFrame) and any(dtype.kind == "O" for dtype in values.dtypes):
-        return values.where(values.notna(), np.nan)
-    return values
-
-
-def _filled(y):
+def _filled(y: Any) -> tuple[Any, Any]:
     """Responses with 0 in place of those that are missing, which scikit-learn would refuse, and where these are."""
-    try:
-        with np.errstate(all="ignore"):
-            y = with_nan(np.asarray(y))
-            y = y.astype(np.float64) if y.dtype.kind in "biufO" else y
-    except TypeError:
-        raise TypeError(NOT_NUMBERS) from None
-    except (ValueError, OverflowError):
-        raise ValueError(NOT_NUMERIC) from None
-    if y.dtype.kind != "f":
-        raise ValueError(NOT_NUMERIC)
-    missing = ~np.isfinite(y)
+    y = as_numbers(y if isinstance(y, list | tuple) else np.asarray(y), allow_missing=True)
+    with np.errstate(all="ignore"):
+        missing = ~np.isfinite(y.astype(np.float64))
     return np.where(missing, 0.0, y), missing.ravel()
 
 
-def validate_proxy(estimator, shape, dtype, y=None, *, reset, min_samples=1, allow_missing=False):
+def validate_proxy(
+    estimator: Any,
+    shape: tuple[int, int],
+    dtype: np.dtype[Any],
+    y: Any = None,
+    *,
+    reset: bool,
+    min_samples: int = 1,
+    allow_missing: bool = False,
+) -> Any:
     """`validate_table` for features that stay where they are, and y.
 
     An array of their shape that takes no memory is their proxy, and passes the checks of any other X.
     """
     proxy = np.broadcast_to(np.zeros((), dtype=dtype), shape)
-    options = {"reset": reset, "min_samples": min_samples, "check_finite": False, "allow_missing": allow_missing}
-    return validate_table(estimator, proxy, y, **options)[1]
+    return validate_table(
+        estimator, proxy, y, reset=reset, min_samples=min_samples, check_finite=False, allow_missing=allow_missing
+    )[1]
 
 
-def is_on_card(values):
+def is_on_card(values: Any) -> bool:
     """Whether this is a torch CUDA tensor, or an array of CuPy or its like."""
     on_card = getattr(values, "is_cuda", None)
     return hasattr(type(values), "__cuda_array_interface__") if on_card is None else bool(on_card)
 
 
-def _on_host(values):
+def _on_host(values: Any) -> Any:
     """Values of a tensor or GPU array as a NumPy array; anything else as it is."""
     if not is_on_card(values):
         return values
     return values.get() if hasattr(values, "get") else values.detach().cpu().numpy()
 
 
-def is_dask(values):
+def is_dask(values: Any) -> bool:
     """Whether this is an array, a data frame or a series of dask's."""
     return type(values).__module__.partition(".")[0] == "dask"
 
 
-def is_zarr(X):
+def is_zarr(X: Any) -> bool:
     """Whether this is a Zarr array."""
     return type(X).__module__.partition(".")[0] == "zarr" and hasattr(X, "chunks")
 
 
-def table_shape(X):
+def table_shape(X: Any) -> tuple[int, int]:
     """Rows and columns as X states them, so that nothing is read before it is paid for; lists are counted."""
     if isinstance(X, str | Path):
         raise TypeError("X is a path; pass OnDisk(path) or read_table(path, target), or read the file first")
     refuse_masked(X)
     shape = getattr(X, "shape", None)
     if not isinstance(shape, tuple):
-        try:
-            shape = np.asarray(X).shape
-        except (ValueError, TypeError):
-            raise ValueError(NOT_NUMERIC) from None
+        shape = listed(X).shape if isinstance(X, list | tuple) else np.shape(X)
     if len(shape) != 2:
         raise ValueError(
             f"X must be a 2D array of shape (n_samples, n_features), got {len(shape)}D. Reshape your data: "
@@ -183,7 +161,7 @@ def table_shape(X):
     return shape
 
 
-def refuse_masked(values):
+def refuse_masked(values: Any) -> None:
     """Raise TypeError if these are a masked array, or rows or entries of one, by type: the mask itself is data."""
     # A dask array says by its meta of which type its chunks are; a sparse matrix may have any array as its data.
     arrays = [
@@ -198,33 +176,17 @@ def refuse_masked(values):
         raise TypeError(MASKED)
 
 
-def _check_shape(X):
+def _check_shape(X: Any) -> Any:
     refuse_masked(X)
     if sparse.issparse(X):
         return _checked_indices(X)
-    _refuse_type(X)
+    refuse_types(X)
     if hasattr(X, "shape") or isinstance(X, list | tuple):
         table_shape(X)
     return X
 
 
-def _refuse_type(values):
-    """Refuse complex numbers and dates by their types, before scikit-learn quotes or silently converts them."""
-    if isinstance(values, list | tuple):
-        try:
-            dtypes = [np.asarray(values).dtype]
-        except ValueError:
-            raise ValueError(NOT_NUMERIC) from None
-    else:
-        dtypes = np.ravel(getattr(values, "dtypes", [getattr(values, "dtype", None)]))
-    for dtype in dtypes:
-        if getattr(dtype, "kind", "") == "c":
-            raise ValueError("Complex data not supported: pass real numbers")
-        if getattr(dtype, "kind", "") in ("M", "m") or getattr(dtype, "is_temporal", bool)():
-            raise ValueError(NOT_NUMERIC)
-
-
-def _checked_indices(X):
+def _checked_indices(X: Any) -> Any:
     """The matrix rebuilt from its arrays, if compiled code may follow its indices: they can be set at will."""
     try:
         if X.format == "coo":
@@ -241,7 +203,7 @@ def _checked_indices(X):
     return fresh
 
 
-def _canonical(X):
+def _canonical(X: Any) -> Any:
     """Duplicates summed, in a copy if there are any: the caller's matrix is never changed, nor its flags trusted.
 
     The indices are copied and then checked: kernels follow them unchecked, and a record's bound rests on them.
@@ -255,7 +217,7 @@ def _canonical(X):
     return fresh
 
 
-def require_finite(values):
+def require_finite(values: Any) -> None:
     """Raise ValueError with a constant text unless all values are finite."""
     try:
         # The check adds values up; an overflow there must not become a warning, which would reveal something of them.
@@ -265,11 +227,11 @@ def require_finite(values):
         raise ValueError(NOT_FINITE) from None
 
 
-def check_number(name, value, *, above=None, remedy):
+def check_number(name: str, value: Any, *, above: float | None = None, remedy: str) -> None:
     """Raise ValueError unless `value` is a real number of ordinary size, above `above` if that is given."""
+    is_number: bool = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if (
-        isinstance(value, bool)
-        or not isinstance(value, numbers.Real)
+        not is_number
         or not abs(value) <= LARGEST
         or (above is not None and not value > above)
         or (above == 0 and value < 1 / LARGEST)
@@ -278,19 +240,20 @@ def check_number(name, value, *, above=None, remedy):
         raise ValueError(f"{name}={value!r} must be a finite number {limit}; {remedy}")
 
 
-def check_count(name, value, *, remedy):
+def check_count(name: str, value: Any, *, remedy: str) -> None:
     """Raise ValueError unless `value` is a whole number of at least 1, and below 2^53 so that floats can hold it."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not 1 <= value < 2**53:
+    is_whole: bool = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not is_whole or not 1 <= value < 2**53:
         raise ValueError(f"{name}={value!r} must be a whole number of at least 1 and below 2**53; {remedy}")
 
 
-def check_choice(name, value, choices):
+def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
     """Raise ValueError unless `value` is one of `choices`."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}")
 
 
-def cap_sparsity(sparsity, n_features, name="sparsity"):
+def cap_sparsity(sparsity: int, n_features: int, name: str = "sparsity") -> int:
     """`sparsity`, or `n_features` with a warning if that is less."""
     check_count(name, sparsity, remedy="it is the number of features to select")
     if sparsity > n_features:

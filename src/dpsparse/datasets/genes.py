@@ -2,7 +2,9 @@
 
 import hashlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -11,7 +13,9 @@ _NCI60 = ("nci60.parquet", "877da537ac4283f6edd0949dc1d6b8a41216ba71ca2fed462a88
 _METABRIC = ("metabric.parquet", "4a6a85686c6d5e0a6ee09b071f660ae9d8b3327ad58888e5bad5f20d2a017e68")
 
 
-def fetch_nci60(*, data_home=None, return_X_y=False, as_frame=False, verify=True):
+def fetch_nci60(
+    *, data_home: str | Path | None = None, return_X_y: bool = False, as_frame: bool = False, verify: bool = True
+) -> Any:
     """The NCI-60 cell lines: KRT19 protein (log2) on the expression of 14,194 genes and probes, n = 59.
 
     Parameters
@@ -36,8 +40,14 @@ def fetch_nci60(*, data_home=None, return_X_y=False, as_frame=False, verify=True
 
 
 def fetch_metabric(
-    *, target="clin_tumor_size", features="expression", data_home=None, return_X_y=False, as_frame=False, verify=True
-):
+    *,
+    target: str = "clin_tumor_size",
+    features: Literal["expression", "mutation", "all"] = "expression",
+    data_home: str | Path | None = None,
+    return_X_y: bool = False,
+    as_frame: bool = False,
+    verify: bool = True,
+) -> Any:
     """The METABRIC breast cancer patients: a clinical value or a gene on the other genes, n = 1,904.
 
     The known file is the public extract with 489 expression columns (z-scores over these patients) and 173 mutation
@@ -47,7 +57,8 @@ def fetch_metabric(
     Parameters
     ----------
     target : str, default="clin_tumor_size"
-        A numeric column; patients where it is missing are left out. A gene used as target is not a feature.
+        A numeric column. Patients where it is missing are not returned; the file is public, and so is their number. A
+        gene used as target is not a feature.
     features : {"expression", "mutation", "all"}, default="expression"
         Expression levels, 0/1 for a mutation in a gene, or both.
     data_home : str or path, optional
@@ -78,7 +89,7 @@ def fetch_metabric(
     return _bunch(frame, target, names, fetch_metabric.__doc__, return_X_y, as_frame)
 
 
-def _read(name, checksum, data_home, verify):
+def _read(name: str, checksum: str, data_home: str | Path | None, verify: bool) -> Any:
     try:
         import pandas as pd
         import pyarrow  # noqa: F401  (pandas reads Parquet through it)
@@ -97,7 +108,9 @@ def _read(name, checksum, data_home, verify):
     return pd.read_parquet(path)
 
 
-def _bunch(frame, target, names, description, return_X_y, as_frame):
+def _bunch(
+    frame: Any, target: str, names: Iterable[str], description: str | None, return_X_y: bool, as_frame: bool
+) -> Any:
     data, response = frame[list(names)], frame[target]
     if not as_frame:
         data, response = data.to_numpy(), response.to_numpy(dtype=np.float64)

@@ -1,9 +1,19 @@
 """Synthetic regression data as in the paper: sparse, with Student-t noise."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 
-def make_heavy_tailed(n_samples, n_features, sparsity, *, df=3.0, correlation=0.0, coef_scale=1.0, random_state=None):
+def make_heavy_tailed(
+    n_samples: int,
+    n_features: int,
+    sparsity: int,
+    *,
+    df: float = 3.0,
+    correlation: float = 0.0,
+    coef_scale: float = 1.0,
+    random_state: int | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Sparse linear data with heavy-tailed noise.
 
     Rows are N(0, I), or AR(1) with column j equal to ``correlation`` times column j - 1 plus fresh noise, each of

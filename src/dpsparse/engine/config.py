@@ -12,61 +12,37 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Config:
-    """The sizes, with measured defaults.
+    """The sizes, with measured defaults."""
 
-    Parameters
-    ----------
-    compiled : bool
-        Whether to run numba's kernels where they compile; False for NumPy's.
-    block_bytes : int
-        Bytes of features per task: small enough that a stalled thread does not delay the pass. Below an eighth of
-        this another thread does not pay.
-    least_records, most_records : int
-        Records per task where few columns are read: few enough for the cache, enough to hide Python's overhead.
-    disk_block_bytes : int
-        Bytes read from a disk at a time: large enough for a disk, small enough for several to lie in memory.
-    disk_long_row_bytes : int
-        Rows longer than this are read a page at a time where a single column is wanted.
-    disk_memory_share : float
-        The share of the available memory that features of a file may take: quantized ones, or those encoded from cells.
-    store_chunk_bytes : int
-        Bytes of features or cells in a chunk of a store: large enough for a disk, small enough for several in memory.
-    table_block_cells : int
-        Cells of a block of rows of a table: 32 MB in float64.
-    csv_block_bytes : int
-        Bytes of a CSV file, or of the cells of a store, that a thread parses at a time, up to the end of a record.
-    dask_records : int
-        Records per task of a worker. Workers return freed memory at once, so large arrays are slow to allocate: these
-        fit in 64 kB for a few columns.
-    dask_spawn_attempts : int
-        How often actors are spawned for a query before tasks evaluate it.
-    cuda_memory_bytes, cuda_record_bytes : int
-        Beside features that are on the card a fit takes at most 2 GB. Quantized features get `cuda_memory_bytes` less
-        `cuda_record_bytes` for each record; columns get the rest.
-    cuda_long_row : int
-        The number of features from which on a few bytes of padding for a row of levels do not matter.
-    cuda_buffer_bytes : int
-        The size of each of the two buffers through which features are streamed.
-    cuda_free_bytes : int or None
-        Memory of the card that a fit on streamed features may take; None to ask the card.
-    """
-
-    compiled: bool = True
+    compiled: bool = True  # Whether to run numba's kernels where they compile; False for NumPy's.
+    # Bytes of features per task: small enough that a stalled thread does not delay the pass. Below an eighth of this
+    # another thread does not pay.
     block_bytes: int = 2**26
+    # Records per task where few columns are read: few enough for the cache, enough to hide Python's overhead.
     least_records: int = 2**13
     most_records: int = 2**15
+    # Bytes read from a disk at a time: large enough for a disk, small enough for several to lie in memory.
     disk_block_bytes: int = 2**26
-    disk_long_row_bytes: int = 2**18
+    disk_long_row_bytes: int = 2**18  # Rows longer than this are read a page at a time where a single column is wanted.
+    # The share of the available memory that features of a file may take: quantized ones, or those encoded from cells.
     disk_memory_share: float = 0.5
+    # Bytes of features or cells in a chunk of a store: large enough for a disk, small enough for several in memory.
     store_chunk_bytes: int = 2**26
-    table_block_cells: int = 2**22
+    table_block_cells: int = 2**22  # Cells of a block of rows of a table: 32 MB in float64.
+    # Bytes of a CSV file, or of the cells of a store, that a thread parses at a time, up to the end of a record.
     csv_block_bytes: int = 2**22
+    # Records per task of a worker. Workers return freed memory at once, so large arrays are slow to allocate: these
+    # fit in 64 kB for a few columns.
     dask_records: int = 2**11
-    dask_spawn_attempts: int = 2
+    dask_spawn_attempts: int = 2  # How often actors are spawned for a query before tasks evaluate it.
+    # Beside features that are on the card a fit takes at most 2 GB. Quantized features get `cuda_memory_bytes` less
+    # `cuda_record_bytes` for each record; columns get the rest.
     cuda_memory_bytes: int = 1_950_000_000
     cuda_record_bytes: int = 500
+    # The number of features from which on a few bytes of padding for a row of levels do not matter.
     cuda_long_row: int = 1_000
-    cuda_buffer_bytes: int = 2**28
+    cuda_buffer_bytes: int = 2**28  # The size of each of the two buffers through which features are streamed.
+    # Memory of the card that a fit on streamed features may take; None to ask the card.
     cuda_free_bytes: int | None = None
 
 

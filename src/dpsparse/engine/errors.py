@@ -4,9 +4,12 @@ A record's terms are computed from its response and its prediction alone, elemen
 scaled to integer levels, rounded, and clipped again in integers. A record without a response, NaN, adds 0 everywhere.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from dpsparse.engine.vector_sums import VECTOR_LEVELS, counts_at_most
 
@@ -16,56 +19,51 @@ HALF_LEVELS = VECTOR_LEVELS // 2
 
 @dataclass(frozen=True)
 class Errors:
-    """The errors of some records, one number for each; NaN where there is no response.
+    """The errors of some records, one number for each; NaN where there is no response."""
 
-    Parameters
-    ----------
-    model, constant : ndarray
-        Absolute errors of the predictions and of a constant.
-    """
-
-    model: np.ndarray
-    constant: np.ndarray
+    # Absolute errors of the predictions and of a constant.
+    model: NDArray[np.float64]
+    constant: NDArray[np.float64]
 
     @classmethod
     @np.errstate(all="ignore")
-    def of(cls, responses, predictions, constant):
+    def of(cls, responses: NDArray[np.float64], predictions: NDArray[np.float64], constant: float) -> "Errors":
         """The errors of predictions. A response that is not finite is none."""
         responses = np.where(np.isfinite(responses), responses, np.nan)
         return cls(np.abs(responses - predictions), np.abs(responses - constant))
 
     @property
     @np.errstate(all="ignore")
-    def improvement(self):
+    def improvement(self) -> NDArray[np.float64]:
         """How much nearer to the response the prediction is than the constant."""
         return self.constant - self.model
 
     @property
-    def _answered(self):
+    def _answered(self) -> NDArray[np.bool_]:
         """Whether all numbers of a record are numbers: otherwise the record counts as without a response."""
         return ~np.isnan(self.improvement)
 
-    def count(self):
+    def count(self) -> NDArray[np.int64]:
         """The number of records with a response."""
         return np.array([np.count_nonzero(self._answered)], dtype=np.int64)
 
-    def size_counts(self, thresholds):
+    def size_counts(self, thresholds: NDArray[np.float64]) -> NDArray[np.int64]:
         """For each of some rising thresholds how many records have both errors at or below it."""
         return counts_at_most(np.where(self._answered, np.maximum(self.model, self.constant), np.nan), thresholds)
 
-    def improvement_counts(self, thresholds):
+    def improvement_counts(self, thresholds: NDArray[np.float64]) -> NDArray[np.int64]:
         """For each of some rising thresholds how many improvements have a size at or below it."""
         return counts_at_most(np.abs(self.improvement), thresholds)
 
-    def error_sums(self, cut):
+    def error_sums(self, cut: float) -> NDArray[np.int64]:
         """Sums of min(error, cut) - cut / 2 of the model and of the constant; `cut` has 2^20 levels."""
         return self._sums([levels(each, cut) - HALF_LEVELS for each in (self.model, self.constant)])
 
-    def improvement_sums(self, bound):
+    def improvement_sums(self, bound: float) -> NDArray[np.int64]:
         """The sum of the improvements, clipped at +-bound, which has 2^20 levels."""
         return self._sums([levels(self.improvement, bound)])
 
-    def square_sums(self, cut, bound):
+    def square_sums(self, cut: float, bound: float) -> NDArray[np.int64]:
         """Sums of the squares of what the other sums add up, each in [0, 1] of `cut` or `bound`, in 2^20 levels.
 
         The errors are taken whole, without the cut / 2.
@@ -75,17 +73,17 @@ class Errors:
             squares = [(np.clip(each / most, -1.0, 1.0)) ** 2 for each, most in terms]
         return self._sums([levels(square, 1.0) for square in squares])
 
-    def cut_counts(self, cut, bound):
+    def cut_counts(self, cut: float, bound: float) -> NDArray[np.int64]:
         """How many errors of the model and of the constant exceed `cut`, and how many improvements +-bound."""
         with np.errstate(all="ignore"):
             beyond = [self.model > cut, self.constant > cut, np.abs(self.improvement) > bound]
         return self._sums(beyond)
 
-    def _sums(self, terms):
+    def _sums(self, terms: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
         return np.array([np.where(self._answered, term, 0).sum(dtype=np.int64) for term in terms], dtype=np.int64)
 
 
-def levels(values, bound):
+def levels(values: ArrayLike, bound: float) -> NDArray[np.int64]:
     """Values as integers: `bound` has 2^20 levels, larger values are clipped at +-2^20, and NaN is 0.
 
     Examples

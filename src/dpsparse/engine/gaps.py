@@ -7,10 +7,10 @@ feature j is missing: 1 or 0. No value takes the place of a gap, and no record i
 
 import numpy as np
 
-from dpsparse.engine.arrays import as_float64, like, module_of
+from dpsparse.engine.arrays import Array, as_float64, like, module_of
 
 
-def indicators(values):
+def indicators(values: Array) -> Array:
     """1 where a value is missing and 0 elsewhere, in the dtype of the values.
 
     Examples
@@ -24,13 +24,13 @@ def indicators(values):
     return missing.astype(values.dtype) if isinstance(values, np.ndarray) else missing.to(values.dtype)
 
 
-def feature_of(table, feature):
+def feature_of(table: Array, feature: int) -> Array:
     """The values of a feature of a table of d features; of feature d + j the indicators of feature j."""
     n_features = table.shape[1]
     return table[:, feature] if feature < n_features else indicators(table[:, feature - n_features])
 
 
-def as_column(values, y):
+def as_column(values: Array, y: Array) -> Array:
     """Values in float64, with NaN for gaps and for blank records."""
     values, xp = as_float64(values), module_of(y)
     return xp.where(xp.isfinite(values) & ~xp.isnan(y), values, like(np.nan, y))

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpsparse.engine.quantize import Quantizer
 
 Query = Callable[..., Any]
-OnProgress = Callable[[float], None] | None
+OnProgress = Callable[[float], object] | None
 
 
 class Session(Protocol):
@@ -84,16 +84,9 @@ class Rows(Protocol):
     ) -> Session:
         """Open a session; raises ValueError(NOT_FINITE) if a feature is not finite.
 
-        Parameters
-        ----------
-        quantizers : tuple of Quantizer
-            Make integers of the features, each for scores of its own; none where no scores are needed.
-        constant : bool
-            Whether the columns start with the constant 1.
-        check_finite : bool
-            False to accept features that are not finite: they are missing.
-        on_progress : callable or None
-            Is given the share that is done, by slow engines.
+        Each quantizer makes integers of the features, for scores of its own; there are none where no scores are needed.
+        Where `constant`, the columns start with the constant 1. Without `check_finite`, features that are not finite
+        are missing. Slow engines give `on_progress` the share that is done.
         """
 
 
@@ -105,7 +98,7 @@ class Table(Protocol):
         """Records and features, which are public; raises ValueError unless there are two dimensions."""
 
     @property
-    def dtype(self) -> np.dtype:
+    def dtype(self) -> np.dtype[Any]:
         """float32 or float64, in which a fit computes; known once the table is validated."""
 
     @property
@@ -125,30 +118,16 @@ class Table(Protocol):
 
         Messages come from public facts alone. The engine checks whether features are finite.
 
-        Parameters
-        ----------
-        estimator : object
-            Gets `n_features_in_` and `feature_names_in_` when `reset`.
-        y : array-like or None
-            None at prediction.
-        reset : bool
-            True in `fit`.
-        min_samples : int
-            The fewest rows allowed.
-        allow_missing : bool
-            Whether cells and responses may be missing: NaN, infinite, NA, None or null. Missing responses come back as
-            NaN; a session on the rows must not `check_finite`.
+        The estimator gets `n_features_in_` and `feature_names_in_` when `reset`, as in `fit`; `y` is None at
+        prediction. Where `allow_missing`, cells and responses may be missing: NaN, infinite, NA, None or null. Missing
+        responses come back as NaN; a session on the rows must not `check_finite`.
         """
 
     def rows(self, y: Any, *, check_before_release: bool = True) -> Rows:
         """The rows, with responses that `validate` returned.
 
-        Parameters
-        ----------
-        y : array
-            The responses.
-        check_before_release : bool
-            False allows a fit to check whether features are finite after its first release, which saves a read.
+        Without `check_before_release` a fit may check whether features are finite after its first release, which saves
+        a read.
         """
 
     def predict(self, estimator: Any) -> Any:

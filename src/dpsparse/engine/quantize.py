@@ -7,11 +7,14 @@ any order: blocking, threads and engines cannot change a bit of a sum.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
-from dpsparse.engine.arrays import as_float64, like, module_of, quotient, zero_for_nan
+from dpsparse.engine.arrays import Array, as_float64, like, module_of, quotient, zero_for_nan
 from dpsparse.engine.gaps import indicators
 
 FEATURE_LEVELS = 127
@@ -19,7 +22,7 @@ WEIGHT_LEVELS = 2**16
 EXACT_BELOW = 2**53
 
 
-def check_exact(n_records):
+def check_exact(n_records: int) -> None:
     """Raise OverflowError if a sum over n records could leave the range of exact integers."""
     if FEATURE_LEVELS * WEIGHT_LEVELS * n_records >= EXACT_BELOW:
         most = (EXACT_BELOW - 1) // (FEATURE_LEVELS * WEIGHT_LEVELS)
@@ -30,15 +33,6 @@ def check_exact(n_records):
 class Quantizer:
     """Features as levels -127..127: (x - center) / scale, clipped at +-`clip_bound`, in steps of bound / 127.
 
-    Parameters
-    ----------
-    clip_bound : float
-        The clip, in units of `scale`.
-    center, scale : float or ndarray of shape (n_features,)
-        Public numbers; never computed from the data.
-    of_gaps : bool
-        Whether x is 1 where a feature is missing and 0 elsewhere, rather than the feature itself.
-
     Examples
     --------
     >>> import numpy as np
@@ -47,49 +41,51 @@ class Quantizer:
     array([-127.,  -64.,    0.,    1.,    0.,  127.])
     """
 
-    clip_bound: float
-    center: float | np.ndarray = 0.0
-    scale: float | np.ndarray = 1.0
-    of_gaps: bool = False
+    clip_bound: float  # in units of `scale`
+    # Public numbers, one or one for each feature; never computed from the data.
+    center: float | NDArray[np.float64] = 0.0
+    scale: float | NDArray[np.float64] = 1.0
+    of_gaps: bool = False  # Whether x is 1 where a feature is missing and 0 elsewhere, rather than the feature itself.
 
     @property
-    def step(self):
+    def step(self) -> float:
         """The size of one level, in units of `scale`."""
         return self.clip_bound / FEATURE_LEVELS
 
-    def of(self, columns):
+    def of(self, columns: Any) -> "Quantizer":
         """The quantizer of some of the columns."""
-        return Quantizer(self.clip_bound, *self.center_and_scale(columns), self.of_gaps)
+        center, scale = self.center_and_scale(columns)
+        return Quantizer(self.clip_bound, center, scale, self.of_gaps)
 
-    def of_values(self):
+    def of_values(self) -> "Quantizer":
         """The same for values that have been made indicators already."""
         return replace(self, of_gaps=False)
 
-    def levels(self, values, columns=slice(None)):
+    def levels(self, values: NDArray[Any], columns: Any = slice(None)) -> NDArray[Any]:
         """Integer levels of an array, in its own float dtype. `columns` says which features its columns are."""
         cells = indicators(values) if self.of_gaps else values
         return rounded(cells, *self.center_and_rate(values.dtype, columns))
 
-    def center_and_rate(self, dtype, columns=slice(None)):
+    def center_and_rate(self, dtype: DTypeLike, columns: Any = slice(None)) -> tuple[NDArray[Any], NDArray[Any]]:
         """The numbers that `levels` subtracts and multiplies by, in the dtype of its arithmetic."""
         center, scale = self.center_and_scale(columns)
         with np.errstate(all="ignore"):
             return center.astype(dtype), np.asarray(1.0 / (self.step * scale), dtype=dtype)
 
-    def per_feature(self, dtype, n_features):
+    def per_feature(self, dtype: DTypeLike, n_features: int) -> list[NDArray[Any]]:
         """`center_and_rate` as two arrays with a number for every feature."""
         return [np.ascontiguousarray(np.broadcast_to(each, n_features)) for each in self.center_and_rate(dtype)]
 
-    def compact(self, dtype, n_features):
+    def compact(self, dtype: DTypeLike, n_features: int) -> Sequence[Any]:
         """`per_feature`, or one number each where all features share it: it is not read again with every row."""
         center, rate = self.center_and_rate(dtype)
         return self.per_feature(dtype, n_features) if center.ndim or rate.ndim else (center[()], rate[()])
 
-    def units(self, values, columns=slice(None)):
+    def units(self, values: Array, columns: Any = slice(None)) -> Array:
         """Values in public units, (x - center) / scale, in float64 and not rounded to levels."""
         return in_units(values, *self.center_and_scale(columns))
 
-    def clipped(self, values, columns=slice(None)):
+    def clipped(self, values: Array, columns: Any = slice(None)) -> Array:
         """Values in public units, clipped; 0 for a gap."""
         center, scale = self.center_and_scale(columns)
         as_they_are = center.ndim == scale.ndim == 0 and center == 0 and scale == 1
@@ -97,23 +93,23 @@ class Quantizer:
         xp = module_of(values)
         return xp.where(xp.isfinite(values), units.clip(-self.clip_bound, self.clip_bound), 0.0)
 
-    def center_and_scale(self, columns=slice(None)):
+    def center_and_scale(self, columns: Any = slice(None)) -> tuple[NDArray[np.float64], ...]:
         """The numbers that `units` subtracts and divides by."""
         both = (np.asarray(self.center, dtype=np.float64), np.asarray(self.scale, dtype=np.float64))
         return tuple(value if value.ndim == 0 else value[columns] for value in both)
 
 
-def in_units(values, center, scale):
+def in_units(values: Array, center: Array | float, scale: Array | float) -> Array:
     """Values in some units, (x - center) / scale, in float64: one subtraction, then one quotient."""
     with np.errstate(all="ignore"):
         return quotient(as_float64(values) - like(center, values), like(scale, values))
 
 
-def rounded(values, center, rate):
+def rounded(values: NDArray[Any], center: Any, rate: Any) -> NDArray[Any]:
     """Levels of values: (x - center) * rate, clipped at +-127 and rounded to the nearest; 0 for a gap."""
     # Overflow is clipped like any large value; a warning would reveal something of a record.
     with np.errstate(all="ignore"):
-        levels = values - center
+        levels: NDArray[Any] = values - center
         levels *= rate
         np.clip(levels, -FEATURE_LEVELS, FEATURE_LEVELS, out=levels)
         np.rint(levels, out=levels)
@@ -121,7 +117,7 @@ def rounded(values, center, rate):
     return levels
 
 
-def weight_levels(weights, bound, most=WEIGHT_LEVELS):
+def weight_levels(weights: Array, bound: float, most: int = WEIGHT_LEVELS) -> Array:
     """Weights in [-bound, bound] as integer levels -most..most in float64; NaN becomes 0.
 
     Examples
@@ -136,7 +132,7 @@ def weight_levels(weights, bound, most=WEIGHT_LEVELS):
     return zero_for_nan(levels.clip(-most, most).round())
 
 
-def level_shift(level):
+def level_shift(level: float) -> tuple[int, int]:
     """The levels of a bound and of a `level` in [-1, 1], in its units, so that both together are at most 2^16.
 
     Weights of at most the first, less the second, then stay within +-2^16: first (1 + |level|) <= 2^16, so the second,

@@ -7,7 +7,7 @@ docs/privacy.md lists these names (L11), and a test holds the list, and the code
 
 # The one text for the data's curator: it names no row, column or count.
 NOT_FINITE = (
-    "Input contains NaN or infinity; the data must be finite: drop such records, fill in public constants, or have "
+    "Input contains NaN or infinity; the data must be finite: fill in public constants, or have "
     'PrivateSparseRegressor count them as missing by missing="center"'
 )
 NOT_NUMBERS = "every entry, as float()'s argument must be a string or a real number; encode other objects first"
@@ -19,7 +19,7 @@ NOT_NUMERIC = (
 NOT_DECIMAL = "Unable to convert array of bytes/strings into decimal numbers"
 MASKED = (
     "X and y must not be masked arrays: a fit would use what lies under the mask; pass x.filled(c) with a public c, or "
-    "drop those records"
+    'x.filled(nan) to PrivateSparseRegressor with missing="center"'
 )
 BROKEN_SPARSE = "Input is a sparse matrix with inconsistent or out-of-range indices; rebuild it from its triplets"
 OTHER_SHAPE = "X has another shape once it is converted; pass an array, a data frame or a sparse matrix"
@@ -34,6 +34,12 @@ NOT_AS_DECLARED = (
 # The tasks that make a dask table are not ours, and their errors quote values.
 NOT_COMPUTED = "dask could not compute X or y: a task failed; compute them by themselves to see which and why"
 
+# A worker may die of the memory that its records take.
+NO_WORKERS = (
+    "the dask cluster lost all its workers and none came back in time; start workers, or wait longer for them: "
+    'dask.config.set({"distributed.scheduler.no-workers-timeout": "1 hour"})'
+)
+
 # Files. Whatever is broken in a page of Parquet or the like is the same sentence.
 NOT_READABLE = "{path} is not a readable {kind} file"
 NOT_A_NAME = (
@@ -42,8 +48,8 @@ NOT_A_NAME = (
 )
 HEADER_TOO_LONG = "{path}: line 1 is longer than 1 MiB; it must name the columns"
 HEADER_NOT_TEXT = (
-    "{path}: line 1 is not valid {encoding}; save the file as UTF-8, or give its encoding: --encoding latin-1, or "
-    'encoding="latin-1" in Python'
+    "{path}: line 1 is not valid {encoding}; save the file as UTF-8, or give its encoding: --encoding cp1252 if it "
+    'comes from Windows, or --encoding latin-1; encoding="cp1252" in Python'
 )
 HEADER_QUOTES = "{path}: line 1 has a quote that is left open, or text after a closing quote"
 NO_NAME = "{path}: every column needs a printable name; an index without one is better left out"

@@ -1,12 +1,27 @@
 """How much worse than the best of several linear models each does on a record, summed in integers."""
 
+from collections.abc import Sequence
+from typing import Protocol
+
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse.engine.quantize import WEIGHT_LEVELS, Quantizer, weight_levels
 
 
+class WithResiduals(Protocol):
+    """Records in memory."""
+
+    def residuals(
+        self, coef: NDArray[np.float64], support: NDArray[np.intp], quantizer: Quantizer
+    ) -> NDArray[np.float64]:
+        """Responses minus predictions."""
+
+
 @np.errstate(all="ignore")
-def absolute_errors(rows, coefs, intercepts):
+def absolute_errors(
+    rows: WithResiduals, coefs: Sequence[NDArray[np.float64]], intercepts: Sequence[float]
+) -> NDArray[np.float64]:
     """Absolute errors, a row for each model and a column for each record; elementwise, in one fixed order.
 
     Coefficients beyond the features are those of the indicators of gaps, which count as 0 themselves: where a model has
@@ -20,13 +35,14 @@ def absolute_errors(rows, coefs, intercepts):
 
 
 @np.errstate(all="ignore")
-def regrets(errors):
+def regrets(errors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Each record's errors less its smallest; NaN where one is NaN."""
-    return errors - errors.min(axis=0)
+    result: NDArray[np.float64] = errors - errors.min(axis=0)
+    return result
 
 
 @np.errstate(all="ignore")
-def regret_sums(errors, bound):
+def regret_sums(errors: NDArray[np.float64], bound: float) -> NDArray[np.int64]:
     """For each model the sum over records of its regret, as int64; one level stands for bound / 2^16.
 
     Regrets are clipped to [0, bound]; they are 0 where an error is NaN.
@@ -39,4 +55,5 @@ def regret_sums(errors, bound):
     array([65536, 32768])
     """
     levels = weight_levels(regrets(errors), bound)
-    return np.clip(levels, 0, WEIGHT_LEVELS).sum(axis=1).astype(np.int64)
+    result: NDArray[np.int64] = np.clip(levels, 0, WEIGHT_LEVELS).sum(axis=1).astype(np.int64)
+    return result

@@ -1,11 +1,13 @@
 """Threads for passes over rows. Sums are of integers: how many threads make them cannot change a bit."""
 
 import os
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from threading import Lock
+from typing import Any, TypeVar
 
 import numpy as np
 from joblib import cpu_count
@@ -14,13 +16,17 @@ from threadpoolctl import ThreadpoolController
 THREADS = "DPSPARSE_NUM_THREADS"
 ALL = slice(None)
 
-_limit = ContextVar("threads", default=None)
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_limit: ContextVar[int | None] = ContextVar("threads", default=None)
 
 
-def n_threads():
+def n_threads() -> int:
     """How many threads a pass may use: the environment's DPSPARSE_NUM_THREADS, or one for each core there is."""
-    if _limit.get() is not None:
-        return _limit.get()
+    limit = _limit.get()
+    if limit is not None:
+        return limit
     asked = os.environ.get(THREADS, "")
     if asked and not (asked.isdigit() and int(asked)):
         raise ValueError(f"the environment's {THREADS}={asked!r} must be a whole number of at least 1")
@@ -28,7 +34,7 @@ def n_threads():
 
 
 @contextmanager
-def threads(count):
+def threads(count: int) -> Iterator[None]:
     """Use this many threads in the block."""
     token = _limit.set(count)
     try:
@@ -37,19 +43,19 @@ def threads(count):
         _limit.reset(token)
 
 
-def items_per_task(count, least, most):
+def items_per_task(count: int, least: int, most: int) -> int:
     """How many of `count` items a task takes: from `least` to `most`, with the same number of tasks for each thread."""
     rounds = -(-count // (n_threads() * most)) or 1
     return max(least, -(-count // (n_threads() * rounds)))
 
 
-def slices(size, step, start=0):
+def slices(size: int, step: int, start: int = 0) -> list[slice]:
     """Slices of at most `step`, or of 1, that divide a range."""
     step = max(1, step)
     return [slice(first, min(first + step, start + size)) for first in range(start, start + size, step)]
 
 
-def parallel_map(function, items):
+def parallel_map(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
     """Yield the results of a function for each item, in order; floating-point errors raise no warnings."""
     count = min(n_threads(), len(items))
     if count < 2:
@@ -64,10 +70,10 @@ def parallel_map(function, items):
             future.cancel()
         # A future that failed has this frame in its traceback: each would hold the other, and what they read.
         futures.clear()
-        future = None
+        future = None  # type: ignore[assignment]  # let go of
 
 
-def without_warnings(function, item):
+def without_warnings(function: Callable[[Item], Result], item: Item) -> Result:
     """Call a function in one thread; a warning would reveal something of a record."""
     # Error states are set for each thread. Nested threads would only compete.
     with np.errstate(all="ignore"), threads(1):
@@ -75,7 +81,7 @@ def without_warnings(function, item):
 
 
 @contextmanager
-def one_blas_thread():
+def one_blas_thread() -> Iterator[None]:
     """Limit BLAS to one thread: on a few columns more are slower, and their number changes bits."""
     # The limit is the process's: the first of several fits sets it, and the last one takes it back.
     with _blas.lock:
@@ -94,21 +100,23 @@ def one_blas_thread():
 class _blas:
     """How many fits are under way, and the limit that they share."""
 
-    lock, users, limit = Lock(), 0, None
+    lock, users = Lock(), 0
+    limit: Any = None
 
 
 @cache
-def _cores():
-    return cpu_count()
+def _cores() -> int:
+    result: int = cpu_count()
+    return result
 
 
 @cache
-def _pool(count):
+def _pool(count: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(count, thread_name_prefix="dpsparse")
 
 
 @cache
-def _controller():
+def _controller() -> Any:
     return ThreadpoolController()
 
 

@@ -6,9 +6,12 @@ Norms and residuals are computed one feature after another, elementwise, so a re
 alone.
 """
 
-import numpy as np
+from collections.abc import Iterable, Sequence
 
-from dpsparse.engine.arrays import host, like, module_of, quotient, square_root, zero_for_nan
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsparse.engine.arrays import Array, host, like, module_of, quotient, square_root, zero_for_nan
 
 # Levels of a norm bound. Vectors: 2^20 n < 2^53 for n < 2^33. Gram: 2^22 n < 2^53 for n < 2^31, beyond `check_exact`.
 VECTOR_LEVELS = 2**20
@@ -20,7 +23,9 @@ _LARGEST = 1e150
 _MARGIN = 1 - 2.0**-40
 
 
-def subtract_columns(residuals, columns, effects):
+def subtract_columns(
+    residuals: Array, columns: Iterable[Array], effects: Sequence[float] | NDArray[np.float64]
+) -> Array:
     """Residuals less columns times their effects, one column after another.
 
     Elementwise and in one fixed order, so that a record's residual depends on that record alone.
@@ -30,58 +35,46 @@ def subtract_columns(residuals, columns, effects):
     return residuals
 
 
-def sanitized(columns):
+def sanitized(columns: Array) -> Array:
     """Columns with NaN as 0 and values clipped at +-1e150."""
     return zero_for_nan(columns.clip(-_LARGEST, _LARGEST))
 
 
-def norms(columns):
+def norms(columns: Array) -> Array:
     """The l2 norm of each row."""
     return square_root(_squares(columns))
 
 
-def clip_factor(norms, bound):
+def clip_factor(norms: Array, bound: float) -> Array:
     """The factor that brings each norm within the bound: at most 1."""
     with np.errstate(all="ignore"):
         return quotient(bound, norms).clip(None, 1.0)
 
 
-def clipped_psi(residuals, tau):
+def clipped_psi(residuals: Array, tau: float) -> Array:
     """Residuals in units of tau, clipped at 1; NaN as 0."""
     with np.errstate(all="ignore"):
         return zero_for_nan(quotient(residuals, tau).clip(-1, 1))
 
 
-def _squares(columns):
+def _squares(columns: Array) -> Array:
     total = columns[0] * columns[0]
     for column in columns[1:]:
         total = total + column * column
     return total
 
 
-def levels_per_unit(levels, norm_bound):
+def levels_per_unit(levels: int, norm_bound: float) -> float:
     """The levels of a unit, rounded down, where `norm_bound` has `levels`."""
     return float(levels / norm_bound * _MARGIN)
 
 
-def integer_vectors(columns, row_scale, norm_bound, levels):
+def integer_vectors(columns: Array, row_scale: Array, norm_bound: float, levels: int) -> Array:
     """Each row times its scale as integers, of l2 norm at most `levels`, the level of `norm_bound`.
 
-    Parameters
-    ----------
-    columns : ndarray of shape (k, n)
-        The features.
-    row_scale : ndarray
-        A factor for each row; meant to bring its norm within the bound.
-    norm_bound : float
-        What `levels` integer steps stand for, in public units.
-    levels : int
-        The bound in integers, on which the proof of the sensitivity rests. A row that exceeds it becomes zero.
-
-    Returns
-    -------
-    ndarray of shape (k, n)
-        Integer-valued float64.
+    A row of the table is a column of `columns`. Its scale is meant to bring its norm within `norm_bound`, in public
+    units. The proof of the sensitivity rests on `levels`, the bound in integers: a row that exceeds it becomes zero.
+    The integers are float64.
 
     Examples
     --------
@@ -101,19 +94,21 @@ def integer_vectors(columns, row_scale, norm_bound, levels):
         return xp.where(_squares(vectors) <= levels**2, vectors, 0.0)
 
 
-def vector_sums(columns, row_scale, norm_bound):
+def vector_sums(columns: Array, row_scale: Array, norm_bound: float) -> NDArray[np.int64]:
     """Sums over rows of `integer_vectors`, as int64; one step stands for norm_bound / 2^20."""
     vectors = integer_vectors(columns, row_scale, norm_bound, VECTOR_LEVELS)
-    return host(vectors.sum(1)).astype(np.int64)
+    result: NDArray[np.int64] = host(vectors.sum(1)).astype(np.int64)
+    return result
 
 
-def gram_sums(columns, row_scale, norm_bound):
+def gram_sums(columns: Array, row_scale: Array, norm_bound: float) -> NDArray[np.int64]:
     """Sums over rows of z z', z one of `integer_vectors`, as int64; one step stands for (norm_bound / 2^11)^2."""
     vectors = integer_vectors(columns, row_scale, norm_bound, GRAM_LEVELS)
-    return np.rint(host(vectors @ vectors.T)).astype(np.int64)
+    result: NDArray[np.int64] = np.rint(host(vectors @ vectors.T)).astype(np.int64)
+    return result
 
 
-def counts_at_most(values, thresholds):
+def counts_at_most(values: Array, thresholds: NDArray[np.float64]) -> NDArray[np.int64]:
     """For each of some rising thresholds the number of values at or below it, as int64; NaN counts nowhere."""
     xp = module_of(values)
     passed = xp.searchsorted(like(thresholds, values), values)

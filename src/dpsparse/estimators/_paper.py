@@ -1,15 +1,20 @@
 """Base class of the paper's three private methods: parameters, their documentation, one fit."""
 
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse.algorithms.iht.iht import PEELING_SCALES, iht_commitment, private_iht, step_units
 from dpsparse.algorithms.iht.theory import default_clip_bound, default_n_iter, step_sizes
+from dpsparse.algorithms.losses import Loss
 from dpsparse.data.as_table import as_table
 from dpsparse.data.validation import cap_sparsity, check_choice, check_count, check_number
 from dpsparse.estimators._private import PrivateLinearRegressor, as_dtype
 from dpsparse.estimators._types import Calibration, LedgerLocation, Progress
 from dpsparse.model.effect import Effect
-from dpsparse.privacy.guarantee import Adjacency
+from dpsparse.privacy.guarantee import Adjacency, Guarantee
 from dpsparse.privacy.mechanisms.selection import paper_scale_is_sound
 
 _COMMON = """
@@ -70,10 +75,14 @@ _COMMON = """
 """
 
 
-def documented(**text):
+Method = TypeVar("Method", bound="PaperMethod")
+
+
+def documented(**text: str) -> Callable[[type[Method]], type[Method]]:
     """Fill a class docstring's ``{common}`` with the shared parameters, attributes and notes."""
 
-    def fill(cls):
+    def fill(cls: type[Method]) -> type[Method]:
+        assert cls.__doc__ is not None  # every method has one
         before, after = cls.__doc__.split("    {common}\n")
         cls.__doc__ = before + _COMMON.strip("\n").format(**text) + "\n" + after
         return cls
@@ -182,7 +191,7 @@ class PaperMethod(PrivateLinearRegressor):
         self._publish(self._linear_model(effects, meter.record(), constant=self.intercept_))
         return self
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         self._check_guarantee()
         check_count("sparsity", self.sparsity, remedy="it is the number of features to select")
         if self.n_iter is not None:
@@ -195,13 +204,18 @@ class PaperMethod(PrivateLinearRegressor):
             check_number("step", self.step, above=0, remedy="use None for the theory's default")
         check_choice("calibration", self.calibration, tuple(PEELING_SCALES))
 
-    def _radius(self, sparsity):
+    def _radius(self, sparsity: int) -> float | None:
         return self.radius
 
-    def _response(self, y):
+    def _loss(
+        self, n: int, d: int, sparsity: int, guarantee: Guarantee, clip_bound: float, radius: float | None
+    ) -> Loss:
+        raise NotImplementedError
+
+    def _response(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
         return y
 
-    def _step(self, sparsity):
+    def _step(self, sparsity: int) -> float | tuple[float, float, float]:
         if isinstance(self.step, str):
             raise ValueError(f"step={self.step!r} must be a number above 0, or None for the theory's default")
         return 0.5 if self.step is None else self.step

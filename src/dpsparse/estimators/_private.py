@@ -5,11 +5,13 @@ derives from it as `PrivateLinearRegressor` does, and ends its `fit` with `_publ
 """
 
 import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
@@ -17,48 +19,55 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpsparse.data.as_table import as_table
 from dpsparse.data.validation import check_count
+from dpsparse.engine.protocols import Table
 from dpsparse.engine.refusals import OTHER_SHAPE
-from dpsparse.estimators._spending import reserved
+from dpsparse.estimators._spending import CommitmentFor, reserved
 from dpsparse.model.context import fit_context
+from dpsparse.model.effect import Effect
 from dpsparse.model.numeric_columns import NumericColumns
 from dpsparse.model.released import LinearModel
 from dpsparse.privacy.accounting.meter import Meter
+from dpsparse.privacy.accounting.record import PrivacyRecord
 from dpsparse.privacy.guarantee import Guarantee, check_adjacency, check_delta, check_epsilon, default_delta
 from dpsparse.privacy.noise import NotPrivateWarning, SecureSource, SeededSource
+
+if TYPE_CHECKING:
+    from dpsparse.estimators._types import LedgerLocation
 
 MIN_ROWS = 2
 _OF_THE_INPUT = ("n_features_in_", "feature_names_in_")
 
 
-def as_dtype(coef, dtype):
+def as_dtype(coef: NDArray[np.float64], dtype: DTypeLike) -> NDArray[Any]:
     """Coefficients in the features' own dtype, cut to its finite range."""
     most = np.finfo(dtype).max
     return np.clip(coef, -most, most).astype(dtype)
 
 
-class PrivateEstimator(BaseEstimator):
+class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Base of everything that is fitted privately. Parameters of the guarantee are checked before any data are read."""
 
     # Whether X and y may have gaps.
     _allow_missing = False
 
     # Set by `tune` for the length of a fit: several fits are then accounted for as one.
-    _shared_meter = None
+    _shared_meter: Meter | None = None
 
     @property
-    def ledger(self):
+    def ledger(self) -> "LedgerLocation":
         """Where the budget is kept; a URL is held as a PrivacyLedger, which hides its password in reprs and pickles."""
-        return self.__dict__["ledger"]
+        result: LedgerLocation = self.__dict__["ledger"]
+        return result
 
     @ledger.setter
-    def ledger(self, location):
+    def ledger(self, location: "LedgerLocation") -> None:
         if isinstance(location, str) and "://" in location:
             from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
             location = PrivacyLedger(location)
         self.__dict__["ledger"] = location
 
-    def _check_guarantee(self):
+    def _check_guarantee(self) -> None:
         check_epsilon(self.epsilon)
         if self.delta is not None:
             check_delta(self.delta)
@@ -69,14 +78,14 @@ class PrivateEstimator(BaseEstimator):
         if self.ledger is not None and self.random_state is not None:
             raise ValueError("ledger with random_state: a seeded fit is not private and spends nothing; leave one out")
 
-    def _public_shape(self, table, y):
+    def _public_shape(self, table: Table, y: Any) -> tuple[int, int]:
         """Rows and columns before a value is read; tables too small to fit are refused in scikit-learn's words."""
         n, d = table.shape
         if n < MIN_ROWS or d < 1:
             table.validate(self, y, min_samples=MIN_ROWS)
         return n, d
 
-    def _validated(self, table, y, shape):
+    def _validated(self, table: Table, y: Any, shape: tuple[int, int]) -> Any:
         """The responses, once the table is validated."""
         y = table.validate(self, y, min_samples=MIN_ROWS, allow_missing=self._allow_missing)
         if table.shape != shape:
@@ -84,7 +93,7 @@ class PrivateEstimator(BaseEstimator):
         return y
 
     @property
-    def _check_before_release(self):
+    def _check_before_release(self) -> bool:
         """Whether features must be checked before the first release, so that a fit on nonfinite ones is refunded.
 
         Without a ledger a fit that is refused after its first release has cost nothing: one read of X may be saved.
@@ -92,17 +101,17 @@ class PrivateEstimator(BaseEstimator):
         return self.ledger is not None or self._shared_meter is not None
 
     @staticmethod
-    def _must_check_finite():
+    def _must_check_finite() -> bool:
         """Whether features that are not finite are to be refused."""
         return not get_config()["assume_finite"]
 
-    def _reset(self):
+    def _reset(self) -> None:
         """Drop the results of an earlier fit: a fit that is interrupted leaves none."""
         for name in [name for name in vars(self) if name.endswith("_") and name not in _OF_THE_INPUT]:
             delattr(self, name)
 
     @contextmanager
-    def _reserved(self, meter, commitment_for, **about):
+    def _reserved(self, meter: Meter, commitment_for: CommitmentFor, **about: Any) -> Iterator[None]:
         """Commit, and reserve from a ledger; the block validates the data, and its failure alone is refunded.
 
         Releases come after the block: the first one charges what was reserved (`Meter.charge`).
@@ -115,28 +124,28 @@ class PrivateEstimator(BaseEstimator):
             yield
 
     @contextmanager
-    def _restore_names_on_error(self):
+    def _restore_names_on_error(self) -> Iterator[None]:
         """Where the data are refused, an earlier fit keeps the names that its coefficients belong to."""
         before = {name: vars(self)[name] for name in _OF_THE_INPUT if name in vars(self)}
         try:
             yield
         except BaseException:
             for name in _OF_THE_INPUT:
-                vars(self).pop(name, None)
-            vars(self).update(before)
+                self.__dict__.pop(name, None)
+            self.__dict__.update(before)
             raise
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "released_")
 
-    def _publish(self, model):
+    def _publish(self, model: LinearModel) -> None:
         """Set what the fit publishes: a released model, which has `privacy`, `context` and `as_html`."""
         # Within `tune` the ledger is charged for the whole, and read when that is done.
         charged = (self.ledger, self.dataset) if self._shared_meter is None else (None, None)
         self.released_ = replace(model, context=fit_context(*charged))
         self.privacy_ = model.privacy
 
-    def _open_meter(self, n_records):
+    def _open_meter(self, n_records: int) -> Meter:
         """The meter of one fit; warns where a seed voids its guarantee."""
         if self._shared_meter is not None:
             return self._shared_meter
@@ -144,7 +153,7 @@ class PrivateEstimator(BaseEstimator):
         guarantee = Guarantee(float(self.epsilon), delta, self.adjacency, int(self.records_per_person))
         return Meter(guarantee, n_records, self._noise_source())
 
-    def _warn_if_weak(self, meter):
+    def _warn_if_weak(self, meter: Meter) -> None:
         """Warn, from public numbers, where a guarantee is weak."""
         delta, n = meter.guarantee.delta, meter.n_records
         if delta > 1 / n:
@@ -161,7 +170,7 @@ class PrivateEstimator(BaseEstimator):
                 stacklevel=3,
             )
 
-    def _noise_source(self):
+    def _noise_source(self) -> SecureSource | SeededSource:
         if self.random_state is None:
             return SecureSource()
         warnings.warn(
@@ -177,44 +186,40 @@ class PrivateEstimator(BaseEstimator):
             ) from None
         return SeededSource(generator.randint(np.iinfo(np.int32).max))
 
-    def _repr_html_inner(self):
+    def _repr_html_inner(self) -> str:
         """What `_repr_html_` shows: the released model once fitted, scikit-learn's diagram before."""
         return self.released_.as_html() if hasattr(self, "released_") else super()._repr_html_inner()
 
-    def _repr_mimebundle_(self, **options):
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         bundle = super()._repr_mimebundle_(**options)
         # Jupyter asks for this one first.
-        return bundle | {"text/html": self._repr_html_inner()} if "text/html" in bundle else bundle
+        result: dict[str, str] = bundle | {"text/html": self._repr_html_inner()} if "text/html" in bundle else bundle
+        return result
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
 
-class PrivateLinearRegressor(RegressorMixin, PrivateEstimator):
+class PrivateLinearRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Base of the private linear regressions: `predict`, and a `LinearModel` as what they publish."""
 
-    def _names_of(self, places):
+    def _names_of(self, places: Iterable[int]) -> list[str]:
         """The names of features, or their numbers where X has no names."""
         return [
             str(name) for name in (self.feature_names_in_[places] if hasattr(self, "feature_names_in_") else places)
         ]
 
-    def _linear_model(self, effects, privacy, center=0.0, scale=1.0, **facts):
-        """The released model of this fit.
-
-        Parameters
-        ----------
-        effects : list of Effect
-            In order of selection.
-        privacy : PrivacyRecord
-            The record of the fit.
-        center, scale : float or ndarray
-            Public units of the features; NaN where they are not known.
-        **facts
-            Further fields of `LinearModel` that the method knows.
-        """
+    def _linear_model(
+        self,
+        effects: Sequence[Effect],
+        privacy: PrivacyRecord,
+        center: float | NDArray[np.float64] = 0.0,
+        scale: float | NDArray[np.float64] = 1.0,
+        **facts: Any,
+    ) -> LinearModel:
+        """The released model of this fit."""
         names = getattr(self, "feature_names_in_", None)
         return LinearModel(
             estimator=type(self).__name__,
@@ -243,7 +248,7 @@ class PrivateLinearRegressor(RegressorMixin, PrivateEstimator):
         check_is_fitted(self)
         return as_table(X).predict(self)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         # At the sizes of scikit-learn's checks noise drowns any signal: the guarantee asks for that.
         tags.regressor_tags.poor_score = True

@@ -1,49 +1,59 @@
 """A fit on a raw table: kinds, categories, the pursuit and names, under one commitment."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache, cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dpsparse.algorithms.progress import Progress
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
-from dpsparse.algorithms.pursuit.schedule import schedule_for, taking_over
+from dpsparse.algorithms.pursuit.result import FEW_CARRIERS, PursuitResult
+from dpsparse.algorithms.pursuit.schedule import Schedule, schedule_for, taking_over
+from dpsparse.algorithms.pursuit.shared_units import SharedUnits
 from dpsparse.data.units import PublicUnits
 from dpsparse.engine import config
 from dpsparse.engine.cpu.dense import DenseRows
 from dpsparse.engine.disk.memory import available_bytes
 from dpsparse.engine.disk.rows import DiskRows
+from dpsparse.engine.protocols import Rows
 from dpsparse.estimators._private import MIN_ROWS
 from dpsparse.estimators._results import set_results
 from dpsparse.io.cells.encoded_source import EncodedSource
 from dpsparse.io.cells.encoding import encode
 from dpsparse.io.cells.grammar import Kind
+from dpsparse.io.features import Feature
 from dpsparse.learning.categories import missing_feature
 from dpsparse.learning.names import release_labels
 from dpsparse.learning.preparation import Preparation
 from dpsparse.learning.prices import names_failure, preparation_shares
+from dpsparse.privacy.accounting.meter import Meter
+from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.schema import FileError
+
+if TYPE_CHECKING:
+    from dpsparse.data.raw_data import RawData
+    from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
 
 # Features that a raw column is taken for in prices, which are fixed before it is known what the columns are.
 FEATURES_PER_COLUMN = 3
 
 
-def raw_schedule(estimator, data, guarantee, *, prepare=True, whole=None, leads=True):
+def raw_schedule(
+    estimator: "PrivateSparseRegressor",
+    data: "RawData",
+    guarantee: Guarantee,
+    *,
+    prepare: bool = True,
+    whole: Schedule | None = None,
+    leads: bool = True,
+) -> Schedule:
     """The releases of a fit on raw data and their prices, from public numbers alone.
 
-    Parameters
-    ----------
-    estimator : PrivateSparseRegressor
-        What is fitted.
-    data : RawData
-        The table.
-    guarantee : Guarantee
-        What is spent.
-    prepare : bool
-        False to leave out the releases that tell what the columns are, and names: others make them.
-    whole : Schedule or None
-        Has the releases that the fit shares with others.
-    leads : bool
-        Whether it makes these.
+    Without `prepare` the releases that tell what the columns are, and names, are left out: others make them. `whole`
+    has the releases that the fit shares with others, and the one that `leads` makes these.
     """
     n, d = data.table.n_records, n_expected(data)
     shares = preparation_shares(
@@ -57,7 +67,7 @@ def raw_schedule(estimator, data, guarantee, *, prepare=True, whole=None, leads=
     units = {"units_known": data.units_known()}
     if not leads:
         units = taking_over(whole, data.units_known(), data.n_units_known())
-    return schedule_for(
+    result: Schedule = schedule_for(
         guarantee,
         n,
         d,
@@ -73,25 +83,16 @@ def raw_schedule(estimator, data, guarantee, *, prepare=True, whole=None, leads=
         naming=naming * prepare,
         naming_failure=names_failure(guarantee) if naming and prepare else 0.0,
     )
+    return result
 
 
-def n_expected(data):
+def n_expected(data: "RawData") -> int:
     """The number of features that prices are made for."""
     return FEATURES_PER_COLUMN * len(data.columns)
 
 
-def fit_raw(estimator, data, progress=None):
-    """Fit an estimator on raw data.
-
-    Parameters
-    ----------
-    estimator : PrivateSparseRegressor
-        It gets the results.
-    data : RawData
-        The table, its response and what is publicly known.
-    progress : callable or None
-        As in `PrivateSparseRegressor.fit`.
-    """
+def fit_raw(estimator: "PrivateSparseRegressor", data: "RawData", progress: Progress = None) -> None:
+    """Fit an estimator on raw data."""
     estimator._check_parameters()
     n = data.table.n_records
     if n < MIN_ROWS:
@@ -111,17 +112,10 @@ def fit_raw(estimator, data, progress=None):
 class PreparedTable:
     """A raw table of which it was learned what its columns are.
 
-    Parameters
-    ----------
-    data : RawData
-        The table.
-    meter : Meter
-        The budget; the first releases are made here.
-    plan : Schedule
-        Their prices.
+    The first releases are made here, at the prices of the plan.
     """
 
-    def __init__(self, data, meter, plan):
+    def __init__(self, data: "RawData", meter: Meter, plan: Schedule) -> None:
         self._data = data
         slots = {slot.name: slot for slot in plan.preparation}
         preparation = Preparation(
@@ -143,26 +137,27 @@ class PreparedTable:
         self._buckets_of = preparation.buckets_of
 
     @property
-    def binary(self):
+    def binary(self) -> NDArray[np.bool_]:
         """Which features are 0/1."""
-        return np.arange(len(self.features)) >= self._n_numbers
+        result: NDArray[np.bool_] = np.arange(len(self.features)) >= self._n_numbers
+        return result
 
     @property
-    def may_be_missing(self):
+    def may_be_missing(self) -> NDArray[np.bool_]:
         """Of which features enough cells are missing that it is a feature whether one is: the first ones."""
-        return np.array([self._has_gaps(each) for each in self.features])
+        return np.array([self._has_gaps(each) for each in self.features], dtype=bool)
 
-    def _has_gaps(self, feature):
+    def _has_gaps(self, feature: Feature) -> bool:
         return feature.kind != Kind.text and feature.column in self.encoding.with_gaps
 
     @property
-    def units(self):
+    def units(self) -> PublicUnits:
         """Public units of the features."""
         known = [(each.center, each.scale) for each in self.features]
         return PublicUnits(*np.array(known, dtype=np.float64).reshape(-1, 2).T)
 
     @cached_property
-    def rows(self):
+    def rows(self) -> Rows:
         """The records as an engine reads them: in memory where there is room for their features, or in blocks."""
         table = self._data.table
         if 8 * table.n_records * len(self.features) > config.current.disk_memory_share * available_bytes():
@@ -170,12 +165,14 @@ class PreparedTable:
         X = encode(table, self.features, self._buckets_of)
         return DenseRows(X, self.encoding.responses(table))
 
-    def all_features(self):
+    def all_features(self) -> tuple[Feature, ...]:
         """All features that may be selected: those of the table, and whether a number is missing."""
         missing = [each for each in self.features if self._has_gaps(each)]
         return (*self.features, *(replace(each, center=None, scale=None, fill=None, missing=True) for each in missing))
 
-    def pursue(self, meter, plan, shared=None, progress=None):
+    def pursue(
+        self, meter: Meter, plan: Schedule, shared: SharedUnits | None = None, progress: Progress = None
+    ) -> PursuitResult:
         """The result of a pursuit; `shared` are units that it has in common with others."""
         bounds = self._data.bounds
         pursuit = Pursuit(
@@ -194,19 +191,30 @@ class PreparedTable:
         result = pursuit.run()
         features, rare = self.all_features(), self.encoding.rare
         there = np.array([features[place] not in rare for place in result.support], dtype=bool)
-        return replace(
-            result, shrunk_effects=np.where(there, result.shrunk_effects, 0.0), trusted=result.trusted & there
+        value: PursuitResult = replace(
+            result,
+            shrunk_effects=np.where(there, result.shrunk_effects, 0.0),
+            doubts=np.where(there | (result.doubts != ""), result.doubts, FEW_CARRIERS),
         )
+        return value
 
-    def publish(self, estimator, result, meter, features, baselines):
+    def publish(
+        self,
+        estimator: "PrivateSparseRegressor",
+        result: PursuitResult,
+        meter: Meter,
+        features: tuple[Feature, ...],
+        baselines: dict[str, str],
+    ) -> None:
         """Set the results of an estimator, under the names that were released."""
         for name in ("feature_names_in_", "n_features_in_"):
-            vars(estimator).pop(name, None)
+            estimator.__dict__.pop(name, None)
         estimator.n_features_in_ = len(self.features)
-        names = {"target": self._data.target, "target_kind": str(self.encoding.target_kind), "baselines": baselines}
-        set_results(estimator, result, features, np.float64, meter, **names)
+        encoding = self.encoding
+        names = {"target": self._data.target, "target_kind": str(encoding.target_kind), "baselines": baselines}
+        set_results(estimator, result, features, np.float64, meter, **names, text_unused=encoding.text_unused)
 
-    def named(self, meter, plan, support):
+    def named(self, meter: Meter, plan: Schedule, support: Iterable[int]) -> tuple[tuple[Feature, ...], dict[str, str]]:
         """All features, with the names of the selected texts, and the baselines of the text columns by column."""
         features, baselines = self.all_features(), {}
         if plan.naming:

@@ -1,52 +1,60 @@
 """What a private pursuit publishes: the releases of its result in the caller's units, as attributes and as a model."""
 
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import stats
 
+from dpsparse.algorithms.pursuit.result import PursuitResult
 from dpsparse.estimators._private import as_dtype
+from dpsparse.io.features import Feature
 from dpsparse.model.effect import Effect
 from dpsparse.model.released import LinearModel
+from dpsparse.model.responses import UnreadResponsesWarning, unread
+from dpsparse.privacy.accounting.meter import Meter
+
+if TYPE_CHECKING:
+    from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
 
 # Of two-sided tests, over all features together.
 FAMILY_WISE_LEVEL = 0.05
 
 
 @np.errstate(all="ignore")
-def set_results(estimator, result, features, dtype, meter, **described):
+def set_results(
+    estimator: "PrivateSparseRegressor",
+    result: PursuitResult,
+    features: Sequence[Feature],
+    dtype: DTypeLike,
+    meter: Meter,
+    **described: Any,
+) -> None:
     """Set the fitted attributes of an estimator.
 
-    Parameters
-    ----------
-    estimator : PrivateSparseRegressor
-        Gets the attributes.
-    result : PursuitResult
-        The releases.
-    features : sequence of Feature
-        All features that could be selected; the first ones are those of the table, `n_features_in_` of them.
-    dtype : dtype
-        Of the coefficients.
-    meter : Meter
-        Gives the record.
-    **described
-        Further fields of `LinearModel`: of the response, and of categories.
+    `features` are all that could be selected; the first ones are those of the table, `n_features_in_` of them.
+    `described` are further fields of `LinearModel`: of the response, and of categories.
     """
     size, d = len(features), estimator.n_features_in_
     # Bonferroni over all features.
     height = stats.norm.isf(FAMILY_WISE_LEVEL / 2 / size)
     errors = np.where(result.trusted, result.standard_errors, np.nan)
     clear = (np.abs(result.effects) > height * errors) & result.scale_known & result.explains
-    auto = estimator.sparsity == "auto"
-    only_clear = auto and result.selected and clear.any()
-    if only_clear:
-        kept = np.flatnonzero(clear)
-    elif auto and not clear.any():
-        # None is significant by itself; together they may say something all the same.
-        kept = np.flatnonzero(result.shrunk_effects)
-    else:
-        kept = np.arange(len(clear))
+    # "auto" drops effects that are too small to be significant, and not those that could not be tested or whose errors
+    # are wide for other reasons: without a large one the others would say so. Where none is significant by itself,
+    # features may say something together all the same.
+    auto, coef, dropped = estimator.sparsity == "auto", result.shrunk_effects, np.zeros(len(clear), dtype=bool)
+    if auto and result.selected and clear.any():
+        dropped = result.trusted & (np.abs(result.effects) <= height * result.narrow_errors)
+        coef = result.shrunk_without(dropped)
+    if auto and (result.selected or not clear.any()):
+        dropped |= (coef == 0) & ~clear
+    kept = np.flatnonzero(~dropped)
     kept = kept[~np.isin(result.support[kept], list(result.left_out))]
     chosen, center, scale = result.support[kept], result.center[kept], result.scale[kept]
-    coef = result.shrunk_without(~clear)[kept] if only_clear else result.shrunk_effects[kept]
+    coef = coef[kept]
     shrunk = as_dtype(coef / scale, dtype)
     estimates, errors_in_units = result.effects[kept] / scale, errors[kept] / scale
     estimator.support_ = chosen
@@ -79,6 +87,7 @@ def set_results(estimator, result, features, dtype, meter, **described):
             trusted=bool(result.trusted[place]),
             center=float(center[k]) if result.learned[place] else None,
             scale=float(scale[k]) if result.learned[place] else None,
+            doubt=result.doubts[place] or None,
         )
         for k, (place, name) in enumerate(zip(kept, names, strict=True))
     ]
@@ -102,12 +111,15 @@ def set_results(estimator, result, features, dtype, meter, **described):
             median_shift=estimator.median_shift_,
             calibration_slope=estimator.calibration_slope_,
             left_out={features[place].name: why for place, why in result.left_out.items()},
+            responses=result.responses,
             **{"target": "y"} | described,
         )
     )
+    if result.responses is not None and result.responses.is_short:
+        warnings.warn(unread(estimator.released_), UnreadResponsesWarning, stacklevel=4)
 
 
-def _spread(size, places, values, elsewhere):
+def _spread(size: int, places: NDArray[np.int64], values: ArrayLike, elsewhere: float) -> NDArray[Any]:
     """An array with some values at some places, and one value elsewhere."""
     values = np.asarray(values)
     full = np.full(size, elsewhere, dtype=values.dtype)

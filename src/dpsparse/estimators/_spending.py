@@ -4,39 +4,44 @@
 docs/privacy.md lists the whole order, from `fit` to the ledger.
 """
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from dpsparse.privacy.accounting.bisection import narrow
-from dpsparse.privacy.accounting.filter import round_down
-from dpsparse.privacy.accounting.meter import BudgetExceeded
+from dpsparse.privacy.accounting.commitment import Commitment
+from dpsparse.privacy.accounting.filter import PrivacyFilter, round_down
+from dpsparse.privacy.accounting.meter import BudgetExceeded, Meter
+from dpsparse.privacy.guarantee import Guarantee
+
+if TYPE_CHECKING:
+    from dpsparse.estimators._types import LedgerLocation
+
+
+CommitmentFor = Callable[[Guarantee], Commitment]
 
 
 @contextmanager
-def reserved(ledger, dataset, meter, commitment_for, **about):
+def reserved(
+    ledger: "LedgerLocation", dataset: str, meter: Meter, commitment_for: CommitmentFor, **about: Any
+) -> Iterator[None]:
     """Reserve the cost of a committed fit; refund it where the block, which only validates the data, fails.
 
-    Parameters
-    ----------
-    ledger : path, URL or PrivacyLedger
-        Where the budget is kept.
-    dataset : str
-        Its name there.
-    meter : Meter
-        It charges the reservation before the first release.
-    commitment_for : callable
-        The fit's commitment for any guarantee.
-    **about
-        Public facts for the ledger's history.
+    The meter charges the reservation before the first release. `commitment_for` gives the fit's commitment for any
+    guarantee, `about` are public facts for the ledger's history.
     """
-    from dpsparse.privacy.ledger.ledger import LedgerError, PrivacyLedger
+    from dpsparse.privacy.ledger.events import LedgerError
+    from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
     # A ledger as it was given: a caller's own may watch what becomes of its reservations.
+    assert ledger is not None  # a fit without one reserves nothing
     ledger = ledger if isinstance(ledger, PrivacyLedger) else PrivacyLedger(ledger)
-    guarantee = meter.guarantee
+    guarantee, commitment = meter.guarantee, meter.commitment
+    assert commitment is not None  # the fit has committed
     try:
         about |= {"adjacency": guarantee.adjacency, "records_per_person": guarantee.records_per_person}
-        reservation = ledger.reserve(dataset, meter.commitment.cost(guarantee), **about)
+        reservation = ledger.reserve(dataset, commitment.cost(guarantee), **about)
     except BudgetExceeded as refusal:
         fits = _largest_epsilon(ledger.balance(dataset), guarantee, commitment_for)
         remedy = f"epsilon={fits:g} would fit" if fits else "at this delta no useful epsilon would fit"
@@ -55,10 +60,10 @@ def reserved(ledger, dataset, meter, commitment_for, **about):
         raise
 
 
-def _largest_epsilon(balance, guarantee, commitment_for):
+def _largest_epsilon(balance: PrivacyFilter, guarantee: Guarantee, commitment_for: CommitmentFor) -> float:
     """The largest epsilon, to three digits, at which this fit would be admitted; 0 if no useful one is."""
 
-    def fits(epsilon):
+    def fits(epsilon: float) -> bool:
         smaller = replace(guarantee, epsilon=epsilon)
         commitment = commitment_for(smaller)
         return commitment.is_within(smaller) and balance.admits(commitment.cost(smaller))

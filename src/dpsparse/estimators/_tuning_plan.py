@@ -11,16 +11,17 @@ a unit is released when its feature has been selected.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import cast
 
-from dpsparse.algorithms.pursuit.schedule import SIZES, median_share
+from dpsparse.algorithms.pursuit.schedule import SIZES, Schedule, median_share
 from dpsparse.algorithms.pursuit.settings import SHARED
 from dpsparse.privacy.accounting.commitment import Commitment, in_part
 from dpsparse.privacy.accounting.compose import compose_gdp
 from dpsparse.privacy.accounting.release import ExponentialMechanism, Slot
 from dpsparse.privacy.accounting.zcdp import split
+from dpsparse.privacy.guarantee import Guarantee
 
 # Every fifth row is held out.
 HELD_OUT_EVERY = 5
@@ -33,24 +34,14 @@ UNITS_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Schedules:
-    """How schedules are made from guarantees, for candidates on one table.
+    """How schedules are made from guarantees, for candidates on one table."""
 
-    Parameters
-    ----------
-    order : list of int
-        The candidates' places in order of time; the first one leads.
-    of : callable
-        Gives the schedule of a candidate from its place, its guarantee, the schedule of the whole and whether it leads.
-    units : callable
-        Gives the schedule of which units are released once, from a guarantee.
-    table : callable or None
-        Gives the schedule of which the releases about a raw table are made once, from a guarantee.
-    """
-
-    order: list[int]
-    of: Callable
-    units: Callable
-    table: Callable | None = None
+    order: list[int]  # The candidates' places in order of time; the first one leads.
+    # Gives the schedule of a candidate from its place, its guarantee, the schedule of the whole and whether it leads.
+    of: Callable[..., Schedule]
+    units: Callable[[Guarantee], Schedule]  # Gives the schedule of which units are released once, from a guarantee.
+    # Gives the schedule of which the releases about a raw table are made once, from a guarantee.
+    table: Callable[[Guarantee], Schedule] | None = None
 
 
 @dataclass(frozen=True)
@@ -61,47 +52,37 @@ class Plan:
     held out, `table` the schedule that has the releases about a raw table, if it is one.
     """
 
-    share: Any
-    schedules: dict
+    share: Guarantee
+    schedules: dict[int, Schedule]
     picks: Commitment
     commitment: Commitment
-    table: Any
+    table: Schedule | None
 
 
-def n_held_out(n):
+def n_held_out(n: int) -> int:
     """How many of n rows are held out."""
     return len(range(HELD_OUT_EVERY - 1, n, HELD_OUT_EVERY))
 
 
-def in_order(known, picks):
+def in_order(known: Sequence[bool], picks: Sequence[int]) -> list[int]:
     """The candidates' places in order of time, from whether each has public units alone, and how many it selects."""
     return sorted(range(len(known)), key=lambda k: (known[k], -picks[k]))
 
 
-def name_of(k):
+def name_of(k: int) -> Callable[[str], str]:
     """Gives the first part of the name of a release made while candidate k is fitted: its own, or the whole's."""
     return lambda name: UNITS_NAME if name.rstrip(" 0123456789") in SHARED else f"candidate {k}"
 
 
-def plan_for(guarantee, n, schedules):
-    """The plan by the Gaussian account, or by zCDP where that fails.
-
-    Parameters
-    ----------
-    guarantee : Guarantee
-        Of the whole.
-    n : int
-        Records.
-    schedules : Schedules
-        Of the candidates.
-    """
+def plan_for(guarantee: Guarantee, n: int, schedules: Schedules) -> Plan:
+    """The plan by the Gaussian account, or by zCDP where that fails."""
     by_mu = _plan(guarantee, n, schedules, by_mu=True)
     if by_mu is not None and by_mu.commitment.is_within(guarantee):
         return by_mu
-    return _plan(guarantee, n, schedules, by_mu=False)
+    return cast(Plan, _plan(guarantee, n, schedules, by_mu=False))
 
 
-def _plan(guarantee, n, schedules, by_mu):
+def _plan(guarantee: Guarantee, n: int, schedules: Schedules, by_mu: bool) -> Plan | None:
     """Even shares of mu^2, or of rho, of what the slots of the whole leave; None where they leave nothing."""
     count, mu, rho = len(schedules.order), _mu(guarantee), guarantee.rho_per_record
     table = schedules.table(guarantee) if schedules.table else None
@@ -133,12 +114,12 @@ def _plan(guarantee, n, schedules, by_mu):
     return Plan(share, fits, picks, Commitment(slots), table)
 
 
-def _mu(guarantee):
+def _mu(guarantee: Guarantee) -> float:
     """The mu of a record, less what may be lost to rounding where it is divided."""
     return guarantee.mu_per_record * (1 - 1e-9)
 
 
-def _share(guarantee, share, count, by_mu, rho=None):
+def _share(guarantee: Guarantee, share: float, count: int, by_mu: bool, rho: float | None = None) -> Guarantee:
     """A share of mu^2 or of rho as a guarantee, at 1/count of delta, where any share still has an epsilon above 0."""
     part = replace(guarantee, delta=guarantee.delta / count)
     if by_mu:
@@ -148,18 +129,18 @@ def _share(guarantee, share, count, by_mu, rho=None):
     return replace(part, epsilon=part.epsilon_spent(**spent))
 
 
-def _by_mu(schedule, mu):
+def _by_mu(schedule: Schedule, mu: float) -> Schedule:
     """A schedule within mu: one that fills rho may cost more in the Gaussian account, where picks are most of it."""
     excess = schedule.commitment.composed.mu / mu
     return replace(schedule, factor=schedule.factor / excess**2 * (1 - 1e-9)) if 1 < excess < math.inf else schedule
 
 
-def _by_rho(schedule):
+def _by_rho(schedule: Schedule) -> Schedule:
     """A schedule within rho, not stretched to fill the Gaussian account."""
     return replace(schedule, factor=min(schedule.factor, 1.0))
 
 
-def _picks(guarantee, n_records):
+def _picks(guarantee: Guarantee, n_records: int) -> Commitment:
     """The two picks on rows held out, which have the whole guarantee of these rows."""
     rho, mu = guarantee.rho_per_record, _mu(guarantee)
     # A quartile is as near to the end of its grid as a median of half the records.

@@ -1,10 +1,11 @@
 """The adaptive Huber lasso as scikit-learn estimators. Not private: the reference for the private ones."""
 
 import warnings
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
@@ -12,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpsparse.algorithms.adaptive_huber import (
     TAU_RULES,
+    AdaptiveHuberFit,
     StandardizedDesign,
     adaptive_huber_lasso,
     hard_threshold,
@@ -22,7 +24,7 @@ from dpsparse.data.as_table import in_memory
 from dpsparse.data.validation import cap_sparsity, check_choice, check_count, check_number
 
 
-class _AdaHuberBase(RegressorMixin, BaseEstimator):
+class _AdaHuberBase(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """The common part of the two estimators: the solve for one penalty, the fitted attributes, `predict`."""
 
     def predict(self, X: Any) -> NDArray[np.floating]:
@@ -39,14 +41,15 @@ class _AdaHuberBase(RegressorMixin, BaseEstimator):
             The predictions.
         """
         check_is_fitted(self)
-        return in_memory(X, type(self).__name__).predict(self)
+        result: NDArray[np.floating] = in_memory(X, type(self).__name__).predict(self)
+        return result
 
-    def _validated(self, X, y):
+    def _validated(self, X: Any, y: ArrayLike) -> tuple[Any, NDArray[np.float64]]:
         table = in_memory(X, type(self).__name__)
-        y = table.validate(self, y, min_samples=2, check_finite=True)
-        return table.X, y
+        checked = table.validate(self, y, min_samples=2, check_finite=True)
+        return table.X, checked
 
-    def _check_shared_parameters(self):
+    def _check_shared_parameters(self) -> None:
         if self.tau is not None:
             check_number("tau", self.tau, above=0, remedy="pass None to tune it")
         check_choice("tau_rule", self.tau_rule, TAU_RULES)
@@ -55,13 +58,13 @@ class _AdaHuberBase(RegressorMixin, BaseEstimator):
         check_number("tol", self.tol, above=0, remedy="1e-3 suits a response of unit scale")
         check_count("max_iter", self.max_iter, remedy="500 is the default")
 
-    def _solver_options(self):
+    def _solver_options(self) -> dict[str, Any]:
         return {"tau": self.tau, "tau_rule": self.tau_rule, "tol": self.tol, "max_iter": self.max_iter}
 
-    def _capped_sparsity(self, n_features):
+    def _capped_sparsity(self, n_features: int) -> int | None:
         return None if self.sparsity is None else cap_sparsity(self.sparsity, n_features)
 
-    def _solve(self, X, y, lam, sparsity):
+    def _solve(self, X: Any, y: NDArray[np.float64], lam: float, sparsity: int | None) -> None:
         fit = adaptive_huber_lasso(X, y, lam, **self._solver_options())
         if sparsity is not None:
             fit = hard_threshold(X, y, fit, sparsity, **self._solver_options())
@@ -77,7 +80,7 @@ class _AdaHuberBase(RegressorMixin, BaseEstimator):
         self.n_iter_ = fit.n_iter
         self.support_ = np.flatnonzero(self.coef_)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
@@ -300,7 +303,7 @@ class AdaHuberCV(_AdaHuberBase):
         self._solve(X, y, self.lam_, sparsity)
         return self
 
-    def _path(self, X, y, sparsity):
+    def _path(self, X: Any, y: NDArray[np.float64], sparsity: int | None) -> Iterator[AdaptiveHuberFit]:
         """The fits along `lams_`, each solve started from the one before."""
         design = StandardizedDesign.of(X)
         options = self._solver_options()

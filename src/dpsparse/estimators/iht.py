@@ -4,13 +4,14 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse.algorithms.iht.theory import theory_parameters, two_phase_step
 from dpsparse.algorithms.losses import Absolute, Huber, Squared
 from dpsparse.data.validation import check_number
 from dpsparse.estimators._paper import PaperMethod, documented
 from dpsparse.estimators._types import Calibration, LedgerLocation
-from dpsparse.privacy.guarantee import Adjacency
+from dpsparse.privacy.guarantee import Adjacency, Guarantee
 
 
 @documented(
@@ -77,12 +78,14 @@ class DPIHTH(PaperMethod):
         self.tau = tau
         self.zeta = zeta
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.tau is not None:
             check_number("tau", self.tau, above=0, remedy="use None to take it from zeta by theory")
 
-    def _loss(self, n, d, sparsity, guarantee, clip_bound, radius):
+    def _loss(
+        self, n: int, d: int, sparsity: int, guarantee: Guarantee, clip_bound: float, radius: float | None
+    ) -> Huber:
         if self.tau is not None:
             return Huber(float(self.tau))
         return Huber(theory_parameters(n, d, sparsity, self.zeta, guarantee.epsilon, guarantee.delta).tau)
@@ -110,14 +113,16 @@ class DPIHTL(PaperMethod):
 
     _clip_predictions = False
 
-    def _step(self, sparsity):
+    def _step(self, sparsity: int) -> float | tuple[float, float, float]:
         if self.step is None or self.step == "two-phase":
             return two_phase_step(sparsity)
         if isinstance(self.step, str):
             raise ValueError(f"step={self.step!r} must be a number above 0, 'two-phase' or None")
         return self.step
 
-    def _loss(self, n, d, sparsity, guarantee, clip_bound, radius):
+    def _loss(
+        self, n: int, d: int, sparsity: int, guarantee: Guarantee, clip_bound: float, radius: float | None
+    ) -> Absolute:
         return Absolute()
 
 
@@ -181,20 +186,23 @@ class DPSLR(PaperMethod):
         )
         self.response_bound = response_bound
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.response_bound is not None:
             check_number("response_bound", self.response_bound, above=0, remedy="use None for sqrt(2 log n)")
 
-    def _radius(self, sparsity):
+    def _radius(self, sparsity: int) -> float:
         return math.sqrt(sparsity) if self.radius is None else float(self.radius)
 
-    def _bound(self, n):
+    def _bound(self, n: int) -> float:
         return math.sqrt(2 * math.log(n)) if self.response_bound is None else float(self.response_bound)
 
-    def _response(self, y):
+    def _response(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
         bound = self._bound(len(y))
         return np.clip(y, -bound, bound)
 
-    def _loss(self, n, d, sparsity, guarantee, clip_bound, radius):
+    def _loss(
+        self, n: int, d: int, sparsity: int, guarantee: Guarantee, clip_bound: float, radius: float | None
+    ) -> Squared:
+        assert radius is not None  # `_radius` gives one
         return Squared(self._bound(n) + clip_bound * math.sqrt(sparsity) * radius)

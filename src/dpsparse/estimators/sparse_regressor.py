@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
-from dpsparse.algorithms.pursuit.schedule import schedule_for, taking_over
+from dpsparse.algorithms.pursuit.schedule import Schedule, schedule_for, taking_over
 from dpsparse.algorithms.pursuit.settings import MOST_SELECTED, takes_all
+from dpsparse.algorithms.pursuit.shared_units import SharedUnits
 from dpsparse.data.as_table import as_table
 from dpsparse.data.raw_data import RawData
 from dpsparse.data.units import n_units_known, public_units, units_known
@@ -23,7 +24,8 @@ from dpsparse.estimators._results import set_results
 from dpsparse.estimators._types import LedgerLocation, PerFeature, Progress
 from dpsparse.model.numeric_columns import NumericColumns
 from dpsparse.planning import plan
-from dpsparse.privacy.guarantee import Adjacency
+from dpsparse.privacy.accounting.meter import Meter
+from dpsparse.privacy.guarantee import Adjacency, Guarantee
 
 # Minimum detectable effects, in units of the noise: beyond the first a selection is close to random; beyond the second
 # most effects of practical size are missed, which is worth a word where public units would help.
@@ -48,8 +50,8 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
     ----------
     sparsity : int or "auto", default=5
         Features to select. "auto" takes all of them where the records allow it (see `max_sparsity`); otherwise it
-        selects some and keeps those with significant effects, or all if none is significant by itself but together
-        they explain something.
+        selects some and drops those with effects too small to be significant, or keeps all if none is significant
+        by itself but together they explain something.
     epsilon : float, default=1.0
         The guarantee to each person; smaller is more private.
     delta : float or None, default=None
@@ -151,7 +153,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
     """
 
     # Set by `tune` for the length of a fit: its schedule, and the units that it shares with other fits.
-    _planned = None, None
+    _planned: tuple[Schedule | None, SharedUnits | None] = None, None
 
     def __init__(
         self,
@@ -247,32 +249,36 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         return self
 
     @property
-    def _sparsity_parameter(self):
+    def _sparsity_parameter(self) -> str:
         return "max_sparsity" if self.sparsity == "auto" else "sparsity"
 
-    def _warn_if_hopeless(self, n, d, meter, known):
+    def _warn_if_hopeless(self, n: int, d: int, meter: Meter, known: bool) -> None:
         """Warn, from public numbers, where a fit would learn next to nothing."""
         warning = forecast_warning(n, d, min(d, self._picks(d, n, meter.guarantee)), meter.guarantee, known)
         if warning is not None:
             warnings.warn(warning, UserWarning, stacklevel=3)
 
     @property
-    def _allow_missing(self):
+    def _allow_missing(self) -> bool:  # type: ignore[override]  # here it is a parameter's, above a constant
         return self.missing == "center"
 
-    def _n_candidates(self, d):
+    def _n_candidates(self, d: int) -> int:
         return 2 * d if self._allow_missing else d
 
-    def _picks(self, d, n=None, guarantee=None):
+    def _picks(self, d: int, n: int | None = None, guarantee: Guarantee | None = None) -> int:
         """How many features to select; without a number of records "auto" never takes all."""
         asked, candidates = getattr(self, self._sparsity_parameter), self._n_candidates(d)
         if asked is None:
             known = units_known(self.feature_center, self.feature_scale, d) == "all"
-            all_of_them = n is not None and takes_all(n, candidates, guarantee.rho_per_record, known)
+            all_of_them = (
+                n is not None and guarantee is not None and takes_all(n, candidates, guarantee.rho_per_record, known)
+            )
             asked = candidates if all_of_them else MOST_SELECTED
         return int(min(asked, candidates))
 
-    def _schedule(self, guarantee, n, d, *, whole=None, leads=True, **others):
+    def _schedule(
+        self, guarantee: Guarantee, n: int, d: int, *, whole: Schedule | None = None, leads: bool = True, **others: bool
+    ) -> Schedule:
         """The releases and prices of a fit on n records of d features under a guarantee.
 
         `whole` is the schedule of releases that it shares with other fits; it makes them if it leads. `others` are
@@ -288,7 +294,8 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         if not leads:
             n_known = n_units_known(self.feature_center, self.feature_scale, d)
             known |= taking_over(whole, known["units_known"], n_known)
-        return schedule_for(guarantee, n, d, self._picks(d, n, guarantee), whole=whole, **known)
+        result: Schedule = schedule_for(guarantee, n, d, self._picks(d, n, guarantee), whole=whole, **known)
+        return result
 
     def predict(self, X: Any, statistic: Literal["mean", "median"] = "mean") -> Any:
         """Predict responses; it reads nothing but the released coefficients.
@@ -321,7 +328,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         released = self.released_
         return released.predict(X, statistic) if released.reads_cells else as_table(X).predict(self._line(statistic))
 
-    def _line(self, statistic="mean"):
+    def _line(self, statistic: str = "mean") -> Any:
         """The same model with the coefficients and the intercept that predict this statistic."""
         line, factor = copy(self), self.calibration_slope_ if statistic == "mean" else 1.0
         line.intercept_, line.coef_ = self.released_.for_statistic(statistic).intercept, self.coef_ * factor
@@ -352,7 +359,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         check_is_fitted(self)
         return self.released_.summary()
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         self._check_guarantee()
         if self.sparsity == "auto":
             if self.max_sparsity is not None:
@@ -369,7 +376,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             check_number("response_scale", self.response_scale, above=0, remedy="use None to release it privately")
 
 
-def forecast_warning(n, d, sparsity, guarantee, known):
+def forecast_warning(n: int, d: int, sparsity: int, guarantee: Guarantee, known: bool) -> str | None:
     """From public numbers: would even large effects be missed, and would public units help? None for no warning."""
     forecast = plan(
         n,

@@ -43,15 +43,18 @@ rows instead, with the whole guarantee, would multiply the noise of the fits by 
 """
 
 from collections import namedtuple
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
-from dpsparse.algorithms.pursuit.schedule import SIZES
+from dpsparse.algorithms.pursuit.schedule import SIZES, Schedule
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits
-from dpsparse.data.as_table import in_memory
+from dpsparse.data.as_table import MemoryTable, in_memory
 from dpsparse.data.raw_data import RawData
 from dpsparse.data.units import public_units, units_known
 from dpsparse.engine import regrets, vector_sums
@@ -63,6 +66,7 @@ from dpsparse.estimators._tuning_plan import (
     HELD_OUT_NAME,
     TABLE_NAME,
     TRAINING,
+    Plan,
     Schedules,
     in_order,
     n_held_out,
@@ -72,7 +76,8 @@ from dpsparse.estimators._tuning_plan import (
 from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
 from dpsparse.model.tables import ModelTable
 from dpsparse.privacy import sensitivity
-from dpsparse.privacy.accounting.meter import MeterShare
+from dpsparse.privacy.accounting.meter import Meter, MeterShare
+from dpsparse.privacy.accounting.release import Slot
 from dpsparse.privacy.mechanisms.quantile import release_quantile
 from dpsparse.privacy.mechanisms.selection import exponential_pick
 
@@ -140,7 +145,7 @@ def tune(candidates: list[PrivateSparseRegressor], X: object, y: object = None) 
     return _tune_array(models, in_memory(X, "tune"), y)
 
 
-def _tune_array(models, table, y):
+def _tune_array(models: list[PrivateSparseRegressor], table: MemoryTable, y: Any) -> Tuned:
     """`tune` on an array, a sparse matrix or a data frame of numbers."""
     first = clone(models[0])
     n, d = first._public_shape(table, y)
@@ -170,7 +175,9 @@ def _tune_array(models, table, y):
     # A data frame keeps its names, which candidates may need.
     X, y = table.take(training), response[training]
     plan = planned(meter.guarantee)
-    _fit_all(plan, meter, len(training), SharedUnits(center, scale), lambda k, *how: _fit_within(models[k], *how, X, y))
+    units = SharedUnits(center, scale)
+    # How: by which meter and schedule, and with which units.
+    _fit_all(plan, meter, len(training), units, lambda k, *how: _fit_within(models[k], *how, X, y))  # type: ignore[call-arg]
     held_out = rows.part(HELD_OUT_EVERY - 1, HELD_OUT_EVERY)
     share = MeterShare(meter, meter.guarantee, held_out.n_records, part=HELD_OUT, name=HELD_OUT_NAME)
     lines = [model._line() for model in models]
@@ -178,7 +185,7 @@ def _tune_array(models, table, y):
     return _tuned(models, _choose(errors, share, plan.picks.slots), meter)
 
 
-def _tune_raw(models, data):
+def _tune_raw(models: list[PrivateSparseRegressor], data: RawData) -> Tuned:
     """`tune` on a raw table: kinds, categories and names are releases of their own, made once for all candidates."""
     n = data.table.n_records
     _require_rows(n)
@@ -197,6 +204,7 @@ def _tune_raw(models, data):
     with _reserved(models[0], meter, planned, models):
         models[0]._warn_if_weak(meter)
     plan = planned(meter.guarantee)
+    assert plan.table is not None  # a raw table has a schedule of its own
     once = MeterShare(meter, meter.guarantee, n_training, part=TRAINING, name=TABLE_NAME)
     table = PreparedTable(training, once, plan.table)
     shared = SharedUnits(data.bounds.response_center, data.bounds.response_scale)
@@ -207,17 +215,19 @@ def _tune_raw(models, data):
     for k, model in enumerate(models):
         table.publish(model, results[k], meter, *names)
     tables = [ModelTable(model.released_, held_out) for model in models]
-    errors = np.abs(tables[0].responses() - np.array([each.predictions() for each in tables]))
+    errors = np.abs(tables[0].responses() - np.array([each.predictions() for each in tables], dtype=np.float64))
     share = MeterShare(meter, meter.guarantee, held_out.n_records, part=HELD_OUT, name=HELD_OUT_NAME)
     return _tuned(models, _choose(errors, share, plan.picks.slots), meter)
 
 
-def _reserved(model, meter, planned, models):
+def _reserved(
+    model: PrivateSparseRegressor, meter: Meter, planned: Any, models: Sequence[PrivateSparseRegressor]
+) -> Any:
     about = {"estimator": "tune", "candidates": len(models)}
     return model._reserved(meter, lambda guarantee: planned(guarantee).commitment, **about)
 
 
-def _common_response(models, lead):
+def _common_response(models: list[PrivateSparseRegressor], lead: PrivateSparseRegressor) -> list[Any]:
     """Centre and scale of the response that need no release: those of the candidate that leads, if all give one."""
     names = ("response_center", "response_scale")
     return [
@@ -225,7 +235,7 @@ def _common_response(models, lead):
     ]
 
 
-def _fit_all(plan, meter, n_records, shared, fit):
+def _fit_all(plan: Plan, meter: Meter, n_records: int, shared: SharedUnits, fit: Callable[..., Any]) -> dict[int, Any]:
     """What `fit` gives for each candidate from its place, meter, schedule and the units shared by all, in order."""
     return {
         k: fit(k, MeterShare(meter, plan.share, n_records, part=TRAINING, name=name_of(k)), schedule, shared)
@@ -233,25 +243,26 @@ def _fit_all(plan, meter, n_records, shared, fit):
     }
 
 
-def _tuned(models, index, meter):
+def _tuned(models: list[PrivateSparseRegressor], index: int, meter: Meter) -> Tuned:
     for model in models:
         model._publish(replace(model.released_, privacy=meter.record()))
     return Tuned(models[index], index, models, meter.record())
 
 
-def _require_rows(n):
+def _require_rows(n: int) -> None:
     if n < 2 * HELD_OUT_EVERY:
         raise ValueError(f"X has {n} rows; tune needs at least {2 * HELD_OUT_EVERY}, to fit and to choose")
 
 
-def _coefs(model):
+def _coefs(model: PrivateSparseRegressor) -> NDArray[Any]:
     """The coefficients of the features and, where they may be missing, of their indicators, a gap counting as 0."""
     if not model._allow_missing:
-        return model.coef_
+        result: NDArray[Any] = model.coef_
+        return result
     return np.concatenate([model.coef_, model.missing_coef_ + model.coef_ * model.center_])
 
 
-def _checked(candidates):
+def _checked(candidates: Iterable[PrivateSparseRegressor]) -> list[PrivateSparseRegressor]:
     candidates = list(candidates)
     if not candidates or not all(isinstance(candidate, PrivateSparseRegressor) for candidate in candidates):
         raise ValueError("candidates must be a list of one or more PrivateSparseRegressor")
@@ -266,7 +277,14 @@ def _checked(candidates):
     return candidates
 
 
-def _fit_within(model, meter, schedule, shared, X, y):
+def _fit_within(
+    model: PrivateSparseRegressor,
+    meter: Meter,
+    schedule: Schedule,
+    shared: SharedUnits | None,
+    X: Any,
+    y: NDArray[np.float64],
+) -> None:
     model._shared_meter, model._planned = meter, (schedule, shared)
     try:
         model.fit(X, y)
@@ -274,7 +292,7 @@ def _fit_within(model, meter, schedule, shared, X, y):
         del model._shared_meter, model._planned
 
 
-def _choose(errors, meter, slots):
+def _choose(errors: NDArray[np.float64], meter: Meter, slots: tuple[Slot, ...]) -> int:
     """The place of the best candidate, from the absolute errors of all on the rows held out."""
     size_slot, choice_slot = slots
     counts = vector_sums.counts_at_most(regrets.regrets(errors).max(axis=0), SIZES)

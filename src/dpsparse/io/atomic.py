@@ -2,28 +2,28 @@
 
 import os
 import secrets
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from dpsparse.schema import FileError
 
 
 @contextmanager
-def atomic_file(path, inputs=(), replace=True, private=False):
+def atomic_file(
+    path: str | os.PathLike[str],
+    inputs: Iterable[str | os.PathLike[str]] = (),
+    replace: bool = True,
+    private: bool = False,
+) -> Iterator[IO[bytes]]:
     """A binary stream that becomes the file `path` once the block ends well, and vanishes if it does not.
 
     The stream is opened at once, so that a path that cannot be written is refused before any work is done.
 
-    Parameters
-    ----------
-    path : str or path
-        The file; one that exists is replaced.
-    inputs : iterable of str or path
-        Files that must not be overwritten, because the command reads or writes them too.
-    replace : bool
-        Whether a file that exists may be replaced. A database, which may be a ledger, never is.
-    private : bool
-        Whether only its owner may read the file, whatever the umask says, because it holds records.
+    A file that exists is replaced if `replace` allows it; a database, which may be a ledger, never is. `inputs` must
+    not be overwritten, because the command reads or writes them too. Where `private`, only its owner may read the file,
+    whatever the umask says, because it holds records.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def atomic_file(path, inputs=(), replace=True, private=False):
             temporary.unlink()
 
 
-def _sync_folder(folder):
+def _sync_folder(folder: Path) -> None:
     """Make a new name in a folder outlive a power failure, where the system can."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
@@ -69,25 +69,25 @@ def _sync_folder(folder):
             os.close(handle)
 
 
-def _is_database(path):
+def _is_database(path: Path) -> bool:
     with open(path, "rb") as file:
         return file.read(16) == b"SQLite format 3\0"
 
 
-def write_file(path, content, private=False):
+def write_file(path: str | os.PathLike[str], content: str | bytes, private: bool = False) -> None:
     """Write text or bytes as a whole file or not at all."""
     with atomic_file(path, private=private) as stream:
         stream.write(content.encode() if isinstance(content, str) else content)
 
 
-def _opened(temporary, path, private):
+def _opened(temporary: Path, path: str | os.PathLike[str], private: bool) -> IO[bytes]:
     try:
         return open(temporary, "xb", opener=_for_its_owner if private else None)
     except OSError as error:
         raise FileError(f"cannot write {path}: {error.strerror}") from None
 
 
-def _for_its_owner(path, flags):
+def _for_its_owner(path: str, flags: int) -> int:
     """An opener of new files: private from the first moment, and open to the owner whatever the umask says."""
     file = os.open(path, flags, 0o600)
     if hasattr(os, "fchmod"):

@@ -8,33 +8,20 @@ from typing import Any
 import numpy as np
 
 from dpsparse.io.features import Feature, frame_features, one_hot
-from dpsparse.schema import FileError, quoted
+from dpsparse.schema import FileError, alternatives, quoted
 
 
 @dataclass(frozen=True)
 class ColumnBounds:
-    """What is publicly known of a column.
+    """What is publicly known of a column."""
 
-    Parameters
-    ----------
-    center, scale : float or None
-        Near the mean and the standard deviation; None where they are not known.
-    categories : tuple of str or None
-        Of a column of text, the baseline first.
-    shares : tuple of float or None
-        The shares of the categories, in their order.
-    fill : float or None
-        The number in the place of a gap.
-    kind : str or None
-        How the cells are read, one of `bounds_file.KINDS`; None where that is not declared.
-    """
-
+    # Near the mean and the standard deviation; None where they are not known.
     center: float | None = None
     scale: float | None = None
-    categories: tuple[str, ...] | None = None
-    shares: tuple[float, ...] | None = None
-    fill: float | None = None
-    kind: str | None = None
+    categories: tuple[str, ...] | None = None  # Of a column of text, the baseline first.
+    shares: tuple[float, ...] | None = None  # Of the categories, in their order.
+    fill: float | None = None  # The number in the place of a gap.
+    kind: str | None = None  # How the cells are read, one of `bounds_file.KINDS`; None where that is not declared.
 
     def features(self, name: str) -> list[Feature]:
         """The features of a column of this name."""
@@ -117,11 +104,11 @@ class Bounds:
         for key in (*self.columns, *self.drop):
             if key not in present and not any(fits_pattern(key, name) for name in others):
                 what = f"no column like {quoted(key)}" if "*" in key else f"no column {quoted(key)}"
-                raise FileError(f"{self.where}: the data have {what}")
+                raise FileError(f"{self.where}: the data have {what}; {alternatives(key, others)}")
         if target in self.columns or target in self.drop:
             raise FileError(
-                f"{self.where}: {quoted(target)} is the target; delete it there, or put its public centre and scale "
-                "under [response]"
+                f"{self.where}: {quoted(target)} is the target; take it out there; its public centre and scale go "
+                "under [response] of a bounds file"
             )
         kept = [name for name in others if not self.is_dropped(name)]
         features = [feature for name in kept for feature in self.of(name).features(name)]
@@ -191,9 +178,8 @@ class Bounds:
         ({'age': 50.0}, {'gene_a': 2.0, 'gene_b': 2.0, 'age': 15.0})
         """
         known = {name: self._unit(name) for name in names}
-        center, scale = (
-            {name: unit[which] for name, unit in known.items() if unit[which] is not None} for which in (0, 1)
-        )
+        center = {name: center for name, (center, _) in known.items() if center is not None}
+        scale = {name: scale for name, (_, scale) in known.items() if scale is not None}
         return center, scale
 
     def _unit(self, name: str) -> tuple[float | None, float | None]:
@@ -235,7 +221,7 @@ def scale_from_bounds(low: Any, high: Any) -> tuple[Any, Any]:
     >>> scale_from_bounds(18, 98)
     (58.0, 20.0)
     """
-    index = getattr(low, "index", None)
+    index: Any = getattr(low, "index", None)
     try:
         low, high = np.broadcast_arrays(np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64))
     except (TypeError, ValueError):

@@ -40,6 +40,8 @@ are not given. The guarantee never depends on these numbers being right; it woul
 
 import math
 import os
+from collections.abc import Sequence
+from typing import Any
 
 from dpsparse.io.bounds import Bounds, ColumnBounds, scale_from_bounds
 from dpsparse.io.features import binary_units
@@ -84,12 +86,7 @@ def read_bounds(path: str | os.PathLike[str]) -> Bounds:
 def bounds_of(fields: Fields, where: str = "") -> Bounds:
     """What a table of a file of ours says of columns, as a bounds file writes it.
 
-    Parameters
-    ----------
-    fields : Fields
-        The table.
-    where : str
-        The file, for messages.
+    `where` is the file, for messages.
 
     Examples
     --------
@@ -117,20 +114,14 @@ def bounds_of(fields: Fields, where: str = "") -> Bounds:
     return bounds
 
 
-def bounds_content(bounds):
-    """What `bounds_of` reads again: the entries of a bounds file.
-
-    Parameters
-    ----------
-    bounds : Bounds
-        What is known.
-    """
+def bounds_content(bounds: Bounds) -> dict[str, Any]:
+    """What `bounds_of` reads again: the entries of a bounds file."""
     response = _given({"center": bounds.response_center, "scale": bounds.response_scale})
     columns = {name: _entries(known) for name, known in bounds.columns.items()}
     return {"drop": list(bounds.drop), "columns": columns, "default": _entries(bounds.default), "response": response}
 
 
-def _entries(known):
+def _entries(known: ColumnBounds) -> dict[str, Any]:
     if known.categories is None:
         return _given({name: getattr(known, name) for name in ("center", "scale", "fill", "kind")})
     shares = known.shares
@@ -139,17 +130,17 @@ def _entries(known):
     }
 
 
-def _given(entries):
+def _given(entries: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in entries.items() if value is not None}
 
 
-def _column(fields):
+def _column(fields: Fields) -> ColumnBounds:
     """What a section says; its entries exclude each other, which `finish` sees to."""
     kind = fields.text("kind", None)
     if kind is not None and kind not in KINDS:
         raise FileError(f"{fields.where}: 'kind' must be one of {', '.join(KINDS)}")
     if "categories" in fields:
-        known = {"kind": "text"} | _categories(fields)
+        known: dict[str, Any] = {"kind": "text"} | _categories(fields)
     else:
         fill = fields.number("fill", None)
         center, scale = _share(fields) if "share" in fields else _spread(fields)
@@ -162,7 +153,7 @@ def _column(fields):
     return ColumnBounds(**known)
 
 
-def _categories(fields):
+def _categories(fields: Fields) -> dict[str, Any]:
     if not isinstance(fields.peek("categories"), dict):
         categories, shares = tuple(fields.names("categories")), None
     else:
@@ -177,7 +168,7 @@ def _categories(fields):
     return {"categories": categories, "shares": shares}
 
 
-def _share(fields):
+def _share(fields: Fields) -> tuple[float, float]:
     _refuse_unfilled(fields, [value for value in [fields.peek("share")] if isinstance(value, str)])
     share = fields.number("share", above=0)
     if share >= 1:
@@ -185,7 +176,7 @@ def _share(fields):
     return binary_units(share)
 
 
-def _spread(fields):
+def _spread(fields: Fields) -> tuple[float | None, float | None]:
     """Centre and scale, from themselves or from low and high; None for what is left out."""
     first, second = ("low", "high") if "low" in fields or "high" in fields else ("center", "scale")
     _refuse_unfilled(fields, [value for value in map(fields.peek, (first, second)) if isinstance(value, str)])
@@ -197,7 +188,7 @@ def _spread(fields):
     return scale_from_bounds(low, high)
 
 
-def _refuse_unfilled(fields, texts):
+def _refuse_unfilled(fields: Fields, texts: Sequence[str]) -> None:
     if UNFILLED in texts:
         raise FileError(
             f'{fields.where} is not filled in yet: put what is publicly known in place of each "{UNFILLED}"'

@@ -1,6 +1,7 @@
 """A bounds file to be filled in by hand."""
 
 import json
+from collections.abc import Collection, Sequence
 
 from dpsparse.io.bounds_file import UNFILLED
 from dpsparse.schema import FileError, quoted
@@ -24,19 +25,10 @@ drop = []
 """
 
 
-def template(file, names, text_columns=(), target=None):
+def template(file: str, names: Sequence[str], text_columns: Collection[str] = (), target: str | None = None) -> str:
     """A bounds file to be filled in by hand, from the names and kinds of the columns alone.
 
-    Parameters
-    ----------
-    file : str
-        The name of the data's file.
-    names : sequence of str
-        Of its columns.
-    text_columns : collection of str
-        The columns of text by the file's own schema.
-    target : str or None
-        The column of responses, which needs no bounds.
+    `text_columns` are those of text by the file's own schema; the target needs no bounds.
     """
     if target is not None and target not in names:
         raise FileError(f"{file} has no column {quoted(target)}")

@@ -1,21 +1,20 @@
 """Bounds files written from what a user typed; `bounds_file` reads them."""
 
 import json
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 _HEAD = "# What is publicly known of the columns, known without these records. A fit learns the rest.\n"
 
 
-def bounds_text(drop=(), columns=None, response=None):
+def bounds_text(
+    drop: Sequence[str] = (),
+    columns: Mapping[str, Mapping[str, Any]] | None = None,
+    response: Mapping[str, Any] | None = None,
+) -> str:
     """The text of a bounds file.
 
-    Parameters
-    ----------
-    drop : sequence of str
-        Columns to leave out.
-    columns : dict of str to dict or None
-        The entries of a column's section by its name, such as ``{"age": {"low": 20, "high": 80}}``.
-    response : dict or None
-        The entries of ``[response]``.
+    `columns` has the entries of a column's section by its name, such as ``{"age": {"low": 20, "high": 80}}``.
 
     Examples
     --------
@@ -35,10 +34,10 @@ def bounds_text(drop=(), columns=None, response=None):
     return "\n".join(sections)
 
 
-def _section(name, entries):
+def _section(name: str, entries: Mapping[str, Any]) -> str:
     return "".join([f"[{name}]\n", *(f"{key} = {_value(value)}\n" for key, value in entries.items())])
 
 
-def _value(value):
+def _value(value: Any) -> str:
     # Names are printable, and for such texts, numbers and lists of them JSON is TOML.
     return json.dumps(value, ensure_ascii=False, allow_nan=False)

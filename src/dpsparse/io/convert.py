@@ -3,39 +3,37 @@
 A call that was interrupted is resumed. How records are divided, and what is said, follows from public numbers alone.
 """
 
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse.engine import config
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.features import feature_blocks
-from dpsparse.io.store.manifest import read_manifest
+from dpsparse.io.provenance import CellProvenance, Provenance
+from dpsparse.io.store.manifest import Manifest, read_manifest
 from dpsparse.io.store.table import CELL_BYTES, divided
 from dpsparse.io.store.texts import joined, packed
 from dpsparse.io.store.writer import StoreWriter
+from dpsparse.io.tables.reader import TableReader
 from dpsparse.schema import FileError
 
 
-def convert(table, provenance, folder, dtype="float32", progress=None):
+def convert(
+    table: TableReader,
+    provenance: Provenance,
+    folder: str | os.PathLike[str],
+    dtype: str = "float32",
+    progress: Callable[[str], object] | None = None,
+) -> Manifest:
     """Write the features of a table as a store, or go on where an earlier call was stopped.
 
-    Parameters
-    ----------
-    table : TableReader
-        The file.
-    provenance : Provenance
-        What to write.
-    folder : str or path
-        The store: made, for its owner alone, if it is not there. An empty folder that others may enter is refused; a
-        store begun earlier is closed to them.
-    dtype : {"float32", "float64"}
-        Of the features.
-    progress : callable or None
-        Called with a few words before each chunk is checked or written.
-
-    Returns
-    -------
-    Manifest
-        What was written.
+    The folder is made, for its owner alone, if it is not there. An empty folder that others may enter is refused; a
+    store begun earlier is closed to them. `progress` is called with a few words before each chunk is checked or
+    written.
 
     Examples
     --------
@@ -59,8 +57,8 @@ def convert(table, provenance, folder, dtype="float32", progress=None):
     features, writer = provenance.features, StoreWriter(folder, provenance, dtype, progress)
     if not writer.manifest.complete:
         # What is not known is left for a fit to learn: such a column stays as it is.
-        center = np.array([0.0 if feature.center is None else feature.center for feature in features])
-        scale = np.array([1.0 if feature.scale is None else feature.scale for feature in features])
+        center = np.array([feature.center or 0.0 for feature in features], dtype=np.float64)
+        scale = np.array([feature.scale or 1.0 for feature in features], dtype=np.float64)
         n_written, _ = writer.manifest.shape
         blocks = feature_blocks(table, features, provenance.target, n_written)
         for X, y in _chunks(blocks, _chunk_rows(provenance, dtype), dtype, center, scale):
@@ -69,24 +67,15 @@ def convert(table, provenance, folder, dtype="float32", progress=None):
     return read_manifest(folder)
 
 
-def convert_cells(table, provenance, folder, progress=None):
+def convert_cells(
+    table: Any,
+    provenance: CellProvenance,
+    folder: str | os.PathLike[str],
+    progress: Callable[[str], object] | None = None,
+) -> Manifest:
     r"""Write the cells of a table as a store, or go on where an earlier call was stopped.
 
-    Parameters
-    ----------
-    table : CsvTable or ParquetTable
-        The file.
-    provenance : CellProvenance
-        What to write.
-    folder : str or path
-        As in `convert`.
-    progress : callable or None
-        As in `convert`.
-
-    Returns
-    -------
-    Manifest
-        What was written.
+    The folder and `progress` are as in `convert`.
 
     Examples
     --------
@@ -103,7 +92,7 @@ def convert_cells(table, provenance, folder, progress=None):
     ...     print(as_raw_table(Path(folder) / "store").texts("region"))
     ['north', '']
     """
-    writer = StoreWriter(folder, provenance, np.float64, progress)
+    writer = StoreWriter(folder, provenance, "float64", progress)
     if not writer.manifest.complete:
         kinds = {name: Kind(kind) for name, kind in provenance.declared.items()}
         numbers, texts = divided(provenance.columns, kinds)
@@ -122,9 +111,10 @@ def convert_cells(table, provenance, folder, progress=None):
     return read_manifest(folder)
 
 
-def _runs(blocks, rows):
+def _runs(blocks: Iterable[Any], rows: int) -> Iterator[list[list[Any]]]:
     """Blocks of cells, cut and put together to runs of so many records; the last has what is left."""
-    run, filled = [], 0
+    run: list[list[Any]] = []
+    filled = 0
     for cells in blocks:
         start, size = 0, len(cells[0])
         while start < size:
@@ -138,7 +128,7 @@ def _runs(blocks, rows):
         yield run
 
 
-def _finish(writer, table):
+def _finish(writer: StoreWriter, table: Any) -> None:
     """Say in a store that it is complete, if the table is what it was."""
     if not writer.manifest.chunks:
         raise FileError(f"{table.path} holds no records")
@@ -147,25 +137,31 @@ def _finish(writer, table):
     writer.finish()
 
 
-def count_chunks(n_records, provenance, dtype):
+def count_chunks(n_records: int, provenance: Provenance, dtype: str) -> int:
     """The number of chunks of a store of features."""
     return -(-n_records // _chunk_rows(provenance, dtype))
 
 
-def count_cell_chunks(n_records, provenance):
+def count_cell_chunks(n_records: int, provenance: CellProvenance) -> int:
     """The number of chunks of a store of cells."""
     return -(-n_records // _cell_chunk_rows(provenance))
 
 
-def _chunk_rows(provenance, dtype):
+def _chunk_rows(provenance: Provenance, dtype: str) -> int:
     return max(1, config.current.store_chunk_bytes // (len(provenance.features) * np.dtype(dtype).itemsize))
 
 
-def _cell_chunk_rows(provenance):
+def _cell_chunk_rows(provenance: CellProvenance) -> int:
     return max(1, config.current.store_chunk_bytes // (len(provenance.columns) * CELL_BYTES))
 
 
-def _chunks(blocks, rows, dtype, center, scale):
+def _chunks(
+    blocks: Iterable[tuple[NDArray[np.float64], NDArray[np.float64]]],
+    rows: int,
+    dtype: str,
+    center: NDArray[np.float64],
+    scale: NDArray[np.float64],
+) -> Iterator[tuple[NDArray[Any], NDArray[np.float64]]]:
     """Chunks of features in public units and of responses, from blocks of any size; the next one takes its memory."""
     X, y, filled = np.empty((rows, len(center)), dtype=dtype, order="F"), np.empty(rows), 0
     for features, responses in blocks:
@@ -182,7 +178,9 @@ def _chunks(blocks, rows, dtype, center, scale):
 
 
 @np.errstate(all="ignore")
-def in_public_units(X, center, scale, dtype):
+def in_public_units(
+    X: NDArray[np.float64], center: NDArray[np.float64], scale: NDArray[np.float64], dtype: str
+) -> NDArray[Any]:
     """(X - center) / scale in float64. What is finite stays finite in `dtype`: a fit clips it, and refuses the rest."""
     largest = np.finfo(dtype).max
     units = np.subtract(X, center, dtype=np.float64)

@@ -1,22 +1,22 @@
 """Figures as files."""
 
+import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dpsparse.io.atomic import atomic_file
 from dpsparse.schema import FileError
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 _KINDS = (".png", ".pdf", ".svg")
 
 
-def save_figure(figure, path):
+def save_figure(figure: "Figure", path: str | os.PathLike[str]) -> None:
     """Write a matplotlib figure as PNG, PDF or SVG, by the ending of the name, and close it.
 
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        The figure.
-    path : str or path
-        The file; it appears whole or not at all.
+    The file appears whole or not at all.
     """
     import matplotlib.pyplot as plt
 

@@ -4,42 +4,32 @@ A new format is a module with a `TableReader`, and a line in `FORMATS`. Modules 
 """
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from dpsparse.io.store.manifest import STORE_MARKS
 from dpsparse.schema import FileError, checked_path, existing_path
 
+if TYPE_CHECKING:
+    from dpsparse.io.tables.reader import TableReader
+
 
 @dataclass(frozen=True)
 class Format:
-    """A format: its reader, and how it is recognized on a disk.
+    """A format: its reader, and how it is recognized on a disk."""
 
-    Parameters
-    ----------
-    reader : str
-        The reader's class, with its module in this package.
-    ending : str or None
-        Of the names of its files; None where a table is a folder with files of several kinds.
-    in_folders : bool
-        Whether a folder of such files, with the same columns, is a table.
-    marks : tuple of str
-        Names of files; a folder with one of them has this format.
-    as_table : bool
-        Whether its columns can be read by name, in their own units: for `fit`, `convert` and `predict`.
-    on_disk : bool
-        Whether a fit can read it in blocks and leave it where it is: for `OnDisk`.
-    """
-
-    reader: str
-    ending: str | None = None
-    in_folders: bool = False
-    marks: tuple[str, ...] = ()
+    reader: str  # The reader's class, with its module in this package.
+    ending: str | None = None  # Of the names of its files; None where a table is a folder with files of several kinds.
+    in_folders: bool = False  # Whether a folder of such files, with the same columns, is a table.
+    marks: tuple[str, ...] = ()  # Names of files; a folder with one of them has this format.
+    # Whether its columns can be read by name, in their own units: for `fit`, `convert` and `predict`.
     as_table: bool = True
-    on_disk: bool = True
+    on_disk: bool = True  # Whether a fit can read it in blocks and leave it where it is: for `OnDisk`.
 
-    def open(self, path, files):
+    def open(self, path: Path, files: list[Path]) -> Any:
         """The reader of these files."""
         module, _, name = self.reader.rpartition(".")
         return getattr(import_module(f"dpsparse.io.{module}"), name)(path, files)
@@ -54,56 +44,43 @@ FORMATS = (
 )
 
 
-def open_table(path):
+# Files of other programs, which these can save as CSV.
+OTHER_PROGRAMS = (".xlsx", ".xls", ".ods", ".sav", ".dta", ".sas7bdat", ".rds")
+
+
+def open_table(path: str | os.PathLike[str]) -> "TableReader":
     """The table in a file, by its ending; only names are read.
 
-    Parameters
-    ----------
-    path : str or path
-        A .csv file with a line of column names, a .parquet file, a folder of .parquet files with the same columns, in
-        the order of their names, or an .npy file with one array of two dimensions, whose columns are named by their
-        numbers from 0.
-
-    Returns
-    -------
-    TableReader
-        Its `names` are those of the columns.
+    It is a .csv file with a line of column names, a .parquet file, a folder of .parquet files with the same columns, in
+    the order of their names, or an .npy file with one array of two dimensions, whose columns are named by their numbers
+    from 0.
     """
     table_format, files = require_format(path)
-    table = table_format.open(Path(path), files)
+    table: TableReader = table_format.open(Path(path), files)
     table.check_names()
     return table
 
 
-def require_format(path):
+def require_format(path: str | os.PathLike[str]) -> tuple[Format, list[Path]]:
     """The format of a table in a file, by its ending, and its files; nothing is read.
 
-    Parameters
-    ----------
-    path : str or path
-        As `open_table` takes it. FileError where nothing is there, or something that is no table.
+    FileError where nothing is there, or something that is no table.
     """
     path, formats = existing_path(path), [known for known in FORMATS if known.as_table]
     table_format, files = _recognized(path, formats)
     if table_format is None:
         if os.path.isdir(path):
             raise FileError(f"{path} is not a file, nor a folder of {_folder_endings(formats)} files")
+        if path.suffix.lower() in OTHER_PROGRAMS:
+            raise FileError(f"{path.name}: save the table as CSV in the program that made it, then give that file")
         raise FileError(f"{path}: the file's name must end in {_endings(formats)}")
     return table_format, files
 
 
-def open_on_disk(path):
+def open_on_disk(path: str | os.PathLike[str]) -> "TableReader":
     """The reader of what a fit can read in blocks, without a copy in memory.
 
-    Parameters
-    ----------
-    path : str or path
-        A .parquet or .npy file, a folder of .parquet files, a Zarr array or a store.
-
-    Returns
-    -------
-    TableReader
-        Its `source()` is what the disk engine reads.
+    It is a .parquet or .npy file, a folder of .parquet files, a Zarr array or a store.
     """
     path, formats = Path(path), [known for known in FORMATS if known.on_disk]
     if not path.exists():
@@ -114,10 +91,11 @@ def open_on_disk(path):
             f"{path} must be a {_endings(formats)} file, a folder of {_folder_endings(formats)} files, a Zarr array "
             "or a store; a store is made with: dpsparse convert"
         )
-    return table_format.open(path, files)
+    result: TableReader = table_format.open(path, files)
+    return result
 
 
-def _recognized(path, formats):
+def _recognized(path: Path, formats: Sequence[Format]) -> tuple[Format | None, list[Path]]:
     """The format of what is at a path, and its files; None and no files where it is none of these."""
     if not os.path.isdir(path):
         for known in formats:
@@ -134,10 +112,10 @@ def _recognized(path, formats):
     return None, []
 
 
-def _endings(formats):
+def _endings(formats: Sequence[Format]) -> str:
     *others, last = [known.ending for known in formats if known.ending]
     return f"{', '.join(others)} or {last}"
 
 
-def _folder_endings(formats):
-    return " or ".join(known.ending for known in formats if known.in_folders)
+def _folder_endings(formats: Sequence[Format]) -> str:
+    return " or ".join(known.ending for known in formats if known.in_folders and known.ending)

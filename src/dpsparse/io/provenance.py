@@ -1,48 +1,33 @@
 """Provenance: what the features or the cells of a store are in the table that they were read from."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import DTypeLike
 
 from dpsparse.io.bounds import Bounds
 from dpsparse.io.bounds_file import KINDS, bounds_content, bounds_of
 from dpsparse.io.features import Feature, read_feature
-from dpsparse.schema import FileError, listed
+from dpsparse.schema import Fields, FileError, listed
+
+if TYPE_CHECKING:
+    from dpsparse.io.tables.reader import TableReader
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where features come from, and what is publicly known of them.
-
-    Parameters
-    ----------
-    target : str
-        The column of responses.
-    features : tuple of Feature
-        What each feature is in the table, with its public centre and scale.
-    response_center, response_scale : float or None
-        Publicly known, or None.
-    source : str
-        A fingerprint of the table.
-    """
+    """Where features come from, and what is publicly known of them."""
 
     target: str
-    features: tuple[Feature, ...]
+    features: tuple[Feature, ...]  # What each is in the table, with its public centre and scale.
+    # Publicly known, or None.
     response_center: float | None
     response_scale: float | None
-    source: str
+    source: str  # a fingerprint of the table
 
 
-def provenance_of(table, bounds, target):
-    """The provenance of all features of a table.
-
-    Parameters
-    ----------
-    table : TableReader
-        The file.
-    bounds : Bounds
-        What is publicly known of its columns.
-    target : str
-        The column of responses.
-    """
+def provenance_of(table: "TableReader", bounds: Bounds, target: str) -> Provenance:
+    """The provenance of all features of a table."""
     table.require([target])
     features = tuple(bounds.features(table.names, target))
     return Provenance(target, features, bounds.response_center, bounds.response_scale, table.fingerprint())
@@ -50,63 +35,31 @@ def provenance_of(table, bounds, target):
 
 @dataclass(frozen=True)
 class CellProvenance:
-    """Where the cells of a table come from, and what is publicly known of their columns.
-
-    Parameters
-    ----------
-    target : str
-        The column of responses.
-    columns : tuple of str
-        All columns that are kept, the target included.
-    declared : dict of str to str
-        The kinds that the table's own types declare, by column.
-    bounds : Bounds
-        What is publicly known of these columns.
-    dialect : tuple of str
-        Separator and encoding of a CSV file.
-    source : str
-        A fingerprint of the table.
-    """
+    """Where the cells of a table come from, and what is publicly known of their columns."""
 
     target: str
-    columns: tuple[str, ...]
-    declared: dict[str, str]
+    columns: tuple[str, ...]  # all that are kept, the target included
+    declared: dict[str, str]  # the kinds that the table's own types declare, by column
     bounds: Bounds
-    dialect: tuple[str, ...]
-    source: str
+    dialect: tuple[str, ...]  # separator and encoding of a CSV file
+    source: str  # a fingerprint of the table
 
 
-def cells_of(table, bounds, target):
-    """The provenance of all cells of a table whose columns are not dropped.
-
-    Parameters
-    ----------
-    table : CsvTable or ParquetTable
-        The file.
-    bounds : Bounds
-        What is publicly known of its columns.
-    target : str
-        The column of responses.
-    """
+def cells_of(table: Any, bounds: Bounds, target: str) -> CellProvenance:
+    """The provenance of all cells of a table whose columns are not dropped."""
     columns = tuple(name for name in table.names if name == target or not bounds.is_dropped(name))
     declared = {name: str(table.declared[name]) for name in columns if name in table.declared}
     known = bounds.of_kept(name for name in table.names if name != target)
     return CellProvenance(target, columns, declared, known, table.dialect, table.fingerprint())
 
 
-def cells_content(provenance):
+def cells_content(provenance: CellProvenance) -> dict[str, Any]:
     """What `read_cells` reads again, for JSON."""
     return {**vars(provenance), "bounds": bounds_content(provenance.bounds)}
 
 
-def read_cells(fields):
-    """The provenance that `cells_content` wrote in a store, every entry checked.
-
-    Parameters
-    ----------
-    fields : Fields
-        The table of the file.
-    """
+def read_cells(fields: Fields) -> CellProvenance:
+    """The provenance that `cells_content` wrote in a store, every entry checked."""
     declared = fields.table("declared")
     provenance = CellProvenance(
         target=fields.text("target"),
@@ -122,14 +75,8 @@ def read_cells(fields):
     return provenance
 
 
-def read_provenance(fields):
-    """The provenance that `dataclasses.asdict` wrote in a store, every entry checked.
-
-    Parameters
-    ----------
-    fields : Fields
-        The table of the file.
-    """
+def read_provenance(fields: Fields) -> Provenance:
+    """The provenance that `dataclasses.asdict` wrote in a store, every entry checked."""
     provenance = Provenance(
         target=fields.text("target"),
         features=tuple(read_feature(row) for row in fields.tables("features")),
@@ -141,16 +88,10 @@ def read_provenance(fields):
     return provenance
 
 
-def differing_options(old, new, old_dtype, new_dtype):
-    """Which options of two conversions of a table differ, in words; names only.
-
-    Parameters
-    ----------
-    old, new : Provenance or CellProvenance
-        Of what was written, and of what is to be written.
-    old_dtype, new_dtype : str or dtype
-        The dtypes of the features.
-    """
+def differing_options(
+    old: Provenance | CellProvenance, new: Provenance | CellProvenance, old_dtype: DTypeLike, new_dtype: DTypeLike
+) -> str:
+    """Which options of two conversions of a table differ, in words; names only."""
     if type(old) is not type(new):
         # Whether every column is declared decides what a store holds.
         return "other bounds"
@@ -167,13 +108,13 @@ def differing_options(old, new, old_dtype, new_dtype):
     return ", ".join(words)
 
 
-def _by_column(provenance):
+def _by_column(provenance: Provenance | CellProvenance) -> dict[str, Any]:
     """What is publicly known of each column."""
     if isinstance(provenance, CellProvenance):
         bounds = provenance.bounds
         response = [bounds.response_center, bounds.response_scale]
         return {name: bounds.of(name) for name in provenance.columns} | {provenance.target: response}
-    known = {provenance.target: [provenance.response_center, provenance.response_scale]}
+    known: dict[str, list[Any]] = {provenance.target: [provenance.response_center, provenance.response_scale]}
     for feature in provenance.features:
         known.setdefault(feature.column, []).append(feature)
     return known

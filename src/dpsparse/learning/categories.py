@@ -22,6 +22,9 @@ MOST_DISTINCT, DISTINCT_NOISE = 1 / 5, 2.0
 SURELY, LEAST_SHARE = 3.5, 0.002
 # The most categories of a column, the baseline included; others are together "another".
 MOST_CATEGORIES = 32
+# Why no text of a column is used: by their released number more values differ than categories have, which is said only
+# where it is that many standard deviations (`SURELY`) above the limit; or no value is surely common.
+MANY_VALUES, NONE_COMMON = "many values", "none common"
 # The most features of a text column: its categories without the baseline, "another" and "missing".
 MOST_FEATURES = MOST_CATEGORIES + 1
 
@@ -42,13 +45,16 @@ def release_categorical(meter, slot, raw, columns):
 
     Returns
     -------
-    list of str
+    categorical : list of str
         Some of them, in their order.
+    with_many_values : list of str
+        Of the others, those that surely have more values than categories have.
     """
     change = sensitivity.distinct_counts(len(columns), meter.guarantee.adjacency)
     distinct = release_counts(meter, slot, raw.distinct_counts(columns), change)
-    most = MOST_DISTINCT * meter.n_records + DISTINCT_NOISE * distinct.noise
-    return [column for column, count in zip(columns, distinct.values, strict=True) if count <= most]
+    noisy, most = dict(zip(columns, distinct.values, strict=True)), MOST_DISTINCT * meter.n_records
+    categorical = [column for column, count in noisy.items() if count <= most + DISTINCT_NOISE * distinct.noise]
+    return categorical, [column for column, count in noisy.items() if count > most + SURELY * distinct.noise]
 
 
 def release_buckets(meter, slot, buckets):
@@ -101,12 +107,14 @@ def category_features(column, counts, noise, n_records):
     >>> counts = np.zeros(1024)
     >>> counts[[5, 7]] = 600, 300
     >>> [feature.name for feature in category_features("region", counts, 10.0, 1_000)]
-    ['region in bucket 7', 'region is another']
+    ['region (unnamed value 1)', 'region (another value)']
     """
     least = max(SURELY * noise, LEAST_SHARE * n_records)
     order = np.argsort(-counts, kind="stable")[:MOST_CATEGORIES]
     listed = [int(bucket) for bucket in order if counts[bucket] > least]
-    features = [Feature(column, kind=Kind.text.value, buckets=(bucket,)) for bucket in listed[1:]]
+    features = [
+        Feature(column, kind=Kind.text.value, buckets=(bucket,), rank=rank) for rank, bucket in enumerate(listed[1:], 1)
+    ]
     if listed:
         features.append(Feature(column, kind=Kind.text.value, buckets=tuple(listed), other=True))
     return features

@@ -5,12 +5,14 @@ take part in one is decided by public numbers and the releases before it, and so
 no column needs is skipped, and stays paid.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dpsparse.io.cells.encoding import encode
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.features import Feature
 from dpsparse.learning.categories import (
+    MANY_VALUES,
+    NONE_COMMON,
     category_features,
     is_rare,
     missing_feature,
@@ -36,6 +38,8 @@ class Encoding:
         The columns that may be missing; of the others, too few records lack one.
     rare : frozenset of Feature
         Features that hardly a record has: "another" where nearly all text is in the other buckets.
+    text_unused : dict of str to str
+        The columns of text of which no text is a feature, and why: `MANY_VALUES` or `NONE_COMMON`.
     """
 
     features: tuple[Feature, ...]
@@ -43,6 +47,7 @@ class Encoding:
     target_kind: Kind
     with_gaps: frozenset[str]
     rare: frozenset[Feature] = frozenset()
+    text_unused: dict[str, str] = field(default_factory=dict)
 
     def encode(self, raw, buckets_of=None):
         """The features and the responses of a table with the same columns; NaN for gaps."""
@@ -90,7 +95,7 @@ class Preparation:
     >>> prepared = Preparation(table, "fee", meter, slots)
     >>> encoding = prepared.run()
     >>> encoding.target_kind.value, [feature.name for feature in encoding.features][-2:]
-    ('number_grouped', ['region is another', 'region is missing'])
+    ('number_grouped', ['region (another value)', 'region (gap)'])
     """
 
     def __init__(self, raw, target, meter, slots, *, kinds=None, columns=None, numeric=(), others=()):
@@ -117,9 +122,10 @@ class Preparation:
     def _encoding(self, known):
         kinds, with_gaps, rare = known.kinds, known.with_gaps, set()
         texts, n = [column for column in self._columns if kinds[column] == Kind.text], self._raw.n_records
-        categorical = []
+        categorical, with_many = [], []
         if self._is_needed("distinct values", texts):
-            categorical = release_categorical(self._meter, self._slots["distinct values"], self._raw, texts)
+            slot = self._slots["distinct values"]
+            categorical, with_many = release_categorical(self._meter, slot, self._raw, texts)
         made = {}
         if self._is_needed("categories", categorical):
             buckets = [self.buckets_of(column) for column in categorical]
@@ -136,9 +142,12 @@ class Preparation:
         for column in texts:
             features.extend(made.get(column, []))
             features.extend([missing_feature(column)] if column in with_gaps else [])
-        # Something must be left: a feature that is nowhere missing says nothing.
-        features = features or [missing_feature(self._columns[0])]
-        return Encoding(tuple(features), self._target, kinds[self._target], with_gaps, frozenset(rare))
+        # Something must be left: a feature that is nowhere missing says nothing. Public categories are features.
+        features = features or [missing_feature(column) for column in self._columns[:1]]
+        unused = {
+            column: MANY_VALUES if column in with_many else NONE_COMMON for column in texts if not made.get(column)
+        }
+        return Encoding(tuple(features), self._target, kinds[self._target], with_gaps, frozenset(rare), unused)
 
     def buckets_of(self, column):
         """The buckets of a text column, read once."""

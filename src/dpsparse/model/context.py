@@ -11,31 +11,16 @@ from dpsparse.schema import Fields, FileError
 
 @dataclass(frozen=True)
 class Budget:
-    """A dataset's budget in a ledger, as a fit left it.
+    """A dataset's budget in a ledger, as a fit left it."""
 
-    Parameters
-    ----------
-    ledger : str
-        The name of the ledger: of its file without the folder, or of its database.
-    dataset : str
-        The dataset's name there.
-    epsilon, delta : float
-        What was granted.
-    epsilon_spent : float
-        The epsilon of all fits together, at the grant's delta.
-    epsilon_left : float
-        The largest epsilon of one more fit, at the grant's delta.
-    fits : int
-        The number of fits that count.
-    """
-
-    ledger: str
+    ledger: str  # of its file without the folder, or of its database
     dataset: str
+    # granted
     epsilon: float
     delta: float
-    epsilon_spent: float
-    epsilon_left: float
-    fits: int
+    epsilon_spent: float  # of all fits together, at the grant's delta
+    epsilon_left: float  # the largest of one more fit, at the grant's delta
+    fits: int  # those that count
 
     def sentence(self) -> str:
         """What is left, in words.
@@ -60,18 +45,10 @@ class Budget:
 
 @dataclass(frozen=True)
 class FitContext:
-    """When a fit was made and what it left of its budget.
+    """When a fit was made and what it left of its budget."""
 
-    Parameters
-    ----------
-    date : str
-        The day, by the clock of the machine in UTC, such as ``2026-01-31``.
-    budget : Budget or None
-        None where the fit was charged to no ledger.
-    """
-
-    date: str
-    budget: Budget | None = None
+    date: str  # by the clock of the machine in UTC, such as 2026-01-31
+    budget: Budget | None = None  # None where the fit was charged to no ledger
 
     def to_dict(self) -> dict[str, Any]:
         """The context as plain numbers and strings."""
@@ -79,15 +56,7 @@ class FitContext:
 
 
 def fit_context(ledger: Any = None, dataset: str | None = None) -> FitContext:
-    """The context of a fit that was made just now.
-
-    Parameters
-    ----------
-    ledger : path, URL, PrivacyLedger or None
-        The ledger that the fit was charged to.
-    dataset : str or None
-        The dataset's name there.
-    """
+    """The context of a fit that was made just now."""
     return FitContext(datetime.now(UTC).date().isoformat(), None if ledger is None else _budget(ledger, dataset))
 
 
@@ -120,10 +89,7 @@ def _name_of(ledger: Any) -> str:
 def read_context(fields: Fields | None) -> FitContext | None:
     """The context that `FitContext.to_dict` wrote in a model file, every entry checked.
 
-    Parameters
-    ----------
-    fields : Fields or None
-        The table of the file; None where it has none.
+    `fields` is None where the file has no such table.
     """
     if fields is None:
         return None

@@ -7,6 +7,7 @@ from typing import Any
 
 from dpsparse.algorithms.evaluation import Estimate, Scores
 from dpsparse.html import Html, number, table, tag
+from dpsparse.model.privacy_html import record_html
 from dpsparse.privacy.accounting.record import PrivacyRecord
 from dpsparse.schema import Fields, FileError
 
@@ -89,7 +90,7 @@ class Evaluation:
     def as_html(self) -> Html:
         """The estimates and the guarantee, for notebooks."""
         shown = scores_table(self.scores, self.constant_prediction)
-        return tag("div", [shown, tag("p", in_words(self.scores, self.target)), self.privacy.as_html()])
+        return tag("div", [shown, tag("p", in_words(self.scores, self.target)), record_html(self.privacy)])
 
     _repr_html_ = as_html
 
@@ -139,13 +140,7 @@ def in_words(scores: Scores, target: str) -> str:
 
 
 def read_scores(fields: Fields) -> Scores:
-    """The scores that `dataclasses.asdict` wrote in a model file.
-
-    Parameters
-    ----------
-    fields : Fields
-        The table of the file.
-    """
+    """The scores that `dataclasses.asdict` wrote in a model file."""
     scores = Scores(
         n_records=fields.count("n_records"),
         n_responses=fields.number("n_responses", least=0),

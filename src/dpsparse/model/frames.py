@@ -26,14 +26,7 @@ def frame_names(X: Any) -> list[str] | None:
 def predict_frame(model: "LinearModel", frame: Any, names: Sequence[str]) -> Any:
     """Predict the responses of a data frame's rows.
 
-    Parameters
-    ----------
-    model : LinearModel
-        The model, whose features have names.
-    frame : DataFrame or Table of pandas, polars, pyarrow or dask
-        At least the columns of the selected features.
-    names : sequence of str
-        The names of its columns.
+    The frame is of pandas, polars, pyarrow or dask, and has at least the columns of the selected features.
     """
     used = _used(model)
     present = set(names)

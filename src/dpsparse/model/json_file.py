@@ -3,15 +3,17 @@
 import json
 import os
 from dataclasses import asdict
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 from sklearn.utils.validation import check_is_fitted
 
 from dpsparse import __version__
-from dpsparse.algorithms.pursuit.result import HARDLY_VARIES, UNIT_WRONG
+from dpsparse.algorithms.pursuit.response_count import ResponseCount
+from dpsparse.algorithms.pursuit.result import DOUBTS, HARDLY_VARIES, UNIT_WRONG
 from dpsparse.io.atomic import atomic_file
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.features import Feature, read_feature
+from dpsparse.learning.categories import MANY_VALUES, NONE_COMMON
 from dpsparse.model.context import read_context
 from dpsparse.model.effect import Effect
 from dpsparse.model.evaluation import read_scores
@@ -20,10 +22,6 @@ from dpsparse.model.released import LinearModel
 from dpsparse.schema import Fields, FileError, read_json
 
 FORMAT, VERSION = "dpsparse-model", 3
-# Version 1 knew of no learned units: it had "centred" in the place of "trusted", and nothing of what the releases say
-# about predictions and the response. Version 2 knew of columns of numbers and public
-# categories only, of no constant, and not how much is explained.
-READABLE = (1, 2, 3)
 
 
 def as_dict(model: LinearModel) -> dict[str, Any]:
@@ -52,6 +50,8 @@ def as_dict(model: LinearModel) -> dict[str, Any]:
         "median_shift": model.median_shift,
         "calibration_slope": model.calibration_slope,
         "left_out": dict(model.left_out),
+        "responses": model.responses and asdict(model.responses),
+        "text_unused": dict(model.text_unused),
         "effects": [asdict(effect) for effect in model.effects],
         "features": [_without_defaults(feature) for feature in model.features],
         "privacy": model.privacy.to_dict(),
@@ -95,7 +95,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
         write_model(model, stream)
 
 
-def write_model(model: LinearModel, stream: BinaryIO) -> None:
+def write_model(model: LinearModel, stream: IO[bytes]) -> None:
     """Write a model to an open binary stream."""
     stream.write((json.dumps(as_dict(model), indent=1, allow_nan=False) + "\n").encode())
 
@@ -116,13 +116,12 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
     fields = read_json(path)
     if fields.take("format", None) != FORMAT:
         raise FileError(f"{path} is not a model file of dpsparse")
-    version = fields.count("version")
-    if version not in READABLE:
+    if fields.count("version") != VERSION:
         raise FileError(f"{path} has another version than {VERSION}; read it with a newer dpsparse")
     fields.text("made_by")
     features = tuple(read_feature(row) for row in fields.tables("features"))
     names = {feature.name for feature in features}
-    effects = tuple(_effect(row, names, version) for row in fields.tables("effects"))
+    effects = tuple(_effect(row, names) for row in fields.tables("effects"))
     if not features or len(names) < len(features) or len({effect.feature for effect in effects}) < len(effects):
         raise FileError(f"{path}: features and effects must be there, and each have a name of its own")
     model = LinearModel(
@@ -135,8 +134,9 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
         response_scale_known=fields.flag("response_scale_known"),
         privacy=read_record(fields.table("privacy")),
         context=read_context(fields.table("context", None)),
-        **({} if version == 1 else _response_facts(fields)),
-        **({} if version < 3 else _how_good(fields) | _left_out(fields, names)),
+        **_response_facts(fields),
+        **_how_good(fields),
+        **_left_out(fields, names),
     )
     fields.finish()
     return model
@@ -178,15 +178,29 @@ def _how_good(fields: Fields) -> dict[str, Any]:
         "scores": scores and read_scores(scores),
         "median_shift": fields.number("median_shift", None),
         "calibration_slope": fields.number("calibration_slope", 1.0, least=0),
+        "responses": _responses(fields.table("responses", None)),
     }
 
 
 def _left_out(fields: Fields, names: set[str]) -> dict[str, Any]:
-    """The selected features that have no effect, and why."""
+    """The selected features that have no effect, the columns of text that were not used, and why."""
     left_out = _texts(fields.table("left_out", None))
     if not left_out.keys() <= names or not {*left_out.values()} <= {HARDLY_VARIES, UNIT_WRONG}:
         raise FileError(f"{fields.where}: 'left_out' must give {HARDLY_VARIES!r} or {UNIT_WRONG!r} for features listed")
-    return {"left_out": left_out}
+    unused = _texts(fields.table("text_unused", None))
+    if not {*unused.values()} <= {MANY_VALUES, NONE_COMMON}:
+        raise FileError(f"{fields.where}: 'text_unused' must give {MANY_VALUES!r} or {NONE_COMMON!r}")
+    return {"left_out": left_out, "text_unused": unused}
+
+
+def _responses(fields: Fields | None) -> ResponseCount | None:
+    if fields is None:
+        return None
+    count = ResponseCount(fields.number("number", above=0), fields.number("noise", least=0), fields.count("n_records"))
+    fields.finish()
+    if count.number > count.n_records:
+        raise FileError(f"{fields.where}: 'number' must not be above 'n_records'")
+    return count
 
 
 def _range(fields: Fields | None) -> tuple[float, float] | None:
@@ -199,17 +213,21 @@ def _range(fields: Fields | None) -> tuple[float, float] | None:
     return low, high
 
 
-def _effect(fields: Fields, names: set[str], version: int) -> Effect:
+def _effect(fields: Fields, names: set[str]) -> Effect:
     effect = Effect(
         feature=fields.text("feature"),
         coef=fields.number("coef"),
         estimate=fields.number("estimate", None),
         standard_error=fields.number("standard_error", None, least=0),
         clear=fields.flag("clear"),
-        trusted=fields.flag("centred" if version == 1 else "trusted"),
-        **({} if version == 1 else _learned_unit(fields)),
+        trusted=fields.flag("trusted"),
+        center=fields.number("center", None),
+        scale=fields.number("scale", None, above=0),
+        doubt=fields.text("doubt", None),
     )
     fields.finish()
+    if effect.doubt is not None and (effect.trusted or effect.doubt not in DOUBTS):
+        raise FileError(f"{fields.where}: 'doubt' must say why an effect is not trusted: {', '.join(DOUBTS)}")
     if effect.feature not in names:
         raise FileError(f"{fields.where}: 'feature' is none of the features listed")
     if (effect.estimate is None) != (effect.standard_error is None):
@@ -217,7 +235,3 @@ def _effect(fields: Fields, names: set[str], version: int) -> Effect:
     if (effect.center is None) != (effect.scale is None):
         raise FileError(f"{fields.where}: 'center' and 'scale' belong together")
     return effect
-
-
-def _learned_unit(fields: Fields) -> dict[str, Any]:
-    return {"center": fields.number("center", None), "scale": fields.number("scale", None, above=0)}

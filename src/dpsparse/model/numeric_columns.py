@@ -14,24 +14,14 @@ class NumericColumns(Sequence[Feature]):
     """Features that are columns of numbers, each made when it is asked for: a fit may have a million.
 
     With `gaps` every column has a second feature, which says whether it is missing.
-
-    Parameters
-    ----------
-    n_columns : int
-        How many columns there are.
-    names : array of str or None
-        Their names; None where they have none, and are numbered.
-    center, scale : float or array
-        Public numbers, one for all or one for each; NaN where they are not known.
-    gaps : bool
-        Whether cells may be missing.
     """
 
     n_columns: int
-    names: Any
+    names: Any  # None where they have none, and are numbered.
+    # Public numbers, one for all or one for each; NaN where they are not known.
     center: Any
     scale: Any
-    gaps: bool = False
+    gaps: bool = False  # Whether cells may be missing.
 
     def __len__(self) -> int:
         return 2 * self.n_columns if self.gaps else self.n_columns
@@ -51,7 +41,9 @@ class NumericColumns(Sequence[Feature]):
         """The place of the feature of a name; the others are not made for it."""
         found = self._column_of(name)
         if found is None:
-            found = self.n_columns + self._column_of(name.removesuffix(Feature("", missing=True).name))
+            missing = self._column_of(name.removesuffix(Feature("", missing=True).name))
+            assert missing is not None  # it is the name of a feature
+            found = self.n_columns + missing
         return found
 
     def _column_of(self, name: str) -> int | None:

@@ -1,31 +1,22 @@
 """The privacy record of a model file, read and checked: its totals must follow from its releases."""
 
 import math
+from collections.abc import Iterable
+from typing import cast
 
 import numpy as np
 
 from dpsparse.privacy.accounting.record import PrivacyRecord
 from dpsparse.privacy.accounting.release import MECHANISMS, Release
-from dpsparse.privacy.guarantee import ADJACENCIES, Guarantee
-from dpsparse.schema import FileError
+from dpsparse.privacy.guarantee import ADJACENCIES, Adjacency, Guarantee
+from dpsparse.schema import Fields, FileError
 
 # Larger numbers belong to no fit, and their squares might overflow.
 _MOST = 1e30
 
 
-def read_record(fields):
-    """The record that `PrivacyRecord.to_dict` wrote.
-
-    Parameters
-    ----------
-    fields : Fields
-        The table of the file.
-
-    Returns
-    -------
-    PrivacyRecord
-        Equal to the one that was written.
-    """
+def read_record(fields: Fields) -> PrivacyRecord:
+    """The record that `PrivacyRecord.to_dict` wrote."""
     stated = {name: fields.number(name, least=0) for name in ("epsilon", "delta", "rho")}
     stated["mu"] = _or_infinite(fields, "mu")
     record = PrivacyRecord(
@@ -41,18 +32,18 @@ def read_record(fields):
     return record
 
 
-def _guarantee(fields):
+def _guarantee(fields: Fields) -> Guarantee:
     guarantee = Guarantee(
         epsilon=_bounded(fields, "epsilon", above=0),
         delta=_bounded(fields, "delta", above=0),
-        adjacency=_choice(fields, "adjacency", ADJACENCIES),
+        adjacency=cast(Adjacency, _choice(fields, "adjacency", ADJACENCIES)),
         records_per_person=fields.count("records_per_person"),
     )
     fields.finish()
     return guarantee
 
 
-def _release(fields):
+def _release(fields: Fields) -> Release:
     kind = _choice(fields, "kind", MECHANISMS)
     numbers = {
         "name": fields.text("name"),
@@ -75,7 +66,7 @@ def _release(fields):
         raise FileError(f"{fields.where}: {refused}") from None
 
 
-def _adds_up(record, stated):
+def _adds_up(record: PrivacyRecord, stated: dict[str, float]) -> bool:
     try:
         with np.errstate(all="ignore"):
             computed = {name: getattr(record, name) for name in stated}
@@ -87,20 +78,20 @@ def _adds_up(record, stated):
     )
 
 
-def _choice(fields, key, choices):
+def _choice(fields: Fields, key: str, choices: Iterable[str]) -> str:
     value = fields.text(key)
     if value not in choices:
         raise FileError(f"{fields.where}: '{key}' must be one of {', '.join(choices)}")
     return value
 
 
-def _bounded(fields, key, **limits):
+def _bounded(fields: Fields, key: str, **limits: int) -> float:
     value = fields.number(key, least=0, **limits)
     if value > _MOST:
         raise FileError(f"{fields.where}: '{key}' is too large for any fit")
     return value
 
 
-def _or_infinite(fields, key):
+def _or_infinite(fields: Fields, key: str) -> float:
     value = fields.number(key, None, least=0)
     return math.inf if value is None else value

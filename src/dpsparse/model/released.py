@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpsparse.algorithms.evaluation import Scores
+from dpsparse.algorithms.pursuit.response_count import ResponseCount
 from dpsparse.data.as_table import as_table
 from dpsparse.html import Html
 from dpsparse.io.features import Feature
@@ -69,7 +70,7 @@ class LinearModel(Coefficients):
         When the fit was made and what it left of its budget; None where that is not known. Models are equal whatever it
         is.
     constant : float or None
-        The prediction without any feature, from the same releases; None in files of earlier versions.
+        The prediction without any feature, from the same releases; None where the method has none.
     response_scale : float or None
         The median distance of the responses from their centre, public or released; None where the method needs none.
     spread_explained : float or None
@@ -85,6 +86,11 @@ class LinearModel(Coefficients):
     left_out : mapping of str to str
         Selected features that have no effect, and why: "hardly varies" where nearly all records have the same value,
         "unit wrong" where by the releases noise chose the centre or the scale.
+    responses : ResponseCount or None
+        The released number of records whose response is there and could be read; None where none may be missing.
+    text_unused : mapping of str to str
+        The columns of text of which no text was used, and why: "many values" where by their released number too many
+        differ, as in an identifier, "none common" where no value is common enough to be used at this epsilon.
     """
 
     estimator: str
@@ -110,6 +116,8 @@ class LinearModel(Coefficients):
     median_shift: float | None = None
     calibration_slope: float = 1.0
     left_out: Mapping[str, str] = field(default_factory=dict)
+    responses: ResponseCount | None = None
+    text_unused: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         guarantee = (
@@ -122,14 +130,10 @@ class LinearModel(Coefficients):
     def constant_prediction(self) -> float:
         """The prediction without any feature, `constant`.
 
-        Files of earlier versions do not have it: the middle of their range is the released centre of the response, and
-        before that there is the prediction at the public centres of the features.
+        Where the method releases none, it is the prediction at the public centres of the features.
         """
         if self.constant is not None:
             return self.constant
-        if self.prediction_range is not None:
-            low, high = self.prediction_range
-            return low / 2 + high / 2
         centers = [self.features[place].center or 0.0 for place in self._places]
         shift = sum(effect.coef * center for effect, center in zip(self.effects, centers, strict=True))
         return self.intercept + shift
@@ -258,7 +262,12 @@ class LinearModel(Coefficients):
             for place, why in zip(self.places_of(self.left_out), self.left_out.values(), strict=True)
         }
         baselines = {feature.column: feature.baseline for feature in features if feature.baseline is not None}
-        named = {"features": tuple(dict.fromkeys(features)), "target": target, "effects": effects, "left_out": left_out}
+        named: dict[str, Any] = {
+            "features": tuple(dict.fromkeys(features)),
+            "target": target,
+            "effects": effects,
+            "left_out": left_out,
+        }
         return replace(self, baselines={**self.baselines, **baselines}, **named)
 
     def in_raw_units(self) -> "LinearModel":

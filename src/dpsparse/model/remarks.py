@@ -1,12 +1,16 @@
 """What a reader of a released model must know beside its numbers, said once for summaries, commands and notebooks."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from dpsparse.algorithms.pursuit.result import HARDLY_VARIES, UNIT_WRONG
 from dpsparse.html import number
 from dpsparse.io.features import Feature
+from dpsparse.learning.categories import MANY_VALUES, NONE_COMMON
 from dpsparse.model.effect import Verdict
+from dpsparse.model.reliability import doubtful, in_words
+from dpsparse.model.responses import readable, unread
+from dpsparse.model.row_numbers import row_numbers
 from dpsparse.schema import listed, quoted
 
 if TYPE_CHECKING:
@@ -19,33 +23,38 @@ NOT_SIGNIFICANT, NOT_TRUSTED = "Not significant", "Not reliable"
 MEDIAN_OFF, MEDIAN_NOISE = 0.1, 8.0
 # A calibration slope is worth a word where it is this far from 1.
 SLOPE_OFF = 0.1
-MORE_TRUST = "more records, a larger epsilon or fewer features to select would help"
+# Why no text of a column was used.
+TEXT_UNUSED = {
+    MANY_VALUES: "with too many different values for categories, as identifiers and free text have",
+    NONE_COMMON: "where no value is common enough to be used with this many records at this epsilon (more records, a "
+    "larger epsilon or public categories in a bounds file would help)",
+}
 
 
 def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
-    """Headings and sentences without a full stop, from releases and public numbers alone.
-
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    """
+    """Headings and sentences without a full stop, from releases and public numbers alone."""
     verdicts = {effect.verdict for effect in model.effects}
+    if model.responses is not None:
+        yield ("Warning", unread(model)) if model.responses.is_short else ("Responses", readable(model))
     if not model.response_scale_known:
         yield "Nothing learned", nothing_learned(model)
     elif not model.explains:
         yield "Nothing explained", nothing_explained(model)
     elif not model.effects:
-        yield "Nothing found", "no effect is significant"
+        yield "Nothing found", "no effect was kept"
     if model.spread_explained:
         yield "Explained", explained(model)
     if Verdict.NOT_SIGNIFICANT in verdicts:
         count = f"{len(model.features):,}"
         yield NOT_SIGNIFICANT, f"among {count} features without effect one this large is common"
-    if Verdict.NOT_TRUSTED in verdicts and model.explains:
-        yield NOT_TRUSTED, f"the standard error cannot be trusted, so there is no interval; {MORE_TRUST}"
+    for doubt, names in doubtful(model.effects).items():
+        yield NOT_TRUSTED, in_words(doubt, names)
     if text := left_out(model):
         yield "Left out", text
+    if text := row_numbers(model):
+        yield "Row numbers", text
+    for text in text_unused(model):
+        yield "Text not used", text
     if model.lumped:
         yield "Lump", lump(model)
     if model.prediction_range is not None and model.explains:
@@ -88,6 +97,12 @@ def left_out(model: "LinearModel") -> str:
     return f"of the selected features {'; and '.join(parts)}" if parts and model.response_scale_known else ""
 
 
+def text_unused(model: "LinearModel") -> list[str]:
+    """Which columns of text were not used, and why, as far as the releases tell."""
+    columns = {why: [name for name, each in model.text_unused.items() if each == why] for why in TEXT_UNUSED}
+    return [f"{listed(names)}, {TEXT_UNUSED[why]}" for why, names in columns.items() if names]
+
+
 def lump(model: "LinearModel") -> str:
     """The meaning of effects on a response of which many values are equal."""
     cut = "" if model.cut is None else f" of {number(model.cut)}"
@@ -115,8 +130,8 @@ def calibration(model: "LinearModel") -> str:
     slope = model.calibration_slope
     why = "outliers, which effects discount, go with the features" if slope > 1 else "effects say too much of the mean"
     return (
-        f"predictions of a mean are {slope:.2f} times as far from {number(model.constant_prediction)} as the effects "
-        f"say: {why}"
+        f"predictions of a mean are {slope:.2f} times as far from {number(model.constant_prediction)} as the numbers "
+        f"used for prediction say: {why}"
     )
 
 
@@ -140,13 +155,10 @@ def median(model: "LinearModel") -> str:
     )
 
 
-def unseen_categories(model: "LinearModel") -> list[str]:
-    """How `predict` counts text that the fit did not know, for each selected column of text.
+def unseen_categories(model: "LinearModel", unseen: Callable[[str, list[Feature]], bool]) -> list[str]:
+    """How `predict` counts text that the fit did not know, for each selected column that has such text.
 
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
+    `unseen` tells whether a column has text that its features do not know: `ModelTable.has_unseen`.
     """
     needed: dict[str, list[Feature]] = {column: [] for column in model.columns_needed}
     for feature in model.features:
@@ -154,10 +166,12 @@ def unseen_categories(model: "LinearModel") -> list[str]:
             needed[feature.column].append(feature)
     sentences = []
     for column, text in needed.items():
+        if not text or not unseen(column, text):
+            continue
         if any(feature.other for feature in text):
             other = Feature(column, other=True).name
             sentences.append(f"{column}: text that was rare or unknown in the fit counts as {quoted(other)}")
-        elif text:
+        else:
             known = listed([feature.category or feature.name for feature in text])
             baseline = f" {quoted(model.baselines[column])}" if column in model.baselines else ""
             sentences.append(f"{column}: any text but {known}, or none, counts as the baseline{baseline}")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from dpsparse.html import Html, tag
 from dpsparse.model.effect import Effect, Verdict, effects_table, unit_rows, units_table
 from dpsparse.model.evaluation import HEADINGS, in_words, score_rows, scores_table, text_rows
+from dpsparse.model.privacy_html import record_html
 from dpsparse.model.remarks import NOT_SIGNIFICANT, NOT_TRUSTED, remarks
 
 if TYPE_CHECKING:
@@ -13,19 +14,13 @@ if TYPE_CHECKING:
 
 
 def summary_text(model: "LinearModel") -> str:
-    """The guarantee and the effects as text.
-
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    """
+    """The guarantee and the effects as text."""
     lines = [
         textwrap.fill(model.privacy.statement(), 100),
         "",
-        f"{'feature':<24} {'effect':>12} {'std. error':>12}   90 % interval",
+        f"{'feature':<24} {'for prediction':>14} {'effect':>12} {'std. error':>12}   90 % interval",
         *map(_summary_line, model.effects),
-        f"{'(intercept)':<24} {model.intercept:>12.5g}",
+        f"{'(intercept)':<24} {model.intercept + 0.0:>14.5g}",
     ]
     marks = {NOT_SIGNIFICANT: "* ", NOT_TRUSTED: "** "}
     for heading, text in remarks(model):
@@ -42,7 +37,7 @@ def summary_text(model: "LinearModel") -> str:
 
 
 def _summary_line(effect: Effect) -> str:
-    text = f"{effect.feature:<24} {effect.coef + 0.0:>12.5g}"
+    text = f"{effect.feature:<24} {effect.coef + 0.0:>14.5g} {effect.value + 0.0:>12.5g}"
     if effect.interval is None:
         return f"{text} {'-':>12}   -{' **' if effect.verdict is Verdict.NOT_TRUSTED else ''}"
     low, high = effect.interval
@@ -51,17 +46,11 @@ def _summary_line(effect: Effect) -> str:
 
 
 def summary_html(model: "LinearModel") -> Html:
-    """The effects and the guarantee, for notebooks.
-
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    """
+    """The effects and the guarantee, for notebooks."""
     heading = tag("p", tag("strong", model.estimator))
     effects = effects_table(model.effects, model.intercept)
-    notes = [tag("p", [tag("strong", f"{title}: "), f"{text}."]) for title, text in remarks(model)]
+    notes: list[str] = [tag("p", [tag("strong", f"{title}: "), f"{text}."]) for title, text in remarks(model)]
     if model.scores is not None:
         notes += [scores_table(model.scores, model.constant_prediction), in_words(model.scores, model.target)]
     units = units_table(model.effects)
-    return tag("div", [heading, effects, *notes, *([] if units is None else [units]), model.privacy.as_html()])
+    return tag("div", [heading, effects, *notes, *([] if units is None else [units]), record_html(model.privacy)])

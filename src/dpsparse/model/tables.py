@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from dpsparse.io.cells.encoding import encode
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.cells.raw_table import as_raw_table
-from dpsparse.io.features import read_features
+from dpsparse.io.features import Feature, read_features
 from dpsparse.io.formats import open_table, require_format
 from dpsparse.io.store.manifest import is_store
 from dpsparse.schema import FileError, listed, quoted
@@ -20,16 +20,7 @@ if TYPE_CHECKING:
 class ModelTable:
     """The records of a file or a data frame, as a model reads them: by its own kinds, and only the columns it needs.
 
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    data : str, path or data frame
-        The records.
-    separator : str or None
-        Between the cells of a CSV file; None to take it from the first line.
-    encoding : str
-        Of a CSV file.
+    A separator of None is taken from the first line of a CSV file.
     """
 
     def __init__(
@@ -39,8 +30,8 @@ class ModelTable:
         self._is_array = str(data).lower().endswith(".npy")
         if is_path(data) and not is_store(data):
             require_format(data)
-        self._table = open_table(data) if self._is_array else None
-        self.raw = None if self._is_array else as_raw_table(data, separator=separator, encoding=encoding)
+        self._table: Any = open_table(data) if self._is_array else None
+        self.raw: Any = None if self._is_array else as_raw_table(data, separator=separator, encoding=encoding)
         for column in model.columns_needed:
             self.require(column)
         if not self.n_records:
@@ -90,6 +81,21 @@ class ModelTable:
         self.require(column)
         texts: list[str] = self._table.texts(column) if self.raw is None else self.raw.texts(column)
         return texts
+
+    def has_unseen(self, column: str, features: list[Feature]) -> bool:
+        """Whether a cell of a column of text is in none of the categories of its features, nor in their baseline.
+
+        It tells as much of the records as their predictions do, and goes where these go.
+        """
+        known = [each.category for each in features if each.category is not None]
+        if known:
+            known += [each.baseline for each in features[:1] if each.baseline is not None]
+            if self.raw is None:
+                return not set(self.texts(column)) <= set(known)
+            return bool((self.raw.category_codes(column, known) < 0).any())
+        buckets = np.asarray(self.raw.buckets(column))
+        listed_buckets = [bucket for each in features for bucket in each.buckets or ()]
+        return bool((~np.isin(buckets, [-1, *listed_buckets])).any())
 
     def _numbers(self, used: Any) -> NDArray[np.float64]:
         if not used:

@@ -7,7 +7,7 @@ COMPARABLE = 0.2  # "competitive": within a fifth of adaHuber's error; the paper
 LOOPS = ("DP-IHT-H", "DP-IHT-L")
 
 
-def _table_claims(table, where):
+def _table_claims(table: str, where: str) -> tuple[Claim, ...]:
     return (
         Claim(
             where, "adaHuber achieves the lowest MAE",

@@ -5,7 +5,9 @@ The paper gives s* = 5, epsilon = 0.5, delta = n**-1.1, tau = 1, K = log d, step
 coefficients: we chose those here.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 DEGREES_OF_FREEDOM = {0.5: 1.75, 1.0: 3.0}
 EPSILON = 0.5
@@ -13,7 +15,7 @@ FIRST_SEED = 20_000  # of repetition 0; the pilot that chooses adaHuber's lambda
 
 # The parameters of DPIHTH, DPIHTL and DPSLR in the two settings of the paper's methods. All others have the package's
 # defaults, which are the paper's where it states them: tau = 1, K = log d, T = log n rounded.
-SETTINGS = {
+SETTINGS: dict[str, dict[str, Any]] = {
     "as stated": {"step": 0.01, "adjacency": "zero-out-one", "calibration": "paper"},
     "corrected": {},
 }
@@ -41,7 +43,7 @@ class Data:
     zeta: float = 1.0
 
     @property
-    def weight(self):
+    def weight(self) -> int:
         """Rough amount of work, for the estimate of the time left."""
         return self.n * self.d
 
@@ -52,20 +54,28 @@ class Regime:
 
     name: str
     base: Data
-    grids: dict = field(hash=False)
+    grids: dict[str, tuple[float, ...]] = field(hash=False)
 
-    def points(self, axis, zeta):
+    def points(self, axis: str, zeta: float) -> Iterator[tuple[float, Data, float]]:
         """(value, data, epsilon) along an axis, for noise with one weight of tails."""
         for value in self.grids[axis]:
             base = replace(self.base, zeta=zeta)
             yield (
                 value,
-                (base if axis == "epsilon" else replace(base, **{axis: value})),
+                (base if axis == "epsilon" else replace(base, **{axis: cast(Any, value)})),
                 (value if axis == "epsilon" else EPSILON),
             )
 
 
-def _regime(name, n, d, ns, ds, sparsities=(2, 5, 10, 15, 20), epsilons=(0.1, 0.25, 0.5, 1.0, 2.0)):
+def _regime(
+    name: str,
+    n: int,
+    d: int,
+    ns: tuple[int, ...],
+    ds: tuple[int, ...],
+    sparsities: tuple[int, ...] = (2, 5, 10, 15, 20),
+    epsilons: tuple[float, ...] = (0.1, 0.25, 0.5, 1.0, 2.0),
+) -> Regime:
     return Regime(name, Data(n, d), {"n": ns, "d": ds, "sparsity": sparsities, "epsilon": epsilons})
 
 
@@ -86,11 +96,11 @@ class Panel:
     figure: int
     letter: str
     axis: str
-    zetas: tuple
-    methods: tuple
+    zetas: tuple[float, ...]
+    methods: tuple[str, ...]
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Its name on the command line."""
         return f"fig{self.figure}{self.letter}"
 
@@ -140,7 +150,7 @@ PARTS = (*PANELS, "table1", "table2")
 class Size:
     """How much of the experiments to run."""
 
-    regimes: tuple
+    regimes: tuple[Regime, ...]
     repeats: int
     splits: int
     draws: int

@@ -4,13 +4,22 @@ Lines are means over the repetitions, bands reach from their 10th to their 90th 
 """
 
 import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpsparse.paper.designs import AXIS_LABELS, CUT, EPSILON, LASSO, OURS, SETTINGS
+from dpsparse.paper.designs import AXIS_LABELS, CUT, EPSILON, LASSO, OURS, SETTINGS, Panel, Regime
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from dpsparse.paper.results import Results
 
 # Markers and shades of grey distinguish the methods without colour.
-STYLES = {
+STYLES: dict[str, dict[str, Any]] = {
     "DP-IHT-H": {"marker": "^", "color": "#c44e1c"},
     "DP-IHT-L": {"marker": "s", "color": "#e0a030"},
     "DP-SLR": {"marker": "v", "color": "#7a7a7a"},
@@ -18,11 +27,11 @@ STYLES = {
     CUT: {"marker": "+", "color": "#000000"},
     OURS: {"marker": "o", "color": "#1f5fa8"},
 }
-_LINES = {1.0: "-", 0.5: "--"}
+_LINES: dict[float, Any] = {1.0: "-", 0.5: "--"}
 _SETTINGS = (*SETTINGS, OURS)
 
 
-def draw_panel(results, panel):
+def draw_panel(results: "Results", panel: Panel) -> "Figure":
     """One panel of the paper in two regimes (rows) and three settings (columns); returns the figure."""
     figure, grid = _new(len(results.size.regimes), len(_SETTINGS), (11.5, 6.6))
     for regime, row in zip(results.size.regimes, grid, strict=True):
@@ -38,7 +47,7 @@ def draw_panel(results, panel):
     return figure
 
 
-def draw_headline(results):
+def draw_headline(results: "Results") -> "Figure":
     """DP-IHT-H in both settings, DP-IHT-L corrected, ours and the non-private fit over n, at zeta = 1."""
     figure, grid = _new(1, len(results.size.regimes), (10, 4.4))
     shown = [("as stated", "DP-IHT-H"), ("corrected", "DP-IHT-H"), ("corrected", "DP-IHT-L"), (OURS, OURS), (OURS, CUT)]
@@ -51,7 +60,7 @@ def draw_headline(results):
     return figure
 
 
-def as_bytes(figure, kind):
+def as_bytes(figure: "Figure", kind: str) -> bytes:
     """A picture as PNG or SVG, the same bytes in every run."""
     import matplotlib.pyplot as plt
 
@@ -61,14 +70,14 @@ def as_bytes(figure, kind):
     return buffer.getvalue()
 
 
-def close(figure):
+def close(figure: "Figure") -> None:
     """Free a figure's memory."""
     import matplotlib.pyplot as plt
 
     plt.close(figure)
 
 
-def _new(rows, columns, size):
+def _new(rows: int, columns: int, size: tuple[float, float]) -> "tuple[Figure, NDArray[Any]]":
     import matplotlib
 
     matplotlib.use("Agg")
@@ -77,15 +86,15 @@ def _new(rows, columns, size):
     return plt.subplots(rows, columns, figsize=size, sharey=True, squeeze=False, layout="constrained")
 
 
-def _compared(panel):
+def _compared(panel: Panel) -> tuple[str, ...]:
     return (*panel.methods, LASSO) if panel.figure == 1 else panel.methods
 
 
-def _name(axis):
+def _name(axis: str) -> str:
     return AXIS_LABELS[axis].split(", ")[-1]
 
 
-def _fixed(regime, axis):
+def _fixed(regime: Regime, axis: str) -> str:
     """The parameters that do not vary along an axis."""
     base = regime.base
     parts = {
@@ -95,7 +104,14 @@ def _fixed(regime, axis):
     return ", ".join(text for name, text in parts.items() if name != axis)
 
 
-def _curves(axes, results, regime, axis, zetas, shown):
+def _curves(
+    axes: "Axes",
+    results: "Results",
+    regime: Regime,
+    axis: str,
+    zetas: Sequence[float],
+    shown: Sequence[tuple[str, str]],
+) -> None:
     values = regime.grids[axis]
     several = len({setting for setting, _ in shown} - {OURS}) > 1
     for zeta in zetas:
@@ -117,17 +133,17 @@ def _curves(axes, results, regime, axis, zetas, shown):
     axes.grid(axis="y", color="0.9", zorder=0)
 
 
-def _legend(figure, grid, zetas):
+def _legend(figure: "Figure", grid: NDArray[Any], zetas: Sequence[float]) -> None:
     from matplotlib.lines import Line2D
 
-    handles = {}
+    handles: dict[str, Line2D] = {}
     for axes in grid.flat:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             style = {"marker": handle.get_marker(), "markerfacecolor": handle.get_markerfacecolor()}
-            line = ":" if label == "all zeros" else "-"
-            handles.setdefault(label, Line2D([], [], color=handle.get_color(), linestyle=line, label=label, **style))
+            dots: Any = ":" if label == "all zeros" else "-"
+            handles.setdefault(label, Line2D([], [], color=handle.get_color(), linestyle=dots, label=label, **style))
     if len(zetas) > 1:
         for zeta in zetas:
-            line = Line2D([], [], color="0.3", linestyle=_LINES[zeta], label=f"zeta = {zeta:g}")
-            handles[line.get_label()] = line
+            label = f"zeta = {zeta:g}"
+            handles[label] = Line2D([], [], color="0.3", linestyle=_LINES[zeta], label=label)
     figure.legend(handles=list(handles.values()), loc="outside lower center", ncols=min(len(handles), 8), frameon=False)

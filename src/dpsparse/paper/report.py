@@ -1,6 +1,8 @@
 """The report of a reproduction: one page that shows what holds, what doesn't, and why."""
 
 import math
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from dpsparse.algorithms.iht.theory import default_clip_bound
 from dpsparse.html import Page, figure, table, tag
@@ -11,19 +13,28 @@ from dpsparse.paper.designs import (
     OURS,
     SETTING_NOTES,
     SETTINGS,
+    Regime,
+    TableDesign,
 )
 from dpsparse.paper.experiments import MODEL_SIZE, TEST_SHARE
 from dpsparse.paper.published import LIMITS, PUBLISHED
-from dpsparse.paper.results import mean_interval
-from dpsparse.paper.tables import count_beyond_chance
-from dpsparse.paper.verdicts import FAILS, HOLDS, MARGIN, OPEN
+from dpsparse.paper.results import Results, mean_interval
+from dpsparse.paper.tables import TableRow, count_beyond_chance
+from dpsparse.paper.verdicts import FAILS, HOLDS, MARGIN, OPEN, Claim, Verdict
 from dpsparse.planning import peeling_limits
 
 _CLASS = {HOLDS: "good", FAILS: "bad", OPEN: "open"}
 NOTHING = "†"
 
 
-def report_page(results, about, verdicts, tables, pictures, left_out):
+def report_page(
+    results: Results,
+    about: dict[str, Any],
+    verdicts: list[Verdict],
+    tables: dict[str, list[TableRow]],
+    pictures: dict[str, bytes],
+    left_out: dict[str, str],
+) -> str:
     """The whole page as HTML."""
     made = f"Made by {about['command']!r}, commit {about['commit'] or 'unknown (not a checkout)'}, dpsparse "
     page = Page(
@@ -48,9 +59,9 @@ def report_page(results, about, verdicts, tables, pictures, left_out):
     return page.html()
 
 
-def _verdict_summary(verdicts, left_out):
+def _verdict_summary(verdicts: list[Verdict], left_out: dict[str, str]) -> Iterator[str]:
     views = list(dict.fromkeys(verdict.view for verdict in verdicts))
-    rows = {}
+    rows: dict[tuple[int, Claim], dict[str, Verdict]] = {}
     for verdict in verdicts:
         rows.setdefault((verdict.number, verdict.claim), {})[verdict.view] = verdict
     for reason in left_out.values():
@@ -77,7 +88,7 @@ def _verdict_summary(verdicts, left_out):
             )
 
 
-def _mark(verdict):
+def _mark(verdict: Verdict | None) -> str:
     if verdict is None:
         return ""
     return tag(
@@ -85,7 +96,7 @@ def _mark(verdict):
     )
 
 
-def _verdict_details(verdicts):
+def _verdict_details(verdicts: list[Verdict]) -> str:
     return table(
         "The comparison that decided, with its simultaneous 95 % interval",
         ["", "rule", "view", "verdict", "deciding comparison", "estimate [interval]", "of"],
@@ -99,7 +110,7 @@ def _verdict_details(verdicts):
     )  # fmt: skip
 
 
-def _headline(results, png):
+def _headline(results: Results, png: bytes) -> Iterator[str]:
     yield figure(
         png,
         "l2 error over n: the paper's DP-IHT-H as stated and corrected, DP-IHT-L corrected, ours, and the non-private "
@@ -126,13 +137,13 @@ def _headline(results, png):
     )
 
 
-def _departure(results, regime, setting, method):
+def _departure(results: Results, regime: Regime, setting: str, method: str) -> tuple[str, str]:
     shares = results.relative(regime, "n", 1.0, setting, method)
     left = [n for n, share in zip(regime.grids["n"], shares, strict=True) if mean_interval(share)[2] < 0.5]
     return (f"{left[0]:,}" if left else f"above {regime.grids['n'][-1]:,}"), f"{shares[-1].mean():.3f}"
 
 
-def _noise_alone(regime, setting, method):
+def _noise_alone(regime: Regime, setting: str, method: str) -> int:
     """The n from which the noise of one peeling lets a unit signal through, rounded up to two digits."""
     base, options = regime.base, SETTINGS[setting]
     guarantee = {key: options[key] for key in ("adjacency", "calibration") if key in options}
@@ -143,11 +154,12 @@ def _noise_alone(regime, setting, method):
         tau = 1.0 if method != "DP-SLR" else math.sqrt(2 * math.log(n)) + clip * base.sparsity
         if peeling_limits(int(n), base.d, base.sparsity, EPSILON, tau=tau, **guarantee).largest_noise < 0.5:
             digits = 10 ** (len(str(int(n))) - 2)
-            return math.ceil(n / digits) * digits
+            result: int = math.ceil(n / digits) * digits
+            return result
         n *= 1.05
 
 
-def _real_table(results, one, rows):
+def _real_table(results: Results, one: TableDesign, rows: list[TableRow]) -> Iterator[str]:
     published = PUBLISHED[one.table]
     first = results.runs(one, OURS, OURS)[0]
     d, runs = first["d"], len(results.runs(one, OURS, OURS))
@@ -190,14 +202,14 @@ def _real_table(results, one, rows):
     )
 
 
-def _published_cells(published, row):
+def _published_cells(published: dict[str, tuple[float, str]], row: TableRow) -> Iterable[str]:
     """The paper's MAE and genes, beside its methods as stated."""
     if row.method not in published or row.setting == "corrected":
         return "", ""
     return map(str, published[row.method])
 
 
-def _limits():
+def _limits() -> Iterator[str]:
     yield (
         "In each step of DP-IHT-H and DP-IHT-L a coordinate moves by at most tau K times the step size, whatever the "
         "data, and by at most tau times the step if the feature has mean square 1. That signal has to exceed "
@@ -225,11 +237,11 @@ def _limits():
     )  # fmt: skip
 
 
-def _percent(probability):
+def _percent(probability: float) -> str:
     return "no bound" if probability == 1 else f"{probability:.2%}"
 
 
-def _choices(results, about):
+def _choices(results: Results, about: dict[str, Any]) -> Iterator[str]:
     size = results.size
     grids = [
         [regime.name, f"n = {regime.base.n:,}, d = {regime.base.d:,}, s* = {regime.base.sparsity}", AXIS_LABELS[axis],

@@ -1,27 +1,29 @@
 """`reproduce`: run the missing tasks, then write results, figures, verdicts and a report."""
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from dpsparse.datasets import fetch_metabric, fetch_nci60
-from dpsparse.paper.designs import FULL, PANELS, PARTS, QUICK, TABLES
+from dpsparse.paper.designs import FULL, PANELS, PARTS, QUICK, TABLES, Data, Size
 from dpsparse.paper.experiments import Cell, Pilot, Split
 from dpsparse.paper.results import Results
 from dpsparse.paper.runner import TaskCache
 from dpsparse.paper.write import write_all
 
 
-def size_of(quick, repeats):
+def size_of(quick: bool, repeats: int | None) -> Size:
     """How much to run; `repeats` counts repetitions of the panels and splits of the tables."""
     size = QUICK if quick else FULL
     return size if repeats is None else replace(size, repeats=repeats, splits=repeats)
 
 
-def missing_data(parts):
+def missing_data(parts: Sequence[str]) -> dict[str, str]:
     """Why tables cannot be made: {part: reason}."""
     reasons = {}
     for part, fetch in (("table1", fetch_nci60), ("table2", fetch_metabric)):
@@ -33,9 +35,9 @@ def missing_data(parts):
     return reasons
 
 
-def panel_data(size, parts):
+def panel_data(size: Size, parts: Sequence[str]) -> dict[Data, tuple[float, ...]]:
     """The kinds of data that the panels need, with their epsilons; panels share the data they have in common."""
-    epsilons = {}
+    epsilons: dict[Data, set[float]] = {}
     for panel in (PANELS[name] for name in PANELS if name in parts):
         for regime in size.regimes:
             for zeta in panel.zetas:
@@ -44,26 +46,12 @@ def panel_data(size, parts):
     return {data: tuple(sorted(values)) for data, values in epsilons.items()}
 
 
-def run_all(parts, size, out, jobs, progress):
+def run_all(
+    parts: tuple[str, ...], size: Size, out: str | Path, jobs: int, progress: Callable[[int, int], object]
+) -> Results:
     """Run every task of the parts and collect the rows.
 
-    Parameters
-    ----------
-    parts : tuple of str
-        Panels and tables, of `PARTS`.
-    size : Size
-        Grids and repetitions.
-    out : path
-        Folder of the results; tasks finished there are not run again.
-    jobs : int
-        Processes.
-    progress : callable
-        ``progress(done, total)`` in units of work.
-
-    Returns
-    -------
-    Results
-        The rows.
+    Tasks finished in the folder before are not run again; `progress(done, total)` counts units of work.
     """
     cache = TaskCache(out)
     data = panel_data(size, parts)
@@ -75,10 +63,10 @@ def run_all(parts, size, out, jobs, progress):
         for split in range(size.splits)
     ]
     fitting = size.repeats * sum(Cell(kind, 0, epsilons, 0.0).weight for kind, epsilons in data.items())
-    total = fitting + sum(task.weight for task in (*pilots.values(), *splits))
+    total = fitting + sum(pilot.weight for pilot in pilots.values()) + sum(split.weight for split in splits)
     done = 0
 
-    def advance(weight):
+    def advance(weight: int) -> None:
         nonlocal done
         done += weight
         progress(done, total)
@@ -99,28 +87,19 @@ def run_all(parts, size, out, jobs, progress):
     )
 
 
-def reproduce_parts(parts, *, quick, repeats, jobs, out, console=None):
+def reproduce_parts(
+    parts: Sequence[str],
+    *,
+    quick: bool,
+    repeats: int | None,
+    jobs: int,
+    out: str | Path,
+    console: Console | None = None,
+) -> dict[str, Any]:
     """Run the parts, show progress, write everything, and print the verdicts.
 
-    Parameters
-    ----------
-    parts : sequence of str
-        Names of `PARTS`; "all" or none for all of them.
-    quick : bool
-        Small data and few repetitions.
-    repeats : int or None
-        Repetitions and splits.
-    jobs : int
-        Processes.
-    out : str or path
-        Folder of the results.
-    console : rich.console.Console, optional
-        Where the text goes.
-
-    Returns
-    -------
-    dict
-        Counts of the verdicts, what was left out, and where the report is.
+    `parts` are names of `PARTS`, "all" or none for all of them. Returns counts of the verdicts, what was left out, and
+    where the report is.
     """
     console = console or Console()
     asked = tuple(parts) or ("all",)

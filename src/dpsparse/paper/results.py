@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from dpsparse.paper.designs import CUT, LASSO, PANELS, TABLES, Size
-from dpsparse.paper.experiments import TEST_SHARE
+from dpsparse.paper.designs import CUT, LASSO, PANELS, TABLES, Panel, Regime, Size, TableDesign
+from dpsparse.paper.experiments import TEST_SHARE, Row
 
 
 @dataclass(frozen=True)
@@ -15,49 +17,49 @@ class Results:
     """The size and parts of a run, and its rows."""
 
     size: Size
-    parts: tuple
-    panel_rows: tuple
-    table_rows: tuple
+    parts: tuple[str, ...]
+    panel_rows: tuple[Row, ...]
+    table_rows: tuple[Row, ...]
 
     @property
-    def panels(self):
+    def panels(self) -> list[Panel]:
         """The panels that were run."""
         return [PANELS[name] for name in PANELS if name in self.parts]
 
     @property
-    def tables(self):
+    def tables(self) -> list[TableDesign]:
         """The tables that were run."""
         present = {row["table"] for row in self.table_rows}
         return [table for table in TABLES if table.table in self.parts and table.name in present]
 
     @cached_property
-    def _errors(self):
-        index = {}
+    def _errors(self) -> dict[tuple[Any, ...], dict[int, tuple[float, float]]]:
+        index: dict[tuple[Any, ...], dict[int, tuple[float, float]]] = {}
         for row in self.panel_rows:
             key = (row["n"], row["d"], row["sparsity"], row["zeta"], row["epsilon"], row["setting"], row["method"])
             index.setdefault(key, {})[row["repeat"]] = (row["error"], row["norm"])
         return index
 
-    def has(self, axis):
+    def has(self, axis: str) -> bool:
         """Whether an axis was run."""
         return any(panel.axis == axis for panel in self.panels)
 
-    def curve(self, regime, axis, zeta, setting, method):
+    def curve(self, regime: Regime, axis: str, zeta: float, setting: str, method: str) -> NDArray[np.float64]:
         """l2 errors and the norms of the true coefficients along an axis, each of shape (values, repetitions)."""
         pairs = []
         for _, data, epsilon in regime.points(axis, zeta):
-            if method in (LASSO, CUT):
-                setting, epsilon = "non-private", None
-            by_repeat = self._errors[data.n, data.d, data.sparsity, data.zeta, epsilon, setting, method]
+            how = (None, "non-private") if method in (LASSO, CUT) else (epsilon, setting)
+            by_repeat = self._errors[data.n, data.d, data.sparsity, data.zeta, *how, method]
             pairs.append([by_repeat[repeat] for repeat in range(self.size.repeats)])
         return np.moveaxis(np.array(pairs), -1, 0)
 
-    def relative(self, regime, axis, zeta, setting, method):
+    def relative(self, regime: Regime, axis: str, zeta: float, setting: str, method: str) -> NDArray[np.float64]:
         """Errors in units of the zero estimate's error, of shape (values, repetitions)."""
         error, norm = self.curve(regime, axis, zeta, setting, method)
-        return error / norm
+        result: NDArray[np.float64] = error / norm
+        return result
 
-    def runs(self, table, setting, method):
+    def runs(self, table: TableDesign, setting: str, method: str) -> list[Row]:
         """The rows of a method on a table."""
         return [
             row
@@ -65,15 +67,15 @@ class Results:
             if (row["table"], row["setting"], row["method"]) == (table.name, setting, method)
         ]
 
-    def mae_by_split(self, table, setting, method):
+    def mae_by_split(self, table: TableDesign, setting: str, method: str) -> NDArray[np.float64]:
         """Mean absolute test error of each split, over the draws of the noise."""
-        by_split = {}
+        by_split: dict[int, list[float]] = {}
         for row in self.runs(table, setting, method):
             by_split.setdefault(row["split"], []).append(row["mae"])
         return np.array([np.mean(by_split[split]) for split in sorted(by_split)])
 
 
-def mean_interval(values, confidence=0.95, overlap=0.0):
+def mean_interval(values: ArrayLike, confidence: float = 0.95, overlap: float = 0.0) -> tuple[float, float, float]:
     """Mean and Student-t interval; `overlap` is added to 1 / repetitions in the variance of the mean.
 
     Repeated splits of one table share records, so their errors are correlated; Nadeau and Bengio (2003) correct the

@@ -13,12 +13,14 @@ import os
 import platform
 import signal
 import threading
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from pathlib import Path
 
 import dpsparse
 from dpsparse.io.atomic import write_file
 from dpsparse.paper import experiments
+from dpsparse.paper.experiments import Row, Task
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "opendp")
 # Folders and files of the package whose code decides the numbers.
@@ -26,12 +28,12 @@ _DECIDE_NUMBERS = ("algorithms", "data", "datasets", "engine", "estimators", "mo
                    "paper/experiments.py")  # fmt: skip
 
 
-def versions():
+def versions() -> dict[str, str]:
     """Python and the libraries that compute."""
     return {"python": platform.python_version()} | {name: importlib.metadata.version(name) for name in LIBRARIES}
 
 
-def source_digest():
+def source_digest() -> str:
     """A digest of the code that decides the numbers, and of the libraries' versions."""
     root = Path(dpsparse.__file__).parent
     digest = hashlib.sha256(json.dumps(versions()).encode())
@@ -45,18 +47,19 @@ def source_digest():
 class TaskCache:
     """The rows of finished tasks, one JSON file each."""
 
-    def __init__(self, out):
+    def __init__(self, out: str | Path) -> None:
         self.folder = Path(out) / "cells" / source_digest()
 
-    def path(self, task):
+    def path(self, task: Task) -> Path:
         """The file of a task."""
         return self.folder / f"{task.key}.json"
 
-    def rows(self, task):
+    def rows(self, task: Task) -> list[Row]:
         """The rows of a finished task."""
-        return json.loads(self.path(task).read_text())
+        rows: list[Row] = json.loads(self.path(task).read_text())
+        return rows
 
-    def run(self, tasks, jobs, advance):
+    def run(self, tasks: Sequence[Task], jobs: int, advance: Callable[[int], object]) -> None:
         """Run the unfinished tasks; `advance(weight)` is called for each task, whether finished before or now."""
         self.folder.mkdir(parents=True, exist_ok=True)
         missing = []
@@ -70,7 +73,7 @@ class TaskCache:
         # Spawned, not forked: a fork would copy the locks of running threads. The largest tasks come first.
         pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_start_worker)
         try:
-            weights = {}
+            weights: dict[Future[None], int] = {}
             queue = sorted(missing, key=lambda task: -task.weight)
             while queue or weights:
                 while queue and len(weights) < 2 * jobs:
@@ -85,7 +88,7 @@ class TaskCache:
 
 
 @contextlib.contextmanager
-def _children_ignore_interrupts():
+def _children_ignore_interrupts() -> Iterator[None]:
     """Processes started here ignore Ctrl-C: the parent ends them in an orderly way."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -97,7 +100,7 @@ def _children_ignore_interrupts():
         signal.signal(signal.SIGINT, before)
 
 
-def _start_worker():
+def _start_worker() -> None:
     import threadpoolctl
 
     threadpoolctl.threadpool_limits(1)
@@ -105,10 +108,12 @@ def _start_worker():
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
-def _end_with_parent():
-    multiprocessing.parent_process().join()
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None  # a worker has one
+    parent.join()
     os._exit(1)
 
 
-def _run_and_write(task, path):
+def _run_and_write(task: Task, path: Path) -> None:
     write_file(path, json.dumps(experiments.run(task), indent=0) + "\n")

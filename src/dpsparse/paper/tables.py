@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from dpsparse.paper.designs import CUT, OURS, PRIVATE, SETTINGS
+from dpsparse.paper.designs import CUT, OURS, PRIVATE, SETTINGS, TableDesign
 from dpsparse.paper.experiments import MEDIAN, MODEL_SIZE
-from dpsparse.paper.results import SPLIT_OVERLAP, mean_interval
+from dpsparse.paper.results import SPLIT_OVERLAP, Results, mean_interval
 
 ROWS = (
     ("non-private", MEDIAN),
@@ -30,17 +30,17 @@ class TableRow:
     share: float
     size: float
     runs: int
-    genes: tuple  # (gene, share of the runs that selected it), the five most frequent
+    genes: tuple[tuple[str, float], ...]  # (gene, share of the runs that selected it), the five most frequent
     beyond_chance: int
 
 
-def summarize(results, table):
+def summarize(results: Results, table: TableDesign) -> list[TableRow]:
     """A row for each method."""
     median = results.mae_by_split(table, "non-private", MEDIAN).mean()
     return [_row(results, table, setting, method, median) for setting, method in ROWS]
 
 
-def _row(results, table, setting, method, median):
+def _row(results: Results, table: TableDesign, setting: str, method: str, median: float) -> TableRow:
     mae, low, high = mean_interval(results.mae_by_split(table, setting, method), overlap=SPLIT_OVERLAP)
     runs = results.runs(table, setting, method)
     counts = Counter(gene for row in runs for gene in row["picked"])
@@ -53,7 +53,7 @@ def _row(results, table, setting, method, median):
     return TableRow(setting, method, mae, low, high, float(mae / median), size, len(runs), genes, beyond)
 
 
-def count_beyond_chance(runs, d, alpha=0.05):
+def count_beyond_chance(runs: int, d: int, alpha: float = 0.05) -> int:
     """The least count that is significant at family-wise level `alpha`, if selection is at random (Bonferroni)."""
     counts = np.arange(runs + 2)
     return int(counts[d * stats.binom.sf(counts - 1, runs, MODEL_SIZE / d) <= alpha][0])

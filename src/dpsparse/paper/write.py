@@ -3,54 +3,45 @@
 import io
 import json
 import subprocess
+from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import dpsparse
 from dpsparse.io.atomic import write_file
 from dpsparse.paper import figures
 from dpsparse.paper.claims import CLAIMS
 from dpsparse.paper.designs import FIRST_SEED, SETTINGS
+from dpsparse.paper.experiments import Row
 from dpsparse.paper.report import NOTHING, report_page
+from dpsparse.paper.results import Results
 from dpsparse.paper.runner import source_digest, versions
 from dpsparse.paper.tables import summarize
-from dpsparse.paper.verdicts import all_views, judge
+from dpsparse.paper.verdicts import Claim, Verdict, all_views, judge
 
 
-def commit():
+def commit() -> str | None:
     """The commit of the checkout the package runs from, or None where it runs from elsewhere."""
     folder = Path(dpsparse.__file__).parent
     try:
         head = _git(folder, "rev-parse", "HEAD")
         changed = _git(folder, "status", "--porcelain", "--", folder)
-    except (OSError, subprocess.CalledProcessError):
+    except (OSError, subprocess.SubprocessError):
         return None
     return head + (" with uncommitted changes" if changed else "")
 
 
-def _git(folder, *arguments):
-    done = subprocess.run(["git", "-C", folder, *arguments], capture_output=True, text=True, check=True)
+def _git(folder: Path, *arguments: str | Path) -> str:
+    done = subprocess.run(["git", "-C", folder, *arguments], capture_output=True, text=True, check=True, timeout=60)
     return done.stdout.strip()
 
 
-def write_all(results, out, command, left_out):
+def write_all(results: Results, out: str | Path, command: str, left_out: dict[str, str]) -> list[Verdict]:
     """Write everything into a folder; the same results give the same bytes.
 
-    Parameters
-    ----------
-    results : Results
-        The rows of a whole run.
-    out : path
-        The folder.
-    command : str
-        The command that makes this report.
-    left_out : dict
-        Tables that could not be made, with the reason.
-
-    Returns
-    -------
-    list of Verdict
-        The verdicts.
+    `left_out` gives the reason for each table that could not be made.
     """
     out = Path(out)
     verdicts = judge(CLAIMS, all_views(results))
@@ -81,9 +72,9 @@ def write_all(results, out, command, left_out):
     return verdicts
 
 
-def verdicts_markdown(verdicts):
+def verdicts_markdown(verdicts: list[Verdict]) -> str:
     """The verdicts as a Markdown table: one row for each claim, one column for each setting with its data in turn."""
-    rows = {}
+    rows: dict[tuple[int, Claim], dict[str, list[str]]] = {}
     for verdict in verdicts:
         cells = rows.setdefault((verdict.number, verdict.claim), {setting: [] for setting in SETTINGS})
         setting = next(setting for setting in SETTINGS if verdict.view.startswith(setting))
@@ -95,7 +86,7 @@ def verdicts_markdown(verdicts):
     return "\n".join(lines) + "\n"
 
 
-def _plain_verdict(verdict):
+def _plain_verdict(verdict: Verdict) -> dict[str, Any]:
     claim = verdict.claim
     fields = ("number", "view", "verdict", "deciding", "mean", "low", "high", "comparisons", "says_nothing")
     # Two repetitions or fewer give an infinite interval, which JSON cannot hold.
@@ -104,12 +95,12 @@ def _plain_verdict(verdict):
     return {"source": claim.source, "quote": claim.quote, "rule": claim.rule, **numbers, **bounds}
 
 
-def _pictures(results, folder):
+def _pictures(results: Results, folder: Path) -> dict[str, bytes]:
     """Every figure as PNG and SVG; returns the PNGs."""
     folder.mkdir(parents=True, exist_ok=True)
-    draw = {panel.name: lambda panel=panel: figures.draw_panel(results, panel) for panel in results.panels}
+    draw = {panel.name: partial(figures.draw_panel, results, panel) for panel in results.panels}
     if results.has("n"):
-        draw["headline"] = lambda: figures.draw_headline(results)
+        draw["headline"] = partial(figures.draw_headline, results)
     pngs = {}
     for name, make in draw.items():
         figure = make()
@@ -120,7 +111,7 @@ def _pictures(results, folder):
     return pngs
 
 
-def _write_rows(path, rows):
+def _write_rows(path: Path, rows: Sequence[Row]) -> None:
     import pyarrow
     import pyarrow.parquet
 

@@ -69,24 +69,14 @@ WIDTH_TAKEN = {"sampling": 0.902, "privacy": 31.7, "unknown": 0.281, "correlatio
 
 @dataclass(frozen=True)
 class Accuracy:
-    """The expected accuracy of a fit, in units of the response per scaled feature.
+    """The expected accuracy of a fit, in units of the response per scaled feature."""
 
-    Parameters
-    ----------
-    settings : Settings
-        What the fit does; the units of all features are known, or of none.
-    noise_scale : float
-        The noise's size in units of the response.
-    correlation : float
-        The correlation of neighbouring features.
-    """
-
-    settings: Settings
-    noise_scale: float
-    correlation: float
+    settings: Settings  # What the fit does; the units of all features are known, or of none.
+    noise_scale: float  # In units of the response.
+    correlation: float  # Of neighbouring features.
 
     @property
-    def expected_error(self):
+    def expected_error(self) -> float:
         """The expected l2 error of the coefficients."""
         settings, s, c = self.settings, self.settings.sparsity, self._constants
         # The share of features with another effect within a correlation length.
@@ -100,39 +90,40 @@ class Accuracy:
         return self.noise_scale * mean * math.sqrt(squared)
 
     @property
-    def smallest_effect(self):
+    def smallest_effect(self) -> float:
         """The minimum detectable effect at 80 % power."""
         return self.noise_scale * self._detectable
 
     @property
-    def interval_width(self):
+    def interval_width(self) -> float:
         """The expected width of a 90 % interval."""
         return self.noise_scale * self._width
 
     @property
-    def _constants(self):
+    def _constants(self) -> dict[str, float]:
         """The constants of the error."""
         return SELECTED if self.settings.choose else TAKEN
 
     @property
-    def _n_estimated(self):
+    def _n_estimated(self) -> int:
         """How many numbers are estimated together: a constant and the effects."""
         return (self.settings.sparsity if self.settings.choose else self.settings.d) + 1
 
     @property
-    def _inflation(self):
+    def _inflation(self) -> float:
         """By how much correlated neighbours inflate variances, less 1."""
         return 1 / (1 - self.correlation**2) - 1
 
-    def _variance(self, constants):
+    def _variance(self, constants: dict[str, float]) -> float:
         """The variance of an estimated effect, in units of the noise's, if features are uncorrelated."""
         by_privacy = constants["privacy"] * self._n_estimated / self.settings.size**2
-        return constants["sampling"] / self.settings.n + by_privacy * (
+        result: float = constants["sampling"] / self.settings.n + by_privacy * (
             1 + constants["unknown"] * (not self.settings.known)
         )
+        return result
 
     @property
-    def _lost(self):
+    def _lost(self) -> float:
         """The share of the effects' squared norm that is lost."""
         settings, c = self.settings, self._constants
         if not settings.features_pay:
@@ -141,10 +132,11 @@ class Accuracy:
         needed *= 1 + c["needed_unknown"] * (not settings.known)
         together = 1 / (1 + (settings.size / needed) ** c["sharpness"])
         one_by_one = (c["missed"] * self._detectable) ** 3
-        return 1 - (1 - together) / (1 + one_by_one)
+        result: float = 1 - (1 - together) / (1 + one_by_one)
+        return result
 
     @property
-    def _detectable(self):
+    def _detectable(self) -> float:
         """The minimum detectable effect in units of the noise."""
         settings = self.settings
         if not settings.choose:
@@ -158,9 +150,10 @@ class Accuracy:
         return math.hypot(by_privacy, c["sampling"] * math.sqrt(log_d / settings.n))
 
     @property
-    def _width(self):
+    def _width(self) -> float:
         """The width of a 90 % interval in units of the noise."""
         c = WIDTH_SELECTED if self.settings.choose else WIDTH_TAKEN
         by_noise = math.sqrt(self._variance(c) * (1 + self._inflation) ** c["correlation"])
         # Unknown units make no interval narrower.
-        return 2 * 1.645 * self.settings.caution * by_noise
+        result: float = 2 * 1.645 * self.settings.caution * by_noise
+        return result

@@ -2,13 +2,18 @@
 
 import math
 import numbers
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from dpsparse.algorithms.pursuit.settings import Settings
 from dpsparse.planning.accuracy import Accuracy
 from dpsparse.privacy.accounting.zcdp import epsilon_from_rho
 from dpsparse.privacy.guarantee import Guarantee, default_delta
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # The selection cuts what lies further from its prediction: a larger effect is no easier to find. In units of the noise.
 _MOST_EFFECT = 2.0
@@ -102,38 +107,38 @@ class Plan:
     records_per_person: int
 
     @cached_property
-    def guarantee(self):
+    def guarantee(self) -> Guarantee:
         """The privacy guarantee that the forecast is for."""
         delta = default_delta(self.n) if self.delta is None else self.delta
         return Guarantee(float(self.epsilon), delta, records_per_person=self.records_per_person)
 
-    def _accuracy_at(self, rho):
+    def _accuracy_at(self, rho: float) -> Accuracy:
         """What to expect of a fit whose records may cost this much."""
         units = "all" if self.units_known else "none"
         settings = Settings(self.n, self.d, self.sparsity, rho, units_known=units)
         return Accuracy(settings, self.noise_scale, self.correlation)
 
     @cached_property
-    def _accuracy(self):
+    def _accuracy(self) -> Accuracy:
         """What to expect of the fit."""
         return self._accuracy_at(self.guarantee.rho_per_record)
 
     @property
-    def expected_error(self):
+    def expected_error(self) -> float:
         """The expected l2 error of the coefficients."""
         return self._accuracy.expected_error
 
     @property
-    def smallest_effect(self):
+    def smallest_effect(self) -> float:
         """The minimum detectable effect: effects of this size are selected with 80 % power."""
         return self._accuracy.smallest_effect
 
     @property
-    def interval_width(self):
+    def interval_width(self) -> float:
         """The expected width of a 90 % interval."""
         return self._accuracy.interval_width
 
-    def n_for_error(self, target):
+    def n_for_error(self, target: float) -> int:
         """The number of records at which the expected error falls to `target`."""
         return self._smallest_n(lambda other: other.expected_error <= target)
 
@@ -155,7 +160,7 @@ class Plan:
         # A little more, so that the rho of this epsilon is not below by rounding.
         return epsilon_from_rho(per_person * high, self.guarantee.delta) * (1 + 1e-9)
 
-    def _detects(self, target, rho):
+    def _detects(self, target: float, rho: float) -> bool:
         return self._accuracy_at(rho).smallest_effect <= target
 
     def effect_for_share(self, share: float) -> float:
@@ -202,18 +207,19 @@ class Plan:
         product = self.smallest_effect / (math.sqrt(math.pi) * min(effect, _MOST_EFFECT * self.noise_scale))
         return math.inf if product > 0.25 else 0.5 * (1 - math.sqrt(1 - 4 * product))
 
-    def _smallest_n(self, reached):
+    def _smallest_n(self, reached: Callable[["Plan"], bool]) -> int:
         low, high = 1, 2
         while not reached(replace(self, n=high)):
             low, high = high, 2 * high
             if high > 10**15:
-                return math.inf
+                # An n that is never reached prints and compares as infinity.
+                return math.inf  # type: ignore[return-value]
         while high - low > max(1, high // 1000):
             middle = (low + high) // 2
             low, high = (low, middle) if reached(replace(self, n=middle)) else (middle, high)
         return high
 
-    def table(self, epsilons=EPSILONS):
+    def table(self, epsilons: Iterable[float] = EPSILONS) -> str:
         """The forecast at several epsilons, as text."""
         rows = [
             f"{'epsilon':>8} {'l2 error':>10} {'detectable':>13} {'interval width':>15} {'n for half the error':>21}"
@@ -226,7 +232,7 @@ class Plan:
             )
         return "\n".join(rows)
 
-    def plot(self, axes=None, epsilons=None):
+    def plot(self, axes: "Axes | None" = None, epsilons: Iterable[float] | None = None) -> "Axes":
         """Draw the expected error and the minimum detectable effect over epsilon; returns the matplotlib axes."""
         import matplotlib.pyplot as plt
 
@@ -249,11 +255,11 @@ class Plan:
         return axes
 
     @property
-    def units(self):
+    def units(self) -> str:
         """Whether the features' units are known, in words."""
         return "known units" if self.units_known else "unknown units"
 
-    def __str__(self):
+    def __str__(self) -> str:
         return (
             f"n = {self.n:,}, d = {self.d:,}, sparsity {self.sparsity}, {self.units}, noise {self.noise_scale:g}, "
             f"correlation {self.correlation:g}\n{self.table()}\n"

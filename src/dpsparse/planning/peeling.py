@@ -2,10 +2,10 @@
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 from dpsparse.algorithms.iht.theory import default_clip_bound, default_n_iter
-from dpsparse.deprecation import warn_renamed
-from dpsparse.privacy.guarantee import Guarantee, default_delta
+from dpsparse.privacy.guarantee import Adjacency, Guarantee, default_delta
 from dpsparse.privacy.mechanisms.selection import paper_peeling_scale, tight_peeling_scale
 
 
@@ -39,20 +39,18 @@ class PeelingLimits:
     standardized_pick_probability: float
     random_pick_probability: float
 
-    @property
-    def standardised_signal(self):
-        """The old name of `standardized_signal`."""
-        warn_renamed("PeelingLimits.standardised_signal", "standardized_signal")
-        return self.standardized_signal
 
-    @property
-    def standardised_pick_probability(self):
-        """The old name of `standardized_pick_probability`."""
-        warn_renamed("PeelingLimits.standardised_pick_probability", "standardized_pick_probability")
-        return self.standardized_pick_probability
-
-
-def peeling_limits(n, d, sparsity, epsilon, delta=None, *, tau=1.0, adjacency="replace-one", calibration="tight"):
+def peeling_limits(
+    n: int,
+    d: int,
+    sparsity: int,
+    epsilon: float,
+    delta: float | None = None,
+    *,
+    tau: float = 1.0,
+    adjacency: Adjacency = "replace-one",
+    calibration: Literal["tight", "paper"] = "tight",
+) -> PeelingLimits:
     """Limits of DP-IHT-H (with tau = 1, of DP-IHT-L too) from public numbers, with K = log d and T = log n.
 
     Proof of the bound on selection. Take a feature that the step before did not keep. Its score `|v|` is at most M, the
@@ -97,7 +95,7 @@ def peeling_limits(n, d, sparsity, epsilon, delta=None, *, tau=1.0, adjacency="r
     scale = {"tight": tight_peeling_scale, "paper": paper_peeling_scale}[calibration](guarantee, sparsity, spread)
     at_random = math.fsum(1 / (d - k) for k in range(sparsity))
 
-    def probability(largest):
+    def probability(largest: float) -> float:
         return min(1.0, steps * at_random * math.exp(min(largest / scale, 700.0)))
 
     return PeelingLimits(

@@ -1,6 +1,11 @@
 """The budgets in a ledger for people: what was granted, spent and is left, and what happened, event by event."""
 
+from typing import TYPE_CHECKING, Any
+
 from dpsparse.privacy.accounting.filter import round_down
+
+if TYPE_CHECKING:
+    from dpsparse.privacy.ledger.events import Event, LedgerState
 
 MEANING = (
     "Granted, spent and left are epsilons, each at the grant's delta. Spent: of all fits together. Left: the largest "
@@ -15,20 +20,10 @@ EVENTS_MEANING = (
 EVENT_HEADINGS = ("number", "when", "dataset", "event", "epsilon", "delta", "fit", "estimator")
 
 
-def balance_facts(state, dataset):
+def balance_facts(state: "LedgerState", dataset: str) -> dict[str, Any]:
     """A dataset's grant and what is left of it.
 
-    Parameters
-    ----------
-    state : LedgerState
-        The ledger.
-    dataset : str
-        The dataset's name in it.
-
-    Returns
-    -------
-    dict
-        Plain numbers and strings.
+    Returns plain numbers and strings.
 
     Examples
     --------
@@ -55,14 +50,8 @@ def balance_facts(state, dataset):
     }
 
 
-def event_cells(event):
-    """An event as the cells of a table, below `EVENT_HEADINGS`.
-
-    Parameters
-    ----------
-    event : Event
-        Of a ledger.
-    """
+def event_cells(event: "Event") -> list[str]:
+    """An event as the cells of a table, below `EVENT_HEADINGS`."""
     details = event.details
     guarantee = [f"{details[name]:.4g}" if name in details else "" for name in ("epsilon", "delta")]
     row = [str(event.number), details["at"], event.dataset, event.kind, *guarantee]

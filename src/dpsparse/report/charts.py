@@ -4,6 +4,7 @@ Places along the width are percentages, so that a picture fits a phone and a des
 """
 
 import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dpsparse.html import Html, number, tag
@@ -15,40 +16,20 @@ _ROW, _LONGEST_NAME = 46, 30
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a forest plot.
-
-    Parameters
-    ----------
-    name : str
-        The feature.
-    value : float
-        Its effect.
-    interval : tuple of float or None
-        Its interval.
-    significant : bool
-        Whether it is significant.
-    note : str
-        The text at the end of the line.
-    """
+    """A line of a forest plot."""
 
     name: str
     value: float
     interval: tuple[float, float] | None
     significant: bool
-    note: str
+    note: str  # the text at the end of the line
 
 
-def forest(rows, floor, description):
+def forest(rows: Sequence[Row], floor: float | None, description: str) -> Html | None:
     """A forest plot around 0, or None where the numbers are too large or small to draw.
 
-    Parameters
-    ----------
-    rows : sequence of Row
-        From top to bottom. Significant ones are filled and solid, the others hollow and dashed.
-    floor : float or None
-        Half the width of the hatched band around 0.
-    description : str
-        Read to those who cannot see the picture.
+    Rows go from top to bottom. Significant ones are filled and solid, the others hollow and dashed. `floor` is half the
+    width of the hatched band around 0. The description is read to those who cannot see the picture.
     """
     numbers = [0.0, *(row.value for row in rows), *(end for row in rows for end in row.interval or ())]
     numbers += [] if floor is None else [-floor, floor]
@@ -77,7 +58,7 @@ def forest(rows, floor, description):
     return _svg(height + 26, description, pieces)
 
 
-def _line(row, at, top):
+def _line(row: Row, at: Callable[[float], float], top: int) -> Iterator[Html]:
     """Name and note, and beneath them the effect and its interval."""
     kind = "significant" if row.significant else "vague"
     name = row.name if len(row.name) <= _LONGEST_NAME else row.name[: _LONGEST_NAME - 1] + "…"
@@ -91,19 +72,13 @@ def _line(row, at, top):
     yield tag("circle", cx=f"{at(row.value):.3f}%", cy=middle, r=4.5, class_=kind)
 
 
-def curves(x, lines, mark, description):
+def curves(
+    x: Sequence[float], lines: Mapping[str, Sequence[float]], mark: tuple[float, str], description: str
+) -> Html | None:
     """Curves over logarithmic axes, or None where the numbers are too large or small to draw.
 
-    Parameters
-    ----------
-    x : sequence of float
-        Places, above 0.
-    lines : dict of str to sequence of float
-        Heights by name, above 0; solid, then dashed.
-    mark : tuple of float and str
-        A place marked by a vertical line, and its name.
-    description : str
-        Read to those who cannot see the picture.
+    Places and heights are above 0; the lines are solid, then dashed. `mark` is a place marked by a vertical line, and
+    its name. The description is read to those who cannot see the picture.
     """
     heights = [height for line in lines.values() for height in line]
     if not all(_SMALLEST < value < _LARGEST for value in (*x, *heights)):
@@ -123,15 +98,15 @@ def curves(x, lines, mark, description):
         box = {"width": "100%", "height": bottom, "viewBox": f"0 0 100 {bottom}", "preserveAspectRatio": "none"}
         pieces.append(tag("svg", curve, **box))
     for tick in _powers(min(heights), max(heights)):
-        y = down(math.log(tick))
-        pieces.append(tag("line", x1="13%", x2="97%", y1=f"{y:.2f}", y2=f"{y:.2f}", class_="grid"))
-        pieces.append(_text(12, y + 4, f"{tick:g}", anchor="end"))
+        height = down(math.log(tick))
+        pieces.append(tag("line", x1="13%", x2="97%", y1=f"{height:.2f}", y2=f"{height:.2f}", class_="grid"))
+        pieces.append(_text(12, height + 4, f"{tick:g}", anchor="end"))
     for tick in _powers(x[0], x[-1]):
         pieces.append(_vertical(across(math.log(tick)), bottom, bottom + 5))
         pieces.append(_text(across(math.log(tick)), bottom + 20, f"{tick:g}", anchor="middle"))
     pieces.append(tag("line", x1="13%", x2="97%", y1=bottom, y2=bottom))
-    place, name = mark
-    here = across(math.log(place))
+    marked, name = mark
+    here = across(math.log(marked))
     pieces.append(_vertical(here, top - 6, bottom, class_="mark"))
     pieces.append(_text(here + (1 if here < 60 else -1), top + 8, name, anchor="start" if here < 60 else "end"))
     pieces.append(_text(55, bottom + 40, "epsilon: more privacy on the left", anchor="middle"))
@@ -152,25 +127,25 @@ _HATCH = tag(
 )
 
 
-def _svg(height, description, pieces):
+def _svg(height: int, description: str, pieces: Sequence[str]) -> Html:
     return tag("svg", Html("".join(pieces)), class_="chart", role="img", aria_label=description, height=height)
 
 
-def _vertical(x, top, bottom, **attributes):
+def _vertical(x: float, top: int, bottom: int, **attributes: str) -> Html:
     return tag("line", x1=f"{x:.3f}%", x2=f"{x:.3f}%", y1=top, y2=bottom, **attributes)
 
 
-def _text(x, y, content, anchor="start", **attributes):
+def _text(x: float, y: float, content: str, anchor: str = "start", **attributes: str) -> Html:
     return tag("text", content, x=f"{x:.3f}%", y=f"{y:.1f}", text_anchor=anchor, **attributes)
 
 
-def _percent(low, high, first, last):
+def _percent(low: float, high: float, first: int, last: int) -> Callable[[float], float]:
     """The linear map that takes low and high to first and last."""
     span = high - low or 1.0
     return lambda value: first + (last - first) * ((value - low) / span)
 
 
-def _ticks(low, high):
+def _ticks(low: float, high: float) -> list[float]:
     """Three to seven round numbers."""
     rough = (high - low) / 6
     power = 10.0 ** math.floor(math.log10(rough))
@@ -178,7 +153,7 @@ def _ticks(low, high):
     return [place * step for place in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
-def _powers(low, high):
+def _powers(low: float, high: float) -> list[float]:
     """Powers of ten, or 1, 2 and 5 times them where there are few."""
     exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     every = max(1, len(exponents) // 8)

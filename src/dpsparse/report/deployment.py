@@ -3,13 +3,18 @@
 It reads releases and public facts only. What only people know is marked, never invented.
 """
 
+from typing import TYPE_CHECKING
+
 from dpsparse import __version__
 from dpsparse.schema import FileError, listed
+
+if TYPE_CHECKING:
+    from dpsparse.model.released import LinearModel
 
 TO_FILL = "TO FILL"
 
 
-def to_fill(what):
+def to_fill(what: str) -> str:
     """The mark of an entry that only people can fill in.
 
     Examples
@@ -21,7 +26,7 @@ def to_fill(what):
     return f"{TO_FILL}: {what}"
 
 
-def require_private(model):
+def require_private(model: "LinearModel") -> None:
     """Raise FileError where a model guarantees nothing: a simulation is no deployment."""
     if not model.privacy.private:
         raise FileError(
@@ -29,7 +34,7 @@ def require_private(model):
         )
 
 
-def description(model):
+def description(model: "LinearModel") -> str:
     """What the model is."""
     selected = listed(model.columns_needed) or "none"
     return (
@@ -39,13 +44,13 @@ def description(model):
     )
 
 
-def unit(model):
+def unit(model: "LinearModel") -> str:
     """Who is protected."""
     most = model.privacy.guarantee.records_per_person
     return "Person (one record each)" if most == 1 else f"Person (at most {most} records each)"
 
 
-def neighbors(model):
+def neighbors(model: "LinearModel") -> str:
     """Which tables are adjacent."""
     guarantee = model.privacy.guarantee
     change = {
@@ -58,13 +63,13 @@ def neighbors(model):
     return f"Tables of the same public number of records are adjacent where {change} ({guarantee.adjacency}){group}."
 
 
-def parameters(model):
+def parameters(model: "LinearModel") -> str:
     """The parameters and what they mean to a person."""
     record = model.privacy
     return f"{record.statement()} {record.plain_words()}"
 
 
-def domain(model):
+def domain(model: "LinearModel") -> str:
     """Which tables are protected."""
     return (
         f"All tables of {model.privacy.n_records:,} records with these columns, whatever their cells hold, missing and "
@@ -72,7 +77,7 @@ def domain(model):
     )
 
 
-def unprotected(model):
+def unprotected(model: "LinearModel") -> str:
     """What the guarantee does not cover."""
     given = sorted({feature.column for feature in model.features if feature.scale is not None})
     public = f"; public centres and scales given for {listed(given)}" if given else ""
@@ -81,7 +86,7 @@ def unprotected(model):
     )
 
 
-def composition(model):
+def composition(model: "LinearModel") -> str:
     """How the releases add up, and what other fits were charged to the same budget."""
     record = model.privacy
     text = (
@@ -92,14 +97,14 @@ def composition(model):
     return f"{text} {budget(model)}"
 
 
-def budget(model):
+def budget(model: "LinearModel") -> str:
     """The budget that the fit was charged to."""
     if model.context is None or model.context.budget is None:
         return "The fit was charged to no ledger; " + to_fill("other releases from the same people, and their total.")
     return f"The fit was charged to a ledger, which composes all fits through it: {model.context.budget.sentence()}."
 
 
-def preparation(model):
+def preparation(model: "LinearModel") -> str:
     """What was done to the data before, and whether it was paid for."""
     learned = sorted(model.privacy.grouped().keys() & {"kinds", "distinct values", "categories", "names"})
     within = f" ({', '.join(learned)})" if learned else ""
@@ -109,16 +114,16 @@ def preparation(model):
     )
 
 
-def mechanisms(model):
+def mechanisms(model: "LinearModel") -> list[str]:
     """The mechanisms by kind, with the number of their releases."""
-    counts = {}
+    counts: dict[str, int] = {}
     for release in model.privacy.releases:
         words = release.mechanism.words
         counts[words] = counts.get(words, 0) + 1
     return [f"{words}: {count} release{'s' * (count > 1)}" for words, count in counts.items()]
 
 
-def implementation(model):
+def implementation(model: "LinearModel") -> list[str]:
     """Library, version, and safety of floating point and timing."""
     return [
         f"Library: dpsparse {__version__}; noise: {model.privacy.noise}.",
@@ -129,8 +134,8 @@ def implementation(model):
     ]
 
 
-def post_processing(model):
+def post_processing(model: "LinearModel") -> str:
     """What is computed from the releases."""
     limits = "" if model.prediction_range is None else " Predictions are clipped to a released range."
     follows = "Effects, their standard errors and intervals follow from the noisy releases"
-    return f"{follows}, and effects are shrunk by their errors.{limits}"
+    return f"{follows}; predictions use effects that are shrunk by their errors.{limits}"

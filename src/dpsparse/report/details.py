@@ -1,23 +1,25 @@
 """The details of a report, for those who check or repeat a fit: units, categories, gaps, date, budget, releases."""
 
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
 from dpsparse.html import number, table, tag
-from dpsparse.io.cells.grammar import Kind
+from dpsparse.io.features import Feature
 from dpsparse.model import remarks
+from dpsparse.model.effect import Effect
 from dpsparse.model.evaluation import in_words, scores_table
+from dpsparse.privacy.accounting.record import PrivacyRecord
 from dpsparse.report.purposes import PURPOSE
 from dpsparse.report.summary import as_sentence
+
+if TYPE_CHECKING:
+    from dpsparse.model.released import LinearModel
 
 UNIT_HEADINGS = ("feature", "centre", "scale", "where from")
 
 
-def units(model):
-    """Which units of the selected features were given and which learned, and where responses are cut.
-
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    """
+def units(model: "LinearModel") -> Iterator[str]:
+    """Which units of the selected features were given and which learned, and where responses are cut."""
     if rows := [_unit_row(effect, feature) for effect, feature in _selected(model)]:
         yield (
             "A fit works on features in units of their own: (value - centre) / scale. Given ones are public numbers. "
@@ -38,12 +40,12 @@ def units(model):
         yield "Predictions have no limits."
 
 
-def _selected(model):
+def _selected(model: "LinearModel") -> list[tuple[Effect, Feature]]:
     features = {feature.name: feature for feature in model.features}
     return [(effect, features[effect.feature]) for effect in model.effects]
 
 
-def _unit_row(effect, feature):
+def _unit_row(effect: Effect, feature: Feature) -> list[str]:
     learned = effect.center is not None and effect.scale is not None
     center, scale = (effect.center, effect.scale) if learned else (feature.center, feature.scale)
     cells = ["-" if unit is None else number(unit) for unit in (center, scale)]
@@ -51,14 +53,8 @@ def _unit_row(effect, feature):
     return [effect.feature, *cells, "learned" if learned else "given" if known else "not needed"]
 
 
-def categories_and_gaps(model):
-    """Baselines of the columns of text, and how gaps and unknown text counted.
-
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    """
+def categories_and_gaps(model: "LinearModel") -> Iterator[str]:
+    """Baselines of the columns of text, and how gaps and unknown text counted."""
     text = [each for each in model.features if each.category is not None or each.buckets is not None]
     columns = list(dict.fromkeys(feature.column for feature in text))
     if columns:
@@ -71,24 +67,19 @@ def categories_and_gaps(model):
         yield table("Columns of text", ["column", "baseline", "other text counts as"], rows)
     else:
         yield "No feature is a category of text."
-    rest = [each.column for each in model.features if each.kind == Kind.text and each.column not in columns]
-    if rest:
-        yield (
-            f"Text without categories that are common enough, as identifiers are: {', '.join(dict.fromkeys(rest))}. "
-            "No such text was used, only whether it is missing."
-        )
+    yield from (f"Text not used: {text}." for text in remarks.text_unused(model))
     yield _gaps(model)
     filled = [[each.column, number(each.fill)] for each in model.features if each.fill is not None and not each.missing]
     if filled:
         yield table("Filled gaps", ["column", "public number"], filled, numbers=(1,))
 
 
-def _others(features, column):
+def _others(features: Sequence[Feature], column: str) -> str:
     own = any(each.other for each in features if each.column == column)
-    return "'another', a category of its own" if own else "the baseline"
+    return "'another value', a category of its own" if own else "the baseline"
 
 
-def _gaps(model):
+def _gaps(model: "LinearModel") -> str:
     if not model.reads_cells and not any(feature.missing for feature in model.features):
         return "Gaps: the fit refused missing values. Every record had a value in every feature, or a public number."
     return (
@@ -97,14 +88,8 @@ def _gaps(model):
     )
 
 
-def held_out(model):
-    """How well the model predicts records that were held out, in full.
-
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    """
+def held_out(model: "LinearModel") -> Iterator[str]:
+    """How well the model predicts records that were held out, in full."""
     if model.scores is None:
         yield "No records were held out in this fit. dpsparse evaluate measures predictions on other records."
         return
@@ -112,14 +97,8 @@ def held_out(model):
     yield scores_table(model.scores, model.constant_prediction)
 
 
-def circumstances(model):
-    """When the fit was made, and what it left of the budget.
-
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    """
+def circumstances(model: "LinearModel") -> Iterator[str]:
+    """When the fit was made, and what it left of the budget."""
     context = model.context
     if context is None:
         yield "The model does not say when it was fitted, nor from which budget."
@@ -132,14 +111,8 @@ def circumstances(model):
     yield "All fits through this ledger together keep the guarantee that was granted."
 
 
-def releases(record):
-    """Every release and its price.
-
-    Parameters
-    ----------
-    record : PrivacyRecord
-        The record of the fit.
-    """
+def releases(record: PrivacyRecord) -> Iterator[str]:
+    """Every release and its price."""
     yield f"In full: {record.statement()}"
     asked = record.guarantee
     yield (

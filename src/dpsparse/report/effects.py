@@ -1,22 +1,22 @@
 """The effects of a report: the table, and a picture on one axis."""
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 from dpsparse.html import folded, number, table, tag
 from dpsparse.model import remarks
 from dpsparse.model.effect import Verdict, effects_table, interval_text
 from dpsparse.report.charts import Row, forest
 from dpsparse.report.summary import as_sentence
 
+if TYPE_CHECKING:
+    from dpsparse.model.released import LinearModel
+
 NO_INTERVALS = {False: "The method gives no intervals.", True: "No interval is reliable."}
 
 
-def effects(model):
-    """The table of all effects and their picture.
-
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    """
+def effects(model: "LinearModel") -> Iterator[str]:
+    """The table of all effects and their picture."""
     yield f"How {model.target} changes for a step of 1 of each feature, the other selected ones being equal."
     yield effects_table(model.effects, model.intercept)
     if not model.explains:
@@ -25,15 +25,16 @@ def effects(model):
         yield from _forest(model)
 
 
-def _forest(model):
+def _forest(model: "LinearModel") -> Iterator[str]:
     """The effects on one axis: each for a step of its feature's scale, learned or public; 1 where there is none."""
     public = {feature.name: feature.scale for feature in model.features}
     scales = {effect.feature: effect.scale or public[effect.feature] or 1.0 for effect in model.effects}
     rows, cells = [], []
     for effect in model.effects:
         scale = scales[effect.feature]
-        value = (effect.coef if effect.estimate is None else effect.estimate) * scale
-        interval = effect.interval and tuple(end * scale for end in effect.interval)
+        value = effect.value * scale
+        ends = effect.interval
+        interval = None if ends is None else (ends[0] * scale, ends[1] * scale)
         note = "" if effect.verdict is Verdict.NOT_AVAILABLE else effect.verdict.value
         rows.append(Row(effect.feature, value, interval, effect.verdict is Verdict.SIGNIFICANT, note))
         cells.append([effect.feature, number(scale), number(value), interval_text(interval)])

@@ -5,6 +5,8 @@ records, no path, no clock, no setting of the machine. So it reveals nothing tha
 gives the same bytes.
 """
 
+from typing import TYPE_CHECKING
+
 from dpsparse.algorithms.pursuit.settings import SPARE_PICKS
 from dpsparse.html import Page, folded
 from dpsparse.report import details
@@ -13,45 +15,29 @@ from dpsparse.report.forecast import forecast
 from dpsparse.report.rerun import citation, rerun
 from dpsparse.report.summary import in_short
 
+if TYPE_CHECKING:
+    from dpsparse.model.released import LinearModel
+
 PREVIEW = (
     "PREVIEW on made-up records. No record of yours was read: of your table only public numbers and the names of "
     "columns are here, and every effect is invented. "
 )
 
 
-def fit_page(model):
+def fit_page(model: "LinearModel") -> str:
     """The report of a released model, as HTML.
 
-    Parameters
-    ----------
-    model : LinearModel
-        The model; nothing else is read.
-
-    Returns
-    -------
-    str
-        A self-contained page: no script, and nothing is fetched.
+    Nothing but the model is read. The page is self-contained: no script, and nothing is fetched.
     """
     return _page(model, "What", "")
 
 
-def marked_page(model):
-    """The report of a model that was fitted on made-up records, marked as such.
-
-    Parameters
-    ----------
-    model : LinearModel
-        The model; nothing else is read.
-
-    Returns
-    -------
-    str
-        A page like that of `fit_page`.
-    """
+def marked_page(model: "LinearModel") -> str:
+    """The report of a model that was fitted on made-up records, marked as such."""
     return _page(model, "PREVIEW: what", PREVIEW)
 
 
-def _page(model, first, mark):
+def _page(model: "LinearModel", first: str, mark: str) -> str:
     sparsity = _sparsity(model)
     private = "with a guarantee of privacy" if model.privacy.private else "WITHOUT any guarantee of privacy"
     page = Page(
@@ -75,7 +61,7 @@ def _page(model, first, mark):
     return page.html()
 
 
-def _sparsity(model):
+def _sparsity(model: "LinearModel") -> int:
     """The features asked for; with "auto" fewer have been kept."""
     groups = model.privacy.grouped()
     # With records held out the names of the fit's releases begin with its own.

@@ -1,21 +1,21 @@
 """The forecast of a report: what each epsilon buys for a table of the model's shape."""
 
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from dpsparse.html import table, tag
 from dpsparse.planning.forecast import EPSILONS, plan
 from dpsparse.report.charts import curves
 
+if TYPE_CHECKING:
+    from dpsparse.model.released import LinearModel
 
-def forecast(model, sparsity):
+
+def forecast(model: "LinearModel", sparsity: int) -> Iterator[str]:
     """Picture and table of what each epsilon buys, with the model's own marked.
 
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    sparsity : int
-        The features asked for.
+    `sparsity` is the number of features asked for.
     """
     asked = model.privacy.guarantee
     held_out = 0 if model.scores is None else model.scores.n_records
@@ -62,7 +62,7 @@ def forecast(model, sparsity):
     yield tag("p", _caveat(model), class_="note")
 
 
-def _caveat(model):
+def _caveat(model: "LinearModel") -> str:
     words = "A forecast is a guide: in simulations nine errors in ten lie within a factor of 1.6 of it."
     if model.estimator != "PrivateSparseRegressor":
         words += f" This one is of PrivateSparseRegressor; {model.estimator}, which made the model, does worse."

@@ -3,22 +3,20 @@
 Every level rests on those below it. Each lists what the model says, the hazard to look for, and what only people know.
 """
 
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
 from dpsparse.report import deployment
 from dpsparse.report.deployment import to_fill
 
+if TYPE_CHECKING:
+    from dpsparse.model.released import LinearModel
 
-def nist_sheet(model):
+
+def nist_sheet(model: "LinearModel") -> str:
     """The sheet of a released model.
 
-    Parameters
-    ----------
-    model : LinearModel
-        A private model; nothing else is read.
-
-    Returns
-    -------
-    str
-        Markdown.
+    The model must be private, and nothing else is read. Returns Markdown.
     """
     deployment.require_private(model)
     lines = [
@@ -31,7 +29,7 @@ def nist_sheet(model):
     return "\n".join([*lines, ""])
 
 
-def _levels(model):
+def _levels(model: "LinearModel") -> Iterator[tuple[str, Sequence[str], str]]:
     record = model.privacy
     yield (
         "Epsilon, and delta",

@@ -2,7 +2,7 @@
 
 PURPOSE = {
     "kinds": "which columns are numbers, dates, true or false, or text",
-    "distinct values": "how many different texts a column has, so that identifiers are left out",
+    "distinct values": "how many different texts a column has, so that identifiers are not used",
     "categories": "which texts of a column are common, by their hashes",
     "responses": "how many records have a response",
     "response size": "how far two responses typically differ",

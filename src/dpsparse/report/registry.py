@@ -5,25 +5,22 @@ restricts to a list of words is a comment until somebody fills it in, so that th
 """
 
 import json
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from dpsparse.report import deployment
 from dpsparse.report.deployment import to_fill
 
+if TYPE_CHECKING:
+    from dpsparse.model.released import LinearModel
+
 _SECTORS = "Technology, Healthcare, Education, Government, Energy, Finance"
 
 
-def registry_entry(model):
+def registry_entry(model: "LinearModel") -> str:
     """The entry of a released model.
 
-    Parameters
-    ----------
-    model : LinearModel
-        A private model; nothing else is read.
-
-    Returns
-    -------
-    str
-        YAML.
+    The model must be private, and nothing else is read. Returns YAML.
     """
     deployment.require_private(model)
     record, date = model.privacy, model.context and model.context.date
@@ -85,7 +82,7 @@ def registry_entry(model):
     )
 
 
-def _yaml(content, indent=""):
+def _yaml(content: Mapping[str, Any], indent: str = "") -> Iterator[str]:
     """The lines of a mapping. JSON's numbers and quoted strings are YAML's."""
     for key, value in content.items():
         if isinstance(value, dict):
@@ -101,7 +98,7 @@ def _yaml(content, indent=""):
             yield f"{indent}{key}: {_scalar(value)}"
 
 
-def _scalar(value):
+def _scalar(value: object) -> str:
     if isinstance(value, float):
         # YAML 1.1 reads 1e-06 as text.
         text = repr(value)

@@ -1,10 +1,15 @@
 """The end of a report: how to make such a fit, and how to cite it."""
 
 import shlex
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from dpsparse import __version__
 from dpsparse.html import tag
 from dpsparse.privacy.guarantee import default_delta
+
+if TYPE_CHECKING:
+    from dpsparse.model.released import LinearModel
 
 # The paper's data are those of docs/paper-errata.md.
 _BIBTEX = f"""@software{{dpsparse,
@@ -24,22 +29,18 @@ _BIBTEX = f"""@software{{dpsparse,
 }}"""
 
 
-def rerun(model, sparsity):
+def rerun(model: "LinearModel", sparsity: int) -> Iterator[str]:
     """The command, or the line of Python, that makes such a fit.
 
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    sparsity : int
-        The features asked for.
+    `sparsity` is the number of features asked for.
     """
     asked = model.privacy.guarantee
     # A report is published, and so has the ledger's name and not its place.
     budget = model.context and model.context.budget
     chosen = sparsity if len(model.effects) == sparsity else "auto"
     if model.estimator == "PrivateSparseRegressor" and asked.adjacency == "replace-one" and model.privacy.private:
-        options = {"target": model.target, "epsilon": asked.epsilon, "sparsity": chosen}
+        tuned = any(release.name.startswith("candidate ") for release in model.privacy.releases)
+        options = {"target": model.target, "epsilon": asked.epsilon} | ({} if tuned else {"sparsity": chosen})
         if asked.delta != default_delta(model.privacy.n_records):
             options["delta"] = asked.delta
         if asked.records_per_person > 1:
@@ -53,8 +54,9 @@ def rerun(model, sparsity):
         words = [f"--{name} {shlex.quote(str(value))}" for name, value in options.items()]
         store = "; for a store, which has its own bounds, without --bounds" if public else ""
         kept = f" and the path or URL of the ledger {budget.ledger} in the place of LEDGER" if budget else ""
-        yield f"With the table of records in the place of DATA{kept}{store}:"
-        yield tag("pre", tag("code", " \\\n    ".join(["dpsparse fit DATA", *words])))
+        candidates = ", and a --sparsity for each of the candidates" if tuned else ""
+        yield f"With the table of records in the place of DATA{kept}{store}{candidates}:"
+        yield tag("pre", tag("code", " \\\n    ".join([f"dpsparse {'tune' if tuned else 'fit'} DATA", *words])))
     else:
         yield f"With the records as X and y{f', and the ledger {budget.ledger} as LEDGER' if budget else ''}:"
         most = f", max_sparsity={sparsity}" if chosen == "auto" else ""
@@ -70,7 +72,7 @@ def rerun(model, sparsity):
     yield tag("pre", tag("code", "dpsparse report model.json --out report.html"))
 
 
-def citation():
+def citation() -> Iterator[str]:
     """BibTeX of the software and of the paper."""
     yield (
         "The software, and the paper whose methods it grew from. PrivateSparseRegressor is the software's own method."

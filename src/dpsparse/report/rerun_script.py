@@ -1,6 +1,11 @@
 """A Python script and a notebook that make a fit again, from what was asked: no data, and no release, is in them."""
 
 import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpsparse.fitting import FileFit
 
 _HEAD = """\
 This fits again. It SPENDS epsilon {epsilon} ONCE MORE, on the same people: the noise is drawn anew, the numbers will
@@ -12,20 +17,10 @@ stays where it is: a copy of it would grant the budget twice."""
 _PASSWORD = " Its password is not in here; PostgreSQL finds it in ~/.pgpass or PGPASSWORD."
 
 
-def rerun_script(asked, ledger):
+def rerun_script(asked: "FileFit", ledger: str) -> str:
     """A Python script that makes a fit again.
 
-    Parameters
-    ----------
-    asked : FileFit
-        What was asked for; of paths the last part is used.
-    ledger : str
-        The ledger's place, without a password.
-
-    Returns
-    -------
-    str
-        The script.
+    Of paths the last part is used. `ledger` is the ledger's place, without a password.
 
     Examples
     --------
@@ -39,32 +34,22 @@ def rerun_script(asked, ledger):
     return "\n".join([f'"""{head}\n"""\n', *(f"{part}\n" for part in parts)])
 
 
-def rerun_notebook(asked, ledger):
+def rerun_notebook(asked: "FileFit", ledger: str) -> str:
     """The same as a Jupyter notebook, one cell a step.
 
-    Parameters
-    ----------
-    asked : FileFit
-        What was asked for.
-    ledger : str
-        The ledger's place, without a password.
-
-    Returns
-    -------
-    str
-        JSON in the format of notebooks, version 4.
+    It is JSON in the format of notebooks, version 4.
     """
     head, *parts = _parts(asked, ledger)
-    cells = [{"cell_type": "markdown", "id": "about", "metadata": {}, "source": _lines(head)}]
+    cells: list[dict[str, Any]] = [{"cell_type": "markdown", "id": "about", "metadata": {}, "source": _lines(head)}]
     for place, part in enumerate(parts):
-        code = {"cell_type": "code", "execution_count": None, "outputs": [], "metadata": {}}
+        code: dict[str, Any] = {"cell_type": "code", "execution_count": None, "outputs": [], "metadata": {}}
         cells.append({**code, "id": f"step-{place}", "source": _lines(part)})
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     notebook = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
     return json.dumps(notebook, indent=1) + "\n"
 
 
-def _parts(asked, ledger):
+def _parts(asked: "FileFit", ledger: str) -> Iterator[str]:
     from os.path import basename
 
     quoted = json.dumps
@@ -91,5 +76,5 @@ def _parts(asked, ledger):
     yield "print(model.summary())\nprint(model.privacy_.statement())"
 
 
-def _lines(text):
+def _lines(text: str) -> list[str]:
     return text.splitlines(keepends=True)

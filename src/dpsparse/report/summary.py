@@ -1,21 +1,28 @@
 """The first part of a report: what a fit found and what that means, for readers who know no statistics."""
 
-from dpsparse.html import number, tag
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from dpsparse.html import Html, number, tag
 from dpsparse.io.features import Feature
 from dpsparse.model import remarks
-from dpsparse.model.effect import Verdict
+from dpsparse.model.effect import Effect, Verdict
 from dpsparse.model.evaluation import verdict
+from dpsparse.model.reliability import doubt_of
+from dpsparse.model.responses import readable, unread
+from dpsparse.model.row_numbers import row_numbers
+from dpsparse.privacy.accounting.record import PrivacyRecord
 from dpsparse.schema import listed, quoted
 
+if TYPE_CHECKING:
+    from dpsparse.model.released import LinearModel
 
-def in_short(model):
-    """Records, guarantee, significant features, quality of the predictions and the meaning of an effect.
+# Said where no effect is significant: of all of them, or of those that could be tested.
+_NONE = {False: "No effect is significant.", True: "No effect that could be tested is significant."}
 
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    """
+
+def in_short(model: "LinearModel") -> Iterator[str]:
+    """Records, guarantee, significant features, quality of the predictions and the meaning of an effect."""
     yield from _titled("The records", _records(model))
     yield from _titled("How people are protected", _guarantee(model.privacy))
     yield from _titled("What matters", verdicts(model))
@@ -24,12 +31,12 @@ def in_short(model):
         yield from _titled("What an effect means", _meaning(model))
 
 
-def _titled(title, content):
+def _titled(title: str, content: Iterable[str]) -> Iterator[str]:
     yield tag("h3", title)
     yield from content
 
 
-def _records(model):
+def _records(model: "LinearModel") -> Iterator[str]:
     count, n_selected = len({feature.column for feature in model.features}), len(model.columns_needed)
     columns = "1 column" if count == 1 else f"{count:,} columns"
     selected = "none" if not n_selected else f"{n_selected:,}"
@@ -38,9 +45,12 @@ def _records(model):
     parts = "" if n_features == count else f" With categories and gaps, the columns make {n_features:,} features."
     left_out = f" Left out: {remarks.left_out(model)}." if remarks.left_out(model) else ""
     yield f"{model.privacy.n_records:,} records. {known}.{left_out}{parts}"
+    if model.responses is not None:
+        short = model.responses.is_short
+        yield tag("p", as_sentence(unread(model) if short else readable(model)), **({"class_": "bad"} if short else {}))
 
 
-def _guarantee(record):
+def _guarantee(record: PrivacyRecord) -> Iterator[str]:
     if not record.private:
         yield tag("p", record.statement(), class_="guarantee bad")
         yield f"{record.plain_words()} Do not publish this page if the records are real."
@@ -54,29 +64,24 @@ def _guarantee(record):
     )
 
 
-def verdicts(model):
-    """What matters: the effects that are significant, those that are not, and those without a verdict.
-
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    """
+def verdicts(model: "LinearModel") -> Iterator[str]:
+    """What matters: the effects that are significant, those that are not, and those without a verdict."""
     groups = {verdict: [effect for effect in model.effects if effect.verdict is verdict] for verdict in Verdict}
     significant, not_significant = groups[Verdict.SIGNIFICANT], groups[Verdict.NOT_SIGNIFICANT]
     count = f"{len(model.features):,}"
     if not model.response_scale_known:
         yield tag(
             "p",
-            f"Nothing was learned: {remarks.nothing_learned(model)}. So no effect can be significant. The page "
+            f"Nothing was learned: {remarks.nothing_learned(model)}. So no effect could be tested. The page "
             "'Read a result' of the documentation has a remedy for each cause.",
             class_="bad",
         )
-    if not model.effects:
-        yield "No effect is significant, and none was kept."
-    if not model.explains:
-        yield "No effect is significant: by the releases the features explain nothing."
         return
+    if not model.explains:
+        yield "By the releases the features explain nothing, so no effect could be tested."
+        return
+    if not model.effects:
+        yield "No effect was kept."
     if significant:
         features = {feature.name: feature for feature in model.features}
         yield "These effects are significant:"
@@ -86,7 +91,7 @@ def verdicts(model):
             f"family-wise level, Bonferroni over {count} features)."
         )
     elif not_significant:
-        yield "No effect is significant."
+        yield _NONE[bool(groups[Verdict.NOT_TRUSTED])]
     if not_significant:
         yield "These are not significant:"
         yield _names(not_significant)
@@ -95,34 +100,27 @@ def verdicts(model):
             "decide, and the size shown is likely too large."
         )
     if groups[Verdict.NOT_TRUSTED]:
-        yield "The standard errors of these cannot be trusted, so they have neither an interval nor a verdict:"
-        yield _names(groups[Verdict.NOT_TRUSTED])
-        yield f"Do not publish their sizes as findings. {as_sentence(remarks.MORE_TRUST)}"
+        yield "The standard errors of these are not reliable, so they have neither an interval nor a verdict:"
+        yield tag("ul", [tag("li", f"{each.feature}: {doubt_of(each)}.") for each in groups[Verdict.NOT_TRUSTED]])
+        yield "Do not publish their sizes as findings."
+    if text := row_numbers(model):
+        yield f"Row numbers: {text}."
     if groups[Verdict.NOT_AVAILABLE]:
         yield f"{model.estimator} gives no errors, so nothing can be said about what is significant."
 
 
-def _names(effects):
+def _names(effects: Sequence[Effect]) -> Html:
     return tag("ul", [tag("li", effect.feature) for effect in effects])
 
 
-def _of(model, effect, features):
+def _of(model: "LinearModel", effect: Effect, features: dict[str, Feature]) -> str:
     return sentence(effect, features[effect.feature], model.target, model.baselines)
 
 
-def sentence(effect, feature, target, baselines=None):
+def sentence(effect: Effect, feature: Feature, target: str, baselines: Mapping[str, str] | None = None) -> str:
     """A significant effect in words.
 
-    Parameters
-    ----------
-    effect : Effect
-        The effect, with an interval.
-    feature : Feature
-        Its feature.
-    target : str
-        The response.
-    baselines : mapping of str to str or None
-        The baselines of columns of text.
+    The effect has an interval.
 
     Examples
     --------
@@ -132,32 +130,29 @@ def sentence(effect, feature, target, baselines=None):
     >>> print(sentence(Effect("age", -2.0, -2.0, 0.1, clear=True), Feature("age"), "cost"))
     age: a step of 1 goes with 2 less of cost (between 1.836 and 2.164 less, with 90 % confidence).
     """
+    assert effect.estimate is not None
+    assert effect.interval is not None
     way = "more" if effect.estimate > 0 else "less"
     low, high = sorted(map(abs, effect.interval))
-    # The unshrunk effect, which lies in its interval.
     size = f"{number(abs(effect.estimate))} {way} of {target}"
     within = f"between {number(low)} and {number(high)} {way}, with 90 % confidence"
     return f"{effect.feature}: {_step(feature, baselines or {})} goes with {size} ({within})."
 
 
-def publishable(model):
+def publishable(model: "LinearModel") -> str | None:
     """One paragraph to publish: the significant effects with their intervals, the records and the guarantee.
 
-    None where nothing was learned, where a fit gives no errors, or where it was not private.
-
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
+    None where nothing was learned, where no effect could be tested, or where the fit was not private.
     """
     record = model.privacy
     if not (record.private and model.response_scale_known and model.explains and model.effects):
         return None
-    if all(effect.verdict is Verdict.NOT_AVAILABLE for effect in model.effects):
+    if all(effect.interval is None for effect in model.effects):
         return None
     features = {feature.name: feature for feature in model.features}
     significant = [effect for effect in model.effects if effect.verdict is Verdict.SIGNIFICANT]
-    found = " ".join(_of(model, effect, features) for effect in significant) or "No effect is significant."
+    untested = any(effect.verdict is Verdict.NOT_TRUSTED for effect in model.effects)
+    found = " ".join(_of(model, effect, features) for effect in significant) or _NONE[untested]
     return (
         f"What goes with {model.target} in {record.n_records:,} records, by a robust sparse regression on "
         f"{len(model.features):,} features at the 5 % family-wise level: {found} These are associations in typical "
@@ -166,7 +161,7 @@ def publishable(model):
     )
 
 
-def _step(feature, baselines):
+def _step(feature: Feature, baselines: Mapping[str, str]) -> str:
     """What a step of 1 of a feature is."""
     if feature.missing:
         return "a missing cell, compared with a typical value,"
@@ -179,12 +174,12 @@ def _step(feature, baselines):
     return f"compared with {_baseline(feature, baselines)} and categories not selected, it"
 
 
-def _baseline(feature, baselines):
+def _baseline(feature: Feature, baselines: Mapping[str, str]) -> str:
     name = baselines.get(feature.column)
     return "the baseline" if name is None else f"the baseline {quoted(name)}"
 
 
-def _predictions(model):
+def _predictions(model: "LinearModel") -> Iterator[str]:
     if not model.response_scale_known or not model.explains:
         yield tag("p", as_sentence(remarks.nothing_explained(model)), class_="bad")
     elif model.spread_explained:
@@ -212,12 +207,11 @@ def _predictions(model):
         yield as_sentence(remarks.median(model))
 
 
-def _meaning(model):
+def _meaning(model: "LinearModel") -> Iterator[str]:
     yield (
         f"The difference in {model.target} between records that differ by 1 in a feature, in that feature's own unit, "
-        "and are alike in the other selected ones. The table below has the effects that predictions use: they are "
-        "shrunk by their errors, all together, for better predictions. Intervals, and the sentences above, are of "
-        "effects before shrinkage."
+        "and are alike in the other selected ones. The interval of an effect lies around it. Predictions use other "
+        "numbers, in a column of their own: effects shrunk by their errors, all together."
     )
     example = _an_example(model)
     if example is not None:
@@ -236,7 +230,7 @@ def _meaning(model):
     )
 
 
-def _an_example(model):
+def _an_example(model: "LinearModel") -> str | None:
     """What the effect of a category or of a gap is relative to, with an example of the model."""
     features = {feature.name: feature for feature in model.features}
     selected: list[Feature] = [features[effect.feature] for effect in model.effects]
@@ -254,41 +248,29 @@ def _an_example(model):
     return None
 
 
-def _is_unnamed(feature):
+def _is_unnamed(feature: Feature) -> bool:
     return feature.buckets is not None and (feature.other or feature.label is None)
 
 
-def _selected_unnamed(model):
+def _selected_unnamed(model: "LinearModel") -> list[Feature]:
     features = {feature.name: feature for feature in model.features}
     selected: list[Feature] = [features[effect.feature] for effect in model.effects]
     return [each for each in selected if _is_unnamed(each)]
 
 
-def unnamed(model):
-    """What each selected feature of text without a name stands for.
-
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    """
+def unnamed(model: "LinearModel") -> Iterator[str]:
+    """What each selected feature of text without a name stands for."""
     for each in _selected_unnamed(model):
         what = "any text too rare to be a category of its own" if each.other else "a text too rare to be named"
         yield f"The feature {quoted(each.name)} is 1 for {what} at this epsilon, and 0 for others."
 
 
-def unnamed_columns(model):
-    """The columns of these features, whose categories might be publicly known.
-
-    Parameters
-    ----------
-    model : LinearModel
-        The model.
-    """
+def unnamed_columns(model: "LinearModel") -> list[str]:
+    """The columns of these features, whose categories might be publicly known."""
     return list(dict.fromkeys(each.column for each in _selected_unnamed(model)))
 
 
-def as_sentence(text):
+def as_sentence(text: str) -> str:
     """A text with a capital at its beginning and a full stop.
 
     Examples

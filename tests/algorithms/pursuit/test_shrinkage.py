@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from dpsparse.algorithms.pursuit import shrinkage
 from dpsparse.algorithms.pursuit.shrinkage import RELIABLE, any_sure, shrunk
 
 effects = st.lists(st.floats(-20, 20), min_size=1, max_size=6).map(np.array)
@@ -36,8 +37,11 @@ def log_likelihood(prior, b, covariance):
     return stats.multivariate_normal(np.zeros(len(b)), covariance + np.diag(prior)).logpdf(b)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.integers(2, 5), st.integers(0, 10_000), st.floats(0, 1))
+# Variances that creep to 0 over tens and thousands of sweeps.
+@example(5, 510, 0.5)
+@example(2, 1432, 1.0)
 def test_no_other_variance_of_one_effect_is_more_likely(k, seed, collinear):
     covariance = covariance_of(k, seed, collinear)
     b = np.random.default_rng(seed + 1).normal(0, 3, k)
@@ -52,6 +56,22 @@ def test_no_other_variance_of_one_effect_is_more_likely(k, seed, collinear):
             changed = prior.copy()
             changed[j] = other
             assert log_likelihood(changed, b, covariance) <= best + 1e-4
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_variances_settle_however_collinear_the_features_are(seed, monkeypatch):
+    """More sweeps than the bound change nothing, so that it was not the bound that ended them."""
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(2, 25))
+    features = rng.standard_normal((200, k))
+    for j in range(1, k, 2):
+        features[:, j] = features[:, j - 1] + 10.0 ** rng.uniform(-4, 0) * features[:, j]
+    covariance = np.linalg.inv(features.T @ features)
+    b = rng.normal(0, 1, k) * (rng.random(k) < 0.5) + np.linalg.cholesky(covariance) @ rng.standard_normal(k)
+    reliable = rng.random(k) < 0.8
+    settled = shrunk(b, covariance, reliable)
+    monkeypatch.setattr(shrinkage, "SWEEPS", 10 * shrinkage.SWEEPS)
+    np.testing.assert_array_equal(settled, shrunk(b, covariance, reliable))
 
 
 def test_the_sum_of_nearly_collinear_effects_is_kept():
@@ -75,6 +95,7 @@ def test_effects_that_are_sure_together():
     assert not any_sure(np.zeros(0), np.zeros((0, 0)))
 
 
+@pytest.mark.slow
 def test_without_effects_hardly_any_is_called_sure():
     covariance = covariance_of(4, 7, 0.5)
     root, rng = np.linalg.cholesky(covariance), np.random.default_rng(8)

@@ -112,7 +112,7 @@ def test_without_an_intercept_a_constant_feature_is_not_left_out():
     assert len(state.kept) == 2
 
 
-def test_an_effect_that_has_not_settled_is_not_trusted():
+def test_an_effect_that_has_not_settled_is_not_trusted_as_it_is():
     state = make_state()
     take_gradient(state, [0.0, 0.5, 0.01, 0.0], noise=1e-3)
     # In units of tau and of errors: 0.5 is more than a quarter of 0.7, and more than four errors of 0.1.
@@ -122,6 +122,21 @@ def test_an_effect_that_has_not_settled_is_not_trusted():
     assert state.trusted(state.standard_errors()[1:]).all()
 
 
+def test_where_one_effect_has_not_settled_all_errors_hold_the_last_move():
+    state = make_state()
+    take_gradient(state, [0.0, 0.5, 0.2, 0.0], noise=1e-3)
+    move = np.abs(state.effects[1:])
+    np.testing.assert_array_equal(state.widened(np.full(3, 0.1)), [move[0], move[1], 0.1])
+    np.testing.assert_array_equal(state.widened(np.full(3, 0.2)), [0.2, 0.2, 0.2])
+    assert state.doubts().tolist() == ["", "", ""]
+
+
+def test_after_a_move_of_several_tau_no_error_is_relied_on():
+    state = make_state()
+    take_gradient(state, [0.0, 2.5 * 0.7, 0.2, 0.0], noise=1e-3)
+    assert state.doubts().tolist() == ["moved far", "", ""]
+
+
 def test_features_with_few_carriers_are_not_trusted_where_their_share_is_known():
     state = make_state(units_known="none")
     take_gradient(state, np.zeros(4), noise=1e-3)
@@ -129,15 +144,17 @@ def test_features_with_few_carriers_are_not_trusted_where_their_share_is_known()
     state.units[1].least_share = 2 * (LEAST_CARRIERS - 1) / 1000
     state.units[2].least_share = 2 * LEAST_CARRIERS / 1000
     assert state.trusted(state.standard_errors()[1:]).tolist() == [True, False, True]
+    assert state.doubts().tolist() == ["", "few carriers", ""]
 
 
 def test_nothing_is_trusted_where_noise_alone_moves_effects_by_tau():
-    for noise, trusted in ((0.2, True), (0.4, False)):
+    for noise, doubt in ((0.2, ""), (0.4, "too noisy")):
         state = make_state()
         # In units of the effects, a gradient's entry for one tau.
         one_tau = 0.7 * 0.5 * row_weight(4, 0.6, 1.5, 1).gain[-1]
         take_gradient(state, np.zeros(4), noise=noise * one_tau)
-        assert (state.trusted(state.standard_errors()[1:]) == trusted).all()
+        assert (state.trusted(state.standard_errors()[1:]) == (not doubt)).all()
+        assert state.doubts().tolist() == [doubt] * 3
 
 
 def test_a_weak_column_is_not_trusted():
@@ -148,6 +165,7 @@ def test_a_weak_column_is_not_trusted():
     state.variance = NoisyMatrix(np.diag(0.3 * weight.power), 0.0)
     state.set_jacobian(NoisyMatrix(jacobian, 1e-6))
     assert state.trusted(np.ones(3)).tolist() == [True, False, True]
+    assert state.doubts().tolist() == ["", "outlying", ""]
     assert np.diagonal(state.gram) == pytest.approx(np.ones(4))
 
 
@@ -203,16 +221,33 @@ def test_a_public_scale_of_the_response_says_nothing_of_the_residuals():
     assert (state.effects[0], state.residual_scale) == (1.0, 2.0)
 
 
-def test_effects_along_a_direction_of_near_collinearity_are_not_determined():
+def test_errors_are_wide_along_a_direction_of_near_collinearity():
     state = make_state(3)
+    take_gradient(state, np.zeros(4), noise=1e-3)
     state.gram[1, 2] = state.gram[2, 1] = 0.9
     errors = np.full(3, 0.1)
-    # The first two effects cancel, which gradients hardly see; their sum, and the third, are determined.
-    state.effects[1:] = 2.0, -2.0, 5.0
-    assert state.determined(errors).tolist() == [False, False, True]
-    state.effects[1:] = 2.0, 2.0, 5.0
-    assert state.determined(errors).all()
+
+    def widened(*effects):
+        # Without a last move.
+        state.effects[1:] = state.gradients[-1].origin[1:] = effects
+        return state.widened(errors)
+
+    # The first two effects cancel, which gradients hardly see: either may be twice as large, 0, or of the other sign.
+    wide = widened(2.0, -2.0, 5.0)
+    assert (wide[:2] > 3.9).all()
+    # The third is not along that direction, but takes over a little of its error.
+    assert 0.1 < wide[2] < 0.5
+    # The sum of the first two is determined.
+    np.testing.assert_array_equal(widened(2.0, 2.0, 5.0), errors)
     # Uncorrelated features are, whatever their effects.
     state.gram[1, 2] = state.gram[2, 1] = 0.0
-    state.effects[1:] = 2.0, -2.0, 5.0
-    assert state.determined(errors).all()
+    np.testing.assert_array_equal(widened(2.0, -2.0, 5.0), errors)
+
+
+def test_where_all_features_are_taken_their_errors_cover_near_collinearity():
+    state = make_state(3)
+    take_gradient(state, np.zeros(4), noise=1e-3)
+    state.gram[1, 2] = state.gram[2, 1] = 0.9
+    state.effects[1:] = state.gradients[-1].origin[1:] = 2.0, -2.0, 5.0
+    state.descent = object()
+    np.testing.assert_array_equal(state.widened(np.full(3, 0.1)), np.full(3, 0.1))

@@ -1,4 +1,5 @@
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -46,3 +47,29 @@ def test_fitted_attributes_are_compared_bit_for_bit():
     assert not same(one, other)
     assert not same(Fitted(np.array([1.0, 2.0]), {}), Fitted(np.array([1.0, 2.5]), {}))
     assert not same(1, 1.0)
+
+
+def test_what_an_object_holds_beside_its_fields_is_compared():
+    @dataclass(frozen=True)
+    class Published:
+        number: int
+
+    one, other = Published(1), Published(1)
+    assert same(one, other)
+    vars(one)["seen"], vars(other)["seen"] = np.arange(3), np.arange(3)
+    assert same(one, other)
+    vars(other)["seen"] = np.array([0, 1, 9])
+    assert not same(one, other)
+
+
+def test_closures_and_partials_are_compared():
+    def holding(records):
+        return lambda: records
+
+    assert same(holding((1, 2)), holding((1, 2)))
+    assert not same(holding((1, 2)), holding((1, 3)))
+    assert same(partial(sum, [1]), partial(sum, [1]))
+    assert not same(partial(sum, [1]), partial(sum, [2]))
+    ring: list = []
+    ring.append(ring)
+    assert same(ring, ring)

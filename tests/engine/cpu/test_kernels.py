@@ -109,6 +109,7 @@ def test_a_machine_without_numba_has_numpy(monkeypatch):
     dispatch.compiled.cache_clear()
 
 
+@pytest.mark.slow
 def test_kernels_compile_where_there_is_no_place_for_a_cache():
     code = """
         import numba.core.caching as caching
@@ -119,4 +120,4 @@ def test_kernels_compile_where_there_is_no_place_for_a_cache():
         dispatch.compiled().add_rows(np.ones(6), 3, np.ones(2, dtype=np.int32), 0.0, 5.0, sums)
         assert sums.tolist() == [10, 10, 10] and not dispatch.compiled().add_rows._cache.cache_path
     """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=240)

@@ -220,7 +220,7 @@ class TestOnACluster:
         session.close()
         for actor in spawned:
             with pytest.raises(TypeError):
-                actor.evaluate(len).result()
+                actor.evaluate(len).result(timeout=60)
 
     @pytest.mark.parametrize("lost", ["before a feature is added", "afterwards"])
     def test_actors_spawned_anew_know_what_was_added(self, lost, dask_client, configure):

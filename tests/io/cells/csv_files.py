@@ -37,8 +37,44 @@ WORDS = [
     "2024-01-31T10:30:00Z",
     "123456789012345678901",
     "infinity!",
+    "1 234",
+    "1'234.50",
+    "12-",
+    "12.-",
+    "(5)",
+    "EUR 5",
+    "usd7",
+    "US$ 5",
+    "kr 5",
+    "5 kr",
+    "europe",
+    "eur",
+    "chf-5",
+    "c$",
+    "Pen (5)",
 ]
-ODD = [" south ", "7 %", "é", "\u00a0x", "x\u2003", "\x00", "a\rb", "\x85", "٣", "€5", "\ufeff", "K", "non\u0435"]
+ODD = [
+    " south ",
+    "7 %",
+    "é",
+    "\u00a0x",
+    "x\u2003",
+    "\x00",
+    "a\rb",
+    "\x85",
+    "٣",
+    "€5",
+    "5\u00a0€",
+    "1\u202f234,5",
+    "1\u2019234",
+    "zł 5",
+    "zło",
+    "CHF\u00a05",
+    "\u22125",
+    "\ufeff",
+    "K",
+    "non\u0435",
+]
 
 numbers = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False).map(repr),
@@ -50,12 +86,17 @@ separated = st.one_of(
     st.from_regex(r"\A[-+]?[0-9]{0,4}([.,][0-9]{3}){0,3}([.,][0-9]{0,4})?(e[-+]?[0-9]{1,3})?%?\Z"),
     st.from_regex(r"\A[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}\Z"),
     st.text("0123456789.,", max_size=9),
+    st.from_regex(
+        r"\A[-(]?(EUR|usd|Kr|US\$|zł|€)?[ \u00a0]?[-(]?[1-9][0-9]{0,2}([ '\u202f][0-9]{3}){0,2}([.,][0-9]{0,2})?[-)]?\Z"
+    ),
+    st.from_regex(r"\A[0-9]{1,3}([.,][0-9]{3}){0,2}([.,][0-9]{0,2})?[ ]?(EUR|kr|€|%|\$|-)?[-)]?\Z"),
 )
 texts = st.one_of(
     st.sampled_from(WORDS + ODD),
     numbers,
     st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=12),
     st.text("0123456789.,-/:eE+$% ", max_size=12),
+    st.text("059.,- '()€$krEURz\u202fł", max_size=9),
 )
 
 

@@ -8,9 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpsparse.app import steps
+from dpsparse.cli.fit import fit
 from dpsparse.engine import config
 from dpsparse.engine.threads import threads
 from dpsparse.io.cells.grammar import CellClass, Kind, classify, value
+from dpsparse.io.cells.lines import ENCODINGS
 from dpsparse.io.cells.raw_table import CsvTable
 
 HEADER, NAMES = b"a,b,c\n", ["a", "b", "c"]
@@ -43,6 +46,7 @@ def alone(line):
     return everything(opened(HEADER + line))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(csv_files.files(), st.booleans())
 def test_a_record_gives_what_it_gives_alone(content, compiled):
@@ -52,6 +56,7 @@ def test_a_record_gives_what_it_gives_alone(content, compiled):
         np.testing.assert_array_equal(everything(table), np.vstack([alone(line) for line in content]))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(csv_files.files(min_size=2), csv_files.lines(), csv_files.ends, st.data())
 def test_another_line_changes_its_own_record_only(content, line, end, data):
@@ -61,6 +66,7 @@ def test_another_line_changes_its_own_record_only(content, line, end, data):
     np.testing.assert_array_equal(np.delete(before, place, 0), np.delete(after, place, 0))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(csv_files.files(), st.integers(1, 40), st.integers(1, 3))
 def test_blocks_threads_and_kernels_change_nothing(content, size, count):
@@ -74,6 +80,7 @@ def test_blocks_threads_and_kernels_change_nothing(content, size, count):
             assert sums(table) == expected[1]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(csv_files.files(min_size=0))
 def test_classes_are_those_by_which_kinds_read(content):
@@ -89,6 +96,7 @@ def test_classes_are_those_by_which_kinds_read(content):
     assert texts == (counts.sum(axis=1) - counts[:, CellClass.EMPTY]).tolist()
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(csv_files.files(min_size=0), st.integers(1, 4), st.data())
 def test_parts(content, modulus, data):
@@ -109,6 +117,7 @@ def _ended(content):
     return [line if line.endswith(b"\n") else line + b"\n" for line in content]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(csv_files.numbers)
 def test_kernels_round_numbers_as_python_does(text):
@@ -124,6 +133,7 @@ def test_kernels_round_numbers_as_python_does(text):
         assert np.isnan(found)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(st.lists(csv_files.separated, min_size=1, max_size=30))
 def test_kernels_read_separators_as_the_grammar_does(texts):
@@ -143,6 +153,27 @@ def test_latin_1(compiled):
         assert table.value_counts("name", table.buckets("name")[0]) == {"José": 1}
         np.testing.assert_array_equal(table.numbers(["été"], [Kind.number_comma])[:, 0], [1.5, np.nan])
         assert table.buckets("name")[1] == -1
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_cp1252(compiled):
+    """The encoding of Windows: its euro and its spaces that do not break; bytes that it gives no character are text."""
+    content = "prix;qui\n1\u00a0234,50 €;“Zoë”\n12,5;\x81\n".encode("cp1252", "replace").replace(
+        b";?\n", b";\x81\x8d\n"
+    )
+    with config.configured(compiled=compiled):
+        table = opened(content, encoding="cp1252")
+        np.testing.assert_array_equal(table.numbers(["prix"], [Kind.number_comma])[:, 0], [1234.5, 12.5])
+        assert table.texts("qui") == ["“Zoë”", "\x81\x8d"]
+        every = opened(
+            b"a;b\n" + b"".join(bytes([byte, 120, 59, 49, 10]) for byte in range(128, 256)), encoding="cp1252"
+        )
+        assert np.isfinite(every.numbers(["b"], [Kind.number])).all()
+
+
+def test_every_option_and_choice_names_the_encodings():
+    (option,) = [each for each in fit.params if each.name == "encoding"]
+    assert set(option.type.choices) == set(steps.ENCODINGS) == set(ENCODINGS)
 
 
 @pytest.mark.parametrize("compiled", [True, False])

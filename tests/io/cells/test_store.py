@@ -33,6 +33,7 @@ from dpsparse.schema import FileError
 HEADER = b"a,b,c\n"
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(csv_files.files(), st.booleans(), st.booleans(), st.sampled_from(["utf-8", "latin-1"]), st.integers(1, 4))
 def test_a_store_gives_what_its_file_gives(content, writes_compiled, reads_compiled, encoding, rows):
@@ -231,7 +232,7 @@ def test_what_a_store_cannot_do_is_said_with_the_remedy(folder, people):
     stored(CsvTable("people.csv"), folder / "store", "cost")
     with pytest.raises(FileError, match=r"holds cells.*give the store to read_table, not to OnDisk"):
         OnDisk("store")
-    with pytest.raises(FileError, match="a store has its bounds in it; leave out the bounds, or convert again"):
+    with pytest.raises(FileError, match="its bounds and its columns in it; leave out --bounds and --drop"):
         read_table("store", bounds=Bounds())
     with pytest.raises(FileError, match="the target of this store is 'cost'; leave out the target"):
         read_table("store", "age")

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from dpsparse.model.privacy_html import record_html
 from dpsparse.privacy.accounting.compose import compose_gdp
 from dpsparse.privacy.accounting.gdp import epsilon_from_mu
 from dpsparse.privacy.accounting.meter import Meter
@@ -33,7 +34,7 @@ def record_of(*releases, guarantee=None):
 
 
 def test_notebooks_are_given_elements_that_html_knows():
-    opened = re.findall(r"<([^ />]+)", record_of(picked(), noisy()).as_html())
+    opened = re.findall(r"<([^ />]+)", record_html(record_of(picked(), noisy())))
     known = {"div", "p", "strong", "details", "summary", "table", "caption", "thead", "tbody", "tr", "th", "td"}
     assert set(opened) == known
     assert opened[0] == "div"
@@ -160,17 +161,9 @@ def test_mechanisms_print_as_words():
     assert str(release.mechanism) == "Gaussian noise"
 
 
-def test_the_old_name_of_the_guarantee_warns():
-    record = record_of(noisy())
-    with pytest.warns(DeprecationWarning, match=r"^PrivacyRecord.promise is now called guarantee;"):
-        assert record.promise is record.guarantee
-
-
 def test_notebooks_are_given_the_price_of_each_kind_of_release():
-    text = re.sub(r"<[^>]*>", "|", record_of(picked(0.001), noisy(rho=0.003), noisy(rho=0.004)).as_html())
-    cells = [cell for cell in text.split("|") if cell.strip()]
-    assert cells[-12:] == ["release", "times", "share", "rho", "p", "1", "12.5%", "0.001", "g", "2", "87.5%", "0.007"]
-    assert "3 releases, rho 0.008 for a record" in cells
+    lines = record_of(picked(0.001), noisy(rho=0.003), noisy(rho=0.004))._repr_markdown_().splitlines()
+    assert lines[-2:] == ["| p | 1 | 12.5% | 0.001 |", "| g | 2 | 87.5% | 0.007 |"]
     assert record_of(picked(0.0)).price((picked(0.0),)) == ("-", "0")
 
 

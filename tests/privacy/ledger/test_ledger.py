@@ -11,6 +11,7 @@ import sqlalchemy as sql
 
 from dpsparse import BudgetExceeded, LedgerError, PrivacyLedger
 from dpsparse.privacy.accounting.filter import Cost
+from dpsparse.privacy.ledger import store
 from dpsparse.privacy.ledger.store import LedgerStore
 
 COST = Cost(0.5, 1e-7, rho=0.002, mu=0.07, tv_slack=1e-15)
@@ -314,11 +315,27 @@ def test_postgres_keeps_a_ledger_too(postgres_url):
         connection.exec_driver_sql("DROP TABLE dpsparse_events, dpsparse_ledger")
 
 
-def test_old_names_warn(tmp_path):
-    ledger = PrivacyLedger(tmp_path / "budget.db")
-    ledger.grant("trial-7", epsilon=1.0, delta=1e-6)
-    with pytest.warns(DeprecationWarning, match=r"^PrivacyLedger.book is now called state;"):
-        state = ledger.book()
-    with pytest.warns(DeprecationWarning, match=r"^LedgerState.odometers is now called filters;"):
-        assert state.odometers is state.filters
-    assert state.filters["trial-7"] == ledger.balance("trial-7")
+@pytest.mark.slow
+def test_a_server_whose_ledger_is_held_is_not_waited_for_for_ever(postgres_url, monkeypatch):
+    monkeypatch.setattr(store, "_WAIT_SECONDS", 1)
+    ledger = PrivacyLedger(postgres_url)
+    ledger.grant("held", epsilon=3, delta=1e-6)
+    by_hand = sql.create_engine(ledger._url, poolclass=sql.NullPool)
+    with by_hand.begin() as connection:
+        connection.exec_driver_sql("SELECT version FROM dpsparse_ledger FOR UPDATE")
+        with pytest.raises(LedgerError, match=r"could not be written: .*lock timeout$"):
+            spend(ledger, dataset="held")
+    spend(ledger, dataset="held")
+    assert len(ledger.balance("held").costs) == 1
+    with by_hand.begin() as connection:
+        connection.exec_driver_sql("DROP TABLE dpsparse_events, dpsparse_ledger")
+
+
+def test_a_server_that_does_not_answer_is_given_up():
+    """The driver's own default is to wait for ever. A limit in the URL stands."""
+    for query, seconds in (("", 60), ("?connect_timeout=5", "5")):
+        engine, given = PrivacyLedger(f"postgresql://me@127.0.0.1:1/db{query}")._store._engine, []
+        sql.event.listen(engine, "do_connect", lambda *arguments, given=given: given.append(arguments[3]))
+        with pytest.raises(sql.exc.OperationalError):
+            engine.connect()
+        assert given[0]["connect_timeout"] == seconds

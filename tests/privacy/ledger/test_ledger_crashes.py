@@ -27,7 +27,9 @@ def shim(tmp_path_factory):
     if not sys.platform.startswith("linux") or compiler is None:
         pytest.skip("needs Linux and a C compiler: a preloaded library ends the process at a system call")
     library = tmp_path_factory.mktemp("shim") / "shim.so"
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, HERE / "crash_shim.c", "-ldl"], check=True)
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", "-o", library, HERE / "crash_shim.c", "-ldl"], check=True, timeout=120
+    )
     return library
 
 
@@ -79,7 +81,7 @@ def test_the_shim_sees_every_system_call_of_a_charge(shim, tmp_path):
     strace = shutil.which("strace")
     log = tmp_path / "log"
     tracing = [strace, "-f", "-y", "-s", "0", "-o", log]
-    if strace is None or subprocess.run([*tracing, "true"], capture_output=True, check=False).returncode:
+    if strace is None or subprocess.run([*tracing, "true"], capture_output=True, check=False, timeout=60).returncode:
         pytest.skip("needs strace, and leave to trace")
     folder = tmp_path / "ledger"
     folder.mkdir(mode=0o700)
@@ -229,10 +231,11 @@ def test_a_ledger_that_becomes_a_symbolic_link_is_refused(path, tmp_path):
         ledger.verify()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["b.db", "with blanks and \\.db"])
 def test_a_ledger_mounted_as_a_single_file_is_refused(path, tmp_path, name):
     unshare = shutil.which("unshare")
-    if unshare is None or subprocess.run([unshare, "-rm", "true"], capture_output=True, check=False).returncode:
+    if unshare is None or subprocess.run([unshare, "-rm", "true"], capture_output=True, timeout=60).returncode:
         pytest.skip("needs a mount namespace")
     mounted, folder = tmp_path / "container" / name, tmp_path / "whole"
     mounted.parent.mkdir()
@@ -243,7 +246,7 @@ def test_a_ledger_mounted_as_a_single_file_is_refused(path, tmp_path, name):
         'mount --bind "$1" "$2" && mount --bind "$(dirname "$1")" "$3" && "$4" -c "$5" "$3/b.db" && "$4" -c "$5" "$2"'
     )
     command = [unshare, "-rm", "sh", "-c", script, "sh", path, mounted, folder, sys.executable, open_ledger]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert ran.stdout.split() == [PrivacyLedger(path).verify()], ran.stderr  # the folder's mount
     assert f"the ledger {mounted} is mounted as a single file" in ran.stderr
     assert ran.stderr.endswith("mount its folder\n")

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sql
+from children import end_within
 
 from dpsparse import LedgerError, PrivacyLedger
 from dpsparse.privacy.accounting.filter import Cost
@@ -157,6 +158,7 @@ def test_a_lock_held_at_a_fork_is_free_in_the_child():
     with store._one_thread:
         child = os.fork()
         if child == 0:
+            end_within(60)
             os._exit(store._one_thread.acquire(blocking=False))
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
 

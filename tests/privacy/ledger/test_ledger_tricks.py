@@ -6,6 +6,7 @@ import sqlite3
 
 import numpy as np
 import pytest
+from children import end_within
 
 from dpsparse import DPIHTH, BudgetExceeded, LedgerError, PrivacyLedger, PrivateSparseRegressor
 from dpsparse.privacy.accounting.commitment import Commitment
@@ -167,6 +168,7 @@ def in_child(work):
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
+        end_within(60)
         try:
             work()
         except RuntimeError as error:
@@ -203,6 +205,8 @@ def test_a_fit_forked_after_its_first_charge_goes_on_in_one_process(ledger, with
     def fork_once(done, total):
         if done >= 1 and not child:
             child.append(os.fork())
+            if child == [0]:
+                end_within(60)
 
     try:
         model.fit(X, Y, progress=fork_once)

@@ -1,34 +1,25 @@
 """Iterative hard thresholding without privacy: the reference for private fits."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse.algorithms.losses import Huber
 
 
-def huber_iht(X, y, sparsity, *, tau=1.0, step=0.5, n_steps=100):
+def huber_iht(
+    X: NDArray[np.float64],
+    y: NDArray[np.float64],
+    sparsity: int,
+    *,
+    tau: float = 1.0,
+    step: float = 0.5,
+    n_steps: int = 100,
+) -> NDArray[np.float64]:
     """Minimise the Huber loss over coefficients with `sparsity` nonzeros, by gradient steps and hard thresholding.
 
     Not private. It fits no intercept and does not scale the features.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Features.
-    y : ndarray of shape (n_samples,)
-        Response.
-    sparsity : int
-        Nonzeros kept in each step.
-    tau : float, default=1.0
-        Threshold of the loss.
-    step : float, default=0.5
-        Step size.
-    n_steps : int, default=100
-        The largest number of steps; the loop ends early when a step changes nothing.
-
-    Returns
-    -------
-    ndarray of shape (n_features,)
-        Coefficients.
+    There are at most `n_steps` steps: the loop ends early when a step changes nothing.
 
     Examples
     --------

@@ -8,18 +8,27 @@ Privacy. Step t reads part t of the rows alone. Its vector is the sum of public 
 grid are functions of releases. Each record lies in one part, so the fit costs as much as one peeling.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpsparse.algorithms.progress import ProgressReporter
+from dpsparse.algorithms.progress import Progress, ProgressReporter
+from dpsparse.engine.protocols import Rows
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer
 from dpsparse.engine.queries import loss_sums
 from dpsparse.engine.threads import one_blas_thread
 from dpsparse.privacy import sensitivity
 from dpsparse.privacy.accounting.commitment import Commitment
+from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.accounting.release import LaplacePeeling, Slot
+from dpsparse.privacy.guarantee import Adjacency, Guarantee
 from dpsparse.privacy.mechanisms.selection import paper_peeling_scale, peel, peeling_cost, tight_peeling_scale
+
+if TYPE_CHECKING:
+    from dpsparse.algorithms.losses import Loss
 
 PEELING_SCALES = {"tight": tight_peeling_scale, "paper": paper_peeling_scale}
 
@@ -28,15 +37,15 @@ PEELING_SCALES = {"tight": tight_peeling_scale, "paper": paper_peeling_scale}
 class IHTResult:
     """The final coefficients and where they are not zero."""
 
-    coef: np.ndarray
-    support: np.ndarray
+    coef: NDArray[np.float64]
+    support: NDArray[np.intp]
 
 
-def _change(adjacency):
+def _change(adjacency: Adjacency) -> int:
     return sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, adjacency)
 
 
-def iht_commitment(guarantee, sparsity, n_steps, calibration):
+def iht_commitment(guarantee: Guarantee, sparsity: int, n_steps: int, calibration: str) -> Commitment:
     """The releases of a fit with `n_steps` steps, in order: one peeling of each part of the rows."""
     change = _change(guarantee.adjacency)
     cost = peeling_cost(sparsity, change, PEELING_SCALES[calibration](guarantee, sparsity, change))
@@ -44,7 +53,7 @@ def iht_commitment(guarantee, sparsity, n_steps, calibration):
 
 
 @np.errstate(all="ignore")
-def step_units(n_records, steps, clip_bound, loss):
+def step_units(n_records: int, steps: Sequence[float], clip_bound: float, loss: "Loss") -> list[float]:
     """The coefficient that one integer unit of each step's vector stands for; from public numbers."""
     units = [
         step * Quantizer(clip_bound).step * (loss.bound / WEIGHT_LEVELS) / len(range(part, n_records, len(steps)))
@@ -58,37 +67,22 @@ def step_units(n_records, steps, clip_bound, loss):
 @one_blas_thread()
 @np.errstate(all="ignore")
 def private_iht(
-    rows, meter, *, loss, steps, sparsity, clip_bound, radius, calibration, clip_predictions=True, progress=None
-):
+    rows: Rows,
+    meter: Meter,
+    *,
+    loss: "Loss",
+    steps: Sequence[float],
+    sparsity: int,
+    clip_bound: float,
+    radius: float | None,
+    calibration: str,
+    clip_predictions: bool = True,
+    progress: Progress = None,
+) -> IHTResult:
     """Run one step on each of ``len(steps)`` disjoint parts of the rows.
 
-    Parameters
-    ----------
-    rows : Rows
-        The data.
-    meter : Meter
-        The budget and the noise.
-    loss : Huber, Absolute or Squared
-        Its psi and bound.
-    steps : list of float
-        The step size of each iteration.
-    sparsity : int
-        Coordinates kept.
-    clip_bound : float
-        Clip of the features.
-    radius : float or None
-        Coefficients are projected onto the ball of this radius; None for no projection.
-    calibration : {"tight", "paper"}
-        How the noise of the peeling is calibrated.
-    clip_predictions : bool
-        Whether residuals use clipped features (Algorithm 1) or raw ones (Algorithm 3).
-    progress : callable or None
-        Called with the number of steps done and the number of all steps.
-
-    Returns
-    -------
-    IHTResult
-        The last step's release.
+    Coefficients are projected onto the ball of `radius`, unless it is None. Residuals use clipped features where
+    `clip_predictions` is set (Algorithm 1), raw ones otherwise (Algorithm 3). Returns the last step's release.
     """
     grid = Quantizer(clip_bound)
     commitment = iht_commitment(meter.guarantee, sparsity, len(steps), calibration)
@@ -98,23 +92,23 @@ def private_iht(
     coef, support = np.zeros(rows.n_features), np.empty(0, dtype=np.int64)
     reporter = ProgressReporter(progress, len(steps))
     units = step_units(rows.n_records, steps, clip_bound, loss)
-    for slot, unit in zip(commitment.slots, units, strict=True):
+    for part, (slot, unit) in enumerate(zip(commitment.slots, units, strict=True)):
         with reporter.step():
-            vector = rows.part(slot.part, len(steps)).evaluate(loss_sums, grid, loss, coef, support, clip_predictions)
+            vector = rows.part(part, len(steps)).evaluate(loss_sums, grid, loss, coef, support, clip_predictions)
         vector[support] += _as_integers(coef[support] / unit)
-        peeled = peel(meter, vector, sparsity=sparsity, sensitivity=change, scale=scale, name=slot.name, part=slot.part)
+        peeled = peel(meter, vector, sparsity=sparsity, sensitivity=change, scale=scale, name=slot.name, part=part)
         coef, support = np.zeros(rows.n_features), peeled.support
         coef[support] = peeled.values * unit
         coef = _project(coef, radius)
     return IHTResult(coef, support)
 
 
-def _as_integers(values):
+def _as_integers(values: NDArray[np.float64]) -> NDArray[np.int64]:
     # The values are public, so cutting them to the integers' range does no harm to privacy. A NaN must not reach the
     # cast: it would become the smallest integer, wrap round in the sum above, and void the sensitivity.
     return np.rint(np.clip(np.nan_to_num(values, nan=0.0), -(2.0**61), 2.0**61)).astype(np.int64)
 
 
-def _project(coef, radius):
+def _project(coef: NDArray[np.float64], radius: float | None) -> NDArray[np.float64]:
     norm = np.linalg.norm(coef)
     return coef if radius is None or norm <= radius else coef * (radius / norm)

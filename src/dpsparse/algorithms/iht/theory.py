@@ -26,18 +26,18 @@ class TheoryParameters:
 
     sparsity: int
     step: float
-    two_phase_step: tuple
+    two_phase_step: tuple[float, float, float]
     clip_bound: float
     n_iter: int
     tau: float
 
 
-def default_clip_bound(n_features):
+def default_clip_bound(n_features: int) -> float:
     """The paper's K = log d, and at least 1."""
     return max(1.0, math.log(n_features))
 
 
-def default_n_iter(n_samples):
+def default_n_iter(n_samples: int) -> int:
     """The paper's T = log n, rounded, at least 1."""
     return max(1, round(math.log(n_samples)))
 
@@ -84,12 +84,12 @@ def theory_parameters(n: int, d: int, sparsity: int, zeta: float, epsilon: float
     return TheoryParameters(sparsity, 0.5, two_phase_step(sparsity), log_d, n_iter, tau)
 
 
-def two_phase_step(sparsity):
+def two_phase_step(sparsity: int) -> tuple[float, float, float]:
     """First step, decay and final step for DP-IHT-L: 3/8 of the distance, falling by a fifth, then 1/4."""
     return 0.375 * math.sqrt(sparsity), 0.8, 0.25
 
 
-def step_sizes(step, n_iter):
+def step_sizes(step: float | tuple[float, float, float], n_iter: int) -> list[float]:
     """The step of each iteration: a constant, or a geometric decay that ends in a constant."""
     if isinstance(step, tuple):
         first, decay, final = step

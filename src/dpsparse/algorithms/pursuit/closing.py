@@ -6,7 +6,7 @@ import numpy as np
 
 from dpsparse.algorithms.pursuit import grids
 from dpsparse.algorithms.pursuit.response import response_is_safe
-from dpsparse.algorithms.pursuit.result import EstimatingEquation, PursuitResult
+from dpsparse.algorithms.pursuit.result import NOTHING_EXPLAINED, NOTHING_LEARNED, EstimatingEquation, PursuitResult
 from dpsparse.algorithms.pursuit.shrinkage import any_sure, shrunk
 from dpsparse.engine import queries
 
@@ -136,10 +136,12 @@ class Closing:
         self._effects = np.zeros(len(state.effects))
         self._effects[state.kept] = kept
 
-    def _determined(self):
-        """Which effects the releases determine; where all are taken, errors cover directions that noise hides."""
-        state = self._pursuit.state
-        return state.descent is not None or state.determined(self._errors[state.constants :])
+    def _doubts(self, learned):
+        """For each effect why its error cannot be relied on; empty where it can."""
+        doubts = self._pursuit.state.doubts()
+        if learned and self._explains:
+            return doubts
+        return np.full_like(doubts, NOTHING_EXPLAINED if learned else NOTHING_LEARNED)
 
     def _counts(self, center, effects, sizes=False):
         session = self._pursuit.session
@@ -265,19 +267,20 @@ class Closing:
             # All points of a grid are as far from a median that holds all values; the centre is near it.
             constant = 0.0
         problem = self.problem()
-        caution = pursuit.settings.caution if pursuit.settings.known else 1.0
+        errors = (pursuit.settings.caution if pursuit.settings.known else 1.0) * self._errors[state.constants :]
         return PursuitResult(
             support=support,
             selected=pursuit.settings.choose,
             effects=state.estimate.effects[state.constants :],
             shrunk_effects=self._effects[columns],
-            standard_errors=caution * self._errors[state.constants :],
+            standard_errors=state.widened(errors),
+            narrow_errors=errors,
             covariance=self._covariance[state.constants :, state.constants :],
             center=center,
             scale=scale,
             mean=self._means,
             learned=np.array([unit.learned for unit in units], dtype=bool),
-            trusted=self._trusted & self._determined() & self._explains & ~np.isin(support, list(left_out)),
+            doubts=self._doubts(learned=not problem),
             median_shift=0.0 if self.all_equal or not state.constants else float(self._median - self._offset),
             constant=float(pursuit.center + constant + self._mean_of_effects()) if state.constants else 0.0,
             calibration_slope=self._slope,
@@ -291,4 +294,5 @@ class Closing:
             lumped=self.lumped,
             equation=EstimatingEquation(support, center, scale, last.tau, last.weight.inner, last.weight.outer),
             left_out=left_out,
+            responses=pursuit.response_count,
         )

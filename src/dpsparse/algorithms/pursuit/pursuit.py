@@ -20,6 +20,7 @@ from dpsparse.algorithms.pursuit.gls import row_weight
 from dpsparse.algorithms.pursuit.quantiles import slope_window
 from dpsparse.algorithms.pursuit.releases import Releases
 from dpsparse.algorithms.pursuit.response import ResponseReleases, ResponseUnit
+from dpsparse.algorithms.pursuit.response_count import ResponseCount
 from dpsparse.algorithms.pursuit.schedule import UNIT
 from dpsparse.algorithms.pursuit.selection import Selection
 from dpsparse.algorithms.pursuit.shared_units import selectable, splits, with_released
@@ -191,6 +192,14 @@ class Pursuit:
             self.state.set_response_scale(released.scale if scale is None else scale)
         if released.n_records is not None:
             self.state.n_records = self.releases.n_responses = released.n_records
+
+    @property
+    def response_count(self):
+        """The released number of responses; None where every record has one."""
+        released = self._response
+        if released.n_records is None:
+            return None
+        return ResponseCount(float(released.n_records), float(released.noise), self.settings.n)
 
     # Step 2: selection.
 

@@ -27,10 +27,12 @@ class Releases:
         self._meter, self._adjacency = meter, meter.guarantee.adjacency
         # The number of records with a response, as far as it is known.
         self.n_responses = self._n_rows = n_records
+        self.response_noise = 0.0
 
     def responses(self, slot, count):
         """The number of records with a response, of which all shares and means are from here on."""
         share, noise = self.fraction(slot, count)
+        self.response_noise = noise * self._n_rows
         # Most tables lack no response: a number within noise of all records counts as all.
         self.n_responses = max(1.0, share * self._n_rows) if share < 1 - 2 * noise else self._n_rows
         return self.n_responses

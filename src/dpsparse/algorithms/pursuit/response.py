@@ -29,12 +29,12 @@ class ResponseUnit:
     ----------
     center, scale : float or None
         What is known so far.
-    n_records : float or None
-        The number of records that have a response; None where it is not released.
+    n_records, noise : float or None
+        The number of records that have a response, and its noise; None where it is not released.
     """
 
     def __init__(self, center=None, scale=None):
-        self.center, self.scale, self.n_records = center, scale, None
+        self.center, self.scale, self.n_records, self.noise = center, scale, None, None
 
 
 class ResponseReleases:
@@ -56,6 +56,7 @@ class ResponseReleases:
         """The number of records that have a response."""
         count = self._counter(0.0)
         self._unit.n_records = self._pursuit.releases.responses(slot, int(count(np.array([np.inf]))[0]))
+        self._unit.noise = self._pursuit.releases.response_noise
         self._pursuit.take_response()
 
     def release_size(self, slot):

@@ -4,9 +4,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpsparse.algorithms.pursuit.response_count import ResponseCount
+
 # Why a selected feature was left out: nearly all records have the same value, which the intercept stands for; or noise
 # chose its size or its centre.
 HARDLY_VARIES, UNIT_WRONG = "hardly varies", "unit wrong"
+# Why an effect has no error that can be relied on: the last gradient still moved it far; those with the feature mostly
+# have outlying responses, or are too few; gradients are too noisy, or nothing was learned or explained at all.
+MOVED_FAR, OUTLYING, FEW_CARRIERS = "moved far", "outlying", "few carriers"
+TOO_NOISY, NOTHING_LEARNED, NOTHING_EXPLAINED = "too noisy", "nothing learned", "nothing explained"
+DOUBTS = (MOVED_FAR, OUTLYING, FEW_CARRIERS, TOO_NOISY, NOTHING_LEARNED, NOTHING_EXPLAINED)
 
 
 @dataclass(frozen=True)
@@ -37,16 +44,18 @@ class PursuitResult:
         Whether they were selected; otherwise all were taken.
     effects, shrunk_effects, standard_errors : ndarray
         For a step of one `scale` of each.
+    narrow_errors : ndarray
+        The same without what near collinearity and effects that have not arrived leave open.
     covariance : ndarray
-        Of the effects; `standard_errors` may be larger by the caution of `Settings`.
+        Of the effects; both errors may be larger by the caution of `Settings`.
     center, scale : ndarray
         The features' units: public, or released.
     mean : ndarray
         How far their means are from their centres, in scales; 0 without an intercept.
     learned : ndarray of bool
         Whether a unit was released.
-    trusted : ndarray of bool
-        Whether a standard error can be relied on.
+    doubts : ndarray of str
+        Why a standard error cannot be relied on, one of `DOUBTS`; empty where it can.
     median_shift : float
         By how much a predicted median lies above the line of the shrunk effects through the constant.
     constant : float
@@ -73,6 +82,8 @@ class PursuitResult:
         What the effects estimate.
     left_out : dict of int to str
         The selected features that have no effect, and why: `HARDLY_VARIES` or `UNIT_WRONG`.
+    responses : ResponseCount or None
+        The released number of responses; None where every record has one.
     """
 
     support: np.ndarray
@@ -80,12 +91,13 @@ class PursuitResult:
     effects: np.ndarray
     shrunk_effects: np.ndarray
     standard_errors: np.ndarray
+    narrow_errors: np.ndarray
     covariance: np.ndarray
     center: np.ndarray
     scale: np.ndarray
     mean: np.ndarray
     learned: np.ndarray
-    trusted: np.ndarray
+    doubts: np.ndarray
     median_shift: float
     constant: float
     calibration_slope: float
@@ -99,6 +111,12 @@ class PursuitResult:
     lumped: bool
     equation: EstimatingEquation
     left_out: dict
+    responses: ResponseCount | None
+
+    @property
+    def trusted(self):
+        """Which standard errors can be relied on."""
+        return self.doubts == ""
 
     def shrunk_without(self, dropped):
         """The shrunk effects if those of some features are 0: the others take over what they have in common."""

@@ -176,8 +176,8 @@ class Settings:
 
     @property
     def split_nats(self):
-        """By how many nats an even split of a feature leads a useless one."""
-        return clip(self.size * math.sqrt(SPLITS_CHEAP / (2 * self.n_splits)), LEAST_NATS, MOST_NATS)
+        """By how many nats an even split of a feature leads a useless one; where all are 0/1, none needs one."""
+        return clip(self.size * math.sqrt(SPLITS_CHEAP / (2 * max(1, self.n_splits))), LEAST_NATS, MOST_NATS)
 
     @property
     def splits_share(self):

@@ -8,7 +8,7 @@ from scipy.special import ndtr, ndtri
 
 from dpsparse.algorithms.pursuit.gls import EIGENVALUE_FLOOR, KEEP_ABOVE, Gradient, clean_gram, solve_gls
 from dpsparse.algorithms.pursuit.grids import NORMAL_MEDIAN, SCALE_RANGE
-from dpsparse.algorithms.pursuit.result import HARDLY_VARIES, UNIT_WRONG
+from dpsparse.algorithms.pursuit.result import FEW_CARRIERS, HARDLY_VARIES, MOVED_FAR, OUTLYING, TOO_NOISY, UNIT_WRONG
 from dpsparse.algorithms.pursuit.sandwich import Jacobian, covariance
 
 # A weak prior: the effects together are of about this size, in units of the response's scale.
@@ -20,6 +20,8 @@ TRUST = 0.5
 FRACTION_SPREAD = 0.1
 # An effect has not settled if the last gradient moved it further than both of these, in tau and in standard errors.
 SETTLED_TAU, SETTLED_ERRORS = 0.25, 4.0
+# Beyond this many tau gradients saturate: the last move says nothing of what is left of the way.
+LARGEST_MOVE = 2.0
 # No error is reliable if a gradient's noise alone moves effects by more than this many tau, where gradients saturate:
 # without any effect the estimates of 20 fits each spread by 1.0 to 1.3 errors below this, by 1.7 to 7 errors above it.
 LARGEST_NOISE = 0.27
@@ -27,6 +29,10 @@ LARGEST_NOISE = 0.27
 LEAST_CARRIERS = 150
 # Along a direction in which columns vary by less than this, in units of their own, they are nearly collinear.
 COLLINEAR = 0.25
+# Errors of effects along such a direction, in units of these effects; and what other effects take over of that error.
+# With these, 90 % intervals of 191 such effects of five real tables held the root of their equation in 96 %, and those
+# of 60 other effects of the same fits in 98 %; without, in 39 and 53 %.
+ALONG, ELSEWHERE = 2.0, 0.03
 # Effects that make the median residual larger by this factor are taken back, unless it stays below this share of the
 # response's scale: where most responses are equal any effect makes it larger.
 WORSE, SMALL = 1.6, 0.5
@@ -226,35 +232,71 @@ class PursuitState:
 
     def settled(self, errors):
         """Which kept features have arrived: not those that the last gradient still moved far, or hardly sees."""
-        columns, last = self.kept_features(), self.gradients[-1]
-        move = np.abs(self.effects - last.origin)[columns]
-        settled = move <= np.maximum(SETTLED_TAU * last.tau, SETTLED_ERRORS * errors)
-        if self.jacobian is not None:
-            settled &= ~self.jacobian.weak[np.isin(last.columns, columns)]
-        return settled
+        return self._arrived(errors) & ~self._weak()
+
+    def _arrived(self, errors):
+        return self._last_move() <= np.maximum(SETTLED_TAU * self.gradients[-1].tau, SETTLED_ERRORS * errors)
+
+    def _last_move(self):
+        """How far the last gradient moved the effects of the kept features."""
+        return np.abs(self.effects - self.gradients[-1].origin)[self.kept_features()]
+
+    def _weak(self):
+        """Which kept features have carriers that mostly lie outside tau."""
+        columns = self.kept_features()
+        if self.jacobian is None:
+            return np.zeros(len(columns), dtype=bool)
+        return self.jacobian.weak[np.isin(self.gradients[-1].columns, columns)]
+
+    def _noisy(self):
+        """Whether the noise of a gradient is so large that gradients saturate within it."""
+        last = self.gradients[-1]
+        return last.noise_scale > LARGEST_NOISE * last.tau * last.gain[-1]
 
     def trusted(self, errors):
-        """Which kept features have an error that can be relied on.
+        """Which kept features have an error that can be relied on as it is.
 
         Not those that have not settled or may have too few carriers; none where the noise of a gradient is so large
         that gradients saturate within it.
         """
-        last = self.gradients[-1]
-        trusted = self.settled(errors) & (last.noise_scale <= LARGEST_NOISE * last.tau * last.gain[-1])
-        return trusted & ~self.rare()
+        return self.settled(errors) & ~self.rare() & ~self._noisy()
 
-    def determined(self, errors):
-        """Which kept features owe at most one standard error to directions of near collinearity.
+    def doubts(self):
+        """For each kept feature why even a wider error cannot be relied on; empty where it can."""
+        columns, left_out = self.kept_features(), self.left_out()
+        doubts = np.full(len(columns), TOO_NOISY if self._noisy() else "", dtype=object)
+        doubts[self._last_move() > LARGEST_MOVE * self.gradients[-1].tau] = MOVED_FAR
+        doubts[self._weak()] = OUTLYING
+        doubts[self.rare()] = FEW_CARRIERS
+        for place, column in enumerate(columns):
+            doubts[place] = left_out.get(self.features[column - self.constants], doubts[place])
+        return doubts
+
+    def widened(self, errors):
+        """The kept features' errors, wider by what the last move and near collinearity leave open.
+
+        Where one effect has not arrived yet, none has: the last move of each is what may be left of its way.
 
         Second moments are taken to have a least eigenvalue, which the true ones may be far below. Then gradients say
-        next to nothing along its direction, and seem to confirm whatever effects they are taken at.
+        next to nothing along its direction, and seem to confirm whatever effects they are taken at: these may be
+        wrong by their own size. Where all features are taken, errors cover such directions.
         """
+        if not self._arrived(errors).all():
+            errors = np.maximum(errors, self._last_move())
+        along = np.abs(self._along_collinear())
+        if self.descent is None and np.any(along > errors):
+            root = np.sqrt(np.diagonal(self.gram)[self.kept_features()])
+            elsewhere = ELSEWHERE * ALONG * np.linalg.norm(root * along) / root
+            errors = np.hypot(np.maximum(errors, ALONG * along), elsewhere)
+        return errors
+
+    def _along_collinear(self):
+        """The part of the kept features' effects along directions of near collinearity."""
         gram = self.gram[np.ix_(self.kept, self.kept)]
         root = np.sqrt(np.diagonal(gram))
         values, vectors = np.linalg.eigh(gram / np.outer(root, root))
         hidden = vectors[:, values < COLLINEAR]
-        part = hidden @ (hidden.T @ (root * self.effects[self.kept])) / root
-        return np.abs(part[self.constants :]) <= errors
+        return (hidden @ (hidden.T @ (root * self.effects[self.kept])) / root)[self.constants :]
 
     def rare(self):
         """Which kept features may have too few carriers for a reliable error."""

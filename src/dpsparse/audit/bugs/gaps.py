@@ -2,6 +2,7 @@
 
 from dpsparse.audit.bugs.mutation import Mutation
 from dpsparse.data import as_table as _as_table
+from dpsparse.data import objects as _objects
 from dpsparse.data import validation as _validation
 from dpsparse.engine import gaps, queries
 from dpsparse.engine.cpu import dense, rows, sparse
@@ -17,7 +18,14 @@ GAPS = (
     Mutation(
         "a gap filled with the cell above",
         CHECK,
-        {_validation.with_nan: [("values.where(values.notna(), np.nan)", "values.ffill().bfill()")]},
+        {
+            _objects._floats: [
+                (
+                    "numbers.reshape(array.shape)",
+                    "__import__('pandas').Series(numbers).ffill().bfill().to_numpy().reshape(array.shape)",
+                )
+            ]
+        },
     ),
     Mutation(
         "a missing response filled with the mean",

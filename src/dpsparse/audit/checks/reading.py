@@ -15,9 +15,9 @@ import numpy as np
 from dpsparse.audit.finding import Finding
 from dpsparse.engine.config import configured
 from dpsparse.io.bounds import Bounds
-from dpsparse.io.cells.columns import object_cells
 from dpsparse.io.cells.csv_table import CsvTable
 from dpsparse.io.cells.grammar import Kind
+from dpsparse.io.cells.objects import object_cells
 from dpsparse.io.convert import convert_cells
 from dpsparse.io.provenance import cells_of
 from dpsparse.io.store.table import StoreTable
@@ -29,10 +29,27 @@ HOSTILE = (
     *(b"\x00,\x00,\x00", b"1,\xc3\xa9,\xff"),
     *(b";;;;;;;;;;;;;;;;", b"\t\t\t\t\t\t\t\t\t", b"|||||||||||||||", b"1;2;3", b"1,5;2;3"),
     *(b"secret,secret,secret", b'"1,5","1.234,5","0,5"', b"31/01/2024,13/01/2024,1.2.1999", b"1e999,inf,-", b"5,6,7\r"),
+    *(b'"EUR 1.234,50",1\'234.50,(5)', b"1 234,12.-,5-", "1\u202f234,US$ 5,7\u00a0€".encode()),
     *(b"x" * (2**20 + 9), b",," + b"9" * 400, "\u00a01,é,\u2003".encode()),
 )
 PUBLIC = ["north", "true", "1", 'say "no"', "none"]
-OBJECTS = ("1", "1,5", None, 2, 2.5, True, float("nan"), "31/01/2024", "north", object(), "secret", b"bytes", 10**400)
+OBJECTS = (
+    "1",
+    "1,5",
+    None,
+    2,
+    2.5,
+    True,
+    float("nan"),
+    "31/01/2024",
+    "north",
+    object(),
+    "secret",
+    b"bytes",
+    10**400,
+    1j,
+    np.timedelta64(36, "h"),
+)
 
 
 def check_reading():

@@ -209,7 +209,7 @@ def replay_runs(run_on, script=None):
     script = base.tape.script
     moved_companions, *others = (run_on(*place, script) for place in ((1, 0), (0, 1), (1, 1)))
     for other in (moved_companions, *others):
-        violation = _different(base, other)
+        violation = different(base, other)
         if violation:
             return violation, {}
     if _moves(base, others[0]) != _moves(moved_companions, others[1]):
@@ -241,7 +241,7 @@ def unpaid(tape, guarantee):
     return None
 
 
-def _different(base, other):
+def different(base, other):
     """The first difference between two runs that saw the same releases, or None."""
     if other.error:
         return f"raises {other.error}"

@@ -1,11 +1,15 @@
 """`evaluate` and `fit_and_evaluate` as estimators, so that the attacks on a fit also run on them."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from dpsparse import PrivateSparseRegressor, evaluate, fit_and_evaluate
+from dpsparse.io.cells.grammar import bucket
 from dpsparse.io.features import Feature
 from dpsparse.model.effect import Effect
 from dpsparse.model.released import LinearModel
+from dpsparse.model.tables import ModelTable
 from dpsparse.privacy.accounting.record import PrivacyRecord
 from dpsparse.privacy.guarantee import Guarantee
 
@@ -24,6 +28,15 @@ def public_model(n_features, **facts):
         constant=0.25,
         **facts,
     )
+
+
+def public_model_of_cells():
+    """A model of a raw table's columns that nobody's data made: a number, a text and whether a cell is missing."""
+    north = Feature("region", kind="text", buckets=(bucket("north"),), label="north")
+    features = (Feature("amount", kind="number_grouped"), north, Feature("grade", kind="text", missing=True))
+    effects = tuple(Effect(feature.name, coef) for feature, coef in zip(features, (0.5, -2.0, 1.0), strict=True))
+    plain = public_model(0, prediction_range=(-40.0, 40.0), target_kind="number_grouped")
+    return replace(plain, features=features, effects=effects)
 
 
 class EvaluatedModel(PrivateSparseRegressor):
@@ -45,12 +58,28 @@ class EvaluatedInAnyUnit(EvaluatedModel):
     facts: dict = {}  # noqa: RUF012
 
 
+class EvaluatedCells(EvaluatedModel):
+    """Evaluates a public model on a raw table."""
+
+    def fit(self, X, y=None):
+        """Evaluate."""
+        guarantee = {name: getattr(self, name) for name in ("epsilon", "delta", "adjacency", "records_per_person")}
+        model = public_model_of_cells()
+        self.evaluation_ = evaluate(model, X.table, ModelTable(model, X.table).responses(), **guarantee)
+        self.privacy_, self.support_ = self.evaluation_.privacy, np.array([0, 1])
+        return self
+
+
 class HeldOutPursuit(PrivateSparseRegressor):
     """Fits and evaluates, and keeps everything that `fit_and_evaluate` publishes."""
 
+    holdout = 0.2
+
     def fit(self, X, y=None):
         """Fit on some rows, evaluate on the others, and take over both results."""
-        estimator, self.evaluation_ = fit_and_evaluate(PrivateSparseRegressor(**self.get_params()), X, y)
+        estimator, self.evaluation_ = fit_and_evaluate(
+            PrivateSparseRegressor(**self.get_params()), X, y, holdout=self.holdout
+        )
         fitted = {name: value for name, value in vars(estimator).items() if name not in self.get_params()}
         vars(self).update(fitted)
         return self

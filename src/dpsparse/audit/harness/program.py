@@ -1,12 +1,8 @@
 """The program as a shell runs it, with everything that leaves it kept: for two tables, all of it must be the same."""
 
 import contextlib
-import io
 import json
-import logging
 import shutil
-import stat
-import warnings
 from dataclasses import dataclass
 from datetime import datetime
 from pkgutil import resolve_name
@@ -16,6 +12,7 @@ import numpy as np
 from dpsparse import PrivacyLedger, PrivateSparseRegressor
 from dpsparse.audit.harness.patching import replaced
 from dpsparse.audit.harness.tape import Run, Tape
+from dpsparse.audit.harness.watching import files_in, watched
 from dpsparse.engine.threads import threads
 from dpsparse.estimators._private import PrivateEstimator
 from dpsparse.model import context
@@ -23,6 +20,8 @@ from dpsparse.model import context
 # By name, as the console script does: the audit lies below the commands.
 _MAIN, _OUTPUT = "dpsparse.cli:main", "dpsparse.cli.output"
 DATASET = "people"
+# A store and predictions are the holder's records, and a ledger has the time of day: their contents are not compared.
+HELD = ("store", "predictions.csv", "budget.db", "budget.db-wal", "budget.db-shm")
 
 
 @dataclass(frozen=True)
@@ -71,26 +70,27 @@ def run_program(program, folder, script=None):
     *before, last = ([part.format(folder=folder) for part in command] for command in program.commands)
     leaks = {}
     for number, command in enumerate(before):
-        _, shown = _watched(command, None)
+        _, shown = _watched(command, folder)
         leaks |= {f"{what} of command {number + 1}": value for what, value in shown.items()}
     tape = Tape(script)
     tape.private = ledger is not None
-    seen, shown = _watched(last, tape)
+    seen, shown = _watched(last, folder, tape)
     if seen.meters and ledger:
         shown["ledger"] = [_public(event) for event in ledger.history()]
     shown |= {"parameters": seen.parameters, "progress": seen.progress, "support_": np.array([], dtype=int)}
-    shown |= _files(folder, program.files)
+    shown |= files_in(folder, program.files, HELD)
     if seen.meters:
         shown["privacy_"] = seen.meters[0].record()
     error = None if shown["exit code"] == 0 else f"an error: {shown['standard error'].strip()}"
     return Run(tape, error, shown.pop("warnings"), leaks | shown)
 
 
-class _NewYear(datetime):
+class NewYear(datetime):
     """A clock that stands still: a model says the day of its fit."""
 
     @classmethod
     def now(cls, tz=None):
+        """The same moment at all times."""
         return cls(2000, 1, 1, tzinfo=tz)
 
 
@@ -106,9 +106,9 @@ class _Seen:
         yield lambda *call: self.progress.append(call)
 
 
-def _watched(command, tape):
+def _watched(command, folder, tape=None):
     """Run one command; what reached the estimators, and all that left it."""
-    seen, log, out, err = _Seen(), [], io.StringIO(), io.StringIO()
+    seen = _Seen()
     fit, open_meter = PrivateSparseRegressor.fit, PrivateEstimator._open_meter
 
     def fitted(model, X, y=None, **more):
@@ -128,21 +128,15 @@ def _watched(command, tape):
         for owner, values in (
             (PrivateSparseRegressor, {"fit": fitted}),
             (PrivateEstimator, {"_open_meter": opened}),
-            (context, {"datetime": _NewYear}),
+            (context, {"datetime": NewYear}),
             (output, {"share_bar": seen.bar, "step_bar": seen.bar}),
         ):
             stack.enter_context(replaced(owner, **values))
         # In one thread, so that the sums of blocks come onto the tape in order.
         stack.enter_context(threads(1))
-        stack.enter_context(_logged(log))
-        stack.enter_context(contextlib.redirect_stdout(out))
-        stack.enter_context(contextlib.redirect_stderr(err))
-        caught = stack.enter_context(warnings.catch_warnings(record=True))
-        warnings.simplefilter("always")
+        told = stack.enter_context(watched(folder))
         status = _status(command)
-    told = [(warning.category.__name__, str(warning.message)) for warning in caught]
-    shown = {"standard output": out.getvalue(), "standard error": err.getvalue(), "log": log}
-    return seen, {**shown, "exit code": status, "warnings": told}
+    return seen, {**told.shown(), "exit code": status, "warnings": told.warnings}
 
 
 def _status(command):
@@ -151,33 +145,6 @@ def _status(command):
     except SystemExit as stopped:
         return stopped.code
     return 0
-
-
-@contextlib.contextmanager
-def _logged(lines):
-    """Every line that any logger of the package writes, whatever its level."""
-
-    class Kept(logging.Handler):
-        def emit(self, record):
-            lines.append((record.name, record.levelname, record.getMessage()))
-
-    root, ours, kept = logging.getLogger(), logging.getLogger("dpsparse"), Kept()
-    levels = root.level, ours.level
-    root.addHandler(kept)
-    ours.setLevel(1)
-    try:
-        yield
-    finally:
-        root.removeHandler(kept)
-        ours.setLevel(levels[1])
-
-
-def _files(folder, inputs):
-    """Names and modes of all files, and the content of those that are published."""
-    paths = sorted(path for path in folder.rglob("*") if path.name not in inputs)
-    modes = [(str(path.relative_to(folder)), stat.filemode(path.stat().st_mode)) for path in paths]
-    published = [path for path in paths if path.suffix in (".json", ".html") and path.parent == folder]
-    return {"modes of files": modes, "files": {path.name: path.read_bytes() for path in published}}
 
 
 def _public(event):

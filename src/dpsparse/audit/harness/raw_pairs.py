@@ -11,8 +11,8 @@ from dpsparse.audit.harness.neighbors import partner
 from dpsparse.io.cells.grammar import bucket
 
 HEADER = b"amount,member,joined,mixed,grade,region,note,y"
-N_LINES, POSITION = 41, 17
-PARTNER = partner(POSITION, range(N_LINES))
+# The line of the record: one that is fitted on, and one that `tune` and `fit_and_evaluate` hold out.
+N_LINES, POSITION, HELD_OUT_POSITION = 41, 17, 19
 TARGET = "y"
 
 
@@ -27,20 +27,24 @@ class RawPair:
     first, second : bytes
         The line; an empty one is a null record.
     companions : tuple of two lists of bytes
-        The other lines; that at `POSITION` is replaced.
+        The other lines; that at `position` is replaced.
+    position : int
+        The line's place.
     """
 
     name: str
     first: bytes
     second: bytes
     companions: tuple
+    position: int = POSITION
 
     def write(self, path, companions, version):
         """Write a table: 0 or 1 for the companions, 0 or 1 for the version of the line."""
         lines = list(self.companions[companions])
         # The record with which that of the line is paired is the same among all companions.
-        lines[PARTNER] = self.companions[0][PARTNER]
-        lines[POSITION] = (self.first, self.second)[version]
+        other = partner(self.position, range(N_LINES))
+        lines[other] = self.companions[0][other]
+        lines[self.position] = (self.first, self.second)[version]
         # A file that is mapped must not change: the name is given to a new one.
         path.unlink(missing_ok=True)
         path.write_bytes(b"\n".join([HEADER, *lines, b""]))
@@ -53,7 +57,7 @@ def blanked(pair):
 
 def raw_pairs():
     """Every pair, in a fixed order."""
-    plain = _companions(0), _companions(1)
+    plain = companions_of(0), companions_of(1)
     usual = b"12,no,03/04/2021,5,A,north,some words,1.5"
     listed = [
         (
@@ -84,6 +88,11 @@ def raw_pairs():
         ),
         ("words among numbers", usual, b"twelve,no,03/04/2021,5,A,north,some words,none"),
         ("a decimal comma", usual, b'"1.234,5",no,03/04/2021,5,A,north,some words,"1,5"'),
+        (
+            "a currency and groups",
+            usual,
+            b"1 234 EUR,no,03/04/2021,(5),A,north,some words,\xe2\x82\xac 1\xe2\x80\xaf234.50",
+        ),
         ("a number beyond all doubles", usual, b"1e999,no,03/04/2021,5,A,north,some words,-inf"),
         ("a quote left open", usual, b'12,no,03/04/2021,5,A,"north,some words,1.5'),
         ("text after a quote", usual, b'12,no,03/04/2021,5,A,"north"x,some words,1.5'),
@@ -103,7 +112,7 @@ def _beside(text):
     return next(other.encode() for other in (f"Ada {k}" for k in itertools.count()) if bucket(other) == wanted)
 
 
-def _companions(seed):
+def companions_of(seed):
     """Lines with two large categories and words for true, of which the two sets hold different numbers.
 
     Numbers and words in the column "mixed" are equally many without the line of a pair.

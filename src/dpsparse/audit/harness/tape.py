@@ -6,8 +6,11 @@ differ only in the data they read.
 """
 
 import contextlib
+import functools
+import inspect
 import warnings
 from dataclasses import dataclass, fields, is_dataclass
+from types import FunctionType, MethodType, ModuleType
 
 import numpy as np
 import sklearn
@@ -215,18 +218,51 @@ def _not_as_asked(model, parameters):
     return f"another {changed[0]} than was asked for" if changed else None
 
 
-def same(first, second):
-    """Whether two fitted attributes, or their parts, are equal bit for bit."""
+def same(first, second, compared=()):
+    """Whether two objects are equal bit for bit, with all that they hold: attributes beside fields, and closures."""
     if type(first) is not type(second):
         return False
     if isinstance(first, np.ndarray):
-        return first.dtype == second.dtype and first.shape == second.shape and first.tobytes() == second.tobytes()
+        return first.dtype == second.dtype and first.shape == second.shape and _same_cells(first, second)
     if isinstance(first, float):
         return np.float64(first).tobytes() == np.float64(second).tobytes()
-    if isinstance(first, (tuple, list)):
-        return len(first) == len(second) and all(map(same, first, second))
-    if isinstance(first, dict):
-        return list(first) == list(second) and all(same(first[key], second[key]) for key in first)
-    if is_dataclass(first):
-        return all(same(getattr(first, field.name), getattr(second, field.name)) for field in fields(first))
-    return first == second
+    # An object that holds itself was met before.
+    if first is second or (id(first), id(second)) in compared:
+        return True
+    compared = (*compared, (id(first), id(second)))
+    parts = _parts(first), _parts(second)
+    if None in parts:
+        return bool(first == second)
+    return len(parts[0]) == len(parts[1]) and all(same(*pair, compared) for pair in zip(*parts, strict=True))
+
+
+def _same_cells(first, second):
+    return same(first.tolist(), second.tolist()) if first.dtype.hasobject else first.tobytes() == second.tobytes()
+
+
+def _parts(value):
+    """What an object is made of, in a fixed order; None where it is nothing but itself."""
+    if isinstance(value, (tuple, list)):
+        return list(value)
+    if isinstance(value, dict):
+        return [*value, *value.values()]
+    if isinstance(value, FunctionType):
+        held = [cell.cell_contents for cell in value.__closure__ or ()]
+        return [value.__qualname__, value.__code__.co_code, value.__defaults__, value.__kwdefaults__, *held]
+    if isinstance(value, MethodType):
+        return [value.__func__, value.__self__]
+    if isinstance(value, functools.partial):
+        return [value.func, value.args, value.keywords]
+    if is_dataclass(value) or (hasattr(value, "__dict__") and not isinstance(value, (type, ModuleType))):
+        known = [field.name for field in fields(value)] if is_dataclass(value) else []
+        left = {*known, *_cached_properties(type(value))}
+        beside = {name: held for name, held in getattr(value, "__dict__", {}).items() if name not in left}
+        return [*(getattr(value, name) for name in known), *beside, *beside.values()]
+    return None
+
+
+@functools.cache
+def _cached_properties(kind):
+    """Those are there once somebody has looked at them."""
+    members = inspect.getmembers_static(kind, lambda member: isinstance(member, functools.cached_property))
+    return [name for name, _ in members]

@@ -6,12 +6,12 @@ from pathlib import Path
 _GROUP = Path("/sys/fs/cgroup")
 
 
-def available_bytes(group=_GROUP):
+def available_bytes(group: Path = _GROUP) -> int:
     """Memory that can be had without swapping, within the limit of the control group where there is one."""
     return max(0, min(_of_machine(), _of_group(group)))
 
 
-def _of_machine():
+def _of_machine() -> int:
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
         return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
@@ -20,7 +20,7 @@ def _of_machine():
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2 if hasattr(os, "sysconf") else 2**31
 
 
-def _of_group(group):
+def _of_group(group: Path) -> int:
     try:
         limit, used = (group / name for name in ("memory.max", "memory.current"))
         stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())

@@ -6,9 +6,12 @@ the system reads the next.
 """
 
 import math
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse.engine import config
 from dpsparse.engine.cpu.dense import (
@@ -21,7 +24,9 @@ from dpsparse.engine.cpu.dense import (
 )
 from dpsparse.engine.cpu.rows import LocalRows, LocalSession, QuantizedFamilies, pair_differences
 from dpsparse.engine.disk.memory import available_bytes
-from dpsparse.engine.disk.sources import DifferenceSource
+from dpsparse.engine.disk.sources import Block, DifferenceSource, FeatureSource
+from dpsparse.engine.protocols import OnProgress, Query
+from dpsparse.engine.quantize import Quantizer
 from dpsparse.engine.queries import total
 from dpsparse.engine.refusals import NOT_FINITE
 from dpsparse.engine.threads import ALL, n_threads, parallel_map
@@ -30,33 +35,26 @@ from dpsparse.engine.threads import ALL, n_threads, parallel_map
 class DiskRows(LocalRows):
     """Rows of a source, from row `first` on, `step` apart.
 
-    Parameters
-    ----------
-    source : FeatureSource
-        The features.
-    y : ndarray
-        Responses to all its rows, in float64.
-    first, step : int
-        Which rows these are.
+    `y` are the responses to all rows of the source, in float64.
     """
 
-    def __init__(self, source, y, first=0, step=1):
+    def __init__(self, source: FeatureSource, y: NDArray[np.float64], first: int = 0, step: int = 1) -> None:
         super().__init__(y[first::step], source.shape[1])
         self.source = source
         self._all_y, self._first, self._step = y, first, step
 
-    def part(self, index, of):
+    def part(self, index: int, of: int) -> "DiskRows":
         """Every `of`-th row from row `index` on."""
         return DiskRows(self.source, self._all_y, self._first + index * self._step, self._step * of)
 
-    def differences(self):
+    def differences(self) -> "DiskRows":
         """The differences of pairs of records; see `protocols.Rows`."""
         return DiskRows(DifferenceSource(self.source, self._first, self._step), pair_differences(self.y))
 
-    def evaluate(self, query, *public):
+    def evaluate(self, query: Query, *public: Any) -> Any:
         """Sum what a query gives over the rows; every row of the file is read."""
 
-        def evaluate_block(k):
+        def evaluate_block(k: int) -> Any:
             rows = blocks[k][0]
             mine = slice((self._first - rows.start) % self._step, None, self._step)
             return query(DenseRows(self.source.cells(blocks[k])[mine], self._all_y[rows][mine]), *public)
@@ -64,14 +62,22 @@ class DiskRows(LocalRows):
         blocks = [(rows, ALL) for rows in self.source.row_blocks() if self._has(rows)]
         return total(_each_block(self.source, blocks, evaluate_block))
 
-    def _has(self, rows):
-        return rows.start + (self._first - rows.start) % self._step < rows.stop
+    def _has(self, rows: slice) -> bool:
+        result: bool = rows.start + (self._first - rows.start) % self._step < rows.stop
+        return result
 
-    def column(self, j, on_progress=None):
+    def column(self, j: int, on_progress: OnProgress = None) -> NDArray[Any]:
         """Raw values of a feature, or the indicators of its gaps; see `protocols.Rows`."""
         return self.source.column(j, on_progress)
 
-    def session(self, quantizers, *, constant=False, check_finite=True, on_progress=None):
+    def session(
+        self,
+        quantizers: tuple[Quantizer, ...],
+        *,
+        constant: bool = False,
+        check_finite: bool = True,
+        on_progress: OnProgress = None,
+    ) -> "DiskSession":
         """Open a session; see `protocols.Rows`."""
         return DiskSession(self, constant, QuantizedDisk(self.source, quantizers, check_finite, on_progress))
 
@@ -79,7 +85,7 @@ class DiskRows(LocalRows):
 class DiskSession(LocalSession):
     """A session that reports its progress."""
 
-    def add(self, feature, on_progress=None):
+    def add(self, feature: int, on_progress: OnProgress = None) -> None:
         """Read one more feature."""
         self._append(self._rows.column(feature, on_progress))
 
@@ -90,13 +96,15 @@ class QuantizedDisk:
     Raises ValueError, with a constant text, if the features are not all finite and `check_finite` is set.
     """
 
-    def __init__(self, source, quantizers, check_finite, on_progress):
+    def __init__(
+        self, source: FeatureSource, quantizers: tuple[Quantizer, ...], check_finite: bool, on_progress: OnProgress
+    ) -> None:
         self._source, self._quantizers, self._blocks = source, quantizers, source.blocks()
         sizes = np.cumsum([len(quantizers) * _n_cells(block, source.shape) for block in self._blocks])
         room = np.searchsorted(sizes, config.current.disk_memory_share * available_bytes(), side="right")
         kept = room if quantizers else 0
 
-        def quantize(k):
+        def quantize(k: int) -> tuple[QuantizedFamilies | None, int]:
             block = self._blocks[k]
             if k < kept:
                 return _levels(_Cells(source, block), [quantizer.of(block[1]) for quantizer in quantizers])
@@ -107,10 +115,10 @@ class QuantizedDisk:
         if check_finite and any(nonfinite for _, nonfinite in results):
             raise ValueError(NOT_FINITE)
 
-    def weighted_sums(self, weights, on_progress=None):
+    def weighted_sums(self, weights: NDArray[np.float64], on_progress: OnProgress = None) -> NDArray[np.int64]:
         """Sums over rows of weight level times feature level, as int64: a row for each quantizer."""
 
-        def add(k):
+        def add(k: int) -> Any:
             rows, columns = self._blocks[k]
             if self._kept[k] is not None:
                 return self._kept[k].weighted_sums(weights[rows])
@@ -129,23 +137,23 @@ class QuantizedDisk:
 class _Cells:
     """The cells of a block of a source, and the indicators of their gaps, each read at most once."""
 
-    def __init__(self, source, block):
+    def __init__(self, source: FeatureSource, block: Block) -> None:
         self._source, self._block = source, block
 
     @cached_property
-    def values(self):
+    def values(self) -> NDArray[Any]:
         return self._source.cells(self._block)
 
     @cached_property
-    def indicators(self):
+    def indicators(self) -> NDArray[Any]:
         return self._source.indicators(self._block, self.values)
 
-    def of(self, quantizer):
+    def of(self, quantizer: Quantizer) -> NDArray[Any]:
         """What a quantizer makes integers of."""
         return self.indicators if quantizer.of_gaps else self.values
 
 
-def _levels(cells, quantizers):
+def _levels(cells: _Cells, quantizers: Sequence[Quantizer]) -> tuple[QuantizedFamilies, int]:
     """The levels of a block of cells, and whether one of these is not finite."""
     families, nonfinite = [empty_levels(cells.values) for _ in quantizers], 0
     for quantizer, levels in zip(quantizers, families, strict=True):
@@ -153,11 +161,17 @@ def _levels(cells, quantizers):
     return QuantizedFamilies(map(QuantizedDense, families)), nonfinite
 
 
-def _each_block(source, blocks, function, on_progress=None, kept=()):
+def _each_block(
+    source: FeatureSource,
+    blocks: Sequence[Block],
+    function: Callable[[int], Any],
+    on_progress: OnProgress = None,
+    kept: Sequence[Any] = (),
+) -> Iterator[Any]:
     """Yield the results of a function of each block's number, in order; later blocks are prefetched unless kept."""
     reach = 2 * n_threads()
 
-    def run(k):
+    def run(k: int) -> Any:
         soon = k + reach
         if soon < len(blocks) and not any(kept[soon : soon + 1]):
             source.prefetch(blocks[soon])
@@ -169,5 +183,6 @@ def _each_block(source, blocks, function, on_progress=None, kept=()):
         yield result
 
 
-def _n_cells(block, shape):
-    return math.prod(len(range(*part.indices(size))) for part, size in zip(block, shape, strict=True))
+def _n_cells(block: Block, shape: tuple[int, int]) -> int:
+    sizes: list[int] = [len(range(*part.indices(size))) for part, size in zip(block, shape, strict=True)]
+    return math.prod(sizes)

@@ -72,7 +72,8 @@ class BlockTable:
         def count(block):
             cells = (cell.classes() for cell in self.kept(block, columns)[1])
             # Place 0 is for blank records.
-            return np.array([np.bincount(classes + 1, minlength=len(CellClass) + 1)[1:] for classes in cells])
+            counts = [np.bincount(classes + 1, minlength=len(CellClass) + 1)[1:] for classes in cells]
+            return np.array(counts, dtype=np.int64)
 
         total = np.zeros((len(columns), len(CellClass)), dtype=np.int64)
         for counts in parallel_map(count, self.blocks if columns else []):
@@ -191,8 +192,10 @@ class BlockTable:
 
         def hashes(block):
             # A hash for a text: one record changes the number of different hashes by at most one, as that of texts.
+            # They stay integers where a block has no text at all: as floats many of them would be the same.
             found = (texts_of(cells) for cells in self.kept(block, columns)[1])
-            return [np.array([hash(texts[code]) for code in np.unique(codes[codes >= 0])]) for codes, texts in found]
+            there = ((np.unique(codes[codes >= 0]), texts) for codes, texts in found)
+            return [np.array([hash(texts[code]) for code in codes], dtype=np.int64) for codes, texts in there]
 
         known = [np.empty(0, dtype=np.int64)] * len(columns)
         for found in parallel_map(hashes, self.blocks if columns else []):

@@ -6,7 +6,7 @@ from dpsparse.io.cells import numba_kernels as kernels
 from dpsparse.io.cells import text_kernels
 from dpsparse.io.cells.columns import TextCells
 from dpsparse.io.cells.grammar import Kind, classify, value
-from dpsparse.io.cells.lines import LONGEST_LINE
+from dpsparse.io.cells.lines import LONGEST_LINE, decoded
 
 _READINGS = {
     Kind.number: kernels.PLAIN,
@@ -58,7 +58,7 @@ class ByteCells:
             hard[:], out[:], count = self._ends != -1, np.nan, 1
         if count:
             codes, texts = self.take(hard).texts()
-            out[hard] = np.array([value(text, kind) for text in texts])[codes]
+            out[hard] = np.array([value(text, kind) for text in texts], dtype=np.float64)[codes]
         return out
 
     def texts(self):
@@ -81,7 +81,7 @@ class ByteCells:
     def _text(self, place):
         start, end = self._starts[place], self._ends[place]
         cell = self._data[start : end if end >= 0 else -2 - end].tobytes()
-        return (cell if end >= 0 else cell.replace(b'""', b'"')).decode(self._encoding).strip()
+        return decoded(cell if end >= 0 else cell.replace(b'""', b'"'), self._encoding).strip()
 
 
 def try_kernels():

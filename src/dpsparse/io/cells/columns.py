@@ -1,12 +1,11 @@
-"""Cells of one column in one block of records: of text, of numbers with a declared type, or Python's objects.
+"""Cells of one column in one block of records: of text, or of numbers with a declared type.
 
 Each kind of cells has `classes()`, the class of each cell or `BLANK` in a blank record; `numbers(kind)`, NaN where a
 cell does not fit; and `texts()`, distinct texts in any order and for each record the place of its own, -1 in a blank
-record. `take(mask)` keeps some records. Cells of text have `places()`, their bytes.
+record. `take(mask)` keeps some records; `places()` gives the bytes of the texts.
 """
 
 import datetime
-import decimal
 import math
 
 import numpy as np
@@ -14,6 +13,8 @@ import numpy as np
 from dpsparse.io.cells.grammar import MICROSECONDS_A_DAY, CellClass, Kind, classify, value
 
 BLANK = -1
+# Ticks of a day in the units of moments and durations that have a fixed length.
+_DAY_TICKS = {"D": 1, "h": 24, "m": 1_440, "s": 86_400, "ms": 86_400_000, "us": MICROSECONDS_A_DAY}
 
 
 class TextCells:
@@ -57,7 +58,8 @@ class TextCells:
 
     def places(self):
         """Bytes of UTF-8, and where each cell begins and ends in them; an end of -1 in a blank record."""
-        texts = [text.encode() for text in self._texts]
+        # A text of Python's may have half of a character, which UTF-8 has not.
+        texts = [text.encode(errors="replace") for text in self._texts]
         ends = np.cumsum([0, *map(len, texts)])
         starts, stops = np.append(ends[:-1], 0), np.append(ends[1:], -1)
         return np.frombuffer(b"".join(texts), dtype=np.uint8), starts[self._codes], stops[self._codes]
@@ -103,6 +105,10 @@ class NumberCells:
         distinct, codes = np.unique(self._values, return_inverse=True)
         return codes, [text_of(number, self._kind) for number in distinct.tolist()]
 
+    def places(self):
+        """The bytes of their texts; see `TextCells.places`."""
+        return TextCells(*self.texts()).places()
+
 
 def _family(kind):
     """The part of a kind's name before what a reading of text adds to it."""
@@ -119,9 +125,29 @@ class EmptyCells(NumberCells):
         """Some of the records."""
         return EmptyCells(len(self._values[mask]))
 
-    def places(self):
-        """No bytes, and as many empty texts as there are cells; see `TextCells.places`."""
-        return np.empty(0, dtype=np.uint8), *np.zeros((2, len(self._values)), dtype=np.int64)
+
+def days(moments):
+    """Days since 1970 of moments, or the days of durations; NaN for NaT and for units such as months.
+
+    Parameters
+    ----------
+    moments : ndarray of datetime64 or timedelta64
+        In any unit: no conversion to another one, which may overflow.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse.io.cells.columns import days
+    >>> days(np.array(["1970-01-02T12", "NaT"], dtype="datetime64[h]")), days(np.array([36], dtype="timedelta64[h]"))
+    (array([1.5, nan]), array([1.5]))
+    """
+    (unit, count), ticks = np.datetime_data(moments.dtype), moments.astype(np.int64)
+    if unit == "ns":
+        # As coarse as text is read.
+        unit, ticks = "us", ticks // 1000
+    elif unit == "W":
+        unit, count = "D", 7 * count
+    return np.where(np.isnat(moments), np.nan, count * (ticks / _DAY_TICKS.get(unit, math.nan)))
 
 
 def codes_of(cells, categories):
@@ -131,34 +157,6 @@ def codes_of(cells, categories):
     return np.array([*(places.get(text, -1) for text in texts), -1], dtype=np.int64)[codes]
 
 
-def object_cells(objects):
-    """Cells of Python's objects, each read by its own type; those of unknown types are missing.
-
-    Parameters
-    ----------
-    objects : list
-        Texts, numbers, booleans, dates, or None and the like for missing cells.
-    """
-    return TextCells.of([_object_text(cell) for cell in objects])
-
-
-def _object_text(cell):
-    if isinstance(cell, str):
-        return cell
-    if isinstance(cell, (bool, np.bool_)):
-        return str(bool(cell))
-    if isinstance(cell, np.datetime64):
-        cell = cell.astype("datetime64[us]").item()
-    if isinstance(cell, datetime.date):
-        # NaT is a datetime that knows no ISO format of a date.
-        return cell.isoformat() if cell == cell else ""
-    try:
-        number = float(cell) if isinstance(cell, (int, float, decimal.Decimal, np.number)) else math.nan
-    except (OverflowError, ValueError):
-        return ""
-    return text_of(number, Kind.number)
-
-
 def text_of(number, kind):
     """A number as text that does not depend on the type of its column: one gap makes floats of whole numbers."""
     if not math.isfinite(number):
@@ -166,8 +164,8 @@ def text_of(number, kind):
     if kind == Kind.boolean:
         return str(bool(number))
     if kind == Kind.date_ymd:
-        moment = datetime.timedelta(microseconds=round(number * MICROSECONDS_A_DAY))
         try:
+            moment = datetime.timedelta(microseconds=round(number * MICROSECONDS_A_DAY))
             text = (datetime.datetime(1970, 1, 1) + moment).isoformat(sep=" ")
         except OverflowError:
             return str(number)

@@ -5,7 +5,7 @@ from dpsparse.io.cells.block_table import BlockTable
 from dpsparse.io.cells.columns import TextCells
 from dpsparse.io.cells.compiled import compiled_cells
 from dpsparse.io.cells.line_faults import file_remarks
-from dpsparse.io.cells.lines import Lines
+from dpsparse.io.cells.lines import Lines, decoded
 from dpsparse.io.tables.reader import fingerprint
 
 
@@ -18,7 +18,7 @@ class CsvTable(BlockTable):
         The file. Its first line names the columns.
     separator : str or None
         Between cells; None to take it from the first line.
-    encoding : {"utf-8", "latin-1"}
+    encoding : {"utf-8", "latin-1", "cp1252"}
         Of the text.
 
     Examples
@@ -67,7 +67,7 @@ class CsvTable(BlockTable):
         else:
             records, encoding = self._lines.records(block), self._lines.encoding
             cells = [
-                TextCells.of(None if record is None else record[place].decode(encoding) for record in records)
+                TextCells.of(None if record is None else decoded(record[place], encoding) for record in records)
                 for place in places
             ]
         known = dict(zip(distinct, cells, strict=True))

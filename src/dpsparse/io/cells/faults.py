@@ -24,6 +24,10 @@ _EXPECTED = {
 }
 # Below this many different values a column without repetition says nothing.
 _MANY = 20
+# A column that may name people with several rows each: rows a value on average, and how nearly the rows of a value lie
+# together (runs of equal cells for each value) or their number is the same for all (the largest over the average). On
+# 870 public tables of R 275 columns are such, most of them names of people, schools, firms, places or dates.
+_ROWS_A_VALUE, _RUNS_A_VALUE, _EVEN = (1.2, 50.0), 1.05, 1.25
 
 
 @dataclass(frozen=True)
@@ -121,15 +125,35 @@ def _grouped(column, faults, places, table, most):
 
 
 def _identifiers(table, columns):
-    """Columns of text, or of whole numbers, in which hardly any value occurs twice."""
+    """Columns of text, or of whole numbers, in which hardly any value occurs twice, or which may name people."""
     counts = table.class_counts(columns)
     for column, classes, distinct in zip(columns, counts, table.distinct_counts(columns).tolist(), strict=True):
         filled = int(classes.sum() - classes[CellClass.EMPTY])
         is_text = classes[CellClass.TEXT] > 0.9 * filled
-        if distinct < max(_MANY, (0.9 if is_text else 1.0) * filled):
+        if distinct < _MANY or not (is_text or _are_whole(table.numbers([column], [Kind.number]), filled)):
             continue
-        if is_text or _are_whole(table.numbers([column], [Kind.number]), filled):
+        if distinct >= (0.9 if is_text else 1.0) * filled:
             yield column, "hardly any value occurs twice: it may be an identifier, which a fit has no use for"
+        elif _ROWS_A_VALUE[0] * distinct <= filled <= _ROWS_A_VALUE[1] * distinct and _may_name(table, column, is_text):
+            yield (
+                column,
+                f"it has {distinct:,} values in {table.n_records:,} rows: if it names people, a person has several "
+                "rows; say how many one may have at most, by the design of the data and not by what is seen here "
+                "(--records-per-person, records_per_person in Python), or the guarantee is to a row and not to a "
+                "person",
+            )
+
+
+def _may_name(table, column, is_text):
+    """Whether the rows of a value lie together, or all values have about as many."""
+    if is_text:
+        cells = np.array([text for text in table.texts(column) if text], dtype=str)
+    else:
+        cells = table.numbers([column], [Kind.number])[:, 0]
+        cells = cells[np.isfinite(cells)]
+    _, counts = np.unique(cells, return_counts=True)
+    runs = 1 + np.count_nonzero(cells[1:] != cells[:-1])
+    return runs <= _RUNS_A_VALUE * len(counts) or counts.max() <= _EVEN * counts.mean()
 
 
 def _are_whole(numbers, count):

@@ -5,9 +5,9 @@ A cell is stripped of white space first. Its class depends on its own text and o
 =============  =========================================================================================
 EMPTY          nothing, NA, N/A, NaN, null, none, nil, inf, infinity (in any case), ``-``, ``?``, ``.``,
                and a number too large for a double
-NUMBER         ``12``, ``-1.5``, ``.5``, ``1e-3``
+NUMBER         ``12``, ``-1.5``, ``.5``, ``1e-3``, ``1 234.5``, ``1'234``
 GROUPED        ``1,234.5``, ``1,234,567``: commas between thousands
-COMMA          ``1,5``, ``1.234,5``, ``1.234.567``: a decimal comma, dots between thousands
+COMMA          ``1,5``, ``1 234,5``, ``1.234,5``, ``1.234.567``: a decimal comma, dots between thousands
 EITHER         ``1,234``: thousands or a decimal comma
 BOOLEAN        true, false, yes, no, t, f, y, n in any case
 DATE_YMD       ``2024-01-31``
@@ -17,7 +17,7 @@ DATE_EITHER    ``01/02/2024``
 TEXT           anything else
 =============  =========================================================================================
 
-Numbers may have a sign, a currency sign before them and % after them; 12 % is 12. Digits are those of ASCII. Dates are
+Numbers may have a sign, a currency and % as `number_grammar` says; 12 % is 12. Digits are those of ASCII. Dates are
 separated by ``-``, ``/`` or ``.``; a year of two digits lies between 1969 and 2068. A date may carry a time, as in
 ISO 8601. Its value is the number of days since the beginning of 1970, in UTC where the time has a zone.
 """
@@ -27,6 +27,8 @@ import math
 import re
 from enum import IntEnum, StrEnum
 from functools import lru_cache
+
+from dpsparse.io.cells.number_grammar import read_number
 
 N_BUCKETS = 1024
 # Texts of at most this length are parsed once: dates and the like repeat themselves.
@@ -89,14 +91,6 @@ _READS = {
 EMPTY_WORDS = frozenset(("", "na", "n/a", "nan", "null", "none", "nil", "-", "?", ".", "inf", "infinity"))
 TRUE_WORDS, FALSE_WORDS = frozenset(("true", "yes", "t", "y")), frozenset(("false", "no", "f", "n"))
 
-_NUMBER = re.compile(
-    r"(?P<sign>[+-]?)(?:[$€£¥]\s*)?(?P<inner_sign>[+-]?)(?P<body>[0-9.,]+)(?P<exponent>e[+-]?[0-9]+)?(?:\s*%)?",
-    re.IGNORECASE | re.ASCII,
-)
-_PLAIN = re.compile(r"[0-9]+\.?[0-9]*|\.[0-9]+")
-_THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?")
-_DECIMAL_COMMA = re.compile(r"(?:[0-9]+|[1-9][0-9]{0,2}(?:\.[0-9]{3})+),[0-9]*|,[0-9]+")
-_DOTS = re.compile(r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+")
 _DATE = re.compile(
     r"(?P<a>[0-9]{1,4})(?P<mark>[-/.])(?P<b>[0-9]{1,2})(?P=mark)(?P<c>[0-9]{1,4})"
     r"(?:(?:T|\s+)(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})(?:[.,](?P<fraction>[0-9]+))?)?"
@@ -162,7 +156,7 @@ def _parse_stripped(text):
         return CellClass.EMPTY, {}
     if word in TRUE_WORDS or word in FALSE_WORDS:
         return CellClass.BOOLEAN, {Kind.boolean: float(word in TRUE_WORDS)}
-    number = _NUMBER.fullmatch(text)
+    number = read_number(text)
     parsed = None if number is None else _parse_number(number)
     if parsed is None:
         date = _DATE.fullmatch(text)
@@ -170,23 +164,10 @@ def _parse_stripped(text):
     return (CellClass.TEXT, {}) if parsed is None else parsed
 
 
-def _parse_number(match):
-    body, rest = match["body"], match["exponent"] or ""
-    sign = match["sign"] + match["inner_sign"]
-    if len(sign) > 1:
-        return None
-    plain = body if _PLAIN.fullmatch(body) else None
-    grouped = body.replace(",", "") if _THOUSANDS.fullmatch(body) else None
-    comma = _DECIMAL_COMMA.fullmatch(body) or _DOTS.fullmatch(body)
-    values = {
-        Kind.number: plain,
-        Kind.number_grouped: plain or grouped,
-        # Dots before each three digits are between thousands where commas are decimal.
-        Kind.number_comma: body.replace(".", "").replace(",", ".") if comma else plain,
-    }
-    values = {kind: float(sign + digits + rest) for kind, digits in values.items() if digits is not None}
-    if not values:
-        return None
+def _parse_number(readings):
+    plain, grouped, comma = readings
+    written = {Kind.number: plain, Kind.number_grouped: plain or grouped, Kind.number_comma: comma or plain}
+    values = {kind: float(digits) for kind, digits in written.items() if digits is not None}
     if plain:
         cell_class = CellClass.NUMBER
     elif not grouped:

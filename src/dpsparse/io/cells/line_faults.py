@@ -25,7 +25,7 @@ def file_remarks(lines, faults):
     if BAD_QUOTES in faults:
         yield "some lines have broken quotes: a text in quotes must end in its line, and quotes in it be doubled"
     if BAD_TEXT in faults:
-        yield "some lines are not UTF-8: if the file is in latin-1, give that as its encoding"
+        yield "some lines are not UTF-8: if the file comes from Windows, give cp1252 as its encoding, or else latin-1"
 
 
 def _better_separator(lines):

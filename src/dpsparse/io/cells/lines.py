@@ -6,6 +6,7 @@ the header, leaves a quote open, has text after a closing quote, is not valid in
 1 MiB. The separator is an option, or that of ``, ; tab |`` of which the header has most.
 """
 
+import codecs
 import itertools
 import mmap
 from dataclasses import dataclass
@@ -28,7 +29,9 @@ from dpsparse.schema import FileError, checked_path, is_name
 
 LONGEST_LINE = 2**20
 SEPARATORS = (",", ";", "\t", "|")
-ENCODINGS = ("utf-8", "latin-1")
+ENCODINGS = ("utf-8", "latin-1", "cp1252")
+# Windows gives no character to five bytes; they are what they are in latin-1, so that no byte makes a line unreadable.
+_CP1252 = "".join(bytes([byte]).decode("cp1252", "ignore") or chr(byte) for byte in range(256))
 _BOM = b"\xef\xbb\xbf"
 
 # Why a line is a blank record.
@@ -68,7 +71,7 @@ class Lines:
         The file.
     separator : str or None
         A single ASCII character between cells; None to take it from the header.
-    encoding : {"utf-8", "latin-1"}
+    encoding : {"utf-8", "latin-1", "cp1252"}
         Of the text.
     """
 
@@ -94,13 +97,13 @@ class Lines:
 
     def _names(self, header):
         try:
-            header.decode(self.encoding)
+            decoded(header, self.encoding)
         except UnicodeDecodeError:
             raise FileError(HEADER_NOT_TEXT.format(path=self.path, encoding=self.encoding)) from None
         cells = split(header, self.separator.encode())
         if cells is None:
             raise FileError(HEADER_QUOTES.format(path=self.path))
-        names = [cell.decode(self.encoding) for cell in cells]
+        names = [decoded(cell, self.encoding) for cell in cells]
         # Names are printed: a first record must not pass for them.
         if not all(map(may_be_a_name, names)):
             raise FileError(NOT_A_NAME.format(path=self.path))
@@ -159,13 +162,25 @@ class Lines:
         if len(line) > LONGEST_LINE:
             return LONG_LINE
         try:
-            line.decode(self.encoding)
+            decoded(line, self.encoding)
         except UnicodeDecodeError:
             return BAD_TEXT
         cells = split(line, self.separator.encode())
         if cells is None:
             return BAD_QUOTES
         return None if len(cells) == len(self.names) else OTHER_WIDTH
+
+
+def decoded(text, encoding):
+    r"""Bytes as text; raises UnicodeDecodeError where they are not valid in an encoding, as some are not in UTF-8.
+
+    Examples
+    --------
+    >>> from dpsparse.io.cells.lines import decoded
+    >>> decoded(b"5 \x80", "cp1252")
+    '5 €'
+    """
+    return codecs.charmap_decode(text, "strict", _CP1252)[0] if encoding == "cp1252" else text.decode(encoding)
 
 
 def split(line, separator):

@@ -12,6 +12,7 @@ import numpy as np
 from dpsparse.engine.cpu.numba_kernels import _kernel
 from dpsparse.io.cells.decimal_kernel import to_double
 from dpsparse.io.cells.grammar import EMPTY_WORDS, FALSE_WORDS, TRUE_WORDS, CellClass
+from dpsparse.io.cells.number_grammar import CURRENCIES
 from dpsparse.io.cells.text_kernels import is_utf8, stripped
 
 HARD = 100
@@ -33,6 +34,9 @@ def _packed(words):
 
 
 _EMPTIES, _TRUES, _FALSES = _packed(EMPTY_WORDS), _packed(TRUE_WORDS), _packed(FALSE_WORDS)
+# Words of two or three bytes; "$" is one after a letter or two.
+_CURRENCIES = _packed(CURRENCIES)
+_DOLLAR = ord("$")
 
 
 @_kernel
@@ -115,8 +119,31 @@ def split(data, separator, n_cells, slots, utf8, longest, starts, ends):
 
 
 @_kernel
+def _may_be_currency(data, start, end):
+    """Whether a cell begins with a currency, and more that is no letter."""
+    word, shift = np.uint64(0), np.uint64(0)
+    for place in range(start, min(end, start + 4)):
+        byte = data[place]
+        if 65 <= byte <= 90:
+            byte += 32
+        if byte == _DOLLAR:
+            return True
+        if not 97 <= byte <= 122:
+            for known in _CURRENCIES:
+                if word == known:
+                    return True
+            if byte < 0x80:
+                return False
+        word |= np.uint64(byte) << shift
+        shift += np.uint64(8)
+    return False
+
+
+@_kernel
 def _word_class(data, start, end):
     """The class of a cell that begins with a letter or is one sign; it may be a word of the grammar."""
+    if _may_be_currency(data, start, end):
+        return HARD
     if end - start > 8:
         return _TEXT
     word, shift = np.uint64(0), np.uint64(0)

@@ -54,7 +54,7 @@ def as_raw_table(data, *, separator=None, encoding="utf-8"):
         A .csv file, a .parquet file, a folder of .parquet files, a store of cells, or a frame of pandas or polars.
     separator : str or None
         Of a CSV file; None to take it from the first line.
-    encoding : {"utf-8", "latin-1"}
+    encoding : {"utf-8", "latin-1", "cp1252"}
         Of a CSV file.
 
     Returns

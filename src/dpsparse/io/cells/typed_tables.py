@@ -2,13 +2,11 @@
 
 from functools import cached_property
 
-import numpy as np
-
 from dpsparse.engine.threads import slices
 from dpsparse.io.cells.block_table import BlockTable
-from dpsparse.io.cells.columns import EmptyCells, NumberCells, TextCells, object_cells
-from dpsparse.io.cells.grammar import MICROSECONDS_A_DAY, Kind
+from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.cells.selection import Rows
+from dpsparse.io.cells.typed_cells import arrow_cells, arrow_kind, frame_columns
 from dpsparse.io.formats import open_table
 from dpsparse.io.tables.parquet import ParquetReader
 from dpsparse.schema import FileError, is_name, quoted
@@ -31,7 +29,7 @@ class ParquetTable(BlockTable):
             raise FileError(f"{path} is no Parquet file: only CSV and Parquet files are read cell by cell")
         self.path, self.names = self._reader.path, self._reader.names
         schemas = self._reader.schemas()
-        kinds = {name: {_arrow_kind(schema.field(name).type, Kind.text) for schema in schemas} for name in self.names}
+        kinds = {name: {arrow_kind(schema.field(name).type, Kind.text) for schema in schemas} for name in self.names}
         self.declared = {name: each for name, (each, *others) in kinds.items() if each is not None and not others}
         self._mixed = [name for name, each in kinds.items() if len(each) > 1]
 
@@ -57,12 +55,12 @@ class ParquetTable(BlockTable):
         if mixed:
             raise FileError(f"{self.path}: column {quoted(mixed[0])} has other types in other files; give it one type")
         for table in self._reader.batches(columns, start):
-            yield [_arrow_cells(table[column]) for column in columns]
+            yield [arrow_cells(table[column]) for column in columns]
 
     def cells(self, block, columns):
         """The cells of some columns in a block."""
         table = self._reader.read_row_group(*block.where, columns)
-        return [_arrow_cells(table[column]) for column in columns]
+        return [arrow_cells(table[column]) for column in columns]
 
 
 class FrameTable(BlockTable):
@@ -91,92 +89,17 @@ class FrameTable(BlockTable):
         self.names = [str(name) for name in getattr(frame, "column_names", frame.columns)]
         if len(set(self.names)) < len(self.names) or not all(map(is_name, self.names)):
             raise ValueError("every column of a frame needs a printable name of its own")
-        if hasattr(frame, "to_arrow"):
-            # polars
-            frame = frame.to_arrow()
-        self._frame, self._is_arrow = frame, hasattr(frame, "column_names")
-        self.declared = {}
-        for place, name in enumerate(self.names):
-            kind = _arrow_kind(frame.schema.types[place]) if self._is_arrow else _pandas_kind(frame.dtypes.iloc[place])
-            if kind is not None:
-                self.declared[name] = kind
+        self._columns, self._n_rows = frame_columns(frame), len(frame)
+        kinds = {name: column.kind for name, column in zip(self.names, self._columns, strict=True)}
+        self.declared = {name: kind for name, kind in kinds.items() if kind is not None}
 
     @cached_property
     def blocks(self):
         """Some rows at a time."""
-        rows = slices(len(self._frame), _FRAME_ROWS)
+        rows = slices(self._n_rows, _FRAME_ROWS)
         return [Rows(block.start, block.stop - block.start) for block in rows]
 
     def cells(self, block, columns):
         """The cells of some columns in a block."""
-        return [self._column(block, self._places[column]) for column in columns]
-
-    def _column(self, block, place):
-        if self._is_arrow:
-            return _arrow_cells(self._frame.column(place).slice(block.first, block.n_records))
-        column = self._frame.iloc[block.first : block.first + block.n_records, place]
-        kind = _pandas_kind(column.dtype)
-        if kind is None:
-            return object_cells(column.astype(object).tolist())
-        if kind != Kind.date_ymd:
-            return NumberCells(column.to_numpy(dtype=np.float64, na_value=np.nan), kind)
-        if column.dt.tz is not None:
-            column = column.dt.tz_convert(None)
-        return NumberCells(_days(column.to_numpy(dtype="datetime64[us]")), kind)
-
-
-def _days(moments):
-    """Days since 1970 of moments in microseconds."""
-    days = moments.astype(np.int64) / MICROSECONDS_A_DAY
-    return np.where(np.isnat(moments), np.nan, days)
-
-
-def _pandas_kind(dtype):
-    """The kind that a type of pandas declares; None for texts, objects and categories."""
-    from pandas.api import types
-
-    if types.is_bool_dtype(dtype):
-        return Kind.boolean
-    if types.is_numeric_dtype(dtype) and not types.is_complex_dtype(dtype):
-        return Kind.number
-    return Kind.date_ymd if types.is_datetime64_any_dtype(dtype) else None
-
-
-def _arrow_kind(arrow_type, of_text=None):
-    """The kind that a type of Arrow declares; `of_text` for text."""
-    from pyarrow import types
-
-    if types.is_dictionary(arrow_type):
-        return of_text
-    if types.is_boolean(arrow_type):
-        return Kind.boolean
-    if types.is_integer(arrow_type) or types.is_floating(arrow_type) or types.is_decimal(arrow_type):
-        return Kind.number
-    if types.is_date(arrow_type) or types.is_timestamp(arrow_type):
-        return Kind.date_ymd
-    return of_text if _is_text(arrow_type) else None
-
-
-def _is_text(arrow_type):
-    from pyarrow import types
-
-    return any(test(arrow_type) for test in (types.is_string, types.is_large_string, types.is_string_view))
-
-
-def _arrow_cells(column):
-    """The cells of a chunked array."""
-    import pyarrow
-
-    if pyarrow.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    kind = _arrow_kind(column.type)
-    if _is_text(column.type):
-        column = column.dictionary_encode().unify_dictionaries()
-        codes = [chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in column.chunks]
-        texts = column.chunk(0).dictionary.to_pylist() if codes else []
-        return TextCells.encoded(np.concatenate([np.empty(0, dtype=np.int64), *codes]), texts)
-    if kind is None:
-        return EmptyCells(len(column))
-    if kind != Kind.date_ymd:
-        return NumberCells(column.cast(pyarrow.float64(), safe=False).to_numpy(), kind)
-    return NumberCells(_days(column.cast(pyarrow.timestamp("us"), safe=False).to_numpy()), kind)
+        rows = slice(block.first, block.first + block.n_records)
+        return [self._columns[self._places[column]].cells(rows) for column in columns]

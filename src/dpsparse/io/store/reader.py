@@ -2,13 +2,16 @@
 
 import hashlib
 import os
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse.engine.disk.sources import ArraySource
-from dpsparse.io.store.manifest import CELLS, REPAIR_HINT, StoreCorrupted, read_complete
+from dpsparse.io.store.manifest import CELLS, REPAIR_HINT, Chunk, Manifest, StoreCorrupted, read_complete
 from dpsparse.io.tables.npy import memory_map
 from dpsparse.io.tables.reader import TableReader
 from dpsparse.schema import FileError, listed
@@ -17,17 +20,12 @@ from dpsparse.schema import FileError, listed
 class StoreReader(TableReader):
     """A complete store of features; sizes, shapes and dtypes are checked, checksums are not: see `dpsparse check`.
 
-    Attributes
-    ----------
-    manifest : Manifest
-        What `store.json` says.
-    chunks : list of ndarray
-        Memory maps of the features, one below the other, each in Fortran order.
+    The `chunks` are memory maps of the features, one below the other, each in Fortran order.
     """
 
     kind = "store"
 
-    def _read_names(self):
+    def _read_names(self) -> list[str]:
         self.manifest = read_complete(self.path)
         if self.manifest.layout == CELLS:
             raise FileError(
@@ -39,37 +37,28 @@ class StoreReader(TableReader):
         ]
         return self.manifest.names
 
-    def _source(self):
+    def _source(self) -> ArraySource:
         return ArraySource(self.chunks, self.names)
 
     @cached_property
-    def response(self):
+    def response(self) -> NDArray[np.float64]:
         """The responses in their own units, in float64; read when first asked for."""
         chunks = self.manifest.chunks
         return np.concatenate([mapped(self.path, chunk, 1, (chunk.rows,), np.float64) for chunk in chunks])
 
 
-def mapped(folder, chunk, which, shape, *dtypes):
+def mapped(
+    folder: Path, chunk: Chunk, which: int, shape: tuple[int, ...] | None, *dtypes: type[np.generic] | np.dtype[Any]
+) -> NDArray[Any]:
     """A file of a chunk as a memory map, if it is what the manifest says.
 
-    Parameters
-    ----------
-    folder : Path
-        The store.
-    chunk : Chunk
-        What the manifest lists.
-    which : int
-        Its place among the chunk's files.
-    shape : tuple of int or None
-        Of the array; None for any number of entries in one dimension.
-    *dtypes : dtype
-        Those that it may have.
+    It is file number `which` of the chunk. A `shape` of None allows any number of entries in one dimension.
     """
     name = list(chunk.files)[which]
     path, (size, _) = folder / name, chunk.files[name]
     try:
         is_whole = path.stat().st_size == size
-        array = memory_map(path) if is_whole else None
+        array: NDArray[Any] | None = memory_map(path) if is_whole else None
     except FileNotFoundError:
         raise FileError(f"{path} is missing; {REPAIR_HINT}") from None
     except OSError as error:
@@ -84,20 +73,10 @@ def mapped(folder, chunk, which, shape, *dtypes):
     return array
 
 
-def check_store(folder, progress=None):
+def check_store(folder: str | os.PathLike[str], progress: Callable[[str], object] | None = None) -> Manifest:
     """Compare every file of a store with its checksum.
 
-    Parameters
-    ----------
-    folder : str or path
-        The store.
-    progress : callable or None
-        Called with a few words before each chunk.
-
-    Returns
-    -------
-    Manifest
-        What the store holds.
+    `progress` is called with a few words before each chunk.
     """
     folder, on_progress = Path(folder), progress or (lambda words: None)
     manifest, damaged = read_complete(folder), []
@@ -108,30 +87,20 @@ def check_store(folder, progress=None):
     return manifest
 
 
-def damaged_files(folder, chunk, on_progress):
-    """The names of a chunk's files that are not as they were written.
-
-    Parameters
-    ----------
-    folder : Path
-        The store.
-    chunk : Chunk
-        What the manifest lists.
-    on_progress : callable
-        Called with a few words.
-    """
+def damaged_files(folder: Path, chunk: Chunk, on_progress: Callable[[str], object]) -> list[str]:
+    """The names of a chunk's files that are not as they were written."""
     on_progress(f"checking {next(iter(chunk.files))}")
     return [name for name, listed_as in chunk.files.items() if not _is_intact(folder / name, *listed_as)]
 
 
-def _is_intact(path, size, digest):
+def _is_intact(path: Path, size: int, digest: str) -> bool:
     try:
         return os.path.getsize(path) == size and file_digest(path) == digest
     except OSError:
         return False
 
 
-def file_digest(path):
+def file_digest(path: Path) -> str:
     """The SHA-256 of a file."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

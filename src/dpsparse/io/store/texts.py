@@ -3,26 +3,20 @@
 Texts are in UTF-8. A blank record has the text "" and, in the place of its end, ~end, which is below 0.
 """
 
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse.io.cells.columns import TextCells
 from dpsparse.io.cells.compiled import compiled_cells
 
 
-def packed(cells):
+def packed(cells: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     r"""The texts of the cells of a column.
 
-    Parameters
-    ----------
-    cells : ByteCells, TextCells or EmptyCells
-        The cells.
-
-    Returns
-    -------
-    texts : ndarray of uint8
-        All texts.
-    ends : ndarray of int64
-        Where each ends.
+    Returns all texts, and where each ends.
 
     Examples
     --------
@@ -40,26 +34,18 @@ def packed(cells):
     return data[of_bytes], np.where(ends < 0, ~stops, stops)
 
 
-def joined(columns, rows):
+def joined(
+    columns: Sequence[Sequence[tuple[NDArray[np.uint8], NDArray[np.int64]]]], rows: int
+) -> tuple[NDArray[np.uint8], NDArray[np.signedinteger[Any]]]:
     """The texts of several columns one after another, and their ends in all of them.
 
-    Parameters
-    ----------
-    columns : list of list of (ndarray, ndarray)
-        For each column what `packed` gave of some of its cells, in their order.
-    rows : int
-        The number of records.
-
-    Returns
-    -------
-    texts : ndarray of uint8
-        All texts.
-    ends : ndarray of int32 or int64, shape (n_records, len(columns)), in Fortran order
-        Where each ends.
+    For each column `columns` has what `packed` gave of some of its cells, in their order. The ends have a row for each
+    record and a column for each column, in Fortran order.
     """
     pieces = [piece for column in columns for piece in column]
     size = sum(len(texts) for texts, _ in pieces)
-    ends, before = np.empty(rows * len(columns), dtype=np.int32 if size < 2**31 else np.int64), 0
+    ends: NDArray[Any] = np.empty(rows * len(columns), dtype=np.int32 if size < 2**31 else np.int64)
+    before = 0
     filled = 0
     for texts, piece in pieces:
         ends[filled : filled + len(piece)] = np.where(piece < 0, piece - before, piece + before)
@@ -68,22 +54,10 @@ def joined(columns, rows):
     return texts, ends.reshape((rows, len(columns)), order="F")
 
 
-def unpacked(texts, ends, rows, columns):
+def unpacked(texts: NDArray[np.uint8], ends: NDArray[Any], rows: slice, columns: list[int]) -> list[Any] | None:
     """The cells of some columns in some records.
 
-    Parameters
-    ----------
-    texts, ends : ndarray
-        As `joined` gives them.
-    rows : slice
-        The records.
-    columns : list of int
-        The columns.
-
-    Returns
-    -------
-    list of ByteCells or TextCells or None
-        One for each column; None where the two arrays do not fit each other, as in a damaged file.
+    None where the two arrays do not fit each other, as in a damaged file.
     """
     # What a column's first cell begins with is the end of the column before.
     before = ends[rows.start - 1] if rows.start else np.append(np.zeros(1, dtype=ends.dtype), ends[-1, :-1])
@@ -100,13 +74,13 @@ def unpacked(texts, ends, rows, columns):
     return [TextCells.of(_decoded(texts, *where)) for where in each]
 
 
-def _decoded(texts, starts, stops):
+def _decoded(texts: NDArray[np.uint8], starts: NDArray[Any], stops: NDArray[Any]) -> Iterator[str | None]:
     """The texts between these places; None in blank records."""
     for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
         yield None if stop < 0 else texts[start:stop].tobytes().decode()
 
 
-def _fit(texts, places):
+def _fit(texts: NDArray[np.uint8], places: NDArray[Any]) -> bool:
     """Whether texts of UTF-8 lie between these places, column by column."""
     if places.size and (places.min() < 0 or places.max() > len(texts) or (np.diff(places, axis=0) < 0).any()):
         return False

@@ -4,13 +4,16 @@ Nothing is released: a store holds the records and is to be guarded like them. F
 """
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse.io.atomic import atomic_file
-from dpsparse.io.provenance import differing_options
+from dpsparse.io.provenance import CellProvenance, Provenance, differing_options
 from dpsparse.io.store.manifest import (
     MANIFEST,
     Chunk,
@@ -31,25 +34,18 @@ class StoreWriter:
     A store that was begun from the same table with the same options is continued after the chunks that are intact, up
     to the first that is not. Anything else in the folder is refused.
 
-    Parameters
-    ----------
-    folder : str or path
-        The store. It is made, for its owner alone, with the first chunk. An empty folder that others may enter is
-        refused; a store begun earlier is closed to them.
-    provenance : Provenance or CellProvenance
-        What the features or the cells are in the table.
-    dtype : {"float32", "float64"}
-        Of the features, or of the numbers among the cells.
-    progress : callable or None
-        Called with a few words before each chunk is checked or written.
-
-    Attributes
-    ----------
-    manifest : Manifest
-        What is written so far.
+    The folder is made, for its owner alone, with the first chunk. An empty folder that others may enter is refused; a
+    store begun earlier is closed to them. `dtype` is that of the features, or of the numbers among the cells.
+    `progress` is called with a few words before each chunk is checked or written.
     """
 
-    def __init__(self, folder, provenance, dtype, progress=None):
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        provenance: Provenance | CellProvenance,
+        dtype: str,
+        progress: Callable[[str], object] | None = None,
+    ) -> None:
         self.folder, self._on_progress = Path(folder), progress or (lambda words: None)
         self.manifest = Manifest(np.dtype(dtype), [], False, provenance)
         if is_store(self.folder):
@@ -57,7 +53,7 @@ class StoreWriter:
         else:
             _require_free(self.folder)
 
-    def _resume(self):
+    def _resume(self) -> None:
         begun = read_manifest(self.folder)
         old, new = begun.provenance, self.manifest.provenance
         if old != new or begun.dtype != self.manifest.dtype:
@@ -74,16 +70,11 @@ class StoreWriter:
                 return
         self.manifest = begun
 
-    def append(self, rows, *arrays):
+    def append(self, rows: int, *arrays: NDArray[Any]) -> None:
         """Write a chunk.
 
-        Parameters
-        ----------
-        rows : int
-            The number of its records.
-        *arrays : ndarray
-            What its files hold: of features in public units and in the store's dtype, in Fortran order, and responses;
-            or of cells the texts, their ends and the numbers.
+        Its files hold features in public units and in the store's dtype, in Fortran order, and responses; or of cells
+        the texts, their ends and the numbers.
         """
         names = chunk_files(len(self.manifest.chunks), self.manifest.layout)
         self._on_progress(f"writing {names[0]}")
@@ -95,20 +86,20 @@ class StoreWriter:
         self.manifest = replace(self.manifest, chunks=[*self.manifest.chunks, Chunk(rows, files)])
         write_manifest(self.folder, self.manifest)
 
-    def finish(self):
+    def finish(self) -> None:
         """Say in the manifest that the store is complete."""
         self.manifest = replace(self.manifest, complete=True)
         write_manifest(self.folder, self.manifest)
 
 
-def _save_array(path, array):
+def _save_array(path: Path, array: NDArray[Any]) -> tuple[int, str]:
     """Write an .npy file; its size and checksum."""
     with atomic_file(path, private=True) as stream:
         np.save(stream, array)
     return os.path.getsize(path), file_digest(path)
 
 
-def _require_free(folder):
+def _require_free(folder: Path) -> None:
     """Refuse a path where a new store cannot go."""
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise FileError(f"{folder} is there and is neither empty nor a store of dpsparse; choose another folder")
@@ -116,7 +107,7 @@ def _require_free(folder):
         _require_closed(folder)
 
 
-def _make_folder(folder):
+def _make_folder(folder: Path) -> None:
     try:
         # A store holds the records: it is for whoever made it.
         folder.mkdir(mode=0o700)
@@ -129,7 +120,7 @@ def _make_folder(folder):
         raise FileError(f"cannot write {folder}: {error.strerror}") from None
 
 
-def _require_closed(folder):
+def _require_closed(folder: Path) -> None:
     """Refuse a folder that others may enter. It is not ours, so that its permissions are left to its owner."""
     if is_open_to_others(folder):
         raise FileError(
@@ -137,7 +128,7 @@ def _require_closed(folder):
         )
 
 
-def _close_store(folder, manifest):
+def _close_store(folder: Path, manifest: Manifest) -> None:
     """Close a store to others: one written by an earlier version, or opened to them since."""
     names = [MANIFEST, *(name for chunk in manifest.chunks for name in chunk.files)]
     try:

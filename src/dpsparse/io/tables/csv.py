@@ -1,12 +1,16 @@
 """CSV files as tables of plain numbers and public categories: the first line names the columns, a dot in decimals."""
 
+from collections.abc import Iterator
+
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse.engine.threads import n_threads, parallel_map, slices
 from dpsparse.io.cells.columns import codes_of
 from dpsparse.io.cells.csv_table import CsvTable
 from dpsparse.io.cells.grammar import Kind
-from dpsparse.io.tables.reader import TableReader
+from dpsparse.io.cells.lines import Block
+from dpsparse.io.tables.reader import Categories, Columns, TableReader
 
 
 class CsvReader(TableReader):
@@ -17,21 +21,23 @@ class CsvReader(TableReader):
 
     kind = "CSV"
 
-    def _read_names(self):
+    def _read_names(self) -> list[str]:
         self._table = CsvTable(self.path)
-        return self._table.names
+        result: list[str] = self._table.names
+        return result
 
-    def _text_columns(self):
+    def _text_columns(self) -> list[str]:
         return []
 
-    def _n_records(self):
-        return self._table.n_records
+    def _n_records(self) -> int:
+        result: int = self._table.n_records
+        return result
 
-    def _read(self, numbers, categories):
+    def _read(self, numbers: list[str], categories: Categories) -> Columns:
         matrix = self._table.numbers(numbers, [Kind.number] * len(numbers))
         return matrix, {name: self._table.category_codes(name, public) for name, public in categories.items()}
 
-    def _blocks(self, numbers, categories, start):
+    def _blocks(self, numbers: list[str], categories: Categories, start: int) -> Iterator[Columns]:
         later = [block for block in self._table.blocks if block.first + block.n_records > start]
         # Only the blocks that threads are reading are in memory.
         for some in slices(len(later), n_threads()):
@@ -41,7 +47,9 @@ class CsvReader(TableReader):
                 skipped = max(0, start - first)
                 yield matrix[skipped:], {name: column[skipped:] for name, column in codes.items()}
 
-    def _block(self, block, numbers, categories):
+    def _block(
+        self, block: Block, numbers: list[str], categories: Categories
+    ) -> tuple[int, NDArray[np.float64], dict[str, NDArray[np.int64]]]:
         cells = dict(zip([*numbers, *categories], self._table.cells(block, [*numbers, *categories]), strict=True))
         matrix = np.empty((block.n_records, len(numbers)), order="F")
         for place, name in enumerate(numbers):

@@ -10,8 +10,6 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from dpsparse.deprecation import warn_renamed
-from dpsparse.html import Html, table, tag
 from dpsparse.privacy.accounting.compose import Composition, compose, compose_parallel, releases_per_record
 from dpsparse.privacy.accounting.release import Release
 from dpsparse.privacy.guarantee import Guarantee
@@ -70,12 +68,6 @@ class PrivacyRecord:
         """The epsilon guaranteed to a person at `delta`: at most what was asked."""
         composed = self._composed
         return self.guarantee.epsilon_spent(self.rho, composed.pure_epsilon, self.mu, composed.failure_probability)
-
-    @property
-    def promise(self) -> Guarantee:
-        """The old name of `guarantee`."""
-        warn_renamed("PrivacyRecord.promise", "guarantee")
-        return self.guarantee
 
     @property
     def delta(self) -> float:
@@ -182,16 +174,11 @@ class PrivacyRecord:
         rho = compose_parallel(releases, "rho")
         return f"{rho / self.rho:.1%}" if self.rho else "-", f"{rho:.3g}"
 
-    def as_html(self) -> Html:
-        """The guarantee and the cost of each kind of release, for notebooks."""
-        rows = [[name, len(made), *self.price(made)] for name, made in self.grouped().items()]
-        headings = ["release", "times", "share", "rho"]
-        releases = table("What was released, and its price", headings, rows, numbers=(1, 2, 3))
-        summary = tag("summary", f"{len(self.releases)} releases, rho {self.rho:.4g} for a record")
-        guarantee = [tag("p", tag("strong", self.statement())), tag("p", self.plain_words())]
-        return tag("div", [*guarantee, tag("details", [summary, releases])])
-
-    _repr_html_ = as_html
+    def _repr_markdown_(self) -> str:
+        """The guarantee and the price of each kind of release, as notebooks show it."""
+        rows = [f"| {name} | {len(made)} | {' | '.join(self.price(made))} |" for name, made in self.grouped().items()]
+        heading = ["| release | times | share | rho |", "|:--|--:|--:|--:|"]
+        return "\n".join([f"**{self.statement()}**", "", self.plain_words(), "", *heading, *rows])
 
     def __str__(self) -> str:
         rows = [

@@ -25,7 +25,6 @@ from typing import Any
 
 from sqlalchemy.engine import URL
 
-from dpsparse.deprecation import warn_renamed
 from dpsparse.privacy.accounting.filter import Cost, PrivacyFilter, round_down
 from dpsparse.privacy.accounting.meter import BudgetExceeded, OpenedHere
 from dpsparse.privacy.guarantee import Adjacency, Guarantee
@@ -137,11 +136,6 @@ class PrivacyLedger:
     def state(self) -> LedgerState:
         """All events, checked; LedgerError where the ledger was changed by hand."""
         return LedgerState(self._store.read())
-
-    def book(self) -> LedgerState:
-        """The old name of `state`."""
-        warn_renamed("PrivacyLedger.book", "state")
-        return self.state()
 
     def history(self, dataset: str | None = None) -> list[Event]:
         """The events of a dataset, or of all."""

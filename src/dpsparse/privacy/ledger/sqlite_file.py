@@ -29,12 +29,17 @@ import stat
 import struct
 import sys
 import time
+from collections.abc import Iterator
+from typing import BinaryIO
 
 from dpsparse.permissions import folder_others_may_change
 from dpsparse.privacy.ledger.events import LedgerError
 
 _MAGIC = bytes.fromhex("d9d505f920a163d7")
+# The magic number, the number of records, a nonce, the database's pages before, the sizes of a sector and of a page.
+_HEADER = struct.Struct(">8s5I")
 # In the first page of a database.
+_PAGE_SIZE = slice(16, 18)
 _COUNTER, _APPLICATION = slice(24, 28), slice(68, 72)
 _TRIES, _PAUSE = 10, 0.03
 
@@ -125,17 +130,48 @@ def _may_roll_back(path: str, journal: str) -> bool:
         head = database.read(100)
         size = database.seek(0, os.SEEK_END)
     with open(journal, "rb") as stream:
-        header = stream.read(28)
-        if len(header) < 28 or not header.startswith(_MAGIC) or len(head) < 100:
+        header = stream.read(_HEADER.size)
+        if len(header) < _HEADER.size or not header.startswith(_MAGIC) or len(head) < 100:
             return True  # SQLite restores nothing from it
-        records, _nonce, pages, sector, page_size = struct.unpack(">5I", header[8:])
-        if not (512 <= page_size <= 65536 and 32 <= sector <= 65536):
+        _, _, _nonce, pages, sector, page_size = _HEADER.unpack(header)
+        page_size = page_size or _page_size(head)
+        if not (_is_size(page_size, least=512) and _is_size(sector, least=32)):
             return True
-        stream.seek(sector)
-        while records and len(record := stream.read(page_size + 8)) == page_size + 8:
-            if record[:4] == b"\0\0\0\1":
-                before = record[4:-4]
+        for number, before in _restored(stream, sector, page_size):
+            if number == 1 <= pages:
                 commits = int.from_bytes(head[_COUNTER], "big") - int.from_bytes(before[_COUNTER], "big")
                 return head[_APPLICATION] == before[_APPLICATION] and commits % 2**32 <= 1
-            records -= 1
     return bool(size == pages * page_size)
+
+
+def _restored(journal: BinaryIO, sector: int, page_size: int) -> Iterator[tuple[int, bytes]]:
+    """The numbers and contents of the pages that SQLite restores from a journal.
+
+    It has a segment for each time that it was synced: a header in a sector of its own, as many records as that says (a
+    number, the page, a checksum), and nothing up to the next sector.
+    """
+    start = 0
+    while True:
+        journal.seek(start)
+        header = journal.read(sector)
+        if len(header) < sector or not header.startswith(_MAGIC):
+            return
+        for _ in range(_HEADER.unpack_from(header)[1]):
+            record = journal.read(page_size + 8)
+            if len(record) < page_size + 8:
+                return
+            yield int.from_bytes(record[:4], "big"), record[4:-4]
+        start = -(-journal.tell() // sector) * sector
+
+
+def _page_size(head: bytes) -> int:
+    """The size of a database's pages, for a journal that says 0: SQLite wrote such ones until 2008, and reads them."""
+    # 65536 does not fit into the two bytes, and is written as 1.
+    size = int.from_bytes(head[_PAGE_SIZE], "big")
+    size = 65536 if size == 1 else size
+    return size if _is_size(size, least=512) else 4096  # SQLite's default
+
+
+def _is_size(size: int, *, least: int) -> bool:
+    """Whether SQLite takes a size of a page or of a sector: a power of two."""
+    return least <= size <= 65536 and size & (size - 1) == 0

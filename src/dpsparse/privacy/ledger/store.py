@@ -70,10 +70,7 @@ if hasattr(os, "register_at_fork"):
 class LedgerStore:
     """The events behind a URL. It holds no connection between calls, so it may cross a fork.
 
-    Parameters
-    ----------
-    url : sqlalchemy.engine.URL
-        SQLite with an absolute path, or a server.
+    The URL is of SQLite with an absolute path, or of a server.
     """
 
     def __init__(self, url: URL) -> None:
@@ -112,11 +109,12 @@ class LedgerStore:
             self._create_file()
         self._require_file()
         with self._engine.connect().execution_options(dpsparse_writes=True) as connection, connection.begin():
+            if self.url.get_backend_name() == "postgresql":
+                connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
+                connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_WAIT_SECONDS}s'")
             if create and not sql.inspect(connection).has_table(_ledger.name):
                 self._create_tables(connection)
             self._check_version(connection)
-            if self.url.get_backend_name() == "postgresql":
-                connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
             event = decide(self._load(connection))
             if event is not None:
                 connection.execute(sql.insert(_events).values(**vars(event)))
@@ -167,7 +165,11 @@ class LedgerStore:
     def _engine(self) -> Engine:
         if not self._is_sqlite:
             return sql.create_engine(
-                self.url, poolclass=sql.NullPool, isolation_level="READ COMMITTED", hide_parameters=True
+                self.url,
+                poolclass=sql.NullPool,
+                isolation_level="READ COMMITTED",
+                hide_parameters=True,
+                connect_args={"connect_timeout": _WAIT_SECONDS} if "connect_timeout" not in self.url.query else {},
             )
         engine = sql.create_engine(self.url, poolclass=sql.NullPool, connect_args={"timeout": _WAIT_SECONDS})
 

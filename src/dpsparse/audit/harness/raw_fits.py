@@ -1,0 +1,102 @@
+"""Fits on raw tables from every source, with all that leaves them."""
+
+import io
+import shutil
+from dataclasses import replace
+
+from dpsparse.audit.harness.raw_shapes import as_frame, as_lines
+from dpsparse.audit.harness.tape import recorded
+from dpsparse.audit.harness.watching import files_in, watched
+from dpsparse.data.raw_data import read_table
+from dpsparse.io.bounds import Bounds
+from dpsparse.io.cells.raw_table import as_raw_table
+from dpsparse.io.convert import convert_cells
+from dpsparse.io.provenance import cells_of
+from dpsparse.model.json_file import write_model
+from dpsparse.report.fit import fit_page
+
+TARGET = "y"
+INPUTS = ("table.csv", "table.parquet", "table.store", "bounds.toml")
+# A column that no fit may read.
+DROPPED = "note"
+
+
+def known_of_columns():
+    """A bounds file with all that may be publicly known: units, a kind, categories, and a column that is left out."""
+    return (
+        f'drop = ["{DROPPED}"]\n[columns.amount]\ncenter = 20.0\nscale = 10.0\n[columns.joined]\nkind = "date_dmy"\n'
+        '[columns.grade]\ncategories = ["A", "B"]\n[response]\nscale = 9.0\n'
+    )
+
+
+def _csv(table, folder):
+    path = folder / "table.csv"
+    path.write_bytes(as_lines(table))
+    return path
+
+
+def as_store(path):
+    """The CSV file as a store of its cells, which is read a few records at a time."""
+    folder = path.with_suffix(".store")
+    shutil.rmtree(folder, ignore_errors=True)
+    table = as_raw_table(path)
+    convert_cells(table, cells_of(table, Bounds(), TARGET), folder)
+    return folder
+
+
+def _parquet(table, folder):
+    as_frame(table).astype("string").to_parquet(folder / "table.parquet")
+    return folder / "table.parquet"
+
+
+SOURCES = {
+    "CSV": _csv,
+    "store": lambda table, folder: as_store(_csv(table, folder)),
+    "frame": lambda table, folder: as_frame(table),
+    "Parquet": _parquet,
+}
+
+
+def raw_data(source, table, folder):
+    """What `read_table` gives of a table from one of the sources; "bounds" after its name gives what is known too."""
+    kind, _, known = source.partition(", ")
+    data = SOURCES[kind](table, folder)
+    if not known:
+        # The types of a Parquet file say that its columns are text.
+        kinds = {TARGET: "number", "amount": "number_grouped"} if kind == "Parquet" else None
+        return read_table(data) if kind == "store" else read_table(data, TARGET, kinds=kinds)
+    (folder / "bounds.toml").write_text(known_of_columns())
+    return read_table(data, TARGET, bounds=folder / "bounds.toml")
+
+
+def run_raw(model, source, folder, table, guarantee, script=None, **options):
+    """Fit on a table under a tape, with all that leaves: what it says of itself, streams, logs and files."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700)
+    data = raw_data(source, table, folder)
+    with watched(folder) as seen:
+        run = recorded(model(**guarantee, **options), lambda: (data,), script)
+        try:
+            run.fitted["said"] = {} if run.error else said(run.fitted)
+        except Exception as raised:
+            run = replace(run, error=f"{type(raised).__name__}: {raised}")
+    run.fitted.update(seen.shown() | files_in(folder, INPUTS, INPUTS))
+    return run
+
+
+def said(fitted):
+    """Every text that a fitted estimator and its evaluation give of themselves."""
+    texts = {}
+    for name in ("released_", "evaluation_"):
+        if name in fitted:
+            each = fitted[name]
+            texts |= {
+                f"{name} repr": repr(each),
+                f"{name} summary": each.summary(),
+                f"{name} HTML": str(each.as_html()),
+            }
+    if "released_" in fitted:
+        file = io.BytesIO()
+        write_model(fitted["released_"], file)
+        texts |= {"model file": file.getvalue(), "report": fit_page(fitted["released_"])}
+    return texts

@@ -1,0 +1,104 @@
+"""Whether a selected column seems to number the rows, from its public name and its released unit: nothing is read."""
+
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+from dpsparse.io.features import Feature
+from dpsparse.model.effect import Effect
+from dpsparse.schema import listed
+
+if TYPE_CHECKING:
+    from dpsparse.model.released import LinearModel
+
+# Names, in small letters alone, that programs and people give to a number of the row or of the person.
+NAMES = frozenset(
+    {
+        "id",
+        "ids",
+        "index",
+        "indexlevel",
+        "line",
+        "lineno",
+        "linenumber",
+        "nr",
+        "obs",
+        "observation",
+        "observationid",
+        "patientid",
+        "personid",
+        "pid",
+        "record",
+        "recordid",
+        "recordno",
+        "recordnumber",
+        "row",
+        "rowid",
+        "rowindex",
+        "rowname",
+        "rownames",
+        "rowno",
+        "rownr",
+        "rownumber",
+        "rows",
+        "serial",
+        "serialnumber",
+        "subjectid",
+        "unnamed",
+    }
+)
+# The numbers 1 to n have a centre of n / 2, and typical pairs of them differ by n / 3; noise and grids move a released
+# centre and scale within these parts of n.
+CENTERS, SCALES = (1 / 3, 2 / 3), (1 / 4, 2 / 3)
+
+
+def row_numbers(model: "LinearModel") -> str:
+    """Which selected columns seem to number the rows, and what to do; empty where none does."""
+    features = {feature.name: feature for feature in model.features}
+    selected = [(effect, features[effect.feature]) for effect in model.effects]
+    named = [feature.column for _, feature in selected if _is_number(feature) and has_such_a_name(feature.column)]
+    n = model.privacy.n_records
+    spread = [
+        feature.column
+        for effect, feature in selected
+        if _is_number(feature)
+        and feature.column not in named
+        and has_such_a_unit(effect, n)
+        # Where nothing was learned units are noise.
+        and model.response_scale_known
+    ]
+    parts = [f"{listed(named)}, by the name"] if named else []
+    if spread:
+        parts.append(f"{listed(spread)}, whose released centre and scale are like those of the numbers 1 to {n:,}")
+    if not parts:
+        return ""
+    dropped = " ".join(f"--drop {shlex.quote(column)}" for column in (*named, *spread))
+    return (
+        f"perhaps {'; and '.join(parts)}. If a column numbers the rows or the people, its effect is that of the order "
+        f"in the file: leave it out of the next fit ({dropped}, or drop in a bounds file)"
+    )
+
+
+def _is_number(feature: Feature) -> bool:
+    plain = feature.category is None and feature.buckets is None and not feature.missing
+    return plain and (feature.kind is None or feature.kind.startswith("number"))
+
+
+def has_such_a_name(column: str) -> bool:
+    """Whether a column is called as numbers of rows are.
+
+    Examples
+    --------
+    >>> from dpsparse.model.row_numbers import has_such_a_name
+    >>> [has_such_a_name(name) for name in ("Unnamed: 0", "row.names", "patient_id", "age", "idle")]
+    [True, True, True, False, False]
+    """
+    return re.sub("[^a-z]", "", column.lower()) in NAMES
+
+
+def has_such_a_unit(effect: Effect, n_records: int) -> bool:
+    """Whether the released centre and scale of an effect's feature are like those of the numbers 1 to n."""
+    if effect.center is None or effect.scale is None:
+        return False
+    center, scale = effect.center / n_records, effect.scale / n_records
+    return CENTERS[0] <= center <= CENTERS[1] and SCALES[0] <= scale <= SCALES[1]
