@@ -30,10 +30,11 @@ TERMS = (
         "terms",
         {
             vector_sums.integer_vectors: [
+                ("vectors = columns *", "vectors = xp.trunc(columns) *"),
                 (
-                    "xp.trunc((columns * factor).clip(-levels, levels))",
-                    "(xp.trunc(columns) * factor).clip(-levels, levels)",
-                )
+                    "xp.trunc(xp.clip(vectors, -levels, levels, out=vectors), out=vectors)",
+                    "xp.clip(vectors, -levels, levels, out=vectors)",
+                ),
             ]
         },
     ),
