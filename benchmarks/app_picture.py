@@ -9,6 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "app"))
 
+import click
 from chromium import Chromium
 from client import Client, Program
 from PIL import Image
@@ -50,5 +51,12 @@ def draw(path):
             page.end()
 
 
+@click.command()
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), default=ROOT / "docs" / "img" / "app.png")
+def main(out):
+    """Draw it."""
+    draw(out)
+
+
 if __name__ == "__main__":
-    draw(ROOT / "docs" / "img" / "app.png")
+    main()

@@ -47,6 +47,7 @@ class Design:
 
 TRAINING = Design(17, 2_000_000, (70, 24), (70, 24), 4e6, precision=0.15, most_fits=8)
 HOLDOUT = Design(18, 3_000_000, (30, 10), (16, 6), 2e6, precision=0.08, most_fits=12)
+TINY = Design(17, 4_000_000, (2, 2), (2, 2), 1e5, precision=1.0, most_fits=4)
 LEAST_FITS = 4
 # What a forecast is expected to miss, beside the error of the measurement, as a logarithm.
 SCATTER = 0.15
@@ -168,9 +169,10 @@ def forecast(task, known):
 @click.command()
 @click.option("--jobs", default=2, show_default=True)
 @click.option("--holdout", is_flag=True, help="Check the committed constants on settings that they were not fitted on.")
-def main(jobs, holdout):
+@click.option("--tiny", is_flag=True, help="A few small settings, to try the script.")
+def main(jobs, holdout, tiny):
     """Print fitted constants and residuals."""
-    design = HOLDOUT if holdout else TRAINING
+    design = TINY if tiny else HOLDOUT if holdout else TRAINING
     cases = Parallel(n_jobs=jobs)(
         delayed(measure)(task, known, design.first_seed + 100 * k, design)
         for k, task in enumerate(random_tasks(design))
@@ -237,7 +239,7 @@ def minimise(constants, loss):
 
 def robust(forecasts):
     """The loss of (forecast, measured, relative precision): squares where they agree, absolute values beyond."""
-    expected, measured, precision = np.array(forecasts).T
+    expected, measured, precision = np.reshape(forecasts, (-1, 3)).T
     deviations = np.log(expected / measured) / np.hypot(SCATTER, precision)
     return np.sum(2 * (np.sqrt(1 + deviations**2) - 1))
 

@@ -23,11 +23,10 @@ import numpy as np
 import torch
 import triton
 import triton.language as tl
+from gpu_parts import ON_THE_CPU
 from gpu_picture import draw
 
 from dpsparse import NotPrivateWarning, PrivateSparseRegressor, Streamed
-from dpsparse.algorithms.pursuit import releases, updates
-from dpsparse.data.remote_table import RemoteTable
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.engine.config import configured
 from dpsparse.engine.cuda import kernels as cuda_kernels
@@ -36,7 +35,6 @@ from dpsparse.engine.cuda import rows as cuda_rows
 from dpsparse.engine.cuda import terms as cuda_terms
 from dpsparse.engine.cuda.features import CardFeatures
 from dpsparse.engine.quantize import Quantizer
-from dpsparse.estimators import sparse_regressor
 
 ROOT = Path(__file__).parent.parent
 REPEATS = 9
@@ -152,12 +150,7 @@ def clocked(spent):
         (cuda_terms.Terms, "evaluate", "records' terms (GPU)"),
         (cuda_terms.Terms, "add", "records' terms (GPU)"),
         (cuda_terms.Terms, "rescale", "records' terms (GPU)"),
-        (releases, "exponential_pick", "private picks (CPU)"),
-        (releases, "release_point", "private picks (CPU)"),
-        (updates, "solve_gls", "least squares (CPU)"),
-        (releases, "release_vector", "noise, schedule, validation (CPU)"),
-        (sparse_regressor, "schedule_for", "noise, schedule, validation (CPU)"),
-        (RemoteTable, "validate", "noise, schedule, validation (CPU)"),
+        *ON_THE_CPU,
     ]
     inner = [0.0]
 
@@ -201,6 +194,8 @@ def measure_fit(dtype, n, d, order):
     y = response(X)
     model = PrivateSparseRegressor(sparsity=5, random_state=0, **STANDARDIZED)
     model.fit(X, y)
+    unknown = PrivateSparseRegressor(sparsity=5, random_state=0)
+    unknown_times = times_ms(lambda: unknown.fit(X, y))
     before = torch.cuda.memory_allocated()
     torch.cuda.reset_peak_memory_stats()
     fit_times = times_ms(lambda: model.fit(X, y))
@@ -221,6 +216,7 @@ def measure_fit(dtype, n, d, order):
         "fit_ms": float(np.median(fit_times)),
         "fit_ms_from_to": [min(fit_times), max(fit_times)],
         "fit_ms_as_with_a_ledger": checked_ms,
+        "fit_ms_with_unknown_units": float(np.median(unknown_times)),
         "allowed_ms": allowed,
         "parts_ms_when_each_is_waited_for": parts,
         "extra_gigabytes": extra / 1e9,

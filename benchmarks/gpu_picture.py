@@ -3,11 +3,13 @@
 import json
 from pathlib import Path
 
+import click
 import matplotlib
 
 matplotlib.use("agg")
 import matplotlib.pyplot as plt
 
+ROOT = Path(__file__).parents[1]
 COLORS = {"float32": "#3b6ea5", "bfloat16": "#7a9e5c", "int8": "#c07b3f"}
 
 
@@ -62,6 +64,12 @@ def _fits(axes, rows):
     axes.spines[["top", "right"]].set_visible(False)
 
 
+@click.command()
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), default=ROOT / "docs" / "img" / "gpu.png")
+def main(out):
+    """Draw what is committed."""
+    draw(json.loads((ROOT / "benchmarks" / "results" / "gpu.json").read_text()), out)
+
+
 if __name__ == "__main__":
-    ROOT = Path(__file__).parent.parent
-    draw(json.loads((ROOT / "benchmarks" / "results" / "gpu.json").read_text()), ROOT / "docs" / "img" / "gpu.png")
+    main()

@@ -5,6 +5,7 @@ Run ``python benchmarks/method_figures.py``; it writes docs/img/budget.png and d
 
 from pathlib import Path
 
+import click
 import matplotlib
 import numpy as np
 from tasks import TASKS
@@ -47,7 +48,7 @@ def shares(task, units_known):
     return np.array(list(by_part.values())) / sum(by_part.values())
 
 
-def draw_budget():
+def draw_budget(folder):
     """Stacked shares of the budget for the benchmark tasks, with known and with unknown units."""
     shades = plt.cm.Blues(np.linspace(0.15, 0.95, len(PARTS)))
     figure, both = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharey=True)
@@ -63,11 +64,11 @@ def draw_budget():
         axes.set_title("known units" if known == "all" else "unknown units")
     both[0].set_ylabel("share of the budget (rho)")
     both[1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, reverse=True)
-    figure.savefig(IMAGES / "budget.png", dpi=120)
+    figure.savefig(folder / "budget.png", dpi=120)
     plt.close(figure)
 
 
-def draw_picks():
+def draw_picks(folder):
     """Scores of the first selection against its privacy noise."""
     task = TASKS["B"]
     X, y, coef = task.make(0)
@@ -96,11 +97,18 @@ def draw_picks():
     axes.set_ylabel("features")
     axes.set_ylim(0, 110)
     axes.legend(loc="upper center", ncols=2, frameon=False)
-    figure.savefig(IMAGES / "picks.png", dpi=120)
+    figure.savefig(folder / "picks.png", dpi=120)
     plt.close(figure)
 
 
+@click.command()
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=IMAGES, help="Folder of both.")
+def main(out):
+    """Draw both."""
+    out.mkdir(parents=True, exist_ok=True)
+    draw_budget(out)
+    draw_picks(out)
+
+
 if __name__ == "__main__":
-    IMAGES.mkdir(parents=True, exist_ok=True)
-    draw_budget()
-    draw_picks()
+    main()

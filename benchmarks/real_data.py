@@ -64,13 +64,14 @@ def compare(X, y, center, scale, splits, draws):
 @click.command()
 @click.option("--splits", default=20, show_default=True)
 @click.option("--draws", default=3, show_default=True)
-def main(splits, draws):
+@click.option("--data", "names", multiple=True, type=click.Choice(list(DATA)), help="May be repeated; all if left out.")
+def main(splits, draws, names):
     """Print mean absolute test errors."""
     warnings.simplefilter("ignore")
     click.echo(f"{'data':<22} {'private':>9} {'non-private':>12} {'median':>9}   private / non-private (s.e.)")
-    for name, load in DATA.items():
+    for name in names or DATA:
         try:
-            data = load()
+            data = DATA[name]()
         except (ImportError, FileNotFoundError) as missing:
             click.echo(f"{name:<22} left out: {missing}")
             continue

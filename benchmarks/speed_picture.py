@@ -3,12 +3,14 @@
 import json
 from pathlib import Path
 
+import click
 import matplotlib
 import numpy as np
 
 matplotlib.use("agg")
 import matplotlib.pyplot as plt
 
+ROOT = Path(__file__).parents[1]
 OURS, OTHER, MISSED = "#3b6ea5", "#b8b8b8", "#c0504d"
 
 
@@ -98,6 +100,12 @@ def _finish(axes, title, label):
     axes.spines[["top", "right"]].set_visible(False)
 
 
+@click.command()
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), default=ROOT / "docs" / "img" / "speed.png")
+def main(out):
+    """Draw what is committed."""
+    draw(json.loads((ROOT / "benchmarks" / "results" / "speed.json").read_text()), out)
+
+
 if __name__ == "__main__":
-    ROOT = Path(__file__).parent.parent
-    draw(json.loads((ROOT / "benchmarks" / "results" / "speed.json").read_text()), ROOT / "docs" / "img" / "speed.png")
+    main()

@@ -71,6 +71,7 @@ def test_the_pythons_tested_are_those_declared():
     assert PROJECT["requires-python"] == f">={classified[0]}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_the_host_understands_its_files(schema):
     pytest.importorskip("check_jsonschema", reason="the schemas are not installed: pip install check-jsonschema")

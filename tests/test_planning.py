@@ -143,6 +143,7 @@ def test_records_and_epsilon_for_a_target():
     assert base.epsilon_for_effect(1e-6) == math.inf
 
 
+@pytest.mark.slow
 def test_table_and_plot():
     base = plan(10_000, 1_000, 5, 0.7)
     text = str(base)

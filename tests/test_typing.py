@@ -36,6 +36,7 @@ from dpsparse import (
     PrivacyRecord,
     PrivateSparseRegressor,
     Streamed,
+    UnreadResponsesWarning,
     evaluate,
     fit_and_evaluate,
     load_model,
@@ -61,6 +62,7 @@ try:
     model = model.fit(X, y, progress=lambda done, total: None)
 except (BudgetExceeded, LedgerError):
     warnings.simplefilter("ignore", NotPrivateWarning)
+    warnings.simplefilter("error", UnreadResponsesWarning)
 record: PrivacyRecord = model.privacy_
 low_and_high: np.ndarray = model.conf_int(level=0.95)
 text: str = model.summary()

@@ -23,6 +23,7 @@ _LAZY = {
     "PrivacyRecord": "privacy.accounting.record",
     "PrivateSparseRegressor": "estimators.sparse_regressor",
     "Streamed": "data.streamed",
+    "UnreadResponsesWarning": "model.responses",
     "evaluate": "evaluation",
     "fit_and_evaluate": "evaluation",
     "load_model": "model.json_file",

@@ -18,6 +18,7 @@ from dpsparse.io.bounds_file import read_bounds as read_bounds
 from dpsparse.model.evaluation import Evaluation as Evaluation
 from dpsparse.model.json_file import load_model as load_model
 from dpsparse.model.json_file import save_model as save_model
+from dpsparse.model.responses import UnreadResponsesWarning as UnreadResponsesWarning
 from dpsparse.planning.forecast import plan as plan
 from dpsparse.privacy.accounting.meter import BudgetExceeded as BudgetExceeded
 from dpsparse.privacy.accounting.record import PrivacyRecord as PrivacyRecord

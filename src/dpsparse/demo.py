@@ -69,9 +69,11 @@ def _effects_table(coef: NDArray[np.float64], private: PrivateSparseRegressor, o
     table = Table(title="Effects")
     for name in ("feature", "true", "private", "90 % interval", "significant", "not private"):
         table.add_column(name, justify="right")
+    # The estimates that the intervals are of; what predictions use where there is no interval.
+    estimates = np.where(np.isfinite(low), (low + high) / 2, private.coef_)
     for j in _shown(coef, private.coef_):
-        interval = f"[{low[j]:+.3f}, {high[j]:+.3f}]" if j in private.support_ else "-"
-        values = (f"{value[j]:+.3f}" if value[j] else "0" for value in (coef, private.coef_, open_fit))
+        interval = f"[{low[j]:+.3f}, {high[j]:+.3f}]" if np.isfinite(low[j]) else "-"
+        values = (f"{value[j]:+.3f}" if value[j] else "0" for value in (coef, estimates, open_fit))
         true, released, plain = values
         table.add_row(str(j), true, released, interval, "yes" if private.clear_[j] else "no", plain)
     return table

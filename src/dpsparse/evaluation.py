@@ -320,9 +320,8 @@ def released_model(model: Any) -> LinearModel:
     """The released model of a fitted private estimator, or a released model itself."""
     if not isinstance(model, LinearModel):
         check_is_fitted(model, "released_", msg="only a fitted private estimator or a loaded model can be evaluated")
-        model = model.released_
-    result: LinearModel = model
-    return result
+        return model.released_  # type: ignore[no-any-return]  # scikit-learn's estimators have no types
+    return model
 
 
 def _plan(guarantee: Guarantee, model: PrivateSparseRegressor, n_training: int, d: int) -> Commitment:

@@ -14,6 +14,7 @@ from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
 from dpsparse.estimators.tuning import tune
 from dpsparse.evaluation import fit_and_evaluate
 from dpsparse.model.released import LinearModel
+from dpsparse.model.responses import refuse_unread
 
 
 @dataclass(frozen=True)
@@ -58,10 +59,12 @@ class FileFit:
             self.data, self.target, self.bounds, drop=self.drop, separator=self.separator, encoding=self.encoding
         )
 
-    def fit(self, given: Given, progress: Progress | None = None) -> tuple[LinearModel, list[str]]:
+    def fit(self, given: Given, progress: Progress = None) -> tuple[LinearModel, list[str]]:
         """Spend the whole of epsilon on an opened input.
 
         Returns the released model, in the columns' own units, and what the user should know before relying on it.
+        Raises ResponsesUnread where by released numbers most responses that are not empty could not be read; what was
+        charged stays so.
         """
         notes: list[str] = []
         X, y = given.read()
@@ -71,7 +74,7 @@ class FileFit:
                 estimator.fit(X, y, progress=progress)
             else:
                 estimator, _ = fit_and_evaluate(estimator, X, y, holdout=self.holdout, progress=progress)
-        return given.model(estimator.released_), notes
+        return self._published(given, estimator), notes
 
     def tune(self, given: Given, candidates: Sequence[int | Literal["auto"]]) -> tuple[LinearModel, int, list[str]]:
         """Spend the whole of epsilon on several fits and a choice among them.
@@ -83,7 +86,13 @@ class FileFit:
         X, y = given.read()
         with collected(notes), explained(self.data):
             tuned = tune([self._estimator(given, sparsity) for sparsity in candidates], X, y)
-        return given.model(tuned.estimator.released_), tuned.index, notes
+        return self._published(given, tuned.estimator), tuned.index, notes
+
+    @staticmethod
+    def _published(given: Given, estimator: PrivateSparseRegressor) -> LinearModel:
+        model: LinearModel = given.model(estimator.released_)
+        refuse_unread(model)
+        return model
 
     def _estimator(self, given: Given, sparsity: int | Literal["auto"]) -> PrivateSparseRegressor:
         return PrivateSparseRegressor(

@@ -238,6 +238,25 @@ def test_an_error_of_the_fit_says_what_it_cost(client, work, ended, monkeypatch)
     assert "Its charge stands: epsilon 1 is spent" in shown.text
 
 
+@pytest.mark.parametrize(("every", "ends"), [(1, "The fit failed"), (4, "The report")])
+def test_responses_that_could_not_be_read_are_said_or_fail_the_fit(client, work, ended, data, seeded, every, ends):
+    header, *lines = (data / "people.csv").read_text().splitlines()
+    place = header.split(",").index("cost")
+    for at in range(0, len(lines), every):
+        cells = lines[at].split(",")
+        lines[at] = ",".join([*cells[:place], "a lot", *cells[place + 1 :]])
+    (data / "words.csv").write_text("\n".join([header, *lines]) + "\n")
+    client.choose("words.csv")
+    client.columns("cost", {}, drop=["id"])
+    client.grant()
+    client.plan(epsilon="2", sparsity="2")
+    shown = ended(client.spend())
+    assert ends in shown.text
+    assert f"of {len(lines):,} responses are numbers" in shown.text
+    assert [job.path.exists() for job in work.jobs.all()] == [every > 1]
+    assert len(events(work, "charge")) == 1
+
+
 def test_the_model_is_on_disk_before_the_page_hears_of_it(client, work, ended, monkeypatch):
     seen, save = [], Job.save
 

@@ -449,6 +449,7 @@ def test_settings_are_read_as_they_were_written(chosen):
     assert again == chosen.bounds()
 
 
+@pytest.mark.slow
 @given(st.sampled_from(["range", "center", "share", "categories"]), st.text(max_size=12))
 def test_whatever_is_typed_is_read_or_refused_in_words(known, text):
     try:

@@ -162,6 +162,7 @@ def test_a_quick_run_prints_rows_and_verdicts(honesty, tmp_path):
     assert all(row["row"] in result.output for row in rows)
 
 
+@pytest.mark.slow
 def test_without_a_root_nothing_is_met(load, monkeypatch):
     honesty, design = load("honesty"), load("simulated").ROWS["normal"]
     monkeypatch.setattr(honesty, "equation_of", lambda model: None)

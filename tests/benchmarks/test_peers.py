@@ -52,6 +52,7 @@ def table(n=2_000, d=4, noise=0.1, seed=0):
     return X, X @ coef + 3 + noise * rng.standard_normal(n), coef
 
 
+@pytest.mark.slow
 def test_every_peer_runs_and_returns_a_line_in_raw_units(load, budget):
     peers, problem = load("adapters").PEERS, load("problem")
     X, y, coef = table(1_500, noise=1.0)

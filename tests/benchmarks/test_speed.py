@@ -62,6 +62,7 @@ def test_memory_given_back_before_the_end_is_seen():
     assert 75e6 < int(extra) < 120e6
 
 
+@pytest.mark.slow
 def test_a_process_that_fails_is_told_from_one_that_answers(harness):
     assert harness.fresh(harness.exponent, [1, 2], [1, 2]) == pytest.approx(1.0)
     with pytest.raises(harness.Failed, match=r"^AttributeError$"):

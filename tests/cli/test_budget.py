@@ -133,6 +133,7 @@ def test_errors_take_one_line(arguments, message, capsys, tmp_path, monkeypatch)
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_the_command_fit_spends_from_the_ledger(ledger, tmp_path, capsys):
     table, model = tmp_path / "t.csv", tmp_path / "m.json"
     X, y, _ = make_heavy_tailed(300, 3, 1, random_state=0)

@@ -157,6 +157,7 @@ def test_a_disk_that_fills_up_after_the_fit_does_not_lose_what_was_paid_for(fold
     assert not (folder / "model.json").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [(), ("--json",)])
 def test_a_reader_that_leaves_does_not_lose_what_was_paid_for(folder, more):
     options = ["--target", "cost", "--epsilon", "3", "--bounds", "bounds.toml", "--out", "model.json", *more]

@@ -14,10 +14,11 @@ def test_inspect_shows_the_guarantee_in_words_and_in_full(folder, capsys, people
     main(["inspect", "model.json", "--json"])
     told = json.loads(capsys.readouterr().out)
     effects = load_model("model.json").effects
-    shown = [(effect.pop("interval"), effect.pop("verdict")) for effect in told["effects"]]
-    assert [(tuple(interval.values()), verdict) for interval, verdict in shown] == [
-        (effect.interval, effect.verdict.value) for effect in effects
+    shown = [(effect.pop("effect"), effect.pop("interval"), effect.pop("verdict")) for effect in told["effects"]]
+    assert [(value, tuple(interval.values()), verdict) for value, interval, verdict in shown] == [
+        (effect.estimate, effect.interval, effect.verdict.value) for effect in effects
     ]
+    assert all(effect.pop("reason") is None and effect.pop("remedy") is None for effect in told["effects"])
     assert told == json.loads((folder / "model.json").read_text())
 
 

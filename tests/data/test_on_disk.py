@@ -153,6 +153,7 @@ def test_missing_values_of_parquet_are_not_finite(tmp_path):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [PrivateSparseRegressor, DPIHTH])
 @pytest.mark.parametrize("stop", range(1, 12, 2))
 def test_a_fit_interrupted_anywhere_leaves_no_result_and_stays_charged(make, stop, tmp_path, configure, units_of):

@@ -160,6 +160,7 @@ def test_no_check_unless_asked_for():
                 pairs.session(quantizers)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(hnp.arrays(np.float64, st.integers(1, 30), elements=st.floats()), dtypes)
 @np.errstate(all="ignore")

@@ -154,6 +154,7 @@ def assert_same(actual, expected, where):
         np.testing.assert_array_equal(actual[name], value, err_msg=f"{name}, {where}")
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(tables(), dtypes, st.booleans(), st.sampled_from([50, 2**26]))
 def test_scores_are_those_of_the_definition(table, dtype, compiled, size):
@@ -176,6 +177,7 @@ def test_scores_are_those_of_the_definition(table, dtype, compiled, size):
                 assert scores.tolist() == of_pairs, name
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(tables(), dtypes, st.booleans(), st.sampled_from([50, 2**26]), st.sampled_from([0.0, 0.5]))
 def test_every_engine_has_the_same_bits(table, dtype, compiled, size, share):
@@ -216,6 +218,7 @@ def test_columns_and_counts_are_those_of_the_definition(table):
         np.testing.assert_array_equal(columns[2::2], np.where(blank, np.nan, missing.T))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(tables(least=2), dtypes)
 def test_blank_records_add_nothing(table, dtype):
@@ -294,6 +297,7 @@ def _kind(name):
     return "counts" if name.startswith(counted) else "vectors"
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(tables(least=2), st.integers(0, 24), st.data(), dtypes)
 def test_one_record_moves_sums_within_their_sensitivities(table, i, data, dtype):
@@ -345,6 +349,7 @@ def test_a_cluster_has_the_same_bits(persisted, dtype, dask_client, configure):
     assert_same(*[evaluated(each, 2 * d) for each in parts], "a part on dask")
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(tables(), dtypes, st.booleans())
 def test_residuals_of_rows_have_gaps_at_zero(table, dtype, compiled):

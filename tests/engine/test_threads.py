@@ -87,6 +87,7 @@ def test_of_two_fits_at_once_the_last_gives_blas_its_threads_back():
     assert blas() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [0, 1, 7, 80_000, 80_001])
 @pytest.mark.parametrize("most", [1, 3, 26_843])
 def test_threads_take_equally_many_equal_tasks(count, most):

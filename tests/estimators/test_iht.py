@@ -46,6 +46,7 @@ def test_fitted_attributes(method):
     assert model.predict(X).shape == (300,)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     st.sampled_from(PRIVATE),

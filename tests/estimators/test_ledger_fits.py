@@ -53,12 +53,14 @@ def test_a_grant_of_one_admits_one_fit_of_one_and_says_what_would_fit(estimator,
     assert len(kinds(ledger)) == 2
 
 
+@pytest.mark.slow
 def test_a_delta_above_the_grants_is_told_what_to_give(ledger):
     model = PrivateSparseRegressor(epsilon=1.0, delta=1e-4, sparsity=2, ledger=ledger, dataset="trial-7")
     with pytest.raises(BudgetExceeded, match=r"more would fit with delta=1e-06, the grant's: give that$"):
         model.fit(X, Y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_the_epsilon_that_is_said_to_fit_does(estimator, ledger, units_of):
     model = estimator(**{**PUBLIC, "epsilon": 0.8}, **units_of(estimator), ledger=ledger, dataset="trial-7").fit(X, Y)

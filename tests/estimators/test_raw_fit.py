@@ -196,6 +196,7 @@ def test_candidates_are_compared_by_their_errors_on_every_fifth_record(files, mo
         np.testing.assert_allclose(errors, expected, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_ledger_is_charged_before_anything_is_released(files, tmp_path, monkeypatch):
     ledger = PrivacyLedger(tmp_path / "budget.db")
     ledger.grant("people", epsilon=1.2, delta=1e-6)

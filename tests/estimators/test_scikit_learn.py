@@ -23,6 +23,7 @@ X, Y, _ = make_heavy_tailed(2_000, 6, 2, random_state=0)
 PRIVATE = [PrivateSparseRegressor, DPIHTH, DPIHTL, DPSLR]
 
 
+@pytest.mark.slow
 def test_the_how_to_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     page = Path(__file__).parents[2] / "docs" / "scikit-learn.md"
@@ -80,6 +81,7 @@ def test_an_unknown_category_is_refused_by_the_encoder_before_anything_is_spent(
     assert len(ledger.history()) == 1
 
 
+@pytest.mark.slow
 def test_a_grid_search_is_charged_for_every_fit_of_every_fold(tmp_path):
     ledger = PrivacyLedger(tmp_path / "b.db")
     ledger.grant("trial-7", epsilon=3, delta=1e-6)

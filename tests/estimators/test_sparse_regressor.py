@@ -99,6 +99,7 @@ def test_auto_keeps_significant_effects():
     assert set(model.support_) <= set(np.flatnonzero(COEF))
 
 
+@pytest.mark.slow
 def test_auto_finds_nothing_in_noise():
     # Stated to happen in about 5 % of fits; 5 or more of 20 has a probability below 0.3 % then.
     false = 0
@@ -181,6 +182,7 @@ def test_effects_of_off_center_features_are_never_significant():
         assert np.isfinite(model.coef_se_[1]) or "**" in model.summary()
 
 
+@pytest.mark.slow
 def test_no_effect_is_significant_in_noise_on_a_small_table():
     # Stated to happen in at most 7 % of fits; 7 or more of 30 have a probability below 0.5 % then.
     for n, epsilon in ((59, 1.0), (200, 1.0), (400, 1.0), (1_000, 0.5)):

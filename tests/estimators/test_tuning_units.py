@@ -115,6 +115,7 @@ def test_units_cost_the_same_whatever_the_number_of_candidates():
     assert len(prices[0]) > 10
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(
     st.integers(1, 6),

@@ -96,6 +96,7 @@ def test_effects_that_are_sure_together():
     assert not any_sure(np.zeros(0), np.zeros((0, 0)))
 
 
+@pytest.mark.slow
 def test_without_effects_hardly_any_is_called_sure():
     covariance = covariance_of(4, 7, 0.5)
     root, rng = np.linalg.cholesky(covariance), np.random.default_rng(8)

@@ -74,6 +74,7 @@ def test_ten_gigabytes_of_nothing_fail_at_once(tmp_path, kind, opened):
         opened(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "package", "extra"), [("parts", "pyarrow", "data"), ("z", "zarr", "zarr")])
 def test_a_package_that_is_missing_is_named(folder, name, package, extra):
     (folder / "z").mkdir()

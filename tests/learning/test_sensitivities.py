@@ -48,6 +48,7 @@ def value_counts(raw, column, texts):
     return np.array([counts.get(text, 0) for text in texts])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_counts_of_raw_tables_move_by_no_more_than_declared(adjacency, tmp_path_factory):
     folder = tmp_path_factory.mktemp("raw")

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from dpsparse import DPIHTH, AdaHuber, PrivateSparseRegressor, load_model, save_model
 from dpsparse.algorithms.evaluation import Estimate, Scores
+from dpsparse.algorithms.pursuit.response_count import ResponseCount
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.io.features import Feature
@@ -109,7 +110,7 @@ MADE_UP = replace(
     features=(Feature("a"), Feature("b", 1.0), Feature("c", None, 2.0), Feature("d", 0.0, 1.0)),
     effects=(
         Effect("c", 0.0, 2.0, 1.0, center=-3.5, scale=1e-8),
-        Effect("a", 0.0, trusted=False, center=1900.0, scale=7.0),
+        Effect("a", 0.0, trusted=False, doubt="moved far", center=1900.0, scale=7.0),
         Effect("b", 0.0, 0.1, 0.2),
     ),
     noise_floor=None,
@@ -134,6 +135,7 @@ MADE_UP = replace(
     median_shift=-0.375,
     calibration_slope=1.625,
     left_out={"d": "hardly varies"},
+    responses=ResponseCount(940.5, 20.25, 1_000),
     text_unused={"note": "many values"},
 )
 
@@ -162,6 +164,7 @@ def entries(content):
             yield from entries(content[key])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [MODEL, MADE_UP], ids=["fitted", "made up"])
 def test_no_entry_can_be_of_another_type_or_left_out(path, model):
     save_model(model, path)
@@ -170,7 +173,7 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
     optional |= {"center", "scale", "reason", "prediction_range", "cut", "context", "budget"}
     optional |= {"constant", "response_scale", "spread_explained", "scores", "target_kind", "baselines", "median_shift"}
     # Any feature may have been left out.
-    optional |= {"calibration_slope", "left_out", "d", "text_unused", "note"}
+    optional |= {"calibration_slope", "left_out", "d", "doubt", "responses", "text_unused", "note"}
     tried = 0
 
     def is_refused():

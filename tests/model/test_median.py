@@ -165,6 +165,7 @@ def test_a_skewed_response_is_remarked_on(fitted):
     assert sentence(tuned.estimator.released_) is not None
 
 
+@pytest.mark.slow
 def test_noise_is_not_remarked_on():
     said = 0
     for seed in range(40):

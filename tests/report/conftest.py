@@ -33,7 +33,7 @@ def model(record):
             Effect("smoker", 8_900.0, 9_000.0, 200.0, clear=True),
             Effect("age", -99.0, -100.0, 4.0, clear=True, center=50.25, scale=15.0),
             Effect(LONG, 20.0, 40.0, 80.0),
-            Effect("bmi", 500.0, trusted=False),
+            Effect("bmi", 500.0, trusted=False, doubt="few carriers"),
         ),
         intercept=1_234.5,
         noise_floor=250.0,

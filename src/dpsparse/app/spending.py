@@ -78,11 +78,10 @@ def spend(request: Request, form: FormData) -> RedirectResponse:
 
 
 def _job(request: Request) -> Job:
-    job = request.app.state.work.jobs.get(request.path_params["name"])
+    job: Job = request.app.state.work.jobs.get(request.path_params["name"])
     if job is None:
         raise Missing
-    result: Job = job
-    return result
+    return job
 
 
 def job_page(request: Request, error: str | None = None, form: FormData | None = None) -> HTMLResponse:
@@ -108,11 +107,14 @@ def job_page(request: Request, error: str | None = None, form: FormData | None =
 
 
 def _short(model: "LinearModel") -> Html:
-    """What matters, as the report says it."""
-    from dpsparse.html import escaped, paragraphs
-    from dpsparse.report.summary import verdicts
+    """What matters, as the report says it; before it, that responses could not be read."""
+    from dpsparse.html import escaped, paragraphs, tag
+    from dpsparse.model.responses import unread
+    from dpsparse.report.summary import as_sentence, verdicts
 
-    return escaped(paragraphs(verdicts(model)))
+    is_short = model.responses is not None and model.responses.is_short
+    warning = [tag("p", as_sentence(unread(model)), class_="notice")] if is_short else []
+    return escaped(paragraphs([*warning, *verdicts(model)]))
 
 
 def _publishable(model: "LinearModel") -> str | None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import IO
 
 from dpsparse.app.tables import ENDINGS
-from dpsparse.io.formats import OTHER_PROGRAMS
 from dpsparse.schema import FileError
 
 _PIECE = 2**20
@@ -41,6 +40,9 @@ class Uploads:
 
         Of the file's name in the browser only the last part is used.
         """
+        # Imported when it is needed, so that the first page comes at once.
+        from dpsparse.io.formats import OTHER_PROGRAMS
+
         name = name.replace("\\", "/").rpartition("/")[2]
         if name.lower().endswith(OTHER_PROGRAMS):
             raise FileError(f"{name}: save the table as CSV in the program that made it, then upload that file")

@@ -50,16 +50,16 @@ def convert(
 
     if (store is None) == (out is None):
         raise click.UsageError("name the folder of the store once: --out STORE, or as the second argument")
-    folder = str(store or out)
+    store = str(store or out)
     given = open_for_store(data, target, bounds, drop=drop, separator=separator, encoding=encoding)
     try:
         with output.step_bar(given.count_chunks(dtype)) as progress:
-            manifest = given.convert(folder, dtype, progress)
+            manifest = given.convert(store, dtype, progress)
     except KeyboardInterrupt:
         click.echo("dpsparse: interrupted; the same command goes on where it stopped", err=True)
         raise SystemExit(130) from None
     if as_json:
-        output.print_json({**output.store_facts(manifest), "target": target, "notes": given.notes, "out": folder})
+        output.print_json({**output.store_facts(manifest), "target": target, "notes": given.notes, "out": store})
     else:
-        output.print_store(folder, manifest, given.notes)
-        click.echo(f"Use it with: dpsparse fit {shlex.quote(folder)} --epsilon 1 --out model.json")
+        output.print_store(store, manifest, given.notes)
+        click.echo(f"Use it with: dpsparse fit {shlex.quote(store)} --epsilon 1 --out model.json")

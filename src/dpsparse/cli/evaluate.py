@@ -1,10 +1,14 @@
 """`dpsparse evaluate`."""
 
 import json
+from typing import TYPE_CHECKING
 
 import click
 
 from dpsparse.cli import options
+
+if TYPE_CHECKING:
+    from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
 
 @click.command(short_help="Say how well a model predicts records held out.")
@@ -27,7 +31,7 @@ def evaluate(
     separator: str | None,
     encoding: str,
     records_per_person: int,
-    ledger: str | None,
+    ledger: "str | PrivacyLedger | None",
     dataset: str | None,
     witness: str | None,
     out: str | None,
@@ -50,24 +54,24 @@ def evaluate(
     from dpsparse.model.json_file import load_model
     from dpsparse.model.tables import ModelTable
 
-    books = opened_ledger(ledger)
+    ledger = opened_ledger(ledger)
     released = load_model(model)
     notes: list[str] = []
     table = ModelTable(released, data, separator=separator, encoding=encoding)
     # Opened before anything is spent.
-    with witnessed(witness, books), output.writing(out, model, data, replace=False) as stream:
-        with collected(notes), explained(data), interruptible(books):
+    with witnessed(witness, ledger), output.writing(out, model, data, replace=False) as stream:
+        with collected(notes), explained(data), interruptible(ledger):
             evaluation = evaluate_records(
                 released,
                 table.n_records,
                 lambda: (table.responses(), table.predictions()),
                 epsilon=epsilon,
                 delta=delta,
-                ledger=books,
+                ledger=ledger,
                 dataset=dataset,
                 records_per_person=records_per_person,
             )
-        context = fit_context(books, dataset)
+        context = fit_context(ledger, dataset)
         # Shown first: should the disk fill up now, what was paid for is not lost.
         with output.reader_may_leave():
             if as_json:
@@ -77,6 +81,6 @@ def evaluate(
                 output.print_notes(notes)
                 output.say("Guarantee", evaluation.privacy.statement())
                 output.print_scores(evaluation.scores, evaluation.constant_prediction, evaluation.target)
-                output.print_budget(context, books)
+                output.print_budget(context, ledger)
         if stream is not None:
             stream.write(json.dumps(evaluation.to_dict(), indent=1, allow_nan=False).encode() + b"\n")

@@ -8,6 +8,7 @@ from dpsparse.cli import options
 
 if TYPE_CHECKING:
     from dpsparse.cli.spending import FitOutcome
+    from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
 
 @click.command(short_help="Fit privately on a table.")
@@ -40,7 +41,7 @@ def fit(
     separator: str | None,
     encoding: str,
     records_per_person: int,
-    ledger: str | None,
+    ledger: "str | PrivacyLedger | None",
     dataset: str | None,
     witness: str | None,
     holdout: float | None,
@@ -71,7 +72,7 @@ def fit(
             "--holdout needs the table, or a store of its cells: this one holds features; hold records out before "
             "`dpsparse convert`"
         )
-    books = opened_ledger(ledger)
+    ledger = opened_ledger(ledger)
     asked = FileFit(
         data,
         target,
@@ -83,7 +84,7 @@ def fit(
         separator=separator,
         encoding=encoding,
         records_per_person=records_per_person,
-        ledger=books,
+        ledger=ledger,
         dataset=dataset,
         holdout=holdout,
     )

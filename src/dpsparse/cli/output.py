@@ -29,6 +29,7 @@ from dpsparse.model.effect import EFFECT_HEADINGS, UNIT_HEADINGS, effect_rows, u
 from dpsparse.model.evaluation import HEADINGS, in_words, score_rows
 from dpsparse.model.json_file import as_dict
 from dpsparse.model.released import LinearModel
+from dpsparse.model.reliability import doubt_of
 from dpsparse.model.remarks import remarks
 
 # Column names are not markup, and an emoji's name in one stays as it is.
@@ -78,11 +79,18 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, texts
 
 
 def model_facts(model: LinearModel) -> dict[str, Any]:
-    """A model for JSON: the content of its file, and of each effect the 90 % interval, if any, and the verdict."""
+    """A model for JSON: the content of its file, and of each effect what people read of it.
+
+    That is the effect itself, its 90 % interval, if any, the verdict and, where it is not reliable, why and what would
+    help.
+    """
     facts = as_dict(model)
     for effect, shown in zip(model.effects, facts["effects"], strict=True):
+        shown["effect"] = effect.value
         shown["interval"] = effect.interval and dict(zip(("low", "high"), effect.interval, strict=True))
         shown["verdict"] = effect.verdict.value
+        doubt = doubt_of(effect)
+        shown["reason"], shown["remedy"] = (None, None) if doubt is None else (doubt.reason, doubt.remedy)
     return facts
 
 

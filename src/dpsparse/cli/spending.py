@@ -34,7 +34,7 @@ def interruptible(ledger: object) -> Iterator[None]:
         raise
 
 
-def opened_ledger(ledger: str | None) -> "PrivacyLedger | None":
+def opened_ledger(ledger: "str | PrivacyLedger | None") -> "PrivacyLedger | None":
     """The ledger at a place; None where none was given."""
     if ledger is None:
         return None

@@ -46,7 +46,7 @@ class OnDisk:
 
     def __init__(self, path: Any) -> None:
         self._reader = None
-        self.source: Any  # a `FeatureSource` with `only`
+        self.source: FeatureSource
         if isinstance(path, FeatureSource):
             self.source = path
         elif isinstance(path, np.ndarray):
@@ -65,14 +65,12 @@ class OnDisk:
     @property
     def names(self) -> Sequence[str] | None:
         """Names of the columns, or None."""
-        result: Sequence[str] | None = self.source.names
-        return result
+        return self.source.names
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """float32 where all columns are, float64 otherwise."""
-        result: np.dtype[Any] = self.source.dtype
-        return result
+        return self.source.dtype
 
     @property
     def response(self) -> NDArray[np.float64]:
@@ -83,12 +81,10 @@ class OnDisk:
 
     def __getitem__(self, column: str | int) -> NDArray[np.float64]:
         """The values of one column, in float64."""
-        result: NDArray[np.float64] = self.source.only([self._place(column)]).columns([0])[:, 0].astype(np.float64)
-        return result
+        return self.source.only([self._place(column)]).columns([0])[:, 0].astype(np.float64)
 
     def __len__(self) -> int:
-        result: int = self.shape[0]
-        return result
+        return self.shape[0]
 
     def __repr__(self) -> str:
         return f"OnDisk of {self.shape[0]:,} records and {self.shape[1]:,} columns"
@@ -105,8 +101,7 @@ class OnDisk:
 
     def on_host(self, places: Any) -> NDArray[Any]:
         """Values of some features in float64."""
-        result: NDArray[Any] = self.source.columns(places).astype(np.float64)
-        return result
+        return self.source.columns(places).astype(np.float64)
 
     def _place(self, column: Any) -> int:
         if not isinstance(column, str | numbers.Integral):

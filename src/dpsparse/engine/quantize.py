@@ -109,13 +109,12 @@ def rounded(values: NDArray[Any], center: Any, rate: Any) -> NDArray[Any]:
     """Levels of values: (x - center) * rate, clipped at +-127 and rounded to the nearest; 0 for a gap."""
     # Overflow is clipped like any large value; a warning would reveal something of a record.
     with np.errstate(all="ignore"):
-        levels = values - center
+        levels: NDArray[Any] = values - center
         levels *= rate
         np.clip(levels, -FEATURE_LEVELS, FEATURE_LEVELS, out=levels)
         np.rint(levels, out=levels)
         levels[np.isnan(levels) | ~np.isfinite(values)] = 0
-    result: NDArray[Any] = levels
-    return result
+    return levels
 
 
 def weight_levels(weights: Array, bound: float, most: int = WEIGHT_LEVELS) -> Array:

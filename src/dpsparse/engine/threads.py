@@ -70,7 +70,7 @@ def parallel_map(function: Callable[[Item], Result], items: Sequence[Item]) -> I
             future.cancel()
         # A future that failed has this frame in its traceback: each would hold the other, and what they read.
         futures.clear()
-        future = None
+        future = None  # type: ignore[assignment]  # let go of
 
 
 def without_warnings(function: Callable[[Item], Result], item: Item) -> Result:

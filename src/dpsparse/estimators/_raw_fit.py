@@ -91,7 +91,7 @@ def n_expected(data: "RawData") -> int:
     return FEATURES_PER_COLUMN * len(data.columns)
 
 
-def fit_raw(estimator: "PrivateSparseRegressor", data: "RawData", progress: Progress | None = None) -> None:
+def fit_raw(estimator: "PrivateSparseRegressor", data: "RawData", progress: Progress = None) -> None:
     """Fit an estimator on raw data."""
     estimator._check_parameters()
     n = data.table.n_records
@@ -171,7 +171,7 @@ class PreparedTable:
         return (*self.features, *(replace(each, center=None, scale=None, fill=None, missing=True) for each in missing))
 
     def pursue(
-        self, meter: Meter, plan: Schedule, shared: SharedUnits | None = None, progress: Progress | None = None
+        self, meter: Meter, plan: Schedule, shared: SharedUnits | None = None, progress: Progress = None
     ) -> PursuitResult:
         """The result of a pursuit; `shared` are units that it has in common with others."""
         bounds = self._data.bounds
@@ -194,7 +194,8 @@ class PreparedTable:
         value: PursuitResult = replace(
             result,
             shrunk_effects=np.where(there, result.shrunk_effects, 0.0),
-            doubts=np.where(there, result.doubts, FEW_CARRIERS),
+            doubts=np.where(there | (result.doubts != ""), result.doubts, FEW_CARRIERS),
+            responses=result.responses and replace(result.responses, empty=self.encoding.empty_responses),
         )
         return value
 

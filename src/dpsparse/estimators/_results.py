@@ -1,5 +1,6 @@
 """What a private pursuit publishes: the releases of its result in the caller's units, as attributes and as a model."""
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from dpsparse.inference.significance import critical_value, significant
 from dpsparse.io.features import Feature
 from dpsparse.model.effect import Effect
 from dpsparse.model.released import LinearModel
+from dpsparse.model.responses import UnreadResponsesWarning, unread
 from dpsparse.privacy.accounting.meter import Meter
 
 if TYPE_CHECKING:
@@ -81,6 +83,7 @@ def set_results(
             trusted=bool(result.trusted[place]),
             center=float(center[k]) if result.learned[place] else None,
             scale=float(scale[k]) if result.learned[place] else None,
+            doubt=result.doubts[place] or None,
         )
         for k, (place, name) in enumerate(zip(kept, names, strict=True))
     ]
@@ -104,9 +107,12 @@ def set_results(
             median_shift=estimator.median_shift_,
             calibration_slope=estimator.calibration_slope_,
             left_out={features[place].name: why for place, why in result.left_out.items()},
+            responses=result.responses,
             **{"target": "y"} | described,
         )
     )
+    if result.responses is not None and result.responses.is_short:
+        warnings.warn(unread(estimator.released_), UnreadResponsesWarning, stacklevel=4)
 
 
 def _spread(size: int, places: NDArray[np.int64], values: ArrayLike, elsewhere: float) -> NDArray[Any]:

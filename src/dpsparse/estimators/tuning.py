@@ -176,7 +176,9 @@ def _tune_array(models: list[PrivateSparseRegressor], table: MemoryTable, y: Any
     # A data frame keeps its names, which candidates may need.
     X, y = table.take(training), response[training]
     plan = planned(meter.guarantee)
-    _fit_all(plan, meter, len(training), SharedUnits(center, scale), lambda k, *how: _fit_within(models[k], *how, X, y))
+    units = SharedUnits(center, scale)
+    # How: by which meter and schedule, and with which units.
+    _fit_all(plan, meter, len(training), units, lambda k, *how: _fit_within(models[k], *how, X, y))  # type: ignore[call-arg]
     held_out = rows.part(HELD_OUT_EVERY - 1, HELD_OUT_EVERY)
     share = MeterShare(meter, meter.guarantee, held_out.n_records, part=HELD_OUT, name=HELD_OUT_NAME)
     lines = [model._line() for model in models]
@@ -205,6 +207,7 @@ def _tune_raw(models: list[PrivateSparseRegressor], data: RawData) -> Tuned:
     with _reserved(models[0], meter, planned, models):
         models[0]._warn_if_weak(meter)
     plan = planned(meter.guarantee)
+    assert plan.table is not None  # a raw table has a schedule of its own
     once = MeterShare(meter, meter.guarantee, n_training, part=TRAINING, name=TABLE_NAME)
     table = PreparedTable(training, once, plan.table)
     shared = SharedUnits(data.bounds.response_center, data.bounds.response_scale)

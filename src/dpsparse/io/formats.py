@@ -56,10 +56,9 @@ def open_table(path: str | os.PathLike[str]) -> "TableReader":
     from 0.
     """
     table_format, files = require_format(path)
-    table = table_format.open(Path(path), files)
+    table: TableReader = table_format.open(Path(path), files)
     table.check_names()
-    result: TableReader = table
-    return result
+    return table
 
 
 def require_format(path: str | os.PathLike[str]) -> tuple[Format, list[Path]]:

@@ -25,6 +25,7 @@ from dpsparse.learning.categories import (
     release_buckets,
     release_categorical,
 )
+from dpsparse.learning.constants import KIND_DEVIATIONS
 from dpsparse.learning.kinds import Columns, release_kinds
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.accounting.release import Slot
@@ -48,6 +49,8 @@ class Encoding:
         Features that hardly a record has: "another" where nearly all text is in the other buckets.
     text_unused : dict of str to str
         The columns of text of which no text is a feature, and why: `MANY_VALUES` or `NONE_COMMON`.
+    empty_responses : float
+        The share of records whose response is an empty cell; 0 where that is within noise.
     """
 
     features: tuple[Feature, ...]
@@ -56,6 +59,7 @@ class Encoding:
     with_gaps: frozenset[str]
     rare: frozenset[Feature] = frozenset()
     text_unused: dict[str, str] = field(default_factory=dict)
+    empty_responses: float = 0.0
 
     def encode(
         self, raw: RawTable, buckets_of: Callable[[str], NDArray[np.int16]] | None = None
@@ -163,7 +167,11 @@ class Preparation:
         unused = {
             column: MANY_VALUES if column in with_many else NONE_COMMON for column in texts if not made.get(column)
         }
-        return Encoding(tuple(features), self._target, kinds[self._target], with_gaps, frozenset(rare), unused)
+        empty = 1 - known.filled[self._target] / n
+        if empty * n < KIND_DEVIATIONS * known.noise:
+            empty = 0.0
+        target_kind = kinds[self._target]
+        return Encoding(tuple(features), self._target, target_kind, with_gaps, frozenset(rare), unused, min(empty, 1.0))
 
     def buckets_of(self, column: str) -> NDArray[np.int16]:
         """The buckets of a text column, read once."""

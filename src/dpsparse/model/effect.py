@@ -31,15 +31,18 @@ class Effect:
     feature : str
         Its name.
     coef : float
-        The effect used for predictions, shrunk by its own error.
+        What predictions use: shrunk by its error and, among selected features, by what others say of it.
     estimate, standard_error : float or None
-        The unshrunk effect and its error; None where the method gives none, or none that can be trusted.
+        The unshrunk effect, which the interval is of, and its error; None where the method gives none, or none that can
+        be trusted.
     clear : bool
         Whether it is significant, as `PrivateSparseRegressor.clear_` says; False where the method gives no errors.
     trusted : bool
         False where its standard error cannot be trusted: it has no interval then and is not significant.
     center, scale : float or None
         The feature's unit as the fit learned it, which is a release; None where public numbers were used.
+    doubt : str or None
+        Where it is not trusted: why, one of `dpsparse.algorithms.pursuit.result.DOUBTS`; None where that is not known.
     """
 
     feature: str
@@ -50,6 +53,12 @@ class Effect:
     trusted: bool = True
     center: float | None = None
     scale: float | None = None
+    doubt: str | None = None
+
+    @property
+    def value(self) -> float:
+        """The effect as it is shown: the estimate that the interval is of; what predictions use where there is none."""
+        return self.coef if self.interval is None or self.estimate is None else self.estimate
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -75,12 +84,13 @@ class Effect:
             numbers |= {"center": center + scale * self.center, "scale": scale * self.scale}
         return replace(self, **numbers)
 
-    def row(self) -> tuple[str, str, str, str]:
-        """Name, effect, interval and verdict, as text."""
-        return self.feature, number(self.coef), interval_text(self.interval), self.verdict.value
+    def row(self) -> tuple[str, str, str, str, str]:
+        """Name, effect, interval, verdict and what predictions use, as text."""
+        interval = interval_text(self.interval)
+        return self.feature, number(self.value), interval, self.verdict.value, number(self.coef)
 
 
-EFFECT_HEADINGS = ("feature", "effect", "90 % interval", "verdict")
+EFFECT_HEADINGS = ("feature", "effect", "90 % interval", "verdict", "used for prediction")
 UNIT_HEADINGS = ("feature", "centre", "scale")
 
 
@@ -89,15 +99,15 @@ def interval_text(interval: tuple[float, float] | None) -> str:
     return "-" if interval is None else "[{}, {}]".format(*map(number, interval))
 
 
-def effect_rows(effects: Iterable[Effect], intercept: float) -> list[tuple[str, str, str, str]]:
+def effect_rows(effects: Iterable[Effect], intercept: float) -> list[tuple[str, str, str, str, str]]:
     """The rows of a table of effects, the intercept last."""
-    return [*(effect.row() for effect in effects), ("(intercept)", number(intercept), "", "")]
+    return [*(effect.row() for effect in effects), ("(intercept)", "", "", "", number(intercept))]
 
 
 def effects_table(effects: Iterable[Effect], intercept: float) -> Html:
     """The effects as an HTML table."""
     caption = "Effects, for a step of 1 of each feature"
-    return table(caption, EFFECT_HEADINGS, effect_rows(effects, intercept), numbers=(1, 2))
+    return table(caption, EFFECT_HEADINGS, effect_rows(effects, intercept), numbers=(1, 2, 4))
 
 
 def unit_rows(effects: Iterable[Effect]) -> list[tuple[str, str, str]]:

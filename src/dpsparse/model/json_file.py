@@ -8,7 +8,8 @@ from typing import IO, Any
 from sklearn.utils.validation import check_is_fitted
 
 from dpsparse import __version__
-from dpsparse.algorithms.pursuit.result import HARDLY_VARIES, UNIT_WRONG
+from dpsparse.algorithms.pursuit.response_count import ResponseCount
+from dpsparse.algorithms.pursuit.result import DOUBTS, HARDLY_VARIES, UNIT_WRONG
 from dpsparse.io.atomic import atomic_file
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.features import Feature, read_feature
@@ -49,6 +50,7 @@ def as_dict(model: LinearModel) -> dict[str, Any]:
         "median_shift": model.median_shift,
         "calibration_slope": model.calibration_slope,
         "left_out": dict(model.left_out),
+        "responses": model.responses and asdict(model.responses),
         "text_unused": dict(model.text_unused),
         "effects": [asdict(effect) for effect in model.effects],
         "features": [_without_defaults(feature) for feature in model.features],
@@ -176,6 +178,7 @@ def _how_good(fields: Fields) -> dict[str, Any]:
         "scores": scores and read_scores(scores),
         "median_shift": fields.number("median_shift", None),
         "calibration_slope": fields.number("calibration_slope", 1.0, least=0),
+        "responses": _responses(fields.table("responses", None)),
     }
 
 
@@ -188,6 +191,21 @@ def _left_out(fields: Fields, names: set[str]) -> dict[str, Any]:
     if not {*unused.values()} <= {MANY_VALUES, NONE_COMMON}:
         raise FileError(f"{fields.where}: 'text_unused' must give {MANY_VALUES!r} or {NONE_COMMON!r}")
     return {"left_out": left_out, "text_unused": unused}
+
+
+def _responses(fields: Fields | None) -> ResponseCount | None:
+    if fields is None:
+        return None
+    count = ResponseCount(
+        number=fields.number("number", above=0),
+        noise=fields.number("noise", least=0),
+        n_records=fields.count("n_records"),
+        empty=fields.number("empty", 0.0, least=0),
+    )
+    fields.finish()
+    if count.number > count.n_records or count.empty > 1:
+        raise FileError(f"{fields.where}: 'number' must not be above 'n_records', nor 'empty' above 1")
+    return count
 
 
 def _range(fields: Fields | None) -> tuple[float, float] | None:
@@ -210,8 +228,11 @@ def _effect(fields: Fields, names: set[str]) -> Effect:
         trusted=fields.flag("trusted"),
         center=fields.number("center", None),
         scale=fields.number("scale", None, above=0),
+        doubt=fields.text("doubt", None),
     )
     fields.finish()
+    if effect.doubt is not None and (effect.trusted or effect.doubt not in DOUBTS):
+        raise FileError(f"{fields.where}: 'doubt' must say why an effect is not trusted: {', '.join(DOUBTS)}")
     if effect.feature not in names:
         raise FileError(f"{fields.where}: 'feature' is none of the features listed")
     if (effect.estimate is None) != (effect.standard_error is None):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpsparse.algorithms.evaluation import Scores
+from dpsparse.algorithms.pursuit.response_count import ResponseCount
 from dpsparse.data.as_table import as_table
 from dpsparse.html import Html
 from dpsparse.io.features import Feature
@@ -85,6 +86,8 @@ class LinearModel(Coefficients):
     left_out : mapping of str to str
         Selected features that have no effect, and why: "hardly varies" where nearly all records have the same value,
         "unit wrong" where by the releases noise chose the centre or the scale.
+    responses : ResponseCount or None
+        The released number of records whose response is there and could be read; None where none may be missing.
     text_unused : mapping of str to str
         The columns of text of which no text was used, and why: "many values" where by their released number too many
         differ, as in an identifier, "none common" where no value is common enough to be used at this epsilon.
@@ -113,6 +116,7 @@ class LinearModel(Coefficients):
     median_shift: float | None = None
     calibration_slope: float = 1.0
     left_out: Mapping[str, str] = field(default_factory=dict)
+    responses: ResponseCount | None = None
     text_unused: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:

@@ -8,6 +8,8 @@ from dpsparse.html import number
 from dpsparse.io.features import Feature
 from dpsparse.learning.categories import MANY_VALUES, NONE_COMMON
 from dpsparse.model.effect import Verdict
+from dpsparse.model.reliability import doubtful, in_words
+from dpsparse.model.responses import readable, unread
 from dpsparse.model.row_numbers import row_numbers
 from dpsparse.schema import listed, quoted
 
@@ -27,25 +29,26 @@ TEXT_UNUSED = {
     NONE_COMMON: "where no value is common enough to be used with this many records at this epsilon (more records, a "
     "larger epsilon or public categories in a bounds file would help)",
 }
-MORE_TRUST = "more records, a larger epsilon or fewer features to select would help"
 
 
 def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
     """Headings and sentences without a full stop, from releases and public numbers alone."""
     verdicts = {effect.verdict for effect in model.effects}
+    if model.responses is not None:
+        yield ("Warning", unread(model)) if model.responses.is_short else ("Responses", readable(model))
     if not model.response_scale_known:
         yield "Nothing learned", nothing_learned(model)
     elif not model.explains:
         yield "Nothing explained", nothing_explained(model)
     elif not model.effects:
-        yield "Nothing found", "no effect is significant"
+        yield "Nothing found", "no effect was kept"
     if model.spread_explained:
         yield "Explained", explained(model)
     if Verdict.NOT_SIGNIFICANT in verdicts:
         count = f"{len(model.features):,}"
         yield NOT_SIGNIFICANT, f"among {count} features without effect one this large is common"
-    if Verdict.NOT_TRUSTED in verdicts and model.explains:
-        yield NOT_TRUSTED, f"the standard error cannot be trusted, so there is no interval; {MORE_TRUST}"
+    for doubt, names in doubtful(model.effects).items():
+        yield NOT_TRUSTED, in_words(doubt, names)
     if text := left_out(model):
         yield "Left out", text
     if text := row_numbers(model):
@@ -127,8 +130,8 @@ def calibration(model: "LinearModel") -> str:
     slope = model.calibration_slope
     why = "outliers, which effects discount, go with the features" if slope > 1 else "effects say too much of the mean"
     return (
-        f"predictions of a mean are {slope:.2f} times as far from {number(model.constant_prediction)} as the effects "
-        f"say: {why}"
+        f"predictions of a mean are {slope:.2f} times as far from {number(model.constant_prediction)} as the numbers "
+        f"used for prediction say: {why}"
     )
 
 

@@ -18,9 +18,9 @@ def summary_text(model: "LinearModel") -> str:
     lines = [
         textwrap.fill(model.privacy.statement(), 100),
         "",
-        f"{'feature':<24} {'effect':>12} {'std. error':>12}   90 % interval",
+        f"{'feature':<24} {'for prediction':>14} {'effect':>12} {'std. error':>12}   90 % interval",
         *map(_summary_line, model.effects),
-        f"{'(intercept)':<24} {model.intercept:>12.5g}",
+        f"{'(intercept)':<24} {model.intercept + 0.0:>14.5g}",
     ]
     marks = {NOT_SIGNIFICANT: "* ", NOT_TRUSTED: "** "}
     for heading, text in remarks(model):
@@ -37,7 +37,7 @@ def summary_text(model: "LinearModel") -> str:
 
 
 def _summary_line(effect: Effect) -> str:
-    text = f"{effect.feature:<24} {effect.coef + 0.0:>12.5g}"
+    text = f"{effect.feature:<24} {effect.coef + 0.0:>14.5g} {effect.value + 0.0:>12.5g}"
     if effect.interval is None:
         return f"{text} {'-':>12}   -{' **' if effect.verdict is Verdict.NOT_TRUSTED else ''}"
     low, high = effect.interval

@@ -93,10 +93,7 @@ def _opendp_sampler(law: str, scale: float) -> Any:
 class SeededSource:
     """Repeatable noise of the same laws, up to floating point. For simulations and tests: not private.
 
-    Parameters
-    ----------
-    seed : int, numpy SeedSequence or numpy Generator
-        Whatever `numpy.random.default_rng` takes.
+    The seed is whatever `numpy.random.default_rng` takes.
 
     Examples
     --------

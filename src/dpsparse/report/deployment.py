@@ -138,4 +138,4 @@ def post_processing(model: "LinearModel") -> str:
     """What is computed from the releases."""
     limits = "" if model.prediction_range is None else " Predictions are clipped to a released range."
     follows = "Effects, their standard errors and intervals follow from the noisy releases"
-    return f"{follows}, and effects are shrunk by their errors.{limits}"
+    return f"{follows}; predictions use effects that are shrunk by their errors.{limits}"

@@ -32,7 +32,7 @@ def _forest(model: "LinearModel") -> Iterator[str]:
     rows, cells = [], []
     for effect in model.effects:
         scale = scales[effect.feature]
-        value = (effect.coef if effect.estimate is None else effect.estimate) * scale
+        value = effect.value * scale
         ends = effect.interval
         interval = None if ends is None else (ends[0] * scale, ends[1] * scale)
         note = "" if effect.verdict is Verdict.NOT_AVAILABLE else effect.verdict.value

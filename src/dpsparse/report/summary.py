@@ -8,12 +8,17 @@ from dpsparse.io.features import Feature
 from dpsparse.model import remarks
 from dpsparse.model.effect import Effect, Verdict
 from dpsparse.model.evaluation import verdict
+from dpsparse.model.reliability import doubt_of
+from dpsparse.model.responses import readable, unread
 from dpsparse.model.row_numbers import row_numbers
 from dpsparse.privacy.accounting.record import PrivacyRecord
 from dpsparse.schema import listed, quoted
 
 if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
+
+# Said where no effect is significant: of all of them, or of those that could be tested.
+_NONE = {False: "No effect is significant.", True: "No effect that could be tested is significant."}
 
 
 def in_short(model: "LinearModel") -> Iterator[str]:
@@ -40,6 +45,9 @@ def _records(model: "LinearModel") -> Iterator[str]:
     parts = "" if n_features == count else f" With categories and gaps, the columns make {n_features:,} features."
     left_out = f" Left out: {remarks.left_out(model)}." if remarks.left_out(model) else ""
     yield f"{model.privacy.n_records:,} records. {known}.{left_out}{parts}"
+    if model.responses is not None:
+        short = model.responses.is_short
+        yield tag("p", as_sentence(unread(model) if short else readable(model)), **({"class_": "bad"} if short else {}))
 
 
 def _guarantee(record: PrivacyRecord) -> Iterator[str]:
@@ -64,15 +72,16 @@ def verdicts(model: "LinearModel") -> Iterator[str]:
     if not model.response_scale_known:
         yield tag(
             "p",
-            f"Nothing was learned: {remarks.nothing_learned(model)}. So no effect can be significant. The page "
+            f"Nothing was learned: {remarks.nothing_learned(model)}. So no effect could be tested. The page "
             "'Read a result' of the documentation has a remedy for each cause.",
             class_="bad",
         )
-    if not model.effects:
-        yield "No effect is significant, and none was kept."
-    if not model.explains:
-        yield "No effect is significant: by the releases the features explain nothing."
         return
+    if not model.explains:
+        yield "By the releases the features explain nothing, so no effect could be tested."
+        return
+    if not model.effects:
+        yield "No effect was kept."
     if significant:
         features = {feature.name: feature for feature in model.features}
         yield "These effects are significant:"
@@ -82,7 +91,7 @@ def verdicts(model: "LinearModel") -> Iterator[str]:
             f"family-wise level, Bonferroni over {count} features)."
         )
     elif not_significant:
-        yield "No effect is significant."
+        yield _NONE[bool(groups[Verdict.NOT_TRUSTED])]
     if not_significant:
         yield "These are not significant:"
         yield _names(not_significant)
@@ -91,9 +100,9 @@ def verdicts(model: "LinearModel") -> Iterator[str]:
             "decide, and the size shown is likely too large."
         )
     if groups[Verdict.NOT_TRUSTED]:
-        yield "The standard errors of these cannot be trusted, so they have neither an interval nor a verdict:"
-        yield _names(groups[Verdict.NOT_TRUSTED])
-        yield f"Do not publish their sizes as findings. {as_sentence(remarks.MORE_TRUST)}"
+        yield "The standard errors of these are not reliable, so they have neither an interval nor a verdict:"
+        yield tag("ul", [tag("li", f"{each.feature}: {doubt_of(each)}.") for each in groups[Verdict.NOT_TRUSTED]])
+        yield "Do not publish their sizes as findings."
     if text := row_numbers(model):
         yield f"Row numbers: {text}."
     if groups[Verdict.NOT_AVAILABLE]:
@@ -125,7 +134,6 @@ def sentence(effect: Effect, feature: Feature, target: str, baselines: Mapping[s
     assert effect.interval is not None
     way = "more" if effect.estimate > 0 else "less"
     low, high = sorted(map(abs, effect.interval))
-    # The unshrunk effect, which lies in its interval.
     size = f"{number(abs(effect.estimate))} {way} of {target}"
     within = f"between {number(low)} and {number(high)} {way}, with 90 % confidence"
     return f"{effect.feature}: {_step(feature, baselines or {})} goes with {size} ({within})."
@@ -134,16 +142,17 @@ def sentence(effect: Effect, feature: Feature, target: str, baselines: Mapping[s
 def publishable(model: "LinearModel") -> str | None:
     """One paragraph to publish: the significant effects with their intervals, the records and the guarantee.
 
-    None where nothing was learned, where a fit gives no errors, or where it was not private.
+    None where nothing was learned, where no effect could be tested, or where the fit was not private.
     """
     record = model.privacy
     if not (record.private and model.response_scale_known and model.explains and model.effects):
         return None
-    if all(effect.verdict is Verdict.NOT_AVAILABLE for effect in model.effects):
+    if all(effect.interval is None for effect in model.effects):
         return None
     features = {feature.name: feature for feature in model.features}
     significant = [effect for effect in model.effects if effect.verdict is Verdict.SIGNIFICANT]
-    found = " ".join(_of(model, effect, features) for effect in significant) or "No effect is significant."
+    untested = any(effect.verdict is Verdict.NOT_TRUSTED for effect in model.effects)
+    found = " ".join(_of(model, effect, features) for effect in significant) or _NONE[untested]
     return (
         f"What goes with {model.target} in {record.n_records:,} records, by a robust sparse regression on "
         f"{len(model.features):,} features at the 5 % family-wise level: {found} These are associations in typical "
@@ -201,9 +210,8 @@ def _predictions(model: "LinearModel") -> Iterator[str]:
 def _meaning(model: "LinearModel") -> Iterator[str]:
     yield (
         f"The difference in {model.target} between records that differ by 1 in a feature, in that feature's own unit, "
-        "and are alike in the other selected ones. The table below has the effects that predictions use: they are "
-        "shrunk by their errors, all together, for better predictions. Intervals, and the sentences above, are of "
-        "effects before shrinkage."
+        "and are alike in the other selected ones. The interval of an effect lies around it. Predictions use other "
+        "numbers, in a column of their own: effects shrunk by their errors, all together."
     )
     example = _an_example(model)
     if example is not None:

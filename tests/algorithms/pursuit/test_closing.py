@@ -62,6 +62,7 @@ def test_gain_and_lump_are_sums_over_records():
     np.testing.assert_allclose(sums, [10.05 / most**2, 6 / most**2 - 2, 0.0], atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_plain_response_has_neither_lump_nor_problem():
     model = fitted(X[:, 3] + RNG.standard_t(3, len(X)))
     assert (model.lumped, model.response_scale_known, model.explains, model.reason) == (False, True, True, "")

@@ -182,6 +182,7 @@ def test_a_failed_release_is_not_hidden_by_the_sessions_that_were_never_opened(m
         pursuit.run()
 
 
+@pytest.mark.slow
 def test_the_errors_are_those_of_repeated_fits():
     # Of 120 intervals at 90 %, 108 are expected to hold the truth; fewer than 98 have a probability of 0.1 %.
     held = total = 0

@@ -37,7 +37,7 @@ def test_files_are_seen_wherever_they_are_written(tmp_path):
         os.close(tempfile.mkstemp(prefix="left")[0])
         with pytest.raises(ConnectionError):
             socket.create_connection(("127.0.0.1", 1), timeout=1)
-        subprocess.run([sys.executable, "-c", ""], check=True)
+        subprocess.run([sys.executable, "-c", ""], check=True, timeout=60)
     assert seen.elsewhere == [str(outside), "socket.connect", "subprocess.Popen"]
     found = files_in(inside)
     assert [name.split("/")[-1][:4] for name, _ in found["modes of files"]] == ["rela", "temp", "left"]

@@ -109,6 +109,7 @@ def test_a_machine_without_numba_has_numpy(monkeypatch):
     dispatch.compiled.cache_clear()
 
 
+@pytest.mark.slow
 def test_kernels_compile_where_there_is_no_place_for_a_cache():
     code = """
         import numba.core.caching as caching

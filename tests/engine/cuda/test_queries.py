@@ -47,6 +47,10 @@ WITH_KERNELS = [
     (queries.gram_sums, np.array([0, 2, 6]), 1.0, 1e3),
     *((query, *public) for query in (queries.gradient_sums, queries.jacobian_sums) for public in EQUATIONS),
     *((queries.variance_sums, *public) for public in EQUATIONS),
+    *((queries.spread_sums, position, 0.7, 3.3) for position in (1, 3, 6)),
+    *((queries.mean_sums, position, np.float64(0.3), np.float64(1.7), 4.3) for position in (0, 3, 4)),
+    *((queries.gain_sums, 0.4, effects, np.float64(3.1), np.float64(0.2)) for effects in (EFFECTS, 0.1 * EFFECTS)),
+    (queries.calibration_sums, 0.4, EFFECTS, -0.3, 1.5, np.float64(3.1)),
 ]
 
 
@@ -55,13 +59,7 @@ def share_at_most(records, position, most):
     return np.array([int((records.columns[position].units <= most).sum()), len(records.y)])
 
 
-WITHOUT_KERNELS = [
-    *((queries.spread_sums, position, 0.7, 3.3) for position in (1, 3, 6)),
-    *((queries.mean_sums, position, np.float64(0.3), np.float64(1.7), 4.3) for position in (0, 3, 4)),
-    *((queries.gain_sums, 0.4, effects, np.float64(3.1), np.float64(0.2)) for effects in (EFFECTS, 0.1 * EFFECTS)),
-    (queries.calibration_sums, 0.4, EFFECTS, -0.3, 1.5, np.float64(3.1)),
-    (share_at_most, 3, 0.2),
-]
+WITHOUT_KERNELS = [(share_at_most, 3, 0.2)]
 
 
 def session_of(rows, quantizer, d):

@@ -13,8 +13,9 @@ import pyarrow.parquet
 import pytest
 from pandas.core.dtypes.base import _registry
 
+from dpsparse.data.inputs import open_for_store
 from dpsparse.io.cells.grammar import CellClass, Kind
-from dpsparse.io.cells.raw_table import FrameTable, ParquetTable
+from dpsparse.io.cells.raw_table import FrameTable, ParquetTable, as_raw_table
 
 NUMERIC = [kind for kind in Kind if kind != Kind.text]
 ARROW, PANDAS, POLARS = all_types.arrow_columns(), all_types.pandas_columns(), all_types.polars_columns()
@@ -37,8 +38,7 @@ def everything(table):
         table.value_counts("a", int(buckets[0]))
         table.faults(["a"], [Kind.number])
         for column in table.cells(table.blocks[0], ["a"]):
-            if hasattr(column, "places"):
-                column.places()
+            column.places()
     assert counts.sum() == table.n_records == len(buckets)
     assert not np.isinf(numbers).any()
     # What has no text is a gap, and a gap has no number.
@@ -89,7 +89,10 @@ def is_of_parquet(column):
     return True
 
 
-@pytest.mark.parametrize("name", [name for name, column in ARROW.items() if is_of_parquet(column)])
+OF_PARQUET = [name for name, column in ARROW.items() if is_of_parquet(column)]
+
+
+@pytest.mark.parametrize("name", OF_PARQUET)
 def test_parquet(name, tmp_path):
     pa.parquet.write_table(pa.table({"a": ARROW[name]}), tmp_path / "a.parquet")
     table = ParquetTable(tmp_path / "a.parquet")
@@ -98,6 +101,17 @@ def test_parquet(name, tmp_path):
         np.testing.assert_array_equal(everything(table), everything(arrow_table(ARROW[name])))
     everything(table)
     assert sum(len(cells[0]) for cells in table.cell_blocks(["a"])) == len(ARROW[name])
+
+
+@pytest.mark.parametrize("name", OF_PARQUET)
+def test_a_store_holds_what_a_file_holds(name, tmp_path):
+    table = pa.table({"a": ARROW[name], "b": ["x"] * len(ARROW[name]), "y": np.ones(len(ARROW[name]))})
+    pa.parquet.write_table(table, tmp_path / "a.parquet")
+    open_for_store(tmp_path / "a.parquet", "y").convert(tmp_path / "store", "float64")
+    file, store = as_raw_table(tmp_path / "a.parquet"), as_raw_table(tmp_path / "store")
+    kinds = [kind for kind in NUMERIC if file.declared.get("a", kind) == kind]
+    np.testing.assert_array_equal(store.buckets("a"), file.buckets("a"))
+    np.testing.assert_array_equal(store.numbers(["a"] * len(kinds), kinds), file.numbers(["a"] * len(kinds), kinds))
 
 
 def test_no_type_is_left_out():

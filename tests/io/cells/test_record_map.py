@@ -46,6 +46,7 @@ def alone(line):
     return everything(opened(HEADER + line))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(csv_files.files(), st.booleans())
 def test_a_record_gives_what_it_gives_alone(content, compiled):
@@ -55,6 +56,7 @@ def test_a_record_gives_what_it_gives_alone(content, compiled):
         np.testing.assert_array_equal(everything(table), np.vstack([alone(line) for line in content]))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(csv_files.files(min_size=2), csv_files.lines(), csv_files.ends, st.data())
 def test_another_line_changes_its_own_record_only(content, line, end, data):
@@ -64,6 +66,7 @@ def test_another_line_changes_its_own_record_only(content, line, end, data):
     np.testing.assert_array_equal(np.delete(before, place, 0), np.delete(after, place, 0))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(csv_files.files(), st.integers(1, 40), st.integers(1, 3))
 def test_blocks_threads_and_kernels_change_nothing(content, size, count):
@@ -77,6 +80,7 @@ def test_blocks_threads_and_kernels_change_nothing(content, size, count):
             assert sums(table) == expected[1]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(csv_files.files(min_size=0))
 def test_classes_are_those_by_which_kinds_read(content):
@@ -92,6 +96,7 @@ def test_classes_are_those_by_which_kinds_read(content):
     assert texts == (counts.sum(axis=1) - counts[:, CellClass.EMPTY]).tolist()
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(csv_files.files(min_size=0), st.integers(1, 4), st.data())
 def test_parts(content, modulus, data):
@@ -112,6 +117,7 @@ def _ended(content):
     return [line if line.endswith(b"\n") else line + b"\n" for line in content]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(csv_files.numbers)
 def test_kernels_round_numbers_as_python_does(text):
@@ -127,6 +133,7 @@ def test_kernels_round_numbers_as_python_does(text):
         assert np.isnan(found)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(st.lists(csv_files.separated, min_size=1, max_size=30))
 def test_kernels_read_separators_as_the_grammar_does(texts):

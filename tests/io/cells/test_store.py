@@ -33,6 +33,7 @@ from dpsparse.schema import FileError
 HEADER = b"a,b,c\n"
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(csv_files.files(), st.booleans(), st.booleans(), st.sampled_from(["utf-8", "latin-1"]), st.integers(1, 4))
 def test_a_store_gives_what_its_file_gives(content, writes_compiled, reads_compiled, encoding, rows):

@@ -28,6 +28,8 @@ def test_a_file_has_no_schema(tmp_path):
         (b"\x00,b\n1,2\n", "line 1, field 1: every column needs a printable name"),
         (b"age\rcost\r31\r2", "line 1, field 1: every column needs a printable name"),
         (b"31.5,cost\n47,2\n", "the first line must name the columns"),
+        (b"EUR 31.234,50;cost\n47;2\n", "the first line must name the columns"),
+        (b"31'234.50 CHF;cost\n47;2\n", "the first line must name the columns"),
         (b"age,c\xffst\n1,2\n", "line 1 is not valid utf-8; save the file as UTF-8, or give its encoding"),
         (b"\xff\xfea\x00g\x00e\x00\n\x00", "line 1 is not valid utf-8"),
         (b'age,"cost\n1,2\n', "line 1 has a quote that is left open, or text after a closing quote"),
@@ -42,6 +44,10 @@ def test_a_line_that_names_no_columns_is_refused_in_one_line_without_its_values(
     assert "\n" not in text
     assert "31" not in text.replace(str(tmp_path), "")
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+def test_a_currency_and_a_year_may_be_a_name(tmp_path):
+    assert open_table(lines(tmp_path, b"EUR 2019,usd2020\n1,2\n")).names == ["EUR 2019", "usd2020"]
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])

@@ -1,5 +1,7 @@
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from dpsparse.io.formats import open_on_disk, open_table
@@ -55,3 +57,12 @@ def test_a_fit_reads_the_same_numbers_in_pieces(path):
     np.testing.assert_array_equal(numbers.columns([0, 1]), PEOPLE[["smoker", "age"]].astype(float))
     with pytest.raises(ValueError, match=r"column 'region' holds .*string, no numbers: drop it"):
         _ = source.dtype
+
+
+@pytest.mark.parametrize("arrow_type", [pa.binary(), pa.string(), pa.large_string()], ids=str)
+def test_bytes_that_are_no_text_are_no_category(tmp_path, arrow_type):
+    """One such cell does not make the file unreadable."""
+    cells = pa.array([b"north", b"caf\xe9", None], pa.large_binary()).cast(arrow_type, safe=False)
+    pq.write_table(pa.table({"region": cells}), tmp_path / "a.parquet")
+    _, codes = open_table(tmp_path / "a.parquet").read([], {"region": ["north", "south"]})
+    assert codes["region"].tolist() == [0, -1, -1]

@@ -53,6 +53,7 @@ def priced():
     return st.one_of(st.builds(ExponentialMechanism, rho), st.builds(GaussianMechanism, rho, tv_slack=st.just(1e-16)))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(st.lists(st.lists(priced(), min_size=1, max_size=4), min_size=2, max_size=8), st.floats(0.3, 4.0))
 def test_no_admitted_sequence_exceeds_its_grant_on_the_exact_curve(fits, epsilon):

@@ -231,6 +231,7 @@ def test_a_ledger_that_becomes_a_symbolic_link_is_refused(path, tmp_path):
         ledger.verify()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["b.db", "with blanks and \\.db"])
 def test_a_ledger_mounted_as_a_single_file_is_refused(path, tmp_path, name):
     unshare = shutil.which("unshare")

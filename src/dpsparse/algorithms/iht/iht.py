@@ -77,7 +77,7 @@ def private_iht(
     radius: float | None,
     calibration: str,
     clip_predictions: bool = True,
-    progress: Progress | None = None,
+    progress: Progress = None,
 ) -> IHTResult:
     """Run one step on each of ``len(steps)`` disjoint parts of the rows.
 

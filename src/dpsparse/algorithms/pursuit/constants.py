@@ -91,6 +91,13 @@ SAFE_NATS, SAFE_LEAD = 8.0, 2.5
 # grid of centres is coarse.
 BESIDE_A_LUMP = 0.23
 
+# A warning is given below the first share of the cells that are not empty, and nothing is to be predicted below the
+# second; and only where the number is this many standard deviations of its noise below theirs, so that no complete
+# response is called short.
+SHORT_SHARE, TOO_SHORT_SHARE, RESPONSE_DEVIATIONS = 0.98, 0.5, 3.0
+# Numbers are shown in tens: no digit that noise alone decides.
+TEN = 10
+
 # --- units
 
 # Carriers of a rare feature lie at 1 / RARE scales at most, inside the outer norm of a row.

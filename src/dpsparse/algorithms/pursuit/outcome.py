@@ -8,6 +8,7 @@ from dpsparse.algorithms.pursuit import constants as c
 from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit.budget import BOUNDED_RANGE
 from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.response_count import ResponseCount
 from dpsparse.algorithms.pursuit.result import (
     NOTHING_EXPLAINED,
     NOTHING_LEARNED,
@@ -63,9 +64,18 @@ def result_of(schedule: Schedule, state: State) -> PursuitResult:
         reason=problem or _why_nothing(state, facts),
         cut=float(last.tau),
         lumped=concluded.lumped,
+        responses=_count_of(state, facts),
         equation=EstimatingEquation(support, center, scale, last.tau, last.weight.inner, last.weight.outer),
         left_out=out,
     )
+
+
+def _count_of(state: State, facts: PublicFacts) -> ResponseCount | None:
+    """The released number of responses; None where every record has one."""
+    released = state.response.released
+    if released.n_records is None or released.noise is None:
+        return None
+    return ResponseCount(float(released.n_records), float(released.noise), facts.n)
 
 
 def problem_of(schedule: Schedule, state: State) -> str:

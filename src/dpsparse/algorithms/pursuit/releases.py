@@ -47,12 +47,12 @@ class Releases:
         """The slot of a planned release that every fit makes."""
         return self._slots[planned.name]
 
-    def responses(self, slot: Slot, count: int) -> float:
-        """The number of records with a response, of which all shares and means are from here on."""
+    def responses(self, slot: Slot, count: int) -> tuple[float, float]:
+        """The number of records with a response, of which all shares and means are from here on, and its noise."""
         share, noise = self.fraction(slot, count)
         # Most tables lack no response: a number within noise of all records counts as all.
         self.n_responses = max(1.0, share * self._n_rows) if share < 1 - 2 * noise else self._n_rows
-        return self.n_responses
+        return self.n_responses, noise * self._n_rows
 
     @property
     def n_pairs(self) -> float:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsparse.algorithms.pursuit.response_count import ResponseCount
+
 # Why a selected feature was left out: nearly all records have the same value, which the intercept stands for; or noise
 # chose its size or its centre.
 HARDLY_VARIES, UNIT_WRONG = "hardly varies", "unit wrong"
@@ -77,6 +79,8 @@ class PursuitResult:
         Where residuals are clipped, in units of the response.
     lumped : bool
         Whether many responses lie at one point, their centre.
+    responses : ResponseCount or None
+        The released number of responses; None where every record has one.
     equation : EstimatingEquation
         What the effects estimate.
     left_out : dict of int to str
@@ -106,6 +110,7 @@ class PursuitResult:
     reason: str
     cut: float
     lumped: bool
+    responses: ResponseCount | None
     equation: EstimatingEquation
     left_out: dict[int, str]
 

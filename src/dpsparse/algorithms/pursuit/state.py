@@ -18,11 +18,15 @@ from dpsparse.inference.sandwich import Jacobian
 
 @dataclass(frozen=True)
 class ResponseUnit:
-    """What is known of the response: its centre and scale, and how many records have one; None where it is not."""
+    """What is known of the response: its centre and scale, and how many records have one; None where it is not.
+
+    `noise` is the standard deviation of that number.
+    """
 
     center: float | None = None
     scale: float | None = None
     n_records: float | None = None
+    noise: float | None = None
 
 
 @dataclass(frozen=True)

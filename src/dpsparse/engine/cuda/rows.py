@@ -6,12 +6,11 @@ The terms of single records (residuals, weights, norms) are computed there too, 
 
 import torch
 
-from dpsparse.engine.cpu.rows import LocalRows, LocalSession, pair_differences
+from dpsparse.engine.cpu.rows import LocalRows, LocalSession, keep_freed_memory, pair_differences
 from dpsparse.engine.cuda.counts import feature_counts
 from dpsparse.engine.cuda.features import DifferenceFeatures
 from dpsparse.engine.cuda.quantized import QuantizedCard, require_finite, to_host
 from dpsparse.engine.cuda.terms import Terms
-from dpsparse.engine.gaps import as_column
 from dpsparse.engine.threads import ALL
 
 
@@ -50,6 +49,7 @@ class CudaRows(LocalRows):
 
     def session(self, quantizers, *, constant=False, check_finite=True, on_progress=None):
         """Open a session; see `protocols.Rows`."""
+        keep_freed_memory()
         if not check_finite:
             self._features.accept_gaps()
         elif not quantizers:
@@ -92,7 +92,7 @@ class CudaSession(LocalSession):
         self._terms = Terms(y)
 
     def _append(self, values):
-        self._terms.add(as_column(values, self._rows.y))
+        self._terms.add(values)
 
     def rescale(self, center, scale):
         """Make (z - center) / scale of the last column z."""

@@ -4,6 +4,7 @@ A kernel performs the operations of the query's own code, in float64. Each is ro
 fused with additions, and quotients and square roots are correctly rounded. The results are integers.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +39,17 @@ def _residual(y, units, numbers, records, inside, n, k):
         residual = residual - _sanitized(tl.load(at, mask=inside, other=0.0)) * tl.load(numbers + 1 + j)
         at += n
     return residual
+
+
+@triton.jit(do_not_specialize=["k", "stride"])
+def _column_kernel(column, y, units, n, k, stride, BLOCK: tl.constexpr):
+    """`gaps.as_column` of raw values, as column k."""
+    records = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = records < n
+    x = tl.load(column + records.to(tl.int64) * stride, mask=inside, other=0).to(tl.float64)
+    response = tl.load(y + records, mask=inside, other=0.0)
+    known = (tl.abs(x) < float("inf")) & (response == response)
+    tl.store(units + k.to(tl.int64) * n + records, tl.where(known, x, float("nan")), mask=inside)
 
 
 @triton.jit(do_not_specialize=["k"])
@@ -168,6 +180,59 @@ def _vectors_kernel(
         at += n
 
 
+@triton.jit
+def _clipped(x, low, high):
+    return tl.where(x == x, tl.minimum(tl.maximum(x, low), high), x)
+
+
+@triton.jit(do_not_specialize=["k"])
+def _bounded_kernel(
+    y, units, numbers, column, out, n, k,
+    BLOCK: tl.constexpr, MOST: tl.constexpr, QUERY: tl.constexpr,
+):  # fmt: skip
+    """Sums of vectors whose entries a query of this name gives, and which it holds to a norm; see `queries`.
+
+    The numbers are the level of 1, three of the query, and those of the residuals.
+    """
+    records = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = records < n
+    response = tl.load(y + records, mask=inside, other=0.0)
+    a, b, c = tl.load(numbers + 1), tl.load(numbers + 2), tl.load(numbers + 3)
+    third, fourth = tl.zeros([BLOCK], tl.float64), tl.zeros([BLOCK], tl.float64)
+    if QUERY == "spread_sums":
+        size = _clipped(tl.abs(tl.load(column + records, mask=inside, other=0.0)) / a, 0.0, b) / b
+        size = tl.where(size == size, size, 0.0)
+        first, second = tl.where(size > 0.0, 0.5, -0.5), size - 0.5
+    elif QUERY == "mean_sums":
+        x = _clipped((tl.load(column + records, mask=inside, other=0.0) - a) / b, -c, c) / c
+        first = tl.where(x == x, x, 0.0)
+        second = first * first - 0.5
+    else:
+        residual = _residual(y, units, numbers + 4, records, inside, n, k)
+        away = response - tl.load(numbers + 4)
+        if QUERY == "gain_sums":
+            predicted = _clipped(away - residual, -a, a) / a
+            third = tl.where(tl.abs(away) <= b, 0.5, -0.5)
+            first, second = predicted * (_clipped(away, -a, a) / a), predicted * predicted - 0.5
+        else:
+            predicted = _clipped(away - residual - a, -b, b) / b
+            first = _clipped(residual, -c, c) / c
+            second, third, fourth = predicted * first, predicted * 0.5, predicted * predicted * 0.5 - 0.25
+    known = (first == first) & (second == second) & (third == third) & (fourth == fourth) & (response == response)
+    factor = tl.where(known & inside, tl.load(numbers), 0.0)
+    first = _level(tl.where(known, first, 0.0), factor, MOST)
+    second = _level(tl.where(known, second, 0.0), factor, MOST)
+    third = _level(tl.where(known, third, 0.0), factor, MOST)
+    fourth = _level(tl.where(known, fourth, 0.0), factor, MOST)
+    fits = first * first + second * second + third * third + fourth * fourth <= MOST * MOST
+    tl.atomic_add(out, tl.sum(tl.where(fits, first, 0)))
+    tl.atomic_add(out + 1, tl.sum(tl.where(fits, second, 0)))
+    if (QUERY == "gain_sums") | (QUERY == "calibration_sums"):
+        tl.atomic_add(out + 2, tl.sum(tl.where(fits, third, 0)))
+    if QUERY == "calibration_sums":
+        tl.atomic_add(out + 3, tl.sum(tl.where(fits, fourth, 0)))
+
+
 @dataclass(frozen=True)
 class _Column:
     """A `queries.Column` that is sanitized when it is asked for."""
@@ -191,13 +256,13 @@ class Terms:
         self._room, self._zeros = self.y.new_empty((columns, len(self.y))), _rows_of_zeros(columns + 2, self.y.device)
 
     def add(self, column):
-        """One more column, of raw values."""
+        """One more column, of raw values; NaN for gaps and blank records."""
         k, before = len(self.units), self.units
         if k == len(self._room):
             self._have_room(k + _COLUMNS_AHEAD)
             self._room[:k] = before
         self.units = self._room[: k + 1]
-        self._room[k] = column
+        self._run(_column_kernel, column, self.y, self._room, len(self.y), k, column.stride(0))
 
     def rescale(self, center, scale):
         """Make (z - center) / scale of the last column z."""
@@ -252,6 +317,13 @@ class Terms:
         self._vectors(vectors, positions, norm_bound, norms, model, GRAM_LEVELS, **options)
         return np.rint(host(vectors @ vectors.T)).astype(np.int64)
 
+    def _bounded_sums(self, query, size, norm_bound, numbers, model=(0.0,), position=0):
+        sums = next(self._zeros)
+        numbers = self._on_card([levels_per_unit(VECTOR_LEVELS, norm_bound), *numbers], model)
+        arguments = (numbers, self._room[position], sums, len(self.y), len(model) - 1)
+        self._run(_bounded_kernel, self.y, self.units, *arguments, MOST=VECTOR_LEVELS, QUERY=query)
+        return host(sums)[:size]
+
     def residual_counts(self, center, effects, thresholds, sizes=False):
         """See `queries.residual_counts`."""
         return self._counts([center, *effects], thresholds, sizes)
@@ -293,6 +365,23 @@ class Terms:
         """See `queries.variance_sums`."""
         return self._gram_sums(positions, inner, [inner, outer], (tau, center, *effects), factor="psi")
 
+    def spread_sums(self, position, size, most):
+        """See `queries.spread_sums`."""
+        return self._bounded_sums("spread_sums", 2, math.sqrt(0.5), [size, most, 0.0], position=position)
+
+    def mean_sums(self, position, center, scale, most):
+        """See `queries.mean_sums`."""
+        return self._bounded_sums("mean_sums", 2, math.sqrt(1.25), [center, scale, most], position=position)
+
+    def gain_sums(self, center, effects, most, near):
+        """See `queries.gain_sums`."""
+        return self._bounded_sums("gain_sums", 3, math.sqrt(1.5), [most, near, 0.0], (center, *effects))
+
+    def calibration_sums(self, center, effects, level, reach, width):
+        """See `queries.calibration_sums`."""
+        numbers = [level, reach, width]
+        return self._bounded_sums("calibration_sums", 4, queries.CALIBRATION_NORM, numbers, (center, *effects))
+
 
 def _rows_of_zeros(size, device):
     while True:
@@ -304,5 +393,6 @@ _METHODS = {
     for name in (
         *("residual_counts", "column_counts", "slope_counts"),
         *("product_sums", "gradient_sums", "gram_sums", "jacobian_sums", "variance_sums"),
+        *("spread_sums", "mean_sums", "gain_sums", "calibration_sums"),
     )
 }

@@ -40,7 +40,8 @@ class Partition:
     def __sizeof__(self) -> int:
         # So dask knows what it would cost to send a partition elsewhere.
         columns = [array for column in self.records.columns for array in (column.units, column.sanitized)]
-        levels = [array for family in self.records.quantized.families for array in vars(family).values()]
+        quantized: Any = self.records.quantized
+        levels = [array for family in quantized.families for array in vars(family).values()]
         arrays = [self.records.y, *columns, *levels]
         result: int = object.__sizeof__(self) + sum(array.nbytes for array in arrays)
         return result

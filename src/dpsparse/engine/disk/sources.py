@@ -60,6 +60,10 @@ class FeatureSource:
         """The cells of a block, as they are in the file."""
         raise NotImplementedError
 
+    def only(self, places: Sequence[int]) -> "FeatureSource":
+        """The same with some of the columns."""
+        raise NotImplementedError
+
     def indicators(self, block: Block, cells: NDArray[Any]) -> NDArray[Any]:
         """Indicators of the gaps of a block, whose cells have been read."""
         result: NDArray[Any] = gaps.indicators(cells)

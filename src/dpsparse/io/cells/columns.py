@@ -2,7 +2,7 @@
 
 Each kind of cells has `classes()`, the class of each cell or `BLANK` in a blank record; `numbers(kind)`, NaN where a
 cell does not fit; and `texts()`, distinct texts in any order and for each record the place of its own, -1 in a blank
-record. `take(mask)` keeps some records. Cells of text have `places()`, their bytes.
+record. `take(mask)` keeps some records; `places()` gives the bytes of the texts.
 """
 
 import datetime
@@ -105,6 +105,10 @@ class NumberCells:
         distinct, codes = np.unique(self._values, return_inverse=True)
         return codes, [text_of(number, self._kind) for number in distinct.tolist()]
 
+    def places(self):
+        """The bytes of their texts; see `TextCells.places`."""
+        return TextCells(*self.texts()).places()
+
 
 def _family(kind):
     """The part of a kind's name before what a reading of text adds to it."""
@@ -120,10 +124,6 @@ class EmptyCells(NumberCells):
     def take(self, mask):
         """Some of the records."""
         return EmptyCells(len(self._values[mask]))
-
-    def places(self):
-        """No bytes, and as many empty texts as there are cells; see `TextCells.places`."""
-        return np.empty(0, dtype=np.uint8), *np.zeros((2, len(self._values)), dtype=np.int64)
 
 
 def days(moments):

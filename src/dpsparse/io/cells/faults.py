@@ -147,7 +147,7 @@ def _identifiers(table, columns):
 def _may_name(table, column, is_text):
     """Whether the rows of a value lie together, or all values have about as many."""
     if is_text:
-        cells = np.array([text for text in table.texts(column) if text])
+        cells = np.array([text for text in table.texts(column) if text], dtype=str)
     else:
         cells = table.numbers([column], [Kind.number])[:, 0]
         cells = cells[np.isfinite(cells)]

@@ -2,6 +2,8 @@
 
 import re
 
+from dpsparse.io.cells.number_grammar import read_number
+
 # What a record holds and a name does not: dates with a month in words or a time, e-mail addresses, UUIDs and values
 # that programs write for nothing, yes and no.
 _NO_NAME = re.compile(
@@ -26,5 +28,6 @@ def _is_number(text):
     try:
         float(text)
     except ValueError:
-        return False
+        # EUR 1.234,50 is an amount, while EUR 2019 may be the name of a column.
+        return read_number(text) is not None and not "".join(text.split()).isalnum()
     return True

@@ -77,7 +77,7 @@ def chunk_files(number: int, layout: str = FEATURES) -> tuple[str, ...]:
 
 
 # A folder with one of these is a store, one that was begun, or one that has lost its manifest.
-STORE_MARKS = MANIFEST, *(chunk_files(0, layout)[0] for layout in _FILES)
+STORE_MARKS: tuple[str, ...] = MANIFEST, *(chunk_files(0, layout)[0] for layout in _FILES)
 
 
 def is_store(path: str | os.PathLike[str]) -> bool:

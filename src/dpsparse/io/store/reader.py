@@ -58,7 +58,7 @@ def mapped(
     path, (size, _) = folder / name, chunk.files[name]
     try:
         is_whole = path.stat().st_size == size
-        array = memory_map(path) if is_whole else None
+        array: NDArray[Any] | None = memory_map(path) if is_whole else None
     except FileNotFoundError:
         raise FileError(f"{path} is missing; {REPAIR_HINT}") from None
     except OSError as error:
@@ -70,8 +70,7 @@ def mapped(
     is_as_listed = array.ndim == 1 if shape is None else array.shape == shape
     if not is_as_listed or array.dtype not in dtypes or not array.flags.f_contiguous:
         raise FileError(f"{path} holds another array than its store lists; {REPAIR_HINT}")
-    result: NDArray[Any] = array
-    return result
+    return array
 
 
 def check_store(folder: str | os.PathLike[str], progress: Callable[[str], object] | None = None) -> Manifest:

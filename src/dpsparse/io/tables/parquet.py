@@ -60,15 +60,14 @@ class ParquetReader(TableReader):
             yield Table.from_batches([batch])
 
     def _read_names(self) -> list[str]:
-        names = self._schema().names
+        names: list[str] = self._schema().names
         for number, file in enumerate(self.files):
             if self._schema(number).names != names:
                 raise FileError(
                     f"{self.path}: {file.name} has other columns than {self.files[0].name}; the .parquet files of a "
                     "folder must all have the same columns in the same order"
                 )
-        result: list[str] = names
-        return result
+        return names
 
     def _source(self) -> "ParquetSource":
         for number, file in enumerate(self.files):

@@ -6,17 +6,8 @@ from collections.abc import Callable
 def bracket(holds: Callable[[float], bool], first: float) -> tuple[float, float]:
     """Bracket the point above 0 at which `holds` turns from true to false, to a relative width of 1e-13.
 
-    Parameters
-    ----------
-    holds : callable
-        True up to some number above 0 and false beyond it.
-    first : float
-        The first guess; it is doubled while `holds`.
-
-    Returns
-    -------
-    low, high : float
-        ``holds(low)`` is true, or `low` is 0; ``holds(high)`` is false.
+    `holds` is true up to some number above 0 and false beyond it. The first guess is doubled while it holds. Of the two
+    numbers returned ``holds(low)`` is true, or `low` is 0, and ``holds(high)`` is false.
 
     Examples
     --------

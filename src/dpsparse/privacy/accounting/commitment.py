@@ -28,11 +28,6 @@ from dpsparse.privacy.guarantee import Guarantee
 class Commitment:
     """A whole sequence of planned releases, in order of time.
 
-    Parameters
-    ----------
-    slots : tuple of Slot
-        One for each release. A fit that stops early has released a part of what it paid for, which cannot cost more.
-
     Examples
     --------
     >>> from dpsparse.privacy.accounting.commitment import Commitment
@@ -44,6 +39,7 @@ class Commitment:
     (True, False)
     """
 
+    # One for each release. A fit that stops early has released a part of what it paid for, which cannot cost more.
     slots: tuple[Slot, ...]
 
     @cached_property

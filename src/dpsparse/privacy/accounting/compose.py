@@ -49,15 +49,9 @@ _Item = TypeVar("_Item", bound=Priced)
 
 @dataclass(frozen=True)
 class Composition:
-    """The cost of slots or releases to a single record, in every account.
+    """The cost of slots or releases to a single record, in every account."""
 
-    Parameters
-    ----------
-    items : tuple of Slot or Release
-        In order of time.
-    """
-
-    items: tuple[Priced, ...]
+    items: tuple[Priced, ...]  # In order of time.
 
     @cached_property
     def rho(self) -> float:

@@ -46,26 +46,17 @@ from dpsparse.privacy.guarantee import Guarantee
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of one fit to a person: true statements, all from public numbers.
+    """The cost of one fit to a person: true statements, all from public numbers."""
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        The fit is (epsilon, delta)-DP.
-    rho : float
-        A run of the fit without failures is rho-zCDP; infinite where no bound is known.
-    mu, tv_slack : float
-        The fit differs by at most `tv_slack` in total variation from one that is mu-Gaussian-DP; mu is infinite where
-        no bound is known.
-    failure_probability : float
-        The probability, at most, that rho does not hold (`compose`); `tv_slack` includes it.
-    """
-
+    # The fit is (epsilon, delta)-DP.
     epsilon: float
     delta: float
-    rho: float = math.inf
+    rho: float = math.inf  # A run of the fit without failures is rho-zCDP; infinite where no bound is known.
+    # The fit differs by at most `tv_slack` in total variation from one that is mu-Gaussian-DP; mu is infinite where
+    # no bound is known.
     mu: float = math.inf
     tv_slack: float = 0.0
+    # The probability, at most, that rho does not hold (`compose`); `tv_slack` includes it.
     failure_probability: float = 0.0
 
     def __post_init__(self) -> None:
@@ -157,15 +148,6 @@ ACCOUNTS: Mapping[str, Account] = {
 class PrivacyFilter:
     """A grant and the fits that count against it: reserved or charged, and not refunded.
 
-    Parameters
-    ----------
-    grant : Guarantee
-        The guarantee to a person over all fits.
-    costs : tuple of Cost
-        In order of admission.
-    account : {"gaussian", "zcdp", "basic"} or None
-        How they are added up; None before the first.
-
     Examples
     --------
     >>> from dpsparse.privacy.guarantee import Guarantee
@@ -175,9 +157,9 @@ class PrivacyFilter:
     (True, False)
     """
 
-    grant: Guarantee
-    costs: tuple[Cost, ...] = ()
-    account: str | None = None
+    grant: Guarantee  # The guarantee to a person over all fits.
+    costs: tuple[Cost, ...] = ()  # In order of admission.
+    account: str | None = None  # How they are added up; None before the first.
 
     def admits(self, cost: Cost) -> bool:
         """Whether one more fit stays within the grant, by the rule of this module's theorem."""

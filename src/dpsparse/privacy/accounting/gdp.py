@@ -130,19 +130,8 @@ def with_gaussian(later: float, rho: float) -> float:
 def with_pick(later: float, rho: float, *, certify: bool = True) -> float:
     """mu^2 of a pick of `rho`, e0^2 = 8 rho, and of later releases of mu^2 = `later`.
 
-    Parameters
-    ----------
-    later : float
-        mu^2 of the releases after it.
-    rho : float
-        The zCDP of the pick.
-    certify : bool
-        False only to search for a budget; the result is then no guarantee.
-
-    Returns
-    -------
-    float
-        mu^2, or infinity where the pick could not be certified.
+    `certify` is False only to search for a budget; the result is then no guarantee. It is infinity where the pick could
+    not be certified.
     """
     if rho == 0:
         return later

@@ -35,12 +35,7 @@ if hasattr(os, "register_at_fork"):
 class OpenedHere:
     """A check that the process is still the one in which this object was made.
 
-    Parameters
-    ----------
-    error : type of RuntimeError
-        The error raised in another process.
-    message : str
-        One line with the remedy.
+    In another process it raises `error`, with a line that has the remedy.
 
     Examples
     --------
@@ -71,17 +66,7 @@ class Reservation(Protocol):
 
 
 class Meter:
-    """The spending of one fit: charged before each release, it refuses what the guarantee does not cover.
-
-    Parameters
-    ----------
-    guarantee : Guarantee
-        The most a fit may spend.
-    n_records : int
-        The public number of rows.
-    source : NoiseSource
-        Where the noise comes from.
-    """
+    """The spending of one fit: charged before each release, it refuses what the guarantee does not cover."""
 
     def __init__(self, guarantee: Guarantee, n_records: int, source: NoiseSource) -> None:
         self.guarantee = guarantee
@@ -168,18 +153,8 @@ class MeterShare(Meter):
 
     The whole meter has committed to the slots of all its shares in order, and refuses anything else.
 
-    Parameters
-    ----------
-    whole : Meter
-        Pays before every release.
-    guarantee : Guarantee
-        The guarantee by which the share is planned.
-    n_records : int
-        The public number of rows of the part.
-    part : int
-        Its number; parts are disjoint.
-    name : str or callable
-        Put before the names of the releases; a function of the name where the share pays for several.
+    The whole pays before every release; `guarantee` is the one by which the share is planned. Parts are disjoint.
+    `name` is put before the names of the releases; it is a function of the name where the share pays for several.
     """
 
     def __init__(self, whole: Meter, guarantee: Guarantee, n_records: int, *, part: int, name: Prefix) -> None:

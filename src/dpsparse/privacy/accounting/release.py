@@ -19,23 +19,7 @@ _MOST_STEPS = 4096
 
 @dataclass(frozen=True)
 class Mechanism(ABC):
-    """A kind of mechanism at its price to a single record.
-
-    Parameters
-    ----------
-    rho : float
-        Its zCDP.
-    pure_epsilon : float
-        Its pure differential privacy; infinite where it has none.
-    tv_slack : float
-        The most by which it differs, in total variation and on any table, from the ideal mechanism to which
-        `mu_squared` applies.
-    failure_probability : float
-        On every table nothing is claimed on an event of at most this probability; off the event the mechanism costs
-        what it says. Where it is above 0 there is no pure epsilon (`compose`).
-    words : str
-        How it makes a release private, for the record.
-    """
+    """A kind of mechanism at its price to a single record."""
 
     kind: ClassVar[str]
     """The key in model files and in `PrivacyRecord.to_dict`."""
@@ -44,11 +28,15 @@ class Mechanism(ABC):
     more: ClassVar[tuple[str, ...]] = ()
     """Fields that model files hold for this kind beside those of every release; `drawn` is given them as floats."""
 
-    rho: float
-    pure_epsilon: float = math.inf
+    rho: float  # its zCDP
+    pure_epsilon: float = math.inf  # Its pure differential privacy; infinite where it has none.
+    # The most by which it differs, in total variation and on any table, from the ideal mechanism to which
+    # `mu_squared` applies.
     tv_slack: float = 0.0
+    # On every table nothing is claimed on an event of at most this probability; off the event the mechanism costs
+    # what it says. Where it is above 0 there is no pure epsilon (`compose`).
     failure_probability: float = 0.0
-    words: str = ""
+    words: str = ""  # How it makes a release private, for the record.
 
     @abstractmethod
     def mu_squared(self, later: float, *, certify: bool = True) -> float:
@@ -100,18 +88,12 @@ class ExponentialMechanism(Mechanism):
 
 @dataclass(frozen=True)
 class RepeatedPicks(Mechanism):
-    """`count` independent picks of equal price by the exponential mechanism (`selection.exponential_picks`).
-
-    Parameters
-    ----------
-    count : int
-        A whole number; model files give it as a float.
-    """
+    """`count` independent picks of equal price by the exponential mechanism (`selection.exponential_picks`)."""
 
     kind: ClassVar[str] = "picks"
     more: ClassVar[tuple[str, ...]] = ("count",)
 
-    count: float = 1
+    count: float = 1  # A whole number; model files give it as a float.
 
     def __post_init__(self) -> None:
         if not (1 <= self.count < 2**31 and self.count == int(self.count)):
@@ -210,15 +192,6 @@ class _Named:
 class Slot(_Named):
     """A release that a fit has planned, before it reads the data.
 
-    Parameters
-    ----------
-    name : str
-        What it is for, such as "pick 3".
-    mechanism : Mechanism
-        The most that it may cost.
-    part : int or None
-        Which of the disjoint parts of the rows it reads; None for all rows.
-
     Examples
     --------
     >>> from dpsparse.privacy.accounting.release import ExponentialMechanism, Slot
@@ -226,9 +199,9 @@ class Slot(_Named):
     'pick'
     """
 
-    name: str
-    mechanism: Mechanism
-    part: int | None = None
+    name: str  # What it is for, such as "pick 3".
+    mechanism: Mechanism  # The most that it may cost.
+    part: int | None = None  # Which of the disjoint parts of the rows it reads; None for all rows.
 
     def pays_for(self, release: "Release") -> bool:
         """Whether this is the slot of that release."""

@@ -30,17 +30,7 @@ def epsilon_from_rho(rho: float, delta: float) -> float:
     (epsilon, delta)-DP for epsilon = alpha rho + log(1 / (alpha delta)) / (alpha - 1) + log(1 - 1/alpha) at
     *every* alpha > 1, so the result is a valid bound wherever the numerical minimum stops.
 
-    Parameters
-    ----------
-    rho : float
-        The zCDP parameter, at least 0.
-    delta : float
-        In (0, 1).
-
-    Returns
-    -------
-    float
-        The smallest epsilon found, at least 0.
+    rho is at least 0, delta in (0, 1). It is the smallest epsilon found.
 
     Examples
     --------
@@ -73,17 +63,7 @@ def rho_from_epsilon(epsilon: float, delta: float) -> float:
 
     Found by bisection on `epsilon_from_rho`; the end that keeps the guarantee is returned.
 
-    Parameters
-    ----------
-    epsilon : float
-        More than 0.
-    delta : float
-        In (0, 1).
-
-    Returns
-    -------
-    float
-        A rho with ``epsilon_from_rho(rho, delta) <= epsilon``.
+    epsilon is above 0, delta in (0, 1). It is a rho with ``epsilon_from_rho(rho, delta) <= epsilon``.
 
     Examples
     --------
@@ -107,17 +87,7 @@ def _check_delta(delta: float) -> None:
 def split(rho: float, shares: dict[str, float]) -> dict[str, float]:
     """Split rho in proportion to shares, so that the amounts add up to at most rho in floating point.
 
-    Parameters
-    ----------
-    rho : float
-        The amount to divide.
-    shares : dict of str to float
-        Shares of at least 0; they are divided by their sum.
-
-    Returns
-    -------
-    dict of str to float
-        The amounts under the same names.
+    Shares are at least 0; they are divided by their sum.
 
     Examples
     --------

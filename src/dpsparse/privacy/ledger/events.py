@@ -30,29 +30,14 @@ class LedgerError(RuntimeError):
 
 @dataclass(frozen=True)
 class Event:
-    """One line of a ledger.
+    """One line of a ledger."""
 
-    Parameters
-    ----------
-    number : int
-        1 for the first.
-    dataset : str
-        The dataset's name.
-    fit : str or None
-        The fit's id; None for a grant.
-    kind : {"grant", "reserve", "charge", "refund"}
-        The kind of event.
-    payload : str
-        The details as canonical JSON.
-    previous, digest : str
-        SHA-256 of the event before, and of this one.
-    """
-
-    number: int
+    number: int  # 1 for the first
     dataset: str
-    fit: str | None
+    fit: str | None  # the fit's id; None for a grant
     kind: str
-    payload: str
+    payload: str  # the details as canonical JSON
+    # SHA-256 of the event before, and of this one.
     previous: str
     digest: str
 
@@ -110,10 +95,7 @@ def _grant(epsilon: float, delta: float, adjacency: Adjacency) -> Guarantee:
 class LedgerState:
     """All events of a ledger, checked one by one, and the balance of every dataset.
 
-    Parameters
-    ----------
-    events : iterable of Event
-        From the first on.
+    The events are from the first on.
 
     Examples
     --------

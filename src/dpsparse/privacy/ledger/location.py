@@ -74,12 +74,7 @@ def granted_name(dataset: object, granted: Collection[str]) -> str:
     Names differ by what is seen: the spelling is normalised (Unicode's NFKC, blanks stripped and single). A ledger of
     an earlier release may hold a name that is not, which its own spelling finds.
 
-    Parameters
-    ----------
-    dataset : str
-        The name as the caller writes it.
-    granted : collection of str
-        The names in the ledger.
+    `dataset` is the name as the caller writes it, `granted` the names in the ledger.
 
     Examples
     --------

@@ -70,10 +70,7 @@ if hasattr(os, "register_at_fork"):
 class LedgerStore:
     """The events behind a URL. It holds no connection between calls, so it may cross a fork.
 
-    Parameters
-    ----------
-    url : sqlalchemy.engine.URL
-        SQLite with an absolute path, or a server.
+    The URL is of SQLite with an absolute path, or of a server.
     """
 
     def __init__(self, url: URL) -> None:

@@ -57,23 +57,8 @@ def name_threshold(
 ) -> int:
     """The noisy count, in steps, above which a name is released: the T of this module's theorem.
 
-    Parameters
-    ----------
-    scale : float
-        The scale of the noise, in steps.
-    failure : float
-        The probability, at most, that a value which one person alone holds is released.
-    records_per_person : int
-        The most records one person may hold.
-    columns : int
-        How many columns take part.
-    record_steps : int
-        How many steps a record counts.
-
-    Returns
-    -------
-    int
-        In steps.
+    A value which one person alone holds is released with probability at most `failure`. A record counts `record_steps`
+    steps; `columns` is how many columns take part.
 
     Examples
     --------
@@ -92,25 +77,11 @@ def release_names(
 ) -> list[dict[str, float]]:
     """Release the values of text, column by column, that enough people hold, and their noisy counts, for `rho`.
 
-    Parameters
-    ----------
-    meter : Meter
-        Charged before anything is drawn.
-    counts : sequence of mapping of str to int
-        For each column that takes part the number of records of each value; a record has at most one value a column.
-        Which columns take part, and which of their values, is decided by public numbers, public functions of a value
-        and earlier releases alone.
-    rho : float
-        The price.
-    failure : float
-        The probability, at most, that a value which one person alone holds is released.
-    name : str
-        Its name in the record.
-
-    Returns
-    -------
-    list of dict of str to float
-        For each column the released values and their noisy counts, the largest first.
+    The meter is charged before anything is drawn. For each column that takes part `counts` has the number of records of
+    each value; a record has at most one value a column. Which columns take part, and which of their values, is decided
+    by public numbers, public functions of a value and earlier releases alone. A value which one person alone holds is
+    released with probability at most `failure`. Returns for each column the released values and their noisy counts, the
+    largest first.
 
     Examples
     --------

@@ -28,25 +28,8 @@ def release_quantile(
 
     An exponential-mechanism pick with utility -|count - target|, of sensitivity 1 in both relations.
 
-    Parameters
-    ----------
-    meter : Meter
-        Charged before anything is drawn.
-    counts_below : ndarray of int64
-        For each grid point the number of records at or below it.
-    grid : ndarray
-        The points, from public numbers alone.
-    target : int
-        The count wanted: n // 2 for a median.
-    rho : float
-        The price of the pick.
-    name : str
-        Its name in the record.
-
-    Returns
-    -------
-    float
-        A grid point.
+    The meter is charged before anything is drawn. For each grid point there is the number of records at or below it;
+    the points are from public numbers alone. The target is n // 2 for a median.
     """
     utility = -np.abs(np.asarray(counts_below, dtype=np.int64) - target)
     unit = sensitivities.quantile_utility(meter.guarantee.adjacency)
@@ -68,27 +51,8 @@ def release_point(
     An exponential-mechanism pick with probability proportional to exp(log_prior + epsilon0 utility / (2 sensitivity)).
     The prior is added to the utility as a public integer, so the utility's sensitivity stays what it is.
 
-    Parameters
-    ----------
-    meter : Meter
-        Charged before anything is drawn.
-    utility : ndarray of int64
-        One for each grid point; each moves by at most `sensitivity` between neighbours.
-    grid : ndarray
-        The points, from public numbers and earlier releases alone.
-    sensitivity : int
-        The sup-norm sensitivity of the utility.
-    rho : float
-        The price of the pick.
-    name : str
-        Its name in the record.
-    log_prior : ndarray
-        The log prior of each point, from public numbers and earlier releases alone.
-
-    Returns
-    -------
-    float
-        A grid point.
+    The meter is charged before anything is drawn. The utility of each grid point moves by at most `sensitivity` between
+    neighbours. The points and their log priors are from public numbers and earlier releases alone.
     """
     bonus = prior_levels(log_prior, sensitivity, rho)
     scores = np.asarray(utility, dtype=np.int64) + bonus

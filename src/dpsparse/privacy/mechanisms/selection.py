@@ -101,27 +101,9 @@ def peel(
 ) -> Peeling:
     """Algorithm 2 of the paper: pick the largest |v| + noise, `sparsity` times, then release noisy values.
 
-    Parameters
-    ----------
-    meter : Meter
-        Charged before anything is drawn.
-    vector : ndarray of int64
-        Its entries move by at most `sensitivity` each between neighbours, and lie within +-2^62.
-    sparsity : int
-        The number of coordinates to select.
-    sensitivity : int
-        The sup-norm sensitivity of the vector.
-    scale : float
-        The scale of all Laplace noise, in the vector's units.
-    name : str
-        Its name in the record.
-    part : int or None
-        The disjoint part of the rows behind the vector.
-
-    Returns
-    -------
-    Peeling
-        The coordinates and their noisy values.
+    The meter is charged before anything is drawn. The vector's entries move by at most `sensitivity` each between
+    neighbours, and lie within +-2^62. `scale` is that of all Laplace noise, in the vector's units. `part` is the
+    disjoint part of the rows behind the vector.
     """
     rho, pure_epsilon = peeling_cost(sparsity, sensitivity, scale)
     mechanism = LaplacePeeling(rho, pure_epsilon, words=f"Laplace peeling of {sparsity}")
@@ -172,25 +154,8 @@ def exponential_pick(
     hence epsilon0^2/8-zCDP (Cesar and Rogers 2021, Lemma 3.4) and epsilon0-DP. The excluded indices are public,
     so this is a pick among the others.
 
-    Parameters
-    ----------
-    meter : Meter
-        Charged before anything is drawn.
-    scores : ndarray of int64
-        Each moves by at most `sensitivity` between neighbours.
-    sensitivity : int
-        The sup-norm sensitivity of the scores.
-    rho : float
-        The price of the pick.
-    name : str
-        Its name in the record.
-    excluded : sequence of int
-        Indices that are not candidates, from public numbers and earlier releases alone.
-
-    Returns
-    -------
-    int
-        The selected index.
+    The meter is charged before anything is drawn. Each score moves by at most `sensitivity` between neighbours. Indices
+    that are `excluded` are so by public numbers and earlier releases alone.
     """
     epsilon0 = math.sqrt(8 * rho) * (1 - 1e-15)
     rate = math.nextafter(epsilon0 / (2 * sensitivity), 0.0)
@@ -206,23 +171,7 @@ def exponential_picks(meter: Meter, scores: Integers, *, sensitivity: int, rho: 
     epsilon0-bounded-range with epsilon0^2 = 8 rho / k: they compose to rho (Bun and Steinke 2016, Lemma 1.7) and to
     k epsilon0, and `RepeatedPicks` takes the step of the Gaussian account k times.
 
-    Parameters
-    ----------
-    meter : Meter
-        Charged before anything is drawn.
-    scores : ndarray of int64 of shape (k, m)
-        Each moves by at most `sensitivity` between neighbours.
-    sensitivity : int
-        The sup-norm sensitivity of the scores.
-    rho : float
-        The price of all picks.
-    name : str
-        Their name in the record.
-
-    Returns
-    -------
-    ndarray of int64 of shape (k,)
-        The selected index of each row.
+    The meter is charged before anything is drawn. Each score moves by at most `sensitivity` between neighbours.
     """
     count = len(scores)
     epsilon0 = math.sqrt(8 * rho / count) * (1 - 1e-15)

@@ -54,7 +54,8 @@ class ResponseStep:
         """Make them, and use what is known of the response by then; public numbers of this fit's own come first."""
         released = state.response.released
         if slot := releases.slot(self.count):
-            released = replace(released, n_records=_count(slot, data, releases, state))
+            n_records, noise = _count(slot, data, releases, state)
+            released = replace(released, n_records=n_records, noise=noise)
         if slot := releases.slot(self.size):
             released = replace(released, scale=_size(slot, data, releases, state))
         if slot := releases.slot(self.center):
@@ -70,8 +71,8 @@ class ResponseStep:
         return with_response(state, self.facts, Response(given, released, center, float(scale), releases.n_responses))
 
 
-def _count(slot: Slot, data: Data, releases: Releases, state: State) -> float:
-    """The number of records that have a response."""
+def _count(slot: Slot, data: Data, releases: Releases, state: State) -> tuple[float, float]:
+    """The number of records that have a response, and its noise."""
     count = _residuals(data, state, 0.0)
     return releases.responses(slot, int(count(np.array([np.inf]))[0]))
 

@@ -1,0 +1,58 @@
+"""How many responses a fit could read, in words, and what is said where they are few."""
+
+from typing import TYPE_CHECKING
+
+from dpsparse.io.cells.grammar import Kind
+
+if TYPE_CHECKING:
+    from dpsparse.model.released import LinearModel
+
+
+class UnreadResponsesWarning(UserWarning):
+    """Clearly fewer than 98 % of the responses are there and could be read, by a released number.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from dpsparse import UnreadResponsesWarning
+    >>> warnings.simplefilter("error", UnreadResponsesWarning)  # raise where responses could not be read
+    >>> warnings.resetwarnings()
+    """
+
+
+class ResponsesUnread(ValueError):
+    """Most responses could not be read: nothing is to be predicted from such a fit."""
+
+
+def readable(model: "LinearModel") -> str:
+    """How many responses are what they were read as."""
+    kind = model.target_kind or Kind.number
+    what = "true or false" if kind == Kind.boolean else "dates" if kind.startswith("date") else "numbers"
+    return f"{model.responses} responses are {what}{_empty(model)}"
+
+
+def _empty(model: "LinearModel") -> str:
+    """How many cells of the response are empty, where that is more than noise."""
+    if model.responses is None or not model.responses.empty:
+        return ""
+    return f" (about {model.responses.empty:.0%} of the records have an empty cell there)"
+
+
+def unread(model: "LinearModel") -> str:
+    """The same, with a remedy for those that are not."""
+    return (
+        f"{readable(model)}; the others counted as missing. If they are not missing but written in another way, "
+        "declare it (the kinds of read_table) or write them as plain numbers"
+    )
+
+
+def refuse_unread(model: "LinearModel") -> None:
+    """Raise ResponsesUnread where most responses that are not empty could not be read, by released numbers.
+
+    Its budget is spent.
+    """
+    if model.responses is not None and model.responses.is_too_short:
+        raise ResponsesUnread(
+            f"only {readable(model)} in {model.target!r}, by a noisy count that epsilon was spent on: nothing is "
+            "predicted from so few, and no model is kept. Write them as plain numbers, or choose another response"
+        )
