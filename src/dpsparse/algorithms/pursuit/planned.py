@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit.constants import LEAST_NUMBERS
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.shares import Fixed, Formula
@@ -47,18 +46,18 @@ class Planned:
     extra: Formula = NOTHING
     about_units: bool = False
 
-    def slot(self, rho: float, facts: PublicFacts) -> Slot:
-        """The slot of this release at a price."""
-        return Slot(self.name, self._priced(rho, facts))
+    def slot(self, rho: float, n_picks: int, n_split: int) -> Slot:
+        """The slot of this release at a price, in a fit that selects `n_picks` features and may split `n_split`."""
+        return Slot(self.name, self._priced(rho, n_picks, n_split))
 
-    def _priced(self, rho: float, facts: PublicFacts) -> Mechanism:
+    def _priced(self, rho: float, n_picks: int, n_split: int) -> Mechanism:
         if self.mechanism == "picks":
-            return RepeatedPicks(rho, count=facts.n_split)
+            return RepeatedPicks(rho, count=n_split)
         if self.mechanism == "pick":
             return ExponentialMechanism(rho)
         # The coarsest noise and the most numbers: no released vector has fewer levels, no Gram matrix more entries, and
         # a calibration has four.
-        k = decisions.n_picks(facts) + 1
+        k = n_picks + 1
         scale, size = VECTOR_LEVELS / math.sqrt(2 * rho), max(k * (k + 1) // 2, LEAST_NUMBERS)
         return GaussianMechanism.drawn(scale=scale, size=size, rho=rho)
 

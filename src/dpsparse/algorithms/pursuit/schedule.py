@@ -121,6 +121,13 @@ class Schedule:
         """The releases of all steps."""
         return tuple(planned for step in self.steps for planned in step.planned())
 
+    def at_factor(self, factor: float) -> "Schedule":
+        """The same releases at other prices."""
+        other = replace(self, factor=factor)
+        # What is planned does not depend on prices: it is not worked out again.
+        other.__dict__.update(steps=self.steps, planned=self.planned)
+        return other
+
     @cached_property
     def commitment(self) -> Commitment:
         """The releases that this fit pays for, as a commitment."""
@@ -177,11 +184,11 @@ class Schedule:
         n_final = sum(each.is_final for each in self.planned)
         extra = {each.name: each.extra.of(self.facts) for each in self.planned if not each.is_final}
         final = self.final_share * (1 - math.fsum(extra.values())) / n_final
-        whole, slots = self._price(1.0, shrink=False), {}
+        n_picks, whole, slots = decisions.n_picks(self.facts), self._price(1.0, shrink=False), {}
         for each in self.planned:
             rho = final * whole if each.is_final else self._price(each.share, self.final_share * extra[each.name])
             if rho > 0:
-                slots[each.name] = each.slot(rho, self.facts)
+                slots[each.name] = each.slot(rho, n_picks, self.facts.n_split)
         return slots
 
     def _price(self, share: float, extra: float = 0.0, shrink: bool = True) -> float:
@@ -231,7 +238,7 @@ def schedule_for(
     facts = PublicFacts(n, d, sparsity, guarantee.rho_per_record, sharing=sharing, **public)
     at_zcdp = Schedule(facts, of_units=of_units, table=table or TableReleases())
     factor = largest_factor([slot.mechanism for slot in at_zcdp.slots()], guarantee.mu_per_record)
-    stretched = replace(at_zcdp, factor=factor)
+    stretched = at_zcdp.at_factor(factor)
     if factor > 1 and stretched.commitment.composed.tv_slack_fits(guarantee):
         return stretched
-    return replace(at_zcdp, factor=budget.MAY_FAIL) if at_zcdp.table.naming else at_zcdp
+    return at_zcdp.at_factor(budget.MAY_FAIL) if at_zcdp.table.naming else at_zcdp
