@@ -1,3 +1,6 @@
+import platform
+import subprocess
+import sys
 import tracemalloc
 from contextlib import nullcontext
 
@@ -292,3 +295,28 @@ def test_a_kernel_that_does_not_compile_is_replaced_by_numpy(monkeypatch):
     weights = weight_levels(y, 1.0)
     sums = as_table(X).rows(y).weighted_sums(Quantizer(2.0), weights)
     assert sums.tolist() == in_python_integers(X, weights, Quantizer(2.0))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries decide by other rules")
+def test_arrays_of_a_query_take_memory_that_was_freed():
+    program = """
+import resource
+import numpy as np
+from dpsparse.engine.cpu.dense import DenseRows
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(100):
+        [np.ones(2**17) for _ in range(6)]
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+before = faults()
+DenseRows(np.ones((3, 2)), np.ones(3)).session(())
+faults()
+print(before, faults())
+"""
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    before, after = map(int, told.split())
+    # The first round of each finds no memory yet.
+    assert after < before / 10

@@ -9,9 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Grids of more points are counted where the values are; which ones that is, is looked for at every so many points.
-MANY, STRIDE = 4_000, 128
-
 
 @dataclass(frozen=True)
 class Tally:
@@ -24,7 +21,7 @@ class Tally:
 
     @classmethod
     def of(cls, count, points, window=None, nonzero=False):
-        """Count with one query, or with two where the points are many.
+        """Count with one query.
 
         Parameters
         ----------
@@ -37,12 +34,6 @@ class Tally:
         nonzero : bool
             Whether zeros are left out; the values are then sizes.
         """
-        if window is not None and not nonzero and len(points) > MANY:
-            return cls._of_many(count, points, window)
-        return cls._of_all(count, points, window, nonzero)
-
-    @classmethod
-    def _of_all(cls, count, points, window, nonzero=False):
         # Without windows nothing is near; half of the thresholds are saved.
         low, high = (points[:0], points[:0]) if window is None else window
         middles = (points[1:] + points[:-1]) / 2
@@ -57,30 +48,6 @@ class Tally:
         zeros *= nonzero
         below, above = np.append(0, before - zeros), np.append(everything - at, 0)
         return cls(below, above, up_to_high - before_low, int(everything - zeros))
-
-    @classmethod
-    def _of_many(cls, count, points, window):
-        """The same by two small queries: most points of a long grid lie where there are no values.
-
-        All thresholds of points up to one are at or below the later end of its window, and all of points from another
-        on are not below the earlier end of that one's.
-        """
-        some = np.append(np.arange(0, len(points) - 1, STRIDE), len(points) - 1)
-        ends = np.concatenate([window[1][some], _before(window[0][some]), [np.inf]])
-        order = np.argsort(ends, kind="stable")
-        at_most = np.empty(len(ends), dtype=np.int64)
-        at_most[order] = count(ends[order])
-        up_to, before, (everything,) = np.split(at_most, [len(some), 2 * len(some)])
-        first = some[max(0, np.searchsorted(up_to, 0, side="right") - 1)]
-        last = some[min(len(some) - 1, np.searchsorted(before, everything))]
-        # Without any value both ends are everywhere.
-        first = min(first, last)
-        inside = slice(first, last + 1)
-        part = cls._of_all(count, points[inside], tuple(end[inside] for end in window))
-        below, above, near = (np.zeros(len(points), dtype=np.int64) for _ in range(3))
-        above[:first], below[last + 1 :] = everything, everything
-        below[inside], above[inside], near[inside] = part.below, part.above, part.near
-        return cls(below, above, near, int(everything))
 
     def balanced(self, tail=2):
         """0 where at most 1/tail of the values are above and the rest below, and less elsewhere.

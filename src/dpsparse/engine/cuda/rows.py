@@ -6,7 +6,7 @@ The terms of single records (residuals, weights, norms) are computed there too, 
 
 import torch
 
-from dpsparse.engine.cpu.rows import LocalRows, LocalSession, pair_differences
+from dpsparse.engine.cpu.rows import LocalRows, LocalSession, keep_freed_memory, pair_differences
 from dpsparse.engine.cuda.counts import feature_counts
 from dpsparse.engine.cuda.features import DifferenceFeatures
 from dpsparse.engine.cuda.quantized import QuantizedCard, require_finite, to_host
@@ -49,6 +49,7 @@ class CudaRows(LocalRows):
 
     def session(self, quantizers, *, constant=False, check_finite=True, on_progress=None):
         """Open a session; see `protocols.Rows`."""
+        keep_freed_memory()
         if not check_finite:
             self._features.accept_gaps()
         elif not quantizers:
