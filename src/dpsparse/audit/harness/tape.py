@@ -15,7 +15,6 @@ from types import FunctionType, MethodType, ModuleType
 import numpy as np
 import sklearn
 
-from dpsparse.algorithms.pursuit.quantiles import Tally
 from dpsparse.audit.harness.neighbors import STORAGES
 from dpsparse.audit.harness.patching import replaced
 from dpsparse.engine import errors, regrets, vector_sums
@@ -148,7 +147,6 @@ class Tape:
 
         with contextlib.ExitStack() as stack:
             stack.enter_context(replaced(partition, select_names=named))
-            stack.enter_context(replaced(Tally, of=classmethod(self._tallied(Tally.of.__func__))))
             stack.enter_context(replaced(Meter, charge=charged, skip=skipped))
             stack.enter_context(replaced(selection, pick_index=picked))
             stack.enter_context(replaced(PrivateEstimator, _noise_source=lambda _: self))
@@ -156,17 +154,6 @@ class Tape:
                 kept = {name: self._kept(getattr(owner, name)) for name in names}
                 stack.enter_context(replaced(owner, **kept))
             yield self
-
-    def _tallied(self, of):
-        """A tally in the place of the counts that it is made of: where a long grid is counted depends on the values."""
-
-        def tallied(*arguments, **options):
-            before = len(self.sums)
-            tally = of(*arguments, **options)
-            self.sums[before:] = [np.array(getattr(tally, field.name)) for field in fields(tally)]
-            return tally
-
-        return tallied
 
     def _kept(self, function):
         def keep(*arguments):
