@@ -63,7 +63,7 @@ class FileFit:
         """Spend the whole of epsilon on an opened input.
 
         Returns the released model, in the columns' own units, and what the user should know before relying on it.
-        Raises ResponsesUnread where by a released number most responses are missing or could not be read; what was
+        Raises ResponsesUnread where by released numbers most responses that are not empty could not be read; what was
         charged stays so.
         """
         notes: list[str] = []
@@ -90,7 +90,7 @@ class FileFit:
 
     @staticmethod
     def _published(given: Given, estimator: PrivateSparseRegressor) -> LinearModel:
-        model = given.model(estimator.released_)
+        model: LinearModel = given.model(estimator.released_)
         refuse_unread(model)
         return model
 

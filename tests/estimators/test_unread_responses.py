@@ -140,3 +140,25 @@ def test_the_command_warns_where_some_are_none(tmp_path, monkeypatch, capsys):
     responses = json.loads(capsys.readouterr().out)["responses"]
     assert responses["n_records"] == N
     assert abs(responses["number"] - 0.8 * N) < 7 * responses["noise"]
+
+
+@pytest.mark.parametrize("unread", [False, True])
+def test_responses_left_empty_on_purpose_are_not_called_unread(tmp_path, monkeypatch, capsys, unread):
+    monkeypatch.chdir(tmp_path)
+    table = people(unread=0.0)
+    blank = np.arange(N) % 10 < 7
+    table["y"] = np.where(blank, "so" if unread else "", table["y"].astype(str))
+    table.to_csv("people.csv", index=False)
+    asked = ["fit", "people.csv", "--target", "y", "--epsilon", "3", "--sparsity", "2", "--out", "model.json"]
+    if unread:
+        with pytest.raises(SystemExit) as ended:
+            main(asked)
+        assert ended.value.code == 1
+        return
+    main(asked)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Warning" not in shown
+    model = load_model("model.json")
+    assert model.responses.empty == pytest.approx(0.7, abs=0.03)
+    sentence = f"about {model.responses.empty:.0%} of the records have an empty cell there"
+    assert sentence in " ".join(model.summary().split())

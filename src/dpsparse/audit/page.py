@@ -46,14 +46,6 @@ def audit_page(audit):
             ABOUT[check],
             table(check.capitalize(), ["mechanism", "claimed", "found", "verdict"], rows),
         )
-    if audit.catches:
-        rows = [[c.bug, _verdict(c.check, c.check, "UNNOTICED"), c.seen] for c in audit.catches]
-        page.section(
-            "Planted bugs",
-            "Each is a small edit of the package's own source, made for the length of a check, that would break the "
-            "guarantee. A bug that goes unnoticed is a hole in the audit.",
-            table("Planted bugs", ["bug", "caught by", "what it saw"], rows),
-        )
     return page.html()
 
 

@@ -13,21 +13,28 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--long", is_flag=True, help="Longer games, more pairs of neighbours.")
-@click.option("--only", metavar="NAME", help="One check, or 'planted bugs'; a wrong name lists them all.")
+@click.option("--only", metavar="NAME", help="One check; a wrong name lists them all.")
 @options.out_file("Where the page goes.", "dpsparse-audit.html")
 @options.AS_JSON
 def audit(long: bool, only: str | None, out: str, as_json: bool) -> None:
-    """Attack the guarantee: replay, games, floating point, planted bugs. Status 0 if all is well, 1 otherwise."""
+    """Attack the guarantee of this installation: replay, games, floating point. Status 0 if all is well, 1 otherwise.
+
+    Every fit, command and page runs on made-up neighbouring tables; no table of yours is read. That the checks notice
+    faults is shown by planted bugs, which the project's own tests plant.
+    """
     from dpsparse.audit.page import audit_page
-    from dpsparse.audit.run import BUGS, CHECKS, run_audit, steps
+    from dpsparse.audit.run import CHECKS, run_audit
     from dpsparse.cli import output
     from dpsparse.io.atomic import write_file
 
-    names = [*CHECKS, BUGS]
-    if only is not None and only not in names:
-        raise click.BadParameter(f"choose one of {', '.join(map(repr, names))}", param_hint="--only")
-    with output.step_bar(steps(only)) as progress:
-        outcome = run_audit(only, long=long, progress=progress)
+    if only is not None and only not in CHECKS:
+        raise click.BadParameter(f"choose one of {', '.join(map(repr, CHECKS))}", param_hint="--only")
+    if only is None:
+        with output.step_bar(len(CHECKS)) as progress:
+            outcome = run_audit(long=long, progress=progress)
+    else:
+        # Without a bar: a check may look at all that its process writes.
+        outcome = run_audit(only, long=long)
     write_file(out, audit_page(outcome))
     if as_json:
         click.echo(json.dumps(outcome.to_dict(), indent=2))
@@ -47,11 +54,6 @@ def _print(outcome: Any) -> None:
         for finding in findings:
             verdict = "[green]good[/]" if finding.good else "[bold red]BAD[/]"
             table.add_row(*map(_plain, (finding.mechanism, finding.claimed, finding.found)), verdict)
-        console.print(table)
-    if outcome.catches:
-        table = _table("Planted bugs", "bug", "caught by", "what it saw")
-        for catch in outcome.catches:
-            table.add_row(*map(_plain, (catch.bug, catch.check or "UNNOTICED", catch.seen)))
         console.print(table)
 
 

@@ -195,6 +195,7 @@ class PreparedTable:
             result,
             shrunk_effects=np.where(there, result.shrunk_effects, 0.0),
             doubts=np.where(there | (result.doubts != ""), result.doubts, FEW_CARRIERS),
+            responses=result.responses and replace(result.responses, empty=self.encoding.empty_responses),
         )
         return value
 

@@ -19,7 +19,7 @@ from dpsparse.learning.categories import (
     release_buckets,
     release_categorical,
 )
-from dpsparse.learning.kinds import release_kinds
+from dpsparse.learning.kinds import SURELY, release_kinds
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,8 @@ class Encoding:
         Features that hardly a record has: "another" where nearly all text is in the other buckets.
     text_unused : dict of str to str
         The columns of text of which no text is a feature, and why: `MANY_VALUES` or `NONE_COMMON`.
+    empty_responses : float
+        The share of records whose response is an empty cell; 0 where that is within noise.
     """
 
     features: tuple[Feature, ...]
@@ -48,6 +50,7 @@ class Encoding:
     with_gaps: frozenset[str]
     rare: frozenset[Feature] = frozenset()
     text_unused: dict[str, str] = field(default_factory=dict)
+    empty_responses: float = 0.0
 
     def encode(self, raw, buckets_of=None):
         """The features and the responses of a table with the same columns; NaN for gaps."""
@@ -147,7 +150,11 @@ class Preparation:
         unused = {
             column: MANY_VALUES if column in with_many else NONE_COMMON for column in texts if not made.get(column)
         }
-        return Encoding(tuple(features), self._target, kinds[self._target], with_gaps, frozenset(rare), unused)
+        empty = 1 - known.filled[self._target] / n
+        if empty * n < SURELY * known.noise:
+            empty = 0.0
+        target_kind = kinds[self._target]
+        return Encoding(tuple(features), self._target, target_kind, with_gaps, frozenset(rare), unused, min(empty, 1.0))
 
     def buckets_of(self, column):
         """The buckets of a text column, read once."""

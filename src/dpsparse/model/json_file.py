@@ -196,10 +196,15 @@ def _left_out(fields: Fields, names: set[str]) -> dict[str, Any]:
 def _responses(fields: Fields | None) -> ResponseCount | None:
     if fields is None:
         return None
-    count = ResponseCount(fields.number("number", above=0), fields.number("noise", least=0), fields.count("n_records"))
+    count = ResponseCount(
+        number=fields.number("number", above=0),
+        noise=fields.number("noise", least=0),
+        n_records=fields.count("n_records"),
+        empty=fields.number("empty", 0.0, least=0),
+    )
     fields.finish()
-    if count.number > count.n_records:
-        raise FileError(f"{fields.where}: 'number' must not be above 'n_records'")
+    if count.number > count.n_records or count.empty > 1:
+        raise FileError(f"{fields.where}: 'number' must not be above 'n_records', nor 'empty' above 1")
     return count
 
 

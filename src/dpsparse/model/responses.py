@@ -28,7 +28,14 @@ def readable(model: "LinearModel") -> str:
     """How many responses are what they were read as."""
     kind = model.target_kind or Kind.number
     what = "true or false" if kind == Kind.boolean else "dates" if kind.startswith("date") else "numbers"
-    return f"{model.responses} responses are {what}"
+    return f"{model.responses} responses are {what}{_empty(model)}"
+
+
+def _empty(model: "LinearModel") -> str:
+    """How many cells of the response are empty, where that is more than noise."""
+    if model.responses is None or not model.responses.empty:
+        return ""
+    return f" (about {model.responses.empty:.0%} of the records have an empty cell there)"
 
 
 def unread(model: "LinearModel") -> str:
@@ -40,12 +47,9 @@ def unread(model: "LinearModel") -> str:
 
 
 def refuse_unread(model: "LinearModel") -> None:
-    """Raise ResponsesUnread where most responses are missing or could not be read, by the released number.
+    """Raise ResponsesUnread where most responses that are not empty could not be read, by released numbers.
 
-    Parameters
-    ----------
-    model : LinearModel
-        The model; its budget is spent.
+    Its budget is spent.
     """
     if model.responses is not None and model.responses.is_too_short:
         raise ResponsesUnread(

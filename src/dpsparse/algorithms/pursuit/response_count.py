@@ -3,8 +3,9 @@
 import math
 from dataclasses import dataclass
 
-# A warning is given below the first share, and nothing is to be predicted below the second; and only where the number
-# is this many standard deviations of its noise below all records, so that no complete response is called short.
+# A warning is given below the first share of the cells that are not empty, and nothing is to be predicted below the
+# second; and only where the number is this many standard deviations of its noise below theirs, so that no complete
+# response is called short.
 SHORT, TOO_SHORT, SURELY = 0.98, 0.5, 3.0
 
 
@@ -20,6 +21,8 @@ class ResponseCount:
         Its standard deviation.
     n_records : int
         The public number of records.
+    empty : float
+        The released share of records whose response is an empty cell: left out on purpose, and not unreadable.
 
     Examples
     --------
@@ -32,6 +35,7 @@ class ResponseCount:
     number: float
     noise: float
     n_records: int
+    empty: float = 0.0
 
     def __str__(self) -> str:
         if self.number >= self.n_records:
@@ -42,13 +46,14 @@ class ResponseCount:
 
     @property
     def is_short(self) -> bool:
-        """Whether so many are missing or could not be read that it must be said."""
+        """Whether some could not be read, which must be said."""
         return self._below(SHORT)
 
     @property
     def is_too_short(self) -> bool:
-        """Whether most are missing or could not be read."""
+        """Whether most could not be read."""
         return self._below(TOO_SHORT)
 
     def _below(self, share: float) -> bool:
-        return self.number < share * self.n_records and self.number < self.n_records - SURELY * self.noise
+        given = (1 - self.empty) * self.n_records
+        return self.number < share * given and self.number < given - SURELY * self.noise

@@ -108,15 +108,16 @@ _SOME = BASES[:2]
 _TABLE, _TARGET = "{folder}/table.csv", ("--target", "y")
 _OUT = ("--out", "{folder}/model.json")
 _FIT = ("fit", _TABLE, *_TARGET, "--sparsity", "3", "--delta", "0.01")
+_REPORT = ("--report", "{folder}/report.html")
 _CANDIDATES = ("--sparsity", "1", "--sparsity", "3", "--drop", "mixed", "--delta", "0.01")
 _SPENDS = ("--epsilon", "400", *_LEDGER)
 _MODEL = "{folder}/public.json"
 COMMANDS = {
-    "fit": ((*_FIT, *_SPENDS, *_OUT, "--report", "{folder}/report.html"),),
+    "fit": ((*_FIT, *_SPENDS, *_OUT, *_REPORT),),
     "fit, as JSON": ((*_FIT, *_SPENDS, *_OUT, "--json"),),
     "fit with bounds": ((*_FIT, *_SPENDS, *_OUT, "--bounds", "{folder}/bounds.toml"),),
-    "fit, some held out": ((*_FIT, *_SPENDS, *_OUT, "--holdout", "0.2", "--report", "{folder}/report.html"),),
-    "tune": (("tune", _TABLE, *_TARGET, *_CANDIDATES, *_SPENDS, "--report", "{folder}/report.html"),),
+    "fit, some held out": ((*_FIT, *_SPENDS, *_OUT, "--holdout", "0.2", *_REPORT),),
+    "tune": (("tune", _TABLE, *_TARGET, *_CANDIDATES, *_SPENDS, *_REPORT),),
     "convert, then fit": (
         ("convert", _TABLE, "--out", "{folder}/store", *_TARGET),
         ("fit", "{folder}/store", "--sparsity", "3", "--delta", "0.01", *_SPENDS, *_OUT),

@@ -1,1 +1,1 @@
-"""The tools of the checks: hostile tables, a tape in the place of the noise, edits of the source."""
+"""The tools of the checks: hostile tables, a tape in the place of the noise."""

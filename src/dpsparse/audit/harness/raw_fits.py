@@ -4,10 +4,11 @@ import io
 import shutil
 from dataclasses import replace
 
-from dpsparse.audit.harness.raw_shapes import as_frame, as_lines
+from dpsparse.audit.harness.raw_shapes import as_arrow, as_frame, as_lines, as_typed_frame
 from dpsparse.audit.harness.tape import recorded
 from dpsparse.audit.harness.watching import files_in, watched
 from dpsparse.data.raw_data import read_table
+from dpsparse.engine.config import configured
 from dpsparse.io.bounds import Bounds
 from dpsparse.io.cells.raw_table import as_raw_table
 from dpsparse.io.convert import convert_cells
@@ -17,6 +18,8 @@ from dpsparse.report.fit import fit_page
 
 TARGET = "y"
 INPUTS = ("table.csv", "table.parquet", "table.store", "bounds.toml")
+# So few bytes that a CSV file has several blocks.
+BLOCK = 2**9
 # A column that no fit may read.
 DROPPED = "note"
 
@@ -45,7 +48,9 @@ def as_store(path):
 
 
 def _parquet(table, folder):
-    as_frame(table).astype("string").to_parquet(folder / "table.parquet")
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(as_arrow(table), folder / "table.parquet")
     return folder / "table.parquet"
 
 
@@ -53,6 +58,7 @@ SOURCES = {
     "CSV": _csv,
     "store": lambda table, folder: as_store(_csv(table, folder)),
     "frame": lambda table, folder: as_frame(table),
+    "typed frame": lambda table, folder: as_typed_frame(table),
     "Parquet": _parquet,
 }
 
@@ -62,9 +68,7 @@ def raw_data(source, table, folder):
     kind, _, known = source.partition(", ")
     data = SOURCES[kind](table, folder)
     if not known:
-        # The types of a Parquet file say that its columns are text.
-        kinds = {TARGET: "number", "amount": "number_grouped"} if kind == "Parquet" else None
-        return read_table(data) if kind == "store" else read_table(data, TARGET, kinds=kinds)
+        return read_table(data) if kind == "store" else read_table(data, TARGET)
     (folder / "bounds.toml").write_text(known_of_columns())
     return read_table(data, TARGET, bounds=folder / "bounds.toml")
 
@@ -74,7 +78,7 @@ def run_raw(model, source, folder, table, guarantee, script=None, **options):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700)
     data = raw_data(source, table, folder)
-    with watched(folder) as seen:
+    with watched(folder) as seen, configured(csv_block_bytes=BLOCK):
         run = recorded(model(**guarantee, **options), lambda: (data,), script)
         try:
             run.fitted["said"] = {} if run.error else said(run.fitted)

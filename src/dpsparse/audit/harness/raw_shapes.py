@@ -71,6 +71,30 @@ def as_frame(table):
     return pandas.DataFrame(full, columns=COLUMNS, dtype=object)
 
 
+def as_typed_frame(table):
+    """The table as a frame of declared types: what does not fit a type is missing."""
+    import pandas
+
+    frame = as_frame(table)
+    for column in ("amount", "mixed", "y"):
+        frame[column] = pandas.to_numeric(frame[column], errors="coerce").astype("float64")
+    frame["member"] = frame["member"].map({"yes": True, "no": False}).astype("boolean")
+    frame["joined"] = pandas.to_datetime(frame["joined"], format="%Y-%m-%d", errors="coerce")
+    return frame.astype({"grade": "category", "region": "string"})
+
+
+def as_arrow(table):
+    """The same with a schema of its own: pandas would give a column without a cell another type."""
+    import pyarrow
+
+    types = {"amount": pyarrow.float64(), "mixed": pyarrow.float64(), "y": pyarrow.float64()}
+    types |= {"member": pyarrow.bool_(), "joined": pyarrow.timestamp("us")}
+    types |= {"grade": pyarrow.dictionary(pyarrow.int32(), pyarrow.string()), "region": pyarrow.large_string()}
+    schema = pyarrow.schema([(name, types.get(name, pyarrow.string())) for name in COLUMNS])
+    frame = as_typed_frame(table).astype({"grade": object})
+    return pyarrow.Table.from_pandas(frame, schema=schema, preserve_index=False)
+
+
 def mixed(own, others, is_other):
     """Records of one table, and of another one where `is_other` of their place says so."""
     return [other if is_other(place) else record for place, (record, other) in enumerate(zip(own, others, strict=True))]

@@ -1,30 +1,25 @@
 """Bugs to plant in the choice among candidates, and in the units that they share."""
 
-from dpsparse.algorithms.pursuit import pursuit
-from dpsparse.audit.bugs.mutation import Mutation
-from dpsparse.engine import regrets
-from dpsparse.estimators import tuning
-from dpsparse.privacy import sensitivity
-from dpsparse.privacy.accounting import meter
+from planting import Bug
 
 TUNED = "replay of tuning"
 
 TUNING = (
-    Mutation(
+    Bug(
         "the choice made on all rows",
         TUNED,
-        {tuning._tune_array: [("rows.part(HELD_OUT_EVERY - 1, HELD_OUT_EVERY)", "rows")]},
+        {"estimators.tuning:_tune_array": [("rows.part(HELD_OUT_EVERY - 1, HELD_OUT_EVERY)", "rows")]},
     ),
-    Mutation(
+    Bug(
         "candidates fitted on all rows",
         TUNED,
-        {tuning._tune_array: [("% HELD_OUT_EVERY != HELD_OUT_EVERY - 1", ">= 0"), ("len(training)", "n")]},
+        {"estimators.tuning:_tune_array": [("% HELD_OUT_EVERY != HELD_OUT_EVERY - 1", ">= 0"), ("len(training)", "n")]},
     ),
-    Mutation(
+    Bug(
         "regrets unclipped",
         TUNED,
         {
-            regrets.regret_sums: [
+            "engine.regrets:regret_sums": [
                 (
                     "weight_levels(regrets(errors), bound)",
                     "np.nan_to_num(regrets(errors) * (WEIGHT_LEVELS / bound))",
@@ -33,44 +28,56 @@ TUNING = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "errors less their mean over records",
         TUNED,
         {
-            regrets.regret_sums: [
+            "engine.regrets:regret_sums": [
                 ("regrets(errors), bound", "errors - np.nanmean(errors[:, np.isfinite(errors).all(axis=0)]), bound")
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a bound from the errors themselves",
         TUNED,
         {
-            tuning._choose: [
+            "estimators.tuning:_choose": [
                 ("regret_sums(errors, bound)", "regret_sums(errors, 1.0 + np.nanmean(np.minimum(errors, 9.0)))")
             ]
         },
     ),
-    Mutation("a regret's sensitivity halved", TUNED, {sensitivity.regret: [("return levels", "return levels // 2")]}),
-    Mutation(
+    Bug(
+        "a regret's sensitivity halved",
+        TUNED,
+        {"privacy.sensitivity:regret": [("return levels", "return levels // 2")]},
+    ),
+    Bug(
         "scores that leave with the choice",
         TUNED,
-        {tuning._tune_array: [("slots), meter)", "slots), meter)._replace(index=np.abs(response).max())")]},
+        {
+            "estimators.tuning:_tune_array": [
+                ("slots), meter)", "slots), meter)._replace(index=np.abs(response).max())")
+            ]
+        },
     ),
-    Mutation(
+    Bug(
         "a share that is not charged",
         TUNED,
-        {meter.MeterShare.charge: [("self._whole.charge(", "self._releases or self._whole.charge(")]},
+        {
+            "privacy.accounting.meter:MeterShare.charge": [
+                ("self._whole.charge(", "self._releases or self._whole.charge(")
+            ]
+        },
     ),
 )
 
 # Of the units that candidates share.
 SHARED_UNITS = (
-    Mutation(
+    Bug(
         "units released again for a later candidate, and not charged to the whole",
         TUNED,
         {
-            pursuit.Pursuit.add_column: [
+            "algorithms.pursuit.pursuit:Pursuit.add_column": [
                 (
                     "self.unit_releases.open(unit)",
                     "self.unit_releases.open(unit)\n"
@@ -84,12 +91,14 @@ SHARED_UNITS = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a later candidate that selects outside the released units, and reads a centre off the records",
         TUNED,
         {
-            pursuit.Pursuit.__init__: [("selectable(units, self._taken_over, rows.n_features)", "None")],
-            pursuit.Pursuit.add_column: [
+            "algorithms.pursuit.pursuit:Pursuit.__init__": [
+                ("selectable(units, self._taken_over, rows.n_features)", "None")
+            ],
+            "algorithms.pursuit.pursuit:Pursuit.add_column": [
                 (
                     "self._taken_over.get(feature)",
                     "FeatureUnit(float(np.nanmedian(self.session._records.columns[-1].units)), 1.0)"
@@ -98,11 +107,11 @@ SHARED_UNITS = (
             ],
         },
     ),
-    Mutation(
+    Bug(
         "units learned from the rows held out too",
         TUNED,
         {
-            tuning._tune_array: [
+            "estimators.tuning:_tune_array": [
                 (
                     "_fit_within(models[k], *how, X, y)",
                     "_fit_within(models[k], *how, *((table.take(np.arange(n)), response)"
@@ -111,11 +120,11 @@ SHARED_UNITS = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "the candidate that leads chosen by the responses",
         TUNED,
         {
-            tuning._tune_array: [
+            "estimators.tuning:_tune_array": [
                 (
                     "order = in_order(known, ",
                     "order = in_order([k == (np.nanmax(np.abs(y)) > 1e5) for k in range(2)], ",

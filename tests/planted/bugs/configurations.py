@@ -1,11 +1,6 @@
 """Bugs to plant that show in one configuration, in one part of the rows, or in large blocks alone."""
 
-from dpsparse.algorithms.pursuit import pursuit
-from dpsparse.audit.bugs.mutation import Mutation
-from dpsparse.engine import errors, queries, regrets
-from dpsparse.engine.cpu import rows
-from dpsparse.estimators import _private, tuning
-from dpsparse.io.cells import block_table
+from planting import Bug
 
 CONFIGURED, DIVIDED, SIZED = "replay of configurations", "replay of parts", "replay of real sizes"
 _CENTER = "(released.center if center is None else center) or 0.0"
@@ -16,11 +11,11 @@ _RESIDUALS = (
 )
 
 CONFIGURATIONS = (
-    Mutation(
+    Bug(
         "the raw MAD as the scale where the response's centre alone is given",
         CONFIGURED,
         {
-            pursuit.Pursuit.take_response: [
+            "algorithms.pursuit.pursuit:Pursuit.take_response": [
                 (
                     _SCALE,
                     f"np.nanmedian(abs({_Y} - center)) if center is not None and scale is None else {_SCALE}",
@@ -28,29 +23,29 @@ CONFIGURATIONS = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "the raw median as the centre where the response's scale alone is given",
         CONFIGURED,
         {
-            pursuit.Pursuit.take_response: [
+            "algorithms.pursuit.pursuit:Pursuit.take_response": [
                 (_CENTER, f"np.nanmedian({_Y}) if center is None and scale is not None else {_CENTER}")
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a raw mean in the place of the intercept that is not fitted",
         CONFIGURED,
         {
-            pursuit.Pursuit.take_response: [
+            "algorithms.pursuit.pursuit:Pursuit.take_response": [
                 (_CENTER, f"np.nanmean({_Y}) if center is None and not self.settings.fit_intercept else {_CENTER}")
             ]
         },
     ),
-    Mutation(
+    Bug(
         "one record a person where cells may be missing",
         CONFIGURED,
         {
-            _private.PrivateEstimator._open_meter: [
+            "estimators._private:PrivateEstimator._open_meter": [
                 (
                     "int(self.records_per_person)",
                     '1 if getattr(self, "missing", "") == "center" else int(self.records_per_person)',
@@ -58,36 +53,44 @@ CONFIGURATIONS = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a choice on rows that candidates were fitted on",
         DIVIDED,
-        {tuning._tune_array: [("rows.part(HELD_OUT_EVERY - 1, HELD_OUT_EVERY)", "rows.part(3, HELD_OUT_EVERY)")]},
+        {
+            "estimators.tuning:_tune_array": [
+                ("rows.part(HELD_OUT_EVERY - 1, HELD_OUT_EVERY)", "rows.part(3, HELD_OUT_EVERY)")
+            ]
+        },
     ),
-    Mutation(
+    Bug(
         "the last record in every part",
         DIVIDED,
         {
-            rows.LocalRows.part: [
+            "engine.cpu.rows:LocalRows.part": [
                 ("slice(index, None, of)", "np.unique([*range(index, self.n_records, of), self.n_records - 1])")
             ]
         },
     ),
-    Mutation(
+    Bug(
         "the first record in every part",
         DIVIDED,
-        {rows.LocalRows.part: [("slice(index, None, of)", "np.unique([0, *range(index, self.n_records, of)])")]},
+        {
+            "engine.cpu.rows:LocalRows.part": [
+                ("slice(index, None, of)", "np.unique([0, *range(index, self.n_records, of)])")
+            ]
+        },
     ),
 )
 
 
 def _in_large_blocks(name, function, *edits):
-    return Mutation(name, SIZED, {function: list(edits)})
+    return Bug(name, SIZED, {function: list(edits)})
 
 
 SIZES = (
     _in_large_blocks(
         "residuals less their block's mean in blocks above 16,384 records",
-        queries.Records.residuals,
+        "engine.queries:Records.residuals",
         (
             _RESIDUALS,
             f"left = {_RESIDUALS.removeprefix('return ')}\n        "
@@ -96,12 +99,12 @@ SIZES = (
     ),
     _in_large_blocks(
         "responses of large blocks less their median",
-        queries.Records.take,
+        "engine.queries:Records.take",
         ("(self)(self.y[rows],", "(self)(self.y[rows] - np.nanmedian(self.y[rows]) * (len(self.y[rows]) > 16_384),"),
     ),
     _in_large_blocks(
         "columns of large blocks clipped at their own quantiles",
-        queries.Column.of.__func__,
+        "engine.queries:Column.of",
         (
             "vector_sums.sanitized(units)",
             "vector_sums.sanitized(units).clip(*np.nanquantile(units, [0.01, 0.99]))"
@@ -110,7 +113,7 @@ SIZES = (
     ),
     _in_large_blocks(
         "errors of a large table in units of their mean",
-        errors.levels,
+        "engine.errors:levels",
         (
             "/ bound, -1.0, 1.0)",
             "/ (bound * (1 if np.size(values) < 16_384 else np.nanmean(np.minimum(np.abs(values), 9)))), -1.0, 1.0)",
@@ -118,7 +121,7 @@ SIZES = (
     ),
     _in_large_blocks(
         "errors of the choice in a large table less their mean",
-        regrets.regret_sums,
+        "engine.regrets:regret_sums",
         (
             "regrets(errors), bound",
             "errors - np.nanmean(errors.clip(0, 9)) if errors.size > 9_999 else regrets(errors), bound",
@@ -126,7 +129,7 @@ SIZES = (
     ),
     _in_large_blocks(
         "numbers of a large file by their block's own mean",
-        block_table.BlockTable.numbers,
+        "io.cells.block_table:BlockTable.numbers",
         (
             "= cells.numbers(kind)",
             "= cells.numbers(kind) - 1e-3 * np.nanmean(cells.numbers(kind).clip(-9, 9)) * (self.n_records > 9_999)",

@@ -1,4 +1,4 @@
-"""One mutant at a time, in forked children that have the libraries loaded and not yet the package."""
+"""One mutant or bug at a time, in forked children that have the libraries loaded and not yet the package."""
 
 import contextlib
 import importlib
@@ -10,9 +10,10 @@ import shutil
 import signal
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
-from mutants import PACKAGE
+from planting import PACKAGE, planted
 
 HERE = Path(__file__).parent
 # Loaded once, before any child: most of a short test's time.
@@ -24,6 +25,8 @@ LIBRARIES = (
 # A child is given this many times the tests' own time of the processor, and some to begin; by the clock, many times
 # more: a loaded machine is no reason to call a mutant noticed.
 PATIENCE, BEGIN, BY_THE_CLOCK = 3, 25, 12
+# Seconds of the processor for all checks of the audit; the games on whole fits take longest, and come last.
+HUNT, SLOWEST = 3_600, "fit games"
 # What pytest's exit status says of a mutant; 1 or 2 are of tests that fail or cannot be imported.
 BROKEN = 70
 ENDED = {0: "survived", 3: "error", 4: "error", 5: "error", BROKEN: "error"}
@@ -68,40 +71,34 @@ class Worker:
         """How a mutant ended, and by which test: killed, timeout, survived, no test, or error of this program."""
         if not tests:
             return "no test", ""
-        with self.planted(mutant):
+        with planted(mutant, self.copy / PACKAGE):
             for stage in stages(tests, seconds, self.budget):
                 limit = PATIENCE * sum(seconds.get(test, 1.0) for test in stage) + BEGIN
-                status, by = self._run(stage, limit)
+                status, by = self._run(partial(self._be_pytest, stage, "-x"), limit)
                 if status != "survived":
                     return status, by
         return "survived", f"{len(tests)} tests"
 
     def failing(self, tests, seconds):
         """The tests that fail here without any mutant: they would call every mutant noticed."""
-        self._run(tests, PATIENCE * sum(seconds.values()) + BEGIN, stop="--maxfail=0")
+        self._run(partial(self._be_pytest, tests, "--maxfail=0"), PATIENCE * sum(seconds.values()) + BEGIN)
         passed = {line["test"] for line in self._outcomes() if line["passed"]}
         return [test for test in tests if test not in passed]
 
-    @contextlib.contextmanager
-    def planted(self, mutant):
-        """Put the mutant into the copy, and take it out again."""
-        path = self.copy / PACKAGE / mutant.file
-        source, times = path.read_text(), path.stat()
-        path.write_text(mutant.applied(source))
-        # A time of its own: nobody takes it for a file that was compiled before, numba's cache of kernels included.
-        os.utime(path, (times.st_atime, times.st_mtime + 1000 + int(mutant.key[:5], 16)))
-        try:
-            yield
-        finally:
-            path.write_text(source)
-            os.utime(path, (times.st_atime, times.st_mtime))
+    def hunted(self, bug):
+        """The check of the audit that noticed a bug, None for none, and what it saw; the likeliest is asked first."""
+        with planted(bug, self.copy / PACKAGE):
+            status, by = self._run(partial(self._be_audit, bug.check), HUNT)
+        seen = [line["seen"] for line in self._outcomes()] if status == "killed" else [f"{status} {by}"]
+        return (by if status == "killed" else None), seen[0]
 
-    def _run(self, stage, limit, stop="-x"):
+    def _run(self, be, limit):
+        """Fork a child that is something else from then on; how it ended, and which test or check failed first."""
         child = os.fork()
         if child == 0:
             os.setpgid(0, 0)
             resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), math.ceil(limit) + 5))
-            self._be_pytest(stage, stop)
+            self._become(be)
         # pytest may end before what it started; a mutant may make a loop endless.
         until = time.monotonic() + BY_THE_CLOCK * limit
         while (ended := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < until:
@@ -123,13 +120,10 @@ class Worker:
         path = self.copy / "outcomes.jsonl"
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
-    def _be_pytest(self, stage, stop):
+    def _become(self, be):
         try:
             os.chdir(self.copy)
             (self.copy / "outcomes.jsonl").unlink(missing_ok=True)
-            (self.copy / "chosen.txt").write_text("\n".join(stage))
-            temporary = self.copy / "tmp"
-            shutil.rmtree(temporary, ignore_errors=True)
             os.environ.update(
                 PYTHONPATH=os.pathsep.join([str(self.copy / "src"), str(HERE)]),
                 PYTHONDONTWRITEBYTECODE="1",
@@ -141,20 +135,36 @@ class Worker:
             log = os.open(self.copy / "log.txt", os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
             os.dup2(log, 1)
             os.dup2(log, 2)
-            import pytest
-
-            files = list(dict.fromkeys(test.partition("::")[0] for test in stage))
-            options = [stop, "-q", "-p", "no:cacheprovider", "-p", "outcomes", "-m", "not cuda"]
-            # Those loaded before the fork.
-            options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
-            code = pytest.main([*options, f"--basetemp={temporary}", f"--rootdir={self.copy}", *files])
-            os._exit(int(code))
+            os._exit(int(be()))
         except BaseException:
             import traceback
 
             traceback.print_exc()
         finally:
             os._exit(BROKEN)
+
+    def _be_pytest(self, stage, stop):
+        import pytest
+
+        temporary = self.copy / "tmp"
+        shutil.rmtree(temporary, ignore_errors=True)
+        (self.copy / "chosen.txt").write_text("\n".join(stage))
+        files = list(dict.fromkeys(test.partition("::")[0] for test in stage))
+        options = [stop, "-q", "-p", "no:cacheprovider", "-p", "outcomes", "-m", "not cuda"]
+        # Those loaded before the fork.
+        options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+        return pytest.main([*options, f"--basetemp={temporary}", f"--rootdir={self.copy}", *files])
+
+    def _be_audit(self, likeliest):
+        from dpsparse.audit.run import CHECKS, run_check
+
+        for name in sorted(CHECKS, key=lambda name: (name != likeliest, name == SLOWEST)):
+            for finding in run_check(name):
+                if not finding.good:
+                    outcome = {"test": name, "passed": False, "seen": f"{finding.mechanism}: {finding.found}"}
+                    (self.copy / "outcomes.jsonl").write_text(json.dumps(outcome) + "\n")
+                    return 1
+        return 0
 
 
 def _is_package(path):

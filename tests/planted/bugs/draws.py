@@ -1,8 +1,6 @@
 """Bugs to plant between the samplers and the mechanisms: noise of the right variance that is not the noise declared."""
 
-from dpsparse.audit.bugs.mutation import Mutation
-from dpsparse.privacy import noise
-from dpsparse.privacy.mechanisms import selection
+from planting import Bug
 
 NOISE = "noise"
 _CUT = "np.clip(np.asarray(noisy, dtype=np.int64), -LARGEST, LARGEST)"
@@ -10,11 +8,11 @@ _MARGIN = "margin = total * (len(scores) * (1 + 2.0**-10) + 2048) * 2.0**-52"
 _AIM = "low, high = total * drawn * 2.0**-64 - margin, total * (drawn + 1) * 2.0**-64 + margin"
 
 DRAWS = (
-    Mutation(
+    Bug(
         "Gaussian noise set to 0 beyond 4.5 scales",
         NOISE,
         {
-            noise.SecureSource._add: [
+            "privacy.noise:SecureSource._add": [
                 (
                     f"return {_CUT}",
                     f"far = abs({_CUT} - values) > 4.5 * scale\n    return np.where(far, values, {_CUT})",
@@ -22,31 +20,31 @@ DRAWS = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "noise cut at 2^40",
         NOISE,
-        {noise.SecureSource._add: [("-LARGEST, LARGEST", "-(2**40), 2**40")]},
+        {"privacy.noise:SecureSource._add": [("-LARGEST, LARGEST", "-(2**40), 2**40")]},
     ),
-    Mutation(
+    Bug(
         "noise of a scale rounded down",
         NOISE,
-        {noise.SecureSource._add: [("float(scale)", "float(int(scale))")]},
+        {"privacy.noise:SecureSource._add": [("float(scale)", "float(int(scale))")]},
     ),
-    Mutation(
+    Bug(
         "a Laplace sampler in the place of the Gaussian",
         NOISE,
-        {noise._opendp_sampler: [('law == "laplace"', "True")]},
+        {"privacy.noise:_opendp_sampler": [('law == "laplace"', "True")]},
     ),
-    Mutation(
+    Bug(
         "OpenDP asked for less noise",
         NOISE,
-        {noise._opendp_sampler: [('l2_distance(T="f64"), scale)', 'l2_distance(T="f64"), scale * 0.999)')]},
+        {"privacy.noise:_opendp_sampler": [('l2_distance(T="f64"), scale)', 'l2_distance(T="f64"), scale * 0.999)')]},
     ),
-    Mutation(
+    Bug(
         "bits from a generator that the clock has seeded",
         NOISE,
         {
-            noise.SecureSource.bits: [
+            "privacy.noise:SecureSource.bits": [
                 (
                     "secrets.randbits(count)",
                     '__import__("random").Random(__import__("time").time_ns()).getrandbits(count)',
@@ -54,59 +52,63 @@ DRAWS = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "bits of a generator added to the operating system's",
         NOISE,
         {
-            noise.SecureSource.bits: [
+            "privacy.noise:SecureSource.bits": [
                 ("secrets.randbits(count)", 'secrets.randbits(count) ^ __import__("random").getrandbits(1)')
             ]
         },
     ),
-    Mutation(
+    Bug(
         "the lowest bit of a draw left at 0",
         NOISE,
-        {noise.SecureSource.bits: [("secrets.randbits(count)", "secrets.randbits(count) & -2")]},
+        {"privacy.noise:SecureSource.bits": [("secrets.randbits(count)", "secrets.randbits(count) & -2")]},
     ),
-    Mutation("no slack at the edges of a pick", NOISE, {selection.pick_index: [(_MARGIN, "margin = 0.0")]}),
-    Mutation(
+    Bug(
+        "no slack at the edges of a pick",
+        NOISE,
+        {"privacy.mechanisms.selection:pick_index": [(_MARGIN, "margin = 0.0")]},
+    ),
+    Bug(
         "slack at the lower edge of a pick alone",
         NOISE,
-        {selection.pick_index: [(_AIM, _AIM.removesuffix(" + margin"))]},
+        {"privacy.mechanisms.selection:pick_index": [(_AIM, _AIM.removesuffix(" + margin"))]},
     ),
-    Mutation(
+    Bug(
         "small weights of a pick raised",
         NOISE,
-        {selection._weights: [("-46.0", "-20.0")]},
+        {"privacy.mechanisms.selection:_weights": [("-46.0", "-20.0")]},
     ),
-    Mutation(
+    Bug(
         "blocks of small weights left out of a pick",
         NOISE,
-        {selection.pick_index: [("45.0 / rate + 1", "5.0 / rate + 1")]},
+        {"privacy.mechanisms.selection:pick_index": [("45.0 / rate + 1", "5.0 / rate + 1")]},
     ),
-    Mutation(
+    Bug(
         "no more bits for a pick in decimals",
         NOISE,
-        {selection._pick_in_decimals: [("(drawn << 128) | source.bits(128)", "drawn << 128")]},
+        {"privacy.mechanisms.selection:_pick_in_decimals": [("(drawn << 128) | source.bits(128)", "drawn << 128")]},
     ),
-    Mutation(
+    Bug(
         "ties of cut noise go to the first",
         NOISE,
-        {selection._largest: [("abs(edge) < LARGEST or len(tied) == 1", "True")]},
+        {"privacy.mechanisms.selection:_largest": [("abs(edge) < LARGEST or len(tied) == 1", "True")]},
     ),
-    Mutation(
+    Bug(
         "a negative draw taken for what was cut off",
         NOISE,
-        {selection._geometric: [("if noise >= 0:", "if True:")]},
+        {"privacy.mechanisms.selection:_geometric": [("if noise >= 0:", "if True:")]},
     ),
-    Mutation(
+    Bug(
         "what was cut off is drawn once",
         NOISE,
-        {selection._geometric: [("if noise < LARGEST:", "if True:")]},
+        {"privacy.mechanisms.selection:_geometric": [("if noise < LARGEST:", "if True:")]},
     ),
-    Mutation(
+    Bug(
         "a shortfall ranked as an excess",
         NOISE,
-        {selection._largest: [("(1 if edge > 0 else -1)", "1")]},
+        {"privacy.mechanisms.selection:_largest": [("(1 if edge > 0 else -1)", "1")]},
     ),
 )

@@ -11,7 +11,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-PACKAGE = "src/dpsparse"
+from planting import PACKAGE
+
 # What carries the guarantee: mechanisms, accounting and ledger; what computes a sum or a term of it; who spends.
 TARGETS = (
     "privacy/**/*.py",
@@ -111,6 +112,10 @@ class Mutant:
     def key(self):
         """A name that survives edits elsewhere in the file."""
         return hashlib.sha256("\n".join((self.file, self.function, self.text, self.change)).encode()).hexdigest()[:12]
+
+    def texts(self, package):
+        """The changed file by its path below the package."""
+        return {self.file: self.applied((package / self.file).read_text())}
 
     def applied(self, source):
         """The file's text with the change."""

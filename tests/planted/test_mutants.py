@@ -1,6 +1,6 @@
 """The tool that makes mutants: what it changes, how it counts, and that tests notice a fixed few of them.
 
-`python tests/mutation/run.py` tries random ones, or all; CONTRIBUTING says how.
+`python tests/planted/run.py` tries random ones, or all; CONTRIBUTING says how.
 """
 
 import json

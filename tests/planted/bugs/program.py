@@ -1,20 +1,8 @@
 """Bugs to plant between the shell and the estimators: what reaches them, and what leaves beside their releases."""
 
-from pkgutil import resolve_name
-
-from dpsparse import PrivateSparseRegressor
-from dpsparse.audit.bugs.mutation import Mutation
-from dpsparse.data import inputs
-from dpsparse.estimators import _private
-from dpsparse.io import convert
-from dpsparse.io.store import writer
-from dpsparse.model import tables
+from planting import Bug
 
 WHOLE = "whole program"
-# By name, for the audit lies below the commands.
-_FIT, _EVALUATE, _CONVERT = (
-    resolve_name(f"dpsparse.cli.{name}:{name}").callback for name in ("fit", "evaluate", "convert")
-)
 _READ = "return read_features(self.table, self.provenance.features, self.provenance.target)"
 _X_AND_Y = "X, y = read_features(self.table, self.provenance.features, self.provenance.target)\n    "
 _VALIDATED = "raise ValueError(OTHER_SHAPE)\n"
@@ -24,46 +12,48 @@ _MEDIAN = f"{_NUMPY}.nanmedian(y)"
 
 def _told(name, telling):
     """A bug that tells the median of y, or does something by it, once the responses are validated."""
-    return Mutation(name, WHOLE, {_private.PrivateEstimator._validated: [(_VALIDATED, f"{_VALIDATED}    {telling}\n")]})
+    return Bug(
+        name, WHOLE, {"estimators._private:PrivateEstimator._validated": [(_VALIDATED, f"{_VALIDATED}    {telling}\n")]}
+    )
 
 
 PROGRAM = (
-    Mutation(
+    Bug(
         "columns centred at their means when no bounds file is given",
         WHOLE,
         {
-            inputs.TableInput.read: [
+            "data.inputs:TableInput.read": [
                 (_READ, f"{_X_AND_Y}return (X - {_NUMPY}.nanmean(X, axis=0) if self.notes else X), y")
             ]
         },
     ),
-    Mutation(
+    Bug(
         "responses less their median before a fit",
         WHOLE,
-        {inputs.TableInput.read: [(_READ, f"{_X_AND_Y}return X, y - {_MEDIAN}")]},
+        {"data.inputs:TableInput.read": [(_READ, f"{_X_AND_Y}return X, y - {_MEDIAN}")]},
     ),
-    Mutation(
+    Bug(
         "--records-per-person dropped by fit",
         WHOLE,
-        {_FIT: [("records_per_person=records_per_person", "records_per_person=1")]},
+        {"cli.fit:fit": [("records_per_person=records_per_person", "records_per_person=1")]},
     ),
-    Mutation(
+    Bug(
         "--records-per-person dropped by evaluate",
         WHOLE,
-        {_EVALUATE: [("records_per_person=records_per_person", "records_per_person=1")]},
+        {"cli.evaluate:evaluate": [("records_per_person=records_per_person", "records_per_person=1")]},
     ),
-    Mutation("--delta dropped by fit", WHOLE, {_FIT: [("delta=delta", "delta=None")]}),
-    Mutation("--delta dropped by evaluate", WHOLE, {_EVALUATE: [("delta=delta", "delta=None")]}),
-    Mutation(
+    Bug("--delta dropped by fit", WHOLE, {"cli.fit:fit": [("delta=delta", "delta=None")]}),
+    Bug("--delta dropped by evaluate", WHOLE, {"cli.evaluate:evaluate": [("delta=delta", "delta=None")]}),
+    Bug(
         "a fit that is charged to nobody",
         WHOLE,
-        {_FIT: [("ledger=ledger,\n        dataset=dataset,", "ledger=None,\n        dataset=None,")]},
+        {"cli.fit:fit": [("ledger=ledger,\n        dataset=dataset,", "ledger=None,\n        dataset=None,")]},
     ),
-    Mutation(
+    Bug(
         "a store clipped at its block's own quantiles",
         WHOLE,
         {
-            convert.in_public_units: [
+            "io.convert:in_public_units": [
                 (
                     "np.clip(units, -float(largest), float(largest), out=units)",
                     "np.clip(units, *np.nanquantile(units, [0.02, 0.98], axis=0), out=units)",
@@ -71,56 +61,52 @@ PROGRAM = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a store in units of its block's own spread",
         WHOLE,
-        {convert.in_public_units: [("units /= scale", "units /= scale * np.abs(units).max(axis=0)")]},
+        {"io.convert:in_public_units": [("units /= scale", "units /= scale * np.abs(units).max(axis=0)")]},
     ),
-    Mutation(
-        "a store that others may read", WHOLE, {writer._make_folder: [("folder.chmod(0o700)", "folder.chmod(0o755)")]}
+    Bug(
+        "a store that others may read",
+        WHOLE,
+        {"io.store.writer:_make_folder": [("folder.chmod(0o700)", "folder.chmod(0o755)")]},
     ),
-    Mutation(
+    Bug(
         "predictions less their mean",
         WHOLE,
         {
-            tables.ModelTable.predictions: [
+            "model.tables:ModelTable.predictions": [
                 ("model.coef[place] * filled", "model.coef[place] * (filled - filled.mean())")
             ]
         },
     ),
-    Mutation(
+    Bug(
         "the largest response told by convert",
         WHOLE,
-        {
-            _CONVERT: [
-                (
-                    "output.print_store(store, manifest, given.notes)",
-                    "from dpsparse import OnDisk\n\n"
-                    "        output.print_store(store, manifest, [str(OnDisk(store).response.max())])",
-                )
-            ]
-        },
+        {"cli.convert:convert": [("manifest, given.notes)", "manifest, [str(given.read()[1].max())])")]},
     ),
     _told("a log line with the median of y", f'__import__("logging").getLogger("dpsparse.fit").debug({_MEDIAN})'),
     _told("the median of y on standard error", f'print({_MEDIAN}, file=__import__("sys").stderr)'),
     _told("the median of y on standard output", f"print({_MEDIAN})"),
     _told("the median of y in a note", f'__import__("warnings").warn(str({_MEDIAN}), UserWarning)'),
     _told("an exit code by the size of y", f'{_NUMPY}.nanmax(y) > 1e5 and __import__("sys").exit(3)'),
-    Mutation(
+    Bug(
         "the median of y in the last digits of a model",
         WHOLE,
         {
-            _private.PrivateEstimator._validated: [(_VALIDATED, f"{_VALIDATED}    self._seen = {_MEDIAN}\n")],
-            _private.PrivateEstimator._publish: [
+            "estimators._private:PrivateEstimator._validated": [
+                (_VALIDATED, f"{_VALIDATED}    self._seen = {_MEDIAN}\n")
+            ],
+            "estimators._private:PrivateEstimator._publish": [
                 ("replace(model, ", "replace(model, intercept=model.intercept + 1e-13 * self._seen, ")
             ],
         },
     ),
-    Mutation(
+    Bug(
         "calls of progress by the size of y",
         WHOLE,
         {
-            PrivateSparseRegressor.fit: [
+            "estimators.sparse_regressor:PrivateSparseRegressor.fit": [
                 ("self._check_parameters()", "self._check_parameters()\n    progress and progress(float(max(y)), 1)")
             ]
         },

@@ -1,63 +1,50 @@
 """Bugs to plant on the paths of a raw table: rows of the other part, and whatever leaves beside the releases."""
 
-from pkgutil import resolve_name
-
-from dpsparse import evaluation, fitting
-from dpsparse.audit.bugs.mutation import Mutation
-from dpsparse.estimators import _raw_fit, tuning
-from dpsparse.io import convert
-from dpsparse.learning import categories, kinds, names, preparation
-from dpsparse.model import tables
-from dpsparse.report import fit as report
+from planting import Bug
 
 PARTS, OUTPUTS = "rows out of reach", "outputs of raw tables"
-# By name, for the audit lies below the commands and the page.
-_FIT, _CONVERT, _PREDICT, _EVALUATE = (
-    resolve_name(f"dpsparse.cli.{name}:{name}").callback for name in ("fit", "convert", "predict", "evaluate")
-)
-_OUTPUT, _JOBS = resolve_name("dpsparse.cli.output"), resolve_name("dpsparse.app.jobs:Jobs")
-_MODEL = "return given.model(estimator.released_), notes"
+_READ = "X, y = given.read()"
 _WARNINGS = '__import__("warnings")'
 _TRAINING = "training, held_out = data.part(modulus, np.flatnonzero(~pattern)), "
 
 _ROWS = (
-    Mutation(
+    Bug(
         "raw candidates fitted on all rows",
         PARTS,
         {
-            tuning._tune_raw: [
+            "estimators.tuning:_tune_raw": [
                 ("training = data.part(HELD_OUT_EVERY, range(HELD_OUT_EVERY - 1))", "training = data"),
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a raw fit on the rows held out too",
         PARTS,
-        {evaluation._fit_and_evaluate_raw: [(_TRAINING, "training, held_out = data, ")]},
+        {"evaluation:_fit_and_evaluate_raw": [(_TRAINING, "training, held_out = data, ")]},
     ),
-    Mutation(
+    Bug(
         "the choice among raw candidates made on all rows",
         PARTS,
         {
-            tuning._tune_raw: [
+            "estimators.tuning:_tune_raw": [
                 ("held_out = data.part(HELD_OUT_EVERY, [HELD_OUT_EVERY - 1]).table", "held_out = data.table")
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a raw evaluation on all rows",
         PARTS,
         {
-            evaluation._fit_and_evaluate_raw: [
+            "evaluation:_fit_and_evaluate_raw": [
                 ("ModelTable(model.released_, held_out.table)", "ModelTable(model.released_, data.table)")
             ]
         },
     ),
-    Mutation(
+    Bug(
         "raw parts that are interchanged",
         PARTS,
         {
-            evaluation._fit_and_evaluate_raw: [
+            "evaluation:_fit_and_evaluate_raw": [
                 (
                     "table = ModelTable(model.released_, held_out.table)",
                     "table = ModelTable(model.released_, training.table)",
@@ -65,11 +52,11 @@ _ROWS = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "kinds of columns by a vote of all rows",
         PARTS,
         {
-            tuning._tune_raw: [
+            "estimators.tuning:_tune_raw": [
                 (
                     "table = PreparedTable(training, once, plan.table)",
                     "table = PreparedTable(data, once, plan.table)\n    table._data = training\n"
@@ -78,20 +65,20 @@ _ROWS = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "names of texts counted on all rows",
         PARTS,
         {
-            tuning._tune_raw: [
+            "estimators.tuning:_tune_raw": [
                 ("names = table.named(", "table._data = data\n    names = table.named("),
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a gap filled with the median of the rows held out",
         "replay of raw tables",
         {
-            tables.ModelTable._numbers: [
+            "model.tables:ModelTable._numbers": [
                 (
                     "return np.asarray(encode(self.raw, used))",
                     "X = np.asarray(encode(self.raw, used))\n"
@@ -100,11 +87,11 @@ _ROWS = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a column left out by the bounds that is voted on",
         PARTS,
         {
-            preparation.Preparation.run: [
+            "learning.preparation:Preparation.run": [
                 ("columns = [*self._columns, *self._others, self._target]", "columns = [*self._raw.names]"),
             ]
         },
@@ -112,11 +99,11 @@ _ROWS = (
 )
 
 _TOLD = (
-    Mutation(
+    Bug(
         "a warning that depends on a column's cells",
         OUTPUTS,
         {
-            kinds.release_kinds: [
+            "learning.kinds:release_kinds": [
                 (
                     "    kinds, with_gaps, filled = {}, set(), {}",
                     "    if counts[0, CellClass.EMPTY] > meter.n_records / 2:\n"
@@ -126,11 +113,11 @@ _TOLD = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "an exact text where a column releases no name",
         OUTPUTS,
         {
-            names.release_labels: [
+            "learning.names:release_labels": [
                 (
                     "        for text in names:",
                     "        for text in names or sorted(counts[0], key=counts[0].get)[-1:]:",
@@ -138,11 +125,11 @@ _TOLD = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "an error that quotes a response",
         OUTPUTS,
         {
-            preparation.Encoding.responses: [
+            "learning.preparation:Encoding.responses": [
                 (
                     "return raw.numbers([self.target], [self.target_kind])[:, 0]",
                     "y = raw.numbers([self.target], [self.target_kind])[:, 0]\n"
@@ -153,11 +140,11 @@ _TOLD = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a log line with the number of unreadable cells",
         OUTPUTS,
         {
-            _raw_fit.PreparedTable.rows: [
+            "estimators._raw_fit:PreparedTable.rows": [
                 (
                     "    return DenseRows(",
                     "    __import__('logging').getLogger('dpsparse.raw').info('%d gaps', np.isnan(X).sum())\n"
@@ -166,16 +153,20 @@ _TOLD = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a fitted estimator that keeps its table",
         OUTPUTS,
-        {_raw_fit.PreparedTable.publish: [("    names = {", "    estimator._prepared = self\n    names = {")]},
+        {
+            "estimators._raw_fit:PreparedTable.publish": [
+                ("    names = {", "    estimator._prepared = self\n    names = {")
+            ]
+        },
     ),
-    Mutation(
+    Bug(
         "a released model that keeps exact counts beside its fields",
         OUTPUTS,
         {
-            _raw_fit.PreparedTable.publish: [
+            "estimators._raw_fit:PreparedTable.publish": [
                 (
                     "text_unused=encoding.text_unused)",
                     "text_unused=encoding.text_unused)\n"
@@ -184,20 +175,20 @@ _TOLD = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a closure on the estimator that holds the records",
         OUTPUTS,
         {
-            _raw_fit.PreparedTable.publish: [
+            "estimators._raw_fit:PreparedTable.publish": [
                 ("    names = {", "    rows = self.rows\n    estimator.again_ = lambda: rows\n    names = {")
             ]
         },
     ),
-    Mutation(
+    Bug(
         "categories in the order of their exact counts",
         OUTPUTS,
         {
-            preparation.Preparation._encoding: [
+            "learning.preparation:Preparation._encoding": [
                 (
                     "        features.extend(made.get(column, []))",
                     "        own = self.buckets_of(column).tolist() if column in made else []\n"
@@ -206,16 +197,16 @@ _TOLD = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "gaps by exact counts",
         OUTPUTS,
-        {kinds.release_kinds: [("if has_gaps(noisy,", "if has_gaps(counts[columns.index(column)],")]},
+        {"learning.kinds:release_kinds": [("if has_gaps(noisy,", "if has_gaps(counts[columns.index(column)],")]},
     ),
-    Mutation(
+    Bug(
         "rare text by exact counts",
         OUTPUTS,
         {
-            preparation.Preparation._encoding: [
+            "learning.preparation:Preparation._encoding": [
                 (
                     "is_rare(noisy,",
                     "is_rare(__import__('numpy').bincount(1 + self.buckets_of(column), minlength=1025)[1:],",
@@ -223,11 +214,11 @@ _TOLD = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a baseline by exact counts",
         OUTPUTS,
         {
-            names.release_labels: [
+            "learning.names:release_labels": [
                 (
                     "    baselines = {column:",
                     "    released = [{text: 1} if (text := max(each, key=each.get, default=None)) else {}"
@@ -241,11 +232,11 @@ _TOLD = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "names cut at the longest text of the table",
         OUTPUTS,
         {
-            names.release_labels: [
+            "learning.names:release_labels": [
                 (
                     '" or ".join(map(_printable, texts))',
                     '" or ".join(map(_printable, texts))[: max((len(t) for each in counts for t in each), default=9)]',
@@ -253,37 +244,38 @@ _TOLD = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a note on columns by exact counts of their texts",
         OUTPUTS,
         {
-            fitting.FileFit.fit: [
+            "fitting:FileFit.fit": [
                 (
-                    _MODEL,
-                    "if y is None and max(X.table.distinct_counts(X.columns)) > 30:\n"
-                    f"        notes.append('a column hardly repeats')\n    {_MODEL}",
+                    _READ,
+                    f"{_READ}\n    if y is None and max(X.table.distinct_counts(X.columns)) > 30:\n"
+                    "        notes.append('a column hardly repeats')",
                 )
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a note by the share of unreadable responses",
         OUTPUTS,
         {
-            fitting.FileFit.fit: [
+            "fitting:FileFit.fit": [
                 (
-                    _MODEL,
-                    "if y is None and sum(x == x for x in X.table.numbers([X.target], ['number'])[:, 0]) < 20:\n"
-                    f"        notes.append('most responses are no numbers')\n    {_MODEL}",
+                    _READ,
+                    f"{_READ}\n"
+                    "    if y is None and sum(x == x for x in X.table.numbers([X.target], ['number'])[:, 0]) < 20:\n"
+                    "        notes.append('most responses are no numbers')",
                 )
             ]
         },
     ),
-    Mutation(
+    Bug(
         "calls of progress by the number of readable responses",
         OUTPUTS,
         {
-            _raw_fit.PreparedTable.pursue: [
+            "estimators._raw_fit:PreparedTable.pursue": [
                 (
                     "    result = pursuit.run()",
                     "    progress and np.isfinite(self.rows.y).all() and progress(0, 9)\n    result = pursuit.run()",
@@ -291,11 +283,11 @@ _TOLD = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a copy of the features in the folder of temporary files",
         OUTPUTS,
         {
-            _raw_fit.PreparedTable.rows: [
+            "estimators._raw_fit:PreparedTable.rows": [
                 (
                     "    return DenseRows(",
                     "    np.save(__import__('tempfile').mkstemp(suffix='.npy')[1], X)\n    return DenseRows(",
@@ -303,17 +295,17 @@ _TOLD = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a report with the exact number of gaps, by way of a global",
         OUTPUTS,
         {
-            _raw_fit.PreparedTable.rows: [
+            "estimators._raw_fit:PreparedTable.rows": [
                 (
                     "    return DenseRows(",
                     "    import builtins\n\n    builtins._gaps = int(np.isnan(X).sum())\n    return DenseRows(",
                 )
             ],
-            report.fit_page: [
+            "report.fit:fit_page": [
                 (
                     "    return ",
                     "    import builtins\n\n    return f'<!-- {getattr(builtins, \"_gaps\", 0)} -->' + ",
@@ -321,26 +313,26 @@ _TOLD = (
             ],
         },
     ),
-    Mutation(
+    Bug(
         "the width of a table by the longest text",
         OUTPUTS,
         {
-            _FIT: [
+            "cli.spending:fit_and_save": [
                 (
-                    "    def run() -> ",
-                    "    raw = given.read()[0]\n"
-                    "    if hasattr(raw, 'table'):\n"
-                    "        click.echo('-' * max(map(len, raw.table.texts(raw.columns[-1]))))\n"
-                    "    def run() -> ",
+                    "output.print_effects(model)",
+                    "raw = asked.open().read()[0]\n"
+                    "                    if hasattr(raw, 'table'):\n"
+                    "                        click.echo('-' * max(map(len, raw.table.texts(raw.columns[-1]))))\n"
+                    "                    output.print_effects(model)",
                 )
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a number of records that leaves blank ones out",
         OUTPUTS,
         {
-            _EVALUATE: [
+            "cli.evaluate:evaluate": [
                 (
                     'output.say("Data", f"{data}: {table.n_records:,} records")',
                     'output.say("Data", f"{data}: {sum(y == y for y in table.responses()):,} records")',
@@ -348,11 +340,11 @@ _TOLD = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "predictions that are logged",
         OUTPUTS,
         {
-            _PREDICT: [
+            "cli.predict:predict": [
                 (
                     "ids = None if id_column is None",
                     "__import__('logging').getLogger('dpsparse').info(sum(predictions))\n"
@@ -361,24 +353,23 @@ _TOLD = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a conversion that counts blank lines",
         OUTPUTS,
         {
-            _CONVERT: [
+            "cli.convert:convert": [
                 (
-                    "output.print_store(store, manifest, given.notes)",
-                    "lost = sum(not text for text in given._data.table.texts(given._data.target))\n"
-                    "        output.print_store(store, manifest, [*given.notes, f'{lost} without a response'])",
+                    "manifest, given.notes)",
+                    "manifest, [*given.notes, str(given._data.table.texts(given._data.target).count(''))])",
                 )
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a message on the page by the table's texts",
         OUTPUTS,
         {
-            _JOBS._fitted: [
+            "app.jobs:Jobs._fitted": [
                 (
                     'return DONE, ""',
                     "raw = given.read()[0]\n"
@@ -387,11 +378,11 @@ _TOLD = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "public units that follow the first response",
         OUTPUTS,
         {
-            _raw_fit.PreparedTable.units: [
+            "estimators._raw_fit:PreparedTable.units": [
                 (
                     "known = [(each.center, each.scale) for each in self.features]",
                     "known = [(each.center, each.scale) for each in self.features]\n"
@@ -402,11 +393,11 @@ _TOLD = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a fit that fails where every response is equal",
         OUTPUTS,
         {
-            _raw_fit.PreparedTable.rows: [
+            "estimators._raw_fit:PreparedTable.rows": [
                 (
                     "return DenseRows(X, self.encoding.responses(table))",
                     "y = self.encoding.responses(table)\n"
@@ -417,17 +408,17 @@ _TOLD = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a charge that says how many texts a column has",
         OUTPUTS,
         {
-            categories.release_categorical: [
+            "learning.categories:release_categorical": [
                 (
                     "    distinct = release_counts(",
                     "    meter.distinct = raw.distinct_counts(columns).tolist()\n    distinct = release_counts(",
                 )
             ],
-            _raw_fit.PreparedTable.publish: [
+            "estimators._raw_fit:PreparedTable.publish": [
                 (
                     '"baselines": baselines}',
                     '"baselines": baselines | dict.fromkeys(["n"], str(meter.__dict__.get("distinct")))}',
@@ -435,11 +426,11 @@ _TOLD = (
             ],
         },
     ),
-    Mutation(
+    Bug(
         "a store whose folder tells of its first cell",
         OUTPUTS,
         {
-            convert.convert_cells: [
+            "io.convert:convert_cells": [
                 (
                     "        _finish(writer, table)",
                     "        _finish(writer, table)\n"

@@ -1,40 +1,35 @@
 """Bugs to plant where a fit learns of a raw table: kinds, categories, names, gaps and responses."""
 
-from dpsparse.algorithms.pursuit import response
-from dpsparse.audit.bugs.mutation import Mutation
-from dpsparse.estimators import _raw_fit
-from dpsparse.learning import categories, kinds, names
-from dpsparse.privacy import sensitivity
-from dpsparse.privacy.mechanisms import partition
+from planting import Bug
 
 RAW = "replay of raw tables"
 
 _LEARNING = (
-    Mutation(
+    Bug(
         "kinds without noise",
         RAW,
-        {kinds.release_kinds: [("zip(columns, votes.values,", "zip(columns, counts.astype(float),")]},
+        {"learning.kinds:release_kinds": [("zip(columns, votes.values,", "zip(columns, counts.astype(float),")]},
     ),
-    Mutation(
+    Bug(
         "votes of all columns for the price of one",
         RAW,
-        {kinds.release_kinds: [("sensitivity.histograms(len(columns),", "sensitivity.histograms(1,")]},
+        {"learning.kinds:release_kinds": [("sensitivity.histograms(len(columns),", "sensitivity.histograms(1,")]},
     ),
-    Mutation(
+    Bug(
         "a changed cell moves one count",
         RAW,
-        {sensitivity.histograms: [("(2 if _replaced(adjacency) else 1) * columns", "columns")]},
+        {"privacy.sensitivity:histograms": [("(2 if _replaced(adjacency) else 1) * columns", "columns")]},
     ),
-    Mutation(
+    Bug(
         "distinct values of all columns for the price of one",
         RAW,
-        {sensitivity.distinct_counts: [("math.sqrt(columns)", "1.0")]},
+        {"privacy.sensitivity:distinct_counts": [("math.sqrt(columns)", "1.0")]},
     ),
-    Mutation(
+    Bug(
         "identifiers dropped by exact counts",
         RAW,
         {
-            categories.release_categorical: [
+            "learning.categories:release_categorical": [
                 (
                     "zip(columns, distinct.values, strict=True)",
                     "zip(columns, raw.distinct_counts(columns), strict=True)",
@@ -42,11 +37,11 @@ _LEARNING = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "categories by exact counts",
         RAW,
         {
-            categories.release_buckets: [
+            "learning.categories:release_buckets": [
                 (
                     "return release_counts(",
                     "noisy = release_counts(",
@@ -58,64 +53,88 @@ _LEARNING = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "bucket counts of all columns for the price of one",
         RAW,
-        {categories.release_buckets: [("sensitivity.histograms(len(buckets),", "sensitivity.histograms(0.5,")]},
+        {
+            "learning.categories:release_buckets": [
+                ("sensitivity.histograms(len(buckets),", "sensitivity.histograms(0.5,")
+            ]
+        },
     ),
 )
 
 _NAMES = (
-    Mutation(
+    Bug(
         "names without noise",
         RAW,
-        {partition.select_names: [("source.gaussian(exact, scale).tolist()", "exact.tolist()")]},
+        {"privacy.mechanisms.partition:select_names": [("source.gaussian(exact, scale).tolist()", "exact.tolist()")]},
     ),
-    Mutation(
+    Bug(
         "noise of names halved",
         RAW,
-        {partition.select_names: [("source.gaussian(exact, scale)", "source.gaussian(exact, scale / 2)")]},
+        {
+            "privacy.mechanisms.partition:select_names": [
+                ("source.gaussian(exact, scale)", "source.gaussian(exact, scale / 2)")
+            ]
+        },
     ),
-    Mutation(
+    Bug(
         "a threshold for one record a person",
         RAW,
-        {partition.name_threshold: [("m = records_per_person", "m = 1")]},
+        {"privacy.mechanisms.partition:name_threshold": [("m = records_per_person", "m = 1")]},
     ),
-    Mutation(
+    Bug(
         "a threshold for values that are held once",
         RAW,
-        {partition.name_threshold: [("max(m * record_steps + math.ceil(reaches[0]), ", "max(0, ")]},
+        {
+            "privacy.mechanisms.partition:name_threshold": [
+                ("max(m * record_steps + math.ceil(reaches[0]), ", "max(0, ")
+            ]
+        },
     ),
-    Mutation(
+    Bug(
         "a threshold for one of several columns",
         RAW,
-        {partition.name_threshold: [("failure / columns / values", "failure / values")]},
+        {"privacy.mechanisms.partition:name_threshold": [("failure / columns / values", "failure / values")]},
     ),
-    Mutation(
+    Bug(
         "a threshold of no noise",
         RAW,
-        {partition.select_names: [("if count > threshold", "if count > RECORD_STEPS")]},
+        {"privacy.mechanisms.partition:select_names": [("if count > threshold", "if count > RECORD_STEPS")]},
     ),
-    Mutation(
+    Bug(
         "names of two columns for the price of one",
         RAW,
-        {partition.release_names: [("sensitivities.histograms(columns,", "sensitivities.histograms(columns / 2,")]},
+        {
+            "privacy.mechanisms.partition:release_names": [
+                ("sensitivities.histograms(columns,", "sensitivities.histograms(columns / 2,")
+            ]
+        },
     ),
-    Mutation(
+    Bug(
         "a failure that no account knows of",
         RAW,
-        {partition.release_names: [("failure_probability=failure,", "failure_probability=failure / 1e6,")]},
+        {
+            "privacy.mechanisms.partition:release_names": [
+                ("failure_probability=failure,", "failure_probability=failure / 1e6,")
+            ]
+        },
     ),
-    Mutation(
+    Bug(
         "a record that tells how many values there are",
         RAW,
-        {partition.release_names: [("size = columns * meter.n_records", "size = sum(map(len, counts))")]},
+        {
+            "privacy.mechanisms.partition:release_names": [
+                ("size = columns * meter.n_records", "size = sum(map(len, counts))")
+            ]
+        },
     ),
-    Mutation(
+    Bug(
         "names drawn before they are charged",
         RAW,
         {
-            partition.release_names: [
+            "privacy.mechanisms.partition:release_names": [
                 (
                     "    meter.charge(",
                     "    released = select_names(counts, scale, threshold, meter.source)\n    meter.charge(",
@@ -124,19 +143,19 @@ _NAMES = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "every name in a selected bucket",
         RAW,
-        {names.release_labels: [("zip(wanted, released, strict=True)", "zip(wanted, counts, strict=True)")]},
+        {"learning.names:release_labels": [("zip(wanted, released, strict=True)", "zip(wanted, counts, strict=True)")]},
     ),
 )
 
 _FITS = (
-    Mutation(
+    Bug(
         "the exact number of responses",
         RAW,
         {
-            response.ResponseReleases.release_count: [
+            "algorithms.pursuit.response:ResponseReleases.release_count": [
                 (
                     "self._unit.n_records = self._pursuit.releases.responses(slot, int(count(np.array([np.inf]))[0]))",
                     "self._pursuit.releases.responses(slot, int(count(np.array([np.inf]))[0]))\n"
@@ -145,11 +164,11 @@ _FITS = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "gaps filled with the mean of a column",
         RAW,
         {
-            _raw_fit.PreparedTable.rows: [
+            "estimators._raw_fit:PreparedTable.rows": [
                 (
                     "    return DenseRows(",
                     "    X = np.where(np.isnan(X), np.nanmean(X, axis=0), X)\n    return DenseRows(",
@@ -157,11 +176,11 @@ _FITS = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "records without a response dropped",
         RAW,
         {
-            _raw_fit.PreparedTable.rows: [
+            "estimators._raw_fit:PreparedTable.rows": [
                 (
                     "return DenseRows(X, self.encoding.responses(table))",
                     "y = self.encoding.responses(table)\n    return DenseRows(X[~np.isnan(y)], y[~np.isnan(y)])",
@@ -169,11 +188,11 @@ _FITS = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a blank record with the response 0",
         RAW,
         {
-            _raw_fit.PreparedTable.rows: [
+            "estimators._raw_fit:PreparedTable.rows": [
                 (
                     "return DenseRows(X, self.encoding.responses(table))",
                     "return DenseRows(X, np.nan_to_num(self.encoding.responses(table)))",

@@ -1,25 +1,24 @@
 """Bugs to plant where cells and responses are missing."""
 
-from dpsparse.audit.bugs.mutation import Mutation
-from dpsparse.data import as_table as _as_table
-from dpsparse.data import objects as _objects
-from dpsparse.data import validation as _validation
-from dpsparse.engine import gaps, queries
-from dpsparse.engine.cpu import dense, rows, sparse
+from planting import Bug
 
 CHECK = "gaps"
 
 GAPS = (
-    Mutation(
+    Bug(
         "a gap filled with the column's mean",
         CHECK,
-        {gaps.as_column: [("like(np.nan, y)", "like(np.nanmean(np.where(np.isfinite(values), values, np.nan)), y)")]},
+        {
+            "engine.gaps:as_column": [
+                ("like(np.nan, y)", "like(np.nanmean(np.where(np.isfinite(values), values, np.nan)), y)")
+            ]
+        },
     ),
-    Mutation(
+    Bug(
         "a gap filled with the cell above",
         CHECK,
         {
-            _objects._floats: [
+            "data.objects:_floats": [
                 (
                     "numbers.reshape(array.shape)",
                     "__import__('pandas').Series(numbers).ffill().bfill().to_numpy().reshape(array.shape)",
@@ -27,16 +26,16 @@ GAPS = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a missing response filled with the mean",
         CHECK,
-        {_validation.validate_table: [("np.where(missing, np.nan, y)", "np.where(missing, y.mean(), y)")]},
+        {"data.validation:validate_table": [("np.where(missing, np.nan, y)", "np.where(missing, y.mean(), y)")]},
     ),
-    Mutation(
+    Bug(
         "records with gaps dropped, so that pairs shift",
         CHECK,
         {
-            _as_table.MemoryTable.rows: [
+            "data.as_table:MemoryTable.rows": [
                 (
                     "DenseRows(self.X, y)",
                     "DenseRows(self.X[np.isfinite(self.X).all(axis=1)], y[np.isfinite(self.X).all(axis=1)])",
@@ -44,43 +43,47 @@ GAPS = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "blank records dropped, so that pairs shift",
         CHECK,
-        {_as_table.MemoryTable.rows: [("DenseRows(self.X, y)", "DenseRows(self.X[y == y], y[y == y])")]},
+        {"data.as_table:MemoryTable.rows": [("DenseRows(self.X, y)", "DenseRows(self.X[y == y], y[y == y])")]},
     ),
-    Mutation(
+    Bug(
         "the constant of a blank record counted",
         CHECK,
-        {gaps.as_column: [("xp.isfinite(values) & ~xp.isnan(y)", "xp.isfinite(values)")]},
+        {"engine.gaps:as_column": [("xp.isfinite(values) & ~xp.isnan(y)", "xp.isfinite(values)")]},
     ),
-    Mutation(
+    Bug(
         "a blank record that adds a shift",
         CHECK,
         {
-            queries._bounded_sums: [
+            "engine.queries:_bounded_sums": [
                 ("xp.isnan(vectors).any(0) | xp.isnan(records.y)", "xp.isnan(vectors).any(0)"),
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a blank record with the weight of a level",
         CHECK,
-        {queries.pick_weights: [("shift * as_float64(residuals == residuals)", "shift")]},
+        {"engine.queries:pick_weights": [("shift * as_float64(residuals == residuals)", "shift")]},
     ),
-    Mutation(
+    Bug(
         "blank records in the counts of features",
         CHECK,
-        {dense.DenseRows.feature_counts: [("if blank.any():", "if False:")]},
+        {"engine.cpu.dense:DenseRows.feature_counts": [("if blank.any():", "if False:")]},
     ),
-    Mutation(
+    Bug(
         "blank records in the counts of stored cells",
         CHECK,
-        {sparse.SparseRows.feature_counts: [("~np.isnan(self.y)", "np.ones(self.n_records, dtype=bool)")]},
+        {"engine.cpu.sparse:SparseRows.feature_counts": [("~np.isnan(self.y)", "np.ones(self.n_records, dtype=bool)")]},
     ),
-    Mutation(
+    Bug(
         "a pair of a blank record with another",
         CHECK,
-        {rows.pair_differences: [("values[first] - values[second]", "np.nan_to_num(values[first]) - values[second]")]},
+        {
+            "engine.cpu.rows:pair_differences": [
+                ("values[first] - values[second]", "np.nan_to_num(values[first]) - values[second]")
+            ]
+        },
     ),
 )

@@ -1,17 +1,15 @@
 """Bugs to plant in reading raw tables: a cell's reading that depends on other records."""
 
-from dpsparse.audit.bugs.mutation import Mutation
-from dpsparse.io.cells import block_table, columns, lines
-from dpsparse.io.store import texts
+from planting import Bug
 
 READS = "reading"
 
 READING = (
-    Mutation(
+    Bug(
         "a fallback parser for a whole column",
         READS,
         {
-            block_table.BlockTable.numbers: [
+            "io.cells.block_table:BlockTable.numbers": [
                 (
                     "= cells.numbers(kind)",
                     "= cells.numbers(kind if not np.isnan(cells.numbers(kind)).any() else Kind.number_comma)",
@@ -19,20 +17,20 @@ READING = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a sniffed separator",
         READS,
         {
-            lines.Lines.__init__: [
+            "io.cells.lines:Lines.__init__": [
                 ("_most_common_separator(header)", "_most_common_separator(bytes(self.bytes[:4096]))")
             ]
         },
     ),
-    Mutation(
+    Bug(
         "an encoding guessed from the records",
         READS,
         {
-            lines.Lines.__init__: [
+            "io.cells.lines:Lines.__init__": [
                 (
                     "start = len(_BOM)",
                     'self.encoding = encoding = "latin-1" if 255 in self.bytes[:999] else encoding; start = len(_BOM)',
@@ -40,29 +38,29 @@ READING = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "blank records that count as the cells of others",
         READS,
         {
-            block_table.BlockTable.class_counts: [
+            "io.cells.block_table:BlockTable.class_counts": [
                 ("np.bincount(classes + 1,", "np.bincount(np.where(classes < 0, classes.max(), classes) + 1,")
             ]
         },
     ),
-    Mutation(
+    Bug(
         "texts that are numbered by where they stand",
         READS,
         {
-            columns.codes_of: [
+            "io.cells.columns:codes_of": [
                 ("enumerate(categories)", "enumerate(sorted(categories, key=[*texts, *categories].index))")
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a conversion that empties the cells unlike most of their column",
         READS,
         {
-            texts.packed: [
+            "io.store.texts:packed": [
                 (
                     "np.where(ends < 0, 0,",
                     "np.where((ends < 0) | (cells.classes() != np.median(cells.classes())), 0,",
@@ -70,11 +68,11 @@ READING = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a quote that swallows lines",
         READS,
         {
-            lines.Lines.lines: [
+            "io.cells.lines:Lines.lines": [
                 (
                     'bytes(self.bytes[block.start : block.stop]).removesuffix(b"\\n").split(b"\\n")',
                     'bytes(self.bytes[block.start : block.stop]).removesuffix(b"\\n")\n'

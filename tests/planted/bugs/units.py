@@ -1,33 +1,35 @@
 """Bugs to plant where a pursuit learns units: in pairs, points of grids, splits, shifted vectors and skipped slots."""
 
-from dpsparse.algorithms.pursuit import closing, releases, unit_releases
-from dpsparse.audit.bugs.mutation import Mutation
-from dpsparse.engine import queries
-from dpsparse.engine.cpu import rows
-from dpsparse.privacy import sensitivity
-from dpsparse.privacy.accounting import release
-from dpsparse.privacy.mechanisms import selection
+from planting import Bug
 
 PURSUITS = "replay of pursuits"
 _OWN_LEVELS = "np.trunc(np.nan_to_num(np.stack({entries}).clip(-1e9, 1e9)) * 2.0**19).sum(axis=1).astype(np.int64)"
 _OWN_PRODUCTS = "np.rint(({z} * 1e3) @ ({z} * 1e3).T).astype(np.int64)"
 
 UNITS = (
-    Mutation(
+    Bug(
         "a record in two pairs",
         PURSUITS,
-        {rows.pair_slices: [("slice(0, half), slice(half, 2 * half)", "slice(0, half), slice(1, half + 1)")]},
+        {
+            "engine.cpu.rows:pair_slices": [
+                ("slice(0, half), slice(half, 2 * half)", "slice(0, half), slice(1, half + 1)")
+            ]
+        },
     ),
-    Mutation(
+    Bug(
         "a prior from the data",
         PURSUITS,
-        {releases.Releases._point: [("log_prior=grid.log_prior", "log_prior=grid.log_prior + utility / len(utility)")]},
+        {
+            "algorithms.pursuit.releases:Releases._point": [
+                ("log_prior=grid.log_prior", "log_prior=grid.log_prior + utility / len(utility)")
+            ]
+        },
     ),
-    Mutation(
+    Bug(
         "a grid from the data",
         PURSUITS,
         {
-            unit_releases.UnitReleases.release_size: [
+            "algorithms.pursuit.unit_releases:UnitReleases.release_size": [
                 (
                     "self._unit.size_grid()",
                     "self._unit.size_grid().times(1 + (np.abs(self._pursuit.pairs._records.y).max() > 1e5))",
@@ -35,41 +37,46 @@ UNITS = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "the count in a window moves by 1, taken twice",
         PURSUITS,
-        {sensitivity.located_utility: [("2 * count(adjacency) + ", "count(adjacency) + ")]},
+        {"privacy.sensitivity:located_utility": [("2 * count(adjacency) + ", "count(adjacency) + ")]},
     ),
-    Mutation("a tail's utility moves by 1", PURSUITS, {sensitivity.balanced_utility: [("return of", "return 1")]}),
-    Mutation(
+    Bug("a tail's utility moves by 1", PURSUITS, {"privacy.sensitivity:balanced_utility": [("return of", "return 1")]}),
+    Bug(
         "a split's utility moves by half a record",
         PURSUITS,
-        {sensitivity.split_utility: [("return count(adjacency)", "return count(adjacency) / 2")]},
+        {"privacy.sensitivity:split_utility": [("return count(adjacency)", "return count(adjacency) / 2")]},
     ),
-    Mutation(
+    Bug(
         "all features' splits for the price of one",
         PURSUITS,
-        {selection.exponential_picks: [("math.sqrt(8 * rho / count)", "math.sqrt(8 * rho)")]},
+        {"privacy.mechanisms.selection:exponential_picks": [("math.sqrt(8 * rho / count)", "math.sqrt(8 * rho)")]},
     ),
-    Mutation(
+    Bug(
         "several picks accounted for as one",
         "accounts",
-        {release.RepeatedPicks.mu_squared: [("min(int(self.count), _MOST_STEPS)", "1"), ("self.count - steps", "0")]},
+        {
+            "privacy.accounting.release:RepeatedPicks.mu_squared": [
+                ("min(int(self.count), _MOST_STEPS)", "1"),
+                ("self.count - steps", "0"),
+            ]
+        },
     ),
-    Mutation(
+    Bug(
         "splits without noise",
         PURSUITS,
         {
-            releases.Releases.splits: [
+            "algorithms.pursuit.releases:Releases.splits": [
                 ("grid.points[chosen[: len(counts)]]", "grid.points[scores.argmax(axis=1)[: len(counts)]]")
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a centre that is the exact median",
         PURSUITS,
         {
-            unit_releases.UnitReleases.release_center: [
+            "algorithms.pursuit.unit_releases:UnitReleases.release_center": [
                 (
                     "unit.set_center(center)",
                     "unit.set_center(float(np.nanmedian(pursuit.session._records.columns[pursuit.newest].units)))",
@@ -77,11 +84,11 @@ UNITS = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a range that is the largest response",
         PURSUITS,
         {
-            closing.Closing.release_range: [
+            "algorithms.pursuit.closing:Closing.release_range": [
                 (
                     "pursuit.releases.quantile(slot, count, grid, tail=tail)",
                     "(pursuit.releases.quantile(slot, count, grid, tail=tail),"
@@ -90,34 +97,34 @@ UNITS = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "whether a model explains anything, from exact errors",
         PURSUITS,
-        {closing.Closing.release_gain: [("if not self._explains:", "if sums[0] < 0:")]},
+        {"algorithms.pursuit.closing:Closing.release_gain": [("if not self._explains:", "if sums[0] < 0:")]},
     ),
-    Mutation(
+    Bug(
         "a price that depends on a release",
         PURSUITS,
         {
-            releases.Releases.mean: [
+            "algorithms.pursuit.releases:Releases.mean": [
                 ("rho=slot.rho", "rho=slot.rho * (1 + (slot.name > 'unit') * (self._meter.record().rho > 1))")
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a slot skipped by what the data say",
         PURSUITS,
         {
-            unit_releases.UnitReleases.release_tail: [
+            "algorithms.pursuit.unit_releases:UnitReleases.release_tail": [
                 ("if not unit.has_tail:", "if np.nanmax(np.abs(pursuit.pairs._records.y)) > 1e5:")
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a skipped slot's release made all the same",
         PURSUITS,
         {
-            releases.Releases.fraction: [
+            "algorithms.pursuit.releases:Releases.fraction": [
                 (
                     "noisy = release_vector(self._meter, steps, sensitivity=change, rho=slot.rho, name=slot.name)",
                     "self.skip(slot)\n    noisy = type('Noisy', (), {'values': steps, 'scale': np.full(1, 1.0)})",
@@ -125,21 +132,23 @@ UNITS = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a skipped slot's price spent on another",
         PURSUITS,
         {
-            releases.Releases.skip: [
+            "algorithms.pursuit.releases:Releases.skip": [
                 ("self._meter.skip(slot.name)", "self._meter.skip(slot.name)\n    self.left = slot.rho")
             ],
-            releases.Releases._point: [("rho=slot.rho", "rho=slot.rho + getattr(self, 'left', 0.0)")],
+            "algorithms.pursuit.releases:Releases._point": [
+                ("rho=slot.rho", "rho=slot.rho + getattr(self, 'left', 0.0)")
+            ],
         },
     ),
-    Mutation(
+    Bug(
         "means unclipped",
         PURSUITS,
         {
-            queries.mean_sums: [
+            "engine.queries:mean_sums": [
                 (".clip(-most, most)", ""),
                 (
                     "_bounded_sums(records, [units, units * units - 0.5], math.sqrt(1.25))",
@@ -148,11 +157,11 @@ UNITS = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "gains unclipped",
         PURSUITS,
         {
-            queries.gain_sums: [
+            "engine.queries:gain_sums": [
                 ("response.clip(-most, most)", "response"),
                 (
                     "_bounded_sums(records, entries, math.sqrt(1.5))",
@@ -161,31 +170,31 @@ UNITS = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "residuals of a calibration unclipped",
         PURSUITS,
         {
-            queries.calibration_sums: [
+            "engine.queries:calibration_sums": [
                 ("residuals.clip(-width, width)", "residuals"),
                 ("_bounded_sums(records, entries, CALIBRATION_NORM)", _OWN_LEVELS.format(entries="entries")),
             ]
         },
     ),
-    Mutation(
+    Bug(
         "predictions of a calibration unclipped",
         PURSUITS,
         {
-            queries.calibration_sums: [
+            "engine.queries:calibration_sums": [
                 (".clip(-reach, reach)", ""),
                 ("_bounded_sums(records, entries, CALIBRATION_NORM)", _OWN_LEVELS.format(entries="entries")),
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a calibration without noise",
         PURSUITS,
         {
-            closing.Closing.release_calibration: [
+            "algorithms.pursuit.closing:Closing.release_calibration": [
                 (
                     "pursuit.releases.mean(slot, sums, bound)",
                     "((r := pursuit.releases.mean(slot, sums, bound)),"
@@ -194,11 +203,11 @@ UNITS = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a calibration at the spread of the exact predictions",
         PURSUITS,
         {
-            closing.Closing.release_calibration: [
+            "algorithms.pursuit.closing:Closing.release_calibration": [
                 (
                     "reach = PREDICTIONS_REACH * math.sqrt(self._moments_of_predictions()[0])",
                     "reach = PREDICTIONS_REACH * float(np.nanstd(pursuit.session._records.y))",
@@ -206,20 +215,20 @@ UNITS = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a null record that adds a shift",
         PURSUITS,
         {
-            queries._bounded_sums: [
+            "engine.queries:_bounded_sums": [
                 ("as_float64(~(xp.isnan(vectors).any(0) | xp.isnan(records.y)))", "xp.ones_like(vectors[0])")
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a Jacobian of rows of any length",
         PURSUITS,
         {
-            queries.jacobian_sums: [
+            "engine.queries:jacobian_sums": [
                 (
                     "vector_sums.gram_sums(columns, row_scale, np.sqrt(inner * outer))",
                     _OWN_PRODUCTS.format(z="(columns * within).clip(-1e4, 1e4)"),
@@ -227,11 +236,11 @@ UNITS = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "a variance of scores that are not clipped",
         PURSUITS,
         {
-            queries.variance_sums: [
+            "engine.queries:variance_sums": [
                 (
                     "vector_sums.gram_sums(columns, psi * _row_weights(columns, inner, outer), inner)",
                     _OWN_PRODUCTS.format(z="(columns * psi).clip(-1e4, 1e4)"),

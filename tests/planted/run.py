@@ -1,8 +1,12 @@
-"""Mutation testing: ``python tests/mutation/run.py --results FOLDER --sample 200 --seed 1``.
+"""Plant changes in the package's source and see who notices.
 
-The first run measures which tests execute which line (about a quarter of an hour). Each mutant then runs in forked
-children, on a copy of the checkout: the tests of its folder first, then all others that execute its line, cheapest
-first, until one fails. Results are appended to ``FOLDER/results.jsonl``; a run that was stopped goes on where it was.
+``python tests/planted/run.py --results FOLDER --bugs`` plants bugs, which break the guarantee: a check of the audit
+must notice each. ``python tests/planted/run.py --results FOLDER --sample 200 --seed 1`` tries mutants: a test must.
+
+Of mutants the first run measures which tests execute which line (about a quarter of an hour). Each change lives in a
+copy of the checkout and is tried in forked children. A mutant meets the tests of its folder first, then all others that
+execute its line, cheapest first, until one fails. Results of mutants are appended to ``FOLDER/results.jsonl``; a run
+that was stopped goes on where it was.
 """
 
 import argparse
@@ -10,6 +14,7 @@ import json
 import math
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -17,14 +22,18 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from bugs.all import BUGS, in_ci
 from coverage_map import Map, collect
 from mutants import all_mutants
+from planting import StaleEdit
 from worker import Worker
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 EQUIVALENT, NOTICED = HERE / "equivalent.json", HERE / "noticed.json"
 UNNOTICED = ("survived", "no test")
+# An edit that cannot run would be noticed by anything, and shows nothing.
+BROKEN_EDIT = re.compile(r"\b(NameError|AttributeError|UnboundLocalError|ImportError|SyntaxError)\b")
 
 
 def wilson(successes, trials, z=1.96):
@@ -134,6 +143,31 @@ def still_noticed(folder):
     return lost
 
 
+def hunt(bugs, folder, tests=None):
+    """Plant bugs one by one and print who notices; give those that none of some tests does, or not the expected check.
+
+    Parameters
+    ----------
+    bugs : sequence of Bug
+        What to plant.
+    folder : Path
+        For the copy of the checkout.
+    tests : list of str or None
+        The tests that are to notice; None for the checks of the audit.
+    """
+    worker, lost = Worker(copied(folder / "copy"), folder / "results.jsonl", math.inf), []
+    for bug in bugs:
+        try:
+            by, seen = worker.hunted(bug) if tests is None else worker.tried(bug, tests, {})
+        except StaleEdit as stale:
+            by, seen = None, str(stale)
+        good = by == (bug.check if tests is None else "killed") and not BROKEN_EDIT.search(seen)
+        print(f"{'noticed' if good else 'LOST'}: {bug.name} | {by}: {seen}", flush=True)
+        lost += [] if good else [bug]
+    print(f"{len(bugs) - len(lost)} of {len(bugs)} bugs are noticed as expected")
+    return lost
+
+
 def _measured(folder):
     """The map of the tests, without those that fail in a forked child for reasons of their own."""
     tests = collect(ROOT, folder)
@@ -141,6 +175,11 @@ def _measured(folder):
     print(f"{len(tests.names)} tests, {len(failing)} of them left out: {failing}", flush=True)
     tests.drop(failing)
     return tests
+
+
+def _wanted(bug, options):
+    named = not options.bugs or any(part in bug.name for part in options.bugs)
+    return named and options.check in (None, bug.check) and (in_ci(bug) or not options.ci)
 
 
 def main():
@@ -156,7 +195,14 @@ def main():
     parser.add_argument("--minutes", type=float, default=12 * 60, help="start no mutant after this time")
     parser.add_argument("--score", action="store_true", help="print the score of the results, try nothing")
     parser.add_argument("--noticed", action="store_true", help="try the few that CI tries, and nothing else")
+    parser.add_argument("--bugs", nargs="*", help="hunt bugs; all, or those whose name has one of these parts")
+    parser.add_argument("--check", help="of these bugs, those that this check of the audit is to notice")
+    parser.add_argument("--tests", nargs="*", help="the tests that are to notice these bugs, not the audit")
+    parser.add_argument("--ci", action="store_true", help="of these bugs, those that CI hunts")
     options = parser.parse_args()
+    if options.bugs is not None:
+        wanted = [bug for bug in BUGS if _wanted(bug, options)]
+        sys.exit(bool(hunt(wanted, options.results.resolve(), options.tests)))
     if options.noticed:
         sys.exit(bool(still_noticed(options.results.resolve())))
     mutants = all_mutants(ROOT, options.files)

@@ -1,30 +1,29 @@
 """Bugs to plant where a pursuit takes all features."""
 
-from dpsparse.algorithms.pursuit import all_at_once
-from dpsparse.audit.bugs.mutation import Mutation
+from planting import Bug
 
 ALL_FEATURES = "replay of all features"
 
 ALL_AT_ONCE = (
-    Mutation(
+    Bug(
         "a step along the exact gradient, beside the released one",
         ALL_FEATURES,
         {
-            all_at_once.AllAtOnce.step: [
+            "algorithms.pursuit.all_at_once:AllAtOnce.step": [
                 ("state.descend(tau * mean,", "state.descend(tau * mean + (sums - sums % 64) * 1e-9,"),
             ]
         },
     ),
-    Mutation(
+    Bug(
         "steps that an exact gradient may skip",
         ALL_FEATURES,
-        {all_at_once.AllAtOnce.step: [("state.descend(", "sums[0] % 2 == 1 or state.descend(")]},
+        {"algorithms.pursuit.all_at_once:AllAtOnce.step": [("state.descend(", "sums[0] % 2 == 1 or state.descend(")]},
     ),
-    Mutation(
+    Bug(
         "steps whose clip follows a record",
         ALL_FEATURES,
         {
-            all_at_once.AllAtOnce.step: [
+            "algorithms.pursuit.all_at_once:AllAtOnce.step": [
                 (
                     "pursuit.schedule.final_tau * state.residual_scale",
                     "state.residual_scale * (1 + abs(float(pursuit.session._records.y[0])))",
@@ -32,11 +31,11 @@ ALL_AT_ONCE = (
             ]
         },
     ),
-    Mutation(
+    Bug(
         "the exact fraction of small residuals after the last step",
         ALL_FEATURES,
         {
-            all_at_once.AllAtOnce.finish: [
+            "algorithms.pursuit.all_at_once:AllAtOnce.finish": [
                 (
                     "fraction = pursuit.releases.fraction(slot, within)",
                     "_, noise_of = pursuit.releases.fraction(slot, within)\n"

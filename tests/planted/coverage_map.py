@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mutants import PACKAGE
+from planting import PACKAGE
 
 # Tests of what the mutants change. Those that quote the source would notice any edit (`test_bugs`), and those of a
 # browser, a GPU, a cluster's clock or the documents notice little and take long.

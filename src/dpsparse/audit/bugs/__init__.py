@@ -1,1 +1,0 @@
-"""Planted bugs, each of which some check must catch."""

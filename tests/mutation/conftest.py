@@ -1,2 +1,0 @@
-# A program of its own, with modules that find each other when it is run.
-collect_ignore = ["coverage_map.py", "mutants.py", "outcomes.py", "run.py", "worker.py"]
