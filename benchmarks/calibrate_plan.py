@@ -22,7 +22,8 @@ from scipy import optimize, stats
 from tasks import Task
 
 from dpsparse import PrivateSparseRegressor, plan
-from dpsparse.algorithms.pursuit.settings import Settings
+from dpsparse.algorithms.pursuit import decisions
+from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.planning import Plan, accuracy
 
@@ -79,19 +80,19 @@ class Case:
         return float(np.mean(self.widths)) if self.widths else np.nan
 
     @property
-    def settings(self):
+    def facts(self):
         """What the fit does."""
         p = self.plan
         units = "all" if p.units_known else "none"
-        return Settings(p.n, p.d, p.sparsity, p.guarantee.rho_per_record, units_known=units)
+        return PublicFacts(p.n, p.d, p.sparsity, p.guarantee.rho_per_record, units_known=units)
 
     @property
     def group(self):
         """Of the figures that are printed."""
-        if not self.settings.features_pay:
+        if not decisions.features_pay(self.facts):
             return "too small"
         units = "known" if self.plan.units_known else "unknown"
-        return f"selected, {units}" if self.settings.choose else f"all taken, {units}"
+        return f"selected, {units}" if decisions.selects(self.facts) else f"all taken, {units}"
 
 
 def random_task(rng, take_all, cells):
@@ -196,7 +197,7 @@ def check(cases):
             f"{name + ',':20} {len(members):3d}: {', '.join(within)}; forecast / simulated, 10th, 50th, 90th "
             f"percentile {np.quantile(ratios, [0.1, 0.5, 0.9]).round(2)}"
         )
-    selecting = [case for case in cases if case.settings.choose and case.settings.features_pay]
+    selecting = [case for case in cases if decisions.selects(case.facts) and decisions.features_pay(case.facts)]
     near = [f for case in selecting for b, f in case.pairs if 0.85 < b / case.plan.smallest_effect < 1.2]
     click.echo(f"power at the minimum detectable effect: {np.mean(near):.0%} of {len(near)}")
     ratios = [case.plan.interval_width / case.width for case in cases]
@@ -205,9 +206,9 @@ def check(cases):
 
 def calibrate(cases):
     """Fit all constants, and print them."""
-    cases = [case for case in cases if case.settings.features_pay]
-    selecting = [case for case in cases if case.settings.choose]
-    taking = [case for case in cases if not case.settings.choose]
+    cases = [case for case in cases if decisions.features_pay(case.facts)]
+    selecting = [case for case in cases if decisions.selects(case.facts)]
+    taking = [case for case in cases if not decisions.selects(case.facts)]
     minimise(accuracy.EFFECT, lambda: detection_loss(selecting))
     for constants, members in ((accuracy.WIDTH_SELECTED, selecting), (accuracy.WIDTH_TAKEN, taking)):
         members = [case for case in members if case.width > 0]

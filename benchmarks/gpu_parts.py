@@ -1,9 +1,8 @@
 """The parts of a fit that the CPU does, as `gpu.py` clocks them: their homes, their names and what they add up to."""
 
-from dpsparse.algorithms.pursuit import releases
+from dpsparse.algorithms.pursuit import releases, updates
 from dpsparse.algorithms.pursuit.quantiles import Tally
 from dpsparse.algorithms.pursuit.releases import Releases
-from dpsparse.algorithms.pursuit.state import PursuitState
 from dpsparse.data.remote_table import RemoteTable
 from dpsparse.estimators import sparse_regressor
 
@@ -13,7 +12,7 @@ ON_THE_CPU = [
     (Releases, "pick", PICKS),
     (releases, "release_point", PICKS),
     (Tally, "of", PICKS),
-    (PursuitState, "solve", SOLVING),
+    (updates, "solve_gls", SOLVING),
     (releases, "release_vector", OTHER),
     (releases, "release_gram", OTHER),
     (sparse_regressor, "schedule_for", OTHER),

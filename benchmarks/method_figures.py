@@ -10,6 +10,7 @@ import matplotlib
 import numpy as np
 from tasks import TASKS
 
+from dpsparse.algorithms.pursuit.decisions import clip_bound
 from dpsparse.algorithms.pursuit.schedule import schedule_for
 from dpsparse.data.as_table import as_table
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer, weight_levels
@@ -74,7 +75,7 @@ def draw_picks(folder):
     plan = schedule_for(Guarantee(task.epsilon, task.delta), task.n, task.d, task.sparsity)
     rows = as_table(X).rows(y)
     weights = weight_levels(y - np.median(y), 0.7 * np.median(np.abs(y - np.median(y))))
-    scores = np.abs(rows.weighted_sums(Quantizer(plan.settings.clip_bound), weights)) / (FEATURE_LEVELS * WEIGHT_LEVELS)
+    scores = np.abs(rows.weighted_sums(Quantizer(clip_bound(plan.facts)), weights)) / (FEATURE_LEVELS * WEIGHT_LEVELS)
     figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
     axes.hist(scores[coef == 0], bins=np.geomspace(1, 300, 40), color="0.75", label="995 features without effect")
     for k, j in enumerate(np.flatnonzero(coef)[np.argsort(scores[coef != 0])]):

@@ -8,7 +8,8 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dpsparse import NotPrivateWarning, PrivateSparseRegressor, scale_from_bounds
-from dpsparse.algorithms.pursuit.settings import Settings
+from dpsparse.algorithms.pursuit import decisions
+from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.model.effect import Verdict
@@ -353,7 +354,7 @@ def test_skewed_features_in_given_units_are_seldom_significant_in_small_tables_w
 
 def test_caution_is_for_selected_features_in_small_tables():
     def caution(size, sparsity=5, d=100):
-        return Settings(1_000, d, sparsity, (size / 1_000) ** 2).caution
+        return decisions.caution(PublicFacts(1_000, d, sparsity, (size / 1_000) ** 2))
 
     assert caution(200) == 1.5
     assert 1 < caution(330) < 1.5

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from dpsparse import PrivateSparseRegressor, read_table, tune
-from dpsparse.algorithms.pursuit.schedule import SIZES
+from dpsparse.algorithms.pursuit.grids import SIZES
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.estimators import tuning
 from dpsparse.estimators._tuning_plan import Schedules, _mu, _picks, _plan
@@ -39,7 +39,7 @@ def schedules(count, asked=(), **public):
 
     return Schedules(
         list(range(count)),
-        lambda k, share, whole, leads: model._schedule(share, N, D, whole=whole, leads=leads),
+        lambda k, share, whole, leads: model._schedule(share, N, D, of_units=whole, leads=leads),
         units,
     )
 
@@ -53,7 +53,7 @@ def test_a_plan_steps_back_from_mu_by_very_little(guarantee):
 def test_units_and_even_shares_add_up_to_mu_squared(guarantee):
     """For a mu below 1 and one above."""
     plan = _plan(guarantee, N, schedules(3), by_mu=True)
-    units = compose_gdp([slot.mechanism for slot in plan.schedules[0].whole.shared])
+    units = compose_gdp([slot.mechanism for slot in plan.schedules[0].of_units.shared])
     assert 0.01 < (units / guarantee.mu_per_record) ** 2 < 0.9
     assert units**2 + 3 * plan.share.mu_per_record**2 == pytest.approx(guarantee.mu_per_record**2, rel=1e-4)
     assert plan.share.delta == guarantee.delta / 3
@@ -66,7 +66,7 @@ def test_units_are_priced_as_by_one_of_two_candidates_that_have_all(by_mu):
     asked = []
     _plan(GUARANTEE, N, schedules(5, asked), by_mu=by_mu)
     alone = _plan(GUARANTEE, N, schedules(2, **nothing), by_mu=by_mu)
-    assert not alone.schedules[0].whole.shared
+    assert not alone.schedules[0].of_units.shared
     (share,) = asked
     assert share.delta == alone.share.delta
     assert share.epsilon == pytest.approx(alone.share.epsilon, rel=1e-6)

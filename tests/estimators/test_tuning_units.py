@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsparse import PrivateSparseRegressor, tune
+from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit.schedule import schedule_for
-from dpsparse.algorithms.pursuit.settings import SHARED
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits
 from dpsparse.estimators import _tuning_plan, tuning
 from dpsparse.estimators._tuning_plan import Schedules, _by_mu, _plan, in_order, name_of, plan_for
-from dpsparse.learning.prices import names_failure, preparation_shares
+from dpsparse.learning.prices import TableReleases, names_failure, preparation_shares
 from dpsparse.privacy.guarantee import Guarantee
 
 pytestmark = pytest.mark.filterwarnings("ignore:random_state", "ignore:With n=")
@@ -33,6 +33,12 @@ def candidates(*sparsities, **options):
 
 def group(name):
     return name.rpartition(": ")[2].rstrip(" 0123456789")
+
+
+SHARED = {
+    *("responses", "response size", "response centre", "response scale"),
+    *("unit size", "unit spread", "unit tail", "unit centre", "unit mean"),
+}
 
 
 def about_units(record):
@@ -81,7 +87,7 @@ def schedules(count, n=N, d=D, sparsity=3, table=None, **options):
     order = in_order([False] * count, [model._picks(d) for model in models])
     return Schedules(
         order,
-        lambda k, share, whole, leads: models[k]._schedule(share, n, d, whole=whole, leads=leads),
+        lambda k, share, whole, leads: models[k]._schedule(share, n, d, of_units=whole, leads=leads),
         lambda share: models[order[0]]._schedule(share, n, d),
         table,
     )
@@ -95,8 +101,9 @@ def planned(count, guarantee, n=N, *shape, **options):
 def of_table(guarantee):
     """The schedule of a raw table of five columns."""
     shares = preparation_shares(N, guarantee.rho_per_record, 6, 5, 4)
-    naming = {"naming": shares.pop("names"), "naming_failure": names_failure(guarantee)}
-    return schedule_for(guarantee, N, 15, 3, missing=True, preparation=tuple(shares.items()), most_splits=5, **naming)
+    naming = shares.pop("names")
+    table = TableReleases(tuple(shares.items()), naming, names_failure(guarantee))
+    return schedule_for(guarantee, N, 15, 3, missing=True, table=table, most_splits=5)
 
 
 def test_units_cost_the_same_whatever_the_number_of_candidates():
@@ -132,13 +139,15 @@ def test_plans_fill_the_guarantee_and_only_the_first_fit_pays_for_units(count, e
     names = [slot.name for slot in plan.commitment.slots]
     assert len(set(names)) == len(names)
     first, *others = plan.schedules.values()
-    assert {slot.name for slot in first.pursuit if slot.group in SHARED} == {slot.name for slot in first.whole.shared}
-    assert not any(slot.group in SHARED for fit in others for slot in fit.pursuit)
+    shared = {slot.name for slot in first.of_units.shared}
+    assert shared <= {slot.name for slot in first.pursuit}
+    assert not any(slot.name in shared for fit in (first, *others) for slot in fit.slots())
+    assert not any(slot.name in shared for fit in others for slot in fit.pursuit)
     # A later fit selects no more features than there are units, and pays for no threshold that needs none.
     for fit in others:
-        assert fit.settings.n_picks <= first.settings.n_picks
-        assert not fit.settings.splits_share
-        assert fit.settings.learn
+        assert decisions.n_picks(fit.facts) <= decisions.n_picks(first.facts)
+        assert not decisions.splits_share(fit.facts)
+        assert decisions.learns_units(fit.facts)
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -210,5 +219,6 @@ def test_whether_a_feature_is_missing_is_selected_by_later_candidates_too(shared
 
 
 def test_the_whole_names_what_belongs_to_it():
-    assert name_of(2)("unit size 3") == name_of(0)("response centre") == "units"
-    assert name_of(2)("response range") == name_of(2)("pick 1") == "candidate 2"
+    first, second = planned(2, Guarantee(1.0, 1e-6)).schedules.values()
+    assert name_of(1, first)("unit size 3") == name_of(0, second)("response centre") == "units"
+    assert name_of(2, first)("response range") == name_of(2, first)("pick 1") == "candidate 2"

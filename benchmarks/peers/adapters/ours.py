@@ -3,7 +3,7 @@
 import warnings
 
 from dpsparse import PrivateSparseRegressor
-from dpsparse.algorithms.pursuit.settings import takes_all
+from dpsparse.algorithms.pursuit.decisions import takes_all
 from dpsparse.privacy.guarantee import Guarantee
 from peers.problem import NORMAL_MAD, Line, exact_feature_units, robust_units
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpsparse.algorithms.progress import Progress
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
 from dpsparse.algorithms.pursuit.result import FEW_CARRIERS, PursuitResult
-from dpsparse.algorithms.pursuit.schedule import Schedule, schedule_for, taking_over
+from dpsparse.algorithms.pursuit.schedule import Schedule, n_selectable, schedule_for
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits
 from dpsparse.data.units import PublicUnits
 from dpsparse.engine import config
@@ -28,7 +28,7 @@ from dpsparse.io.features import Feature
 from dpsparse.learning.categories import missing_feature
 from dpsparse.learning.names import release_labels
 from dpsparse.learning.preparation import Preparation
-from dpsparse.learning.prices import names_failure, preparation_shares
+from dpsparse.learning.prices import TableReleases, names_failure, preparation_shares
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.schema import FileError
@@ -47,13 +47,13 @@ def raw_schedule(
     guarantee: Guarantee,
     *,
     prepare: bool = True,
-    whole: Schedule | None = None,
+    of_units: Schedule | None = None,
     leads: bool = True,
 ) -> Schedule:
     """The releases of a fit on raw data and their prices, from public numbers alone.
 
-    Without `prepare` the releases that tell what the columns are, and names, are left out: others make them. `whole`
-    has the releases that the fit shares with others, and the one that `leads` makes these.
+    Without `prepare` the releases that tell what the columns are, and names, are left out: others make them.
+    `of_units` has the releases that the fit shares with others, and the one that `leads` makes these.
     """
     n, d = data.table.n_records, n_expected(data)
     shares = preparation_shares(
@@ -64,26 +64,26 @@ def raw_schedule(
         estimator._picks(d),
     )
     naming = shares.pop("names")
-    units = {"units_known": data.units_known()}
-    if not leads:
-        units = taking_over(whole, data.units_known(), data.n_units_known())
-    result: Schedule = schedule_for(
+    table = TableReleases(
+        tuple((name, share) for name, share in shares.items() if share),
+        naming,
+        names_failure(guarantee) if naming else 0.0,
+    )
+    return schedule_for(
         guarantee,
         n,
         d,
         estimator._picks(d),
-        whole=whole,
-        **units,
+        of_units=of_units,
+        n_selectable=None if leads else n_selectable(of_units, data.n_units_known()),
+        table=table if prepare else None,
+        units_known=data.units_known(),
         center_known=data.bounds.response_center is not None,
         scale_known=data.bounds.response_scale is not None,
         fit_intercept=bool(estimator.fit_intercept),
         missing=True,
-        preparation=tuple((name, share) for name, share in shares.items() if share and prepare),
         most_splits=len(data.maybe_numbers),
-        naming=naming * prepare,
-        naming_failure=names_failure(guarantee) if naming and prepare else 0.0,
     )
-    return result
 
 
 def n_expected(data: "RawData") -> int:

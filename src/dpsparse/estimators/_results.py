@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
-from scipy import stats
 
 from dpsparse.algorithms.pursuit.result import PursuitResult
 from dpsparse.estimators._private import as_dtype
+from dpsparse.inference.significance import critical_value, significant
 from dpsparse.io.features import Feature
 from dpsparse.model.effect import Effect
 from dpsparse.model.released import LinearModel
@@ -18,9 +18,6 @@ from dpsparse.privacy.accounting.meter import Meter
 
 if TYPE_CHECKING:
     from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
-
-# Of two-sided tests, over all features together.
-FAMILY_WISE_LEVEL = 0.05
 
 
 @np.errstate(all="ignore")
@@ -38,10 +35,9 @@ def set_results(
     `described` are further fields of `LinearModel`: of the response, and of categories.
     """
     size, d = len(features), estimator.n_features_in_
-    # Bonferroni over all features.
-    height = stats.norm.isf(FAMILY_WISE_LEVEL / 2 / size)
+    height = critical_value(size)
     errors = np.where(result.trusted, result.standard_errors, np.nan)
-    clear = (np.abs(result.effects) > height * errors) & result.scale_known & result.explains
+    clear = significant(result.effects, errors, size) & result.scale_known & result.explains
     # "auto" drops effects that are too small to be significant, and not those that could not be tested or whose errors
     # are wide for other reasons: without a large one the others would say so. Where none is significant by itself,
     # features may say something together all the same.

@@ -15,8 +15,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from dpsparse.algorithms.pursuit.schedule import SIZES, Schedule, median_share
-from dpsparse.algorithms.pursuit.settings import SHARED
+from dpsparse.algorithms.pursuit.budget import median_share
+from dpsparse.algorithms.pursuit.grids import SIZES
+from dpsparse.algorithms.pursuit.schedule import Schedule
 from dpsparse.privacy.accounting.commitment import Commitment, in_part
 from dpsparse.privacy.accounting.compose import compose_gdp
 from dpsparse.privacy.accounting.release import ExponentialMechanism, Slot
@@ -69,9 +70,10 @@ def in_order(known: Sequence[bool], picks: Sequence[int]) -> list[int]:
     return sorted(range(len(known)), key=lambda k: (known[k], -picks[k]))
 
 
-def name_of(k: int) -> Callable[[str], str]:
+def name_of(k: int, schedule: Schedule) -> Callable[[str], str]:
     """Gives the first part of the name of a release made while candidate k is fitted: its own, or the whole's."""
-    return lambda name: UNITS_NAME if name.rstrip(" 0123456789") in SHARED else f"candidate {k}"
+    shared = {slot.name for slot in schedule.of_units.shared} if schedule.of_units else set()
+    return lambda name: UNITS_NAME if name in shared else f"candidate {k}"
 
 
 def plan_for(guarantee: Guarantee, n: int, schedules: Schedules) -> Plan:
@@ -107,7 +109,7 @@ def _plan(guarantee: Guarantee, n: int, schedules: Schedules, by_mu: bool) -> Pl
     picks = _picks(guarantee, n_held_out(n))
     slots = (
         *in_part(Commitment(first), TRAINING, TABLE_NAME),
-        *(slot for k, fit in fits.items() for slot in in_part(Commitment(fit.pursuit), TRAINING, name_of(k))),
+        *(slot for k, fit in fits.items() for slot in in_part(Commitment(fit.pursuit), TRAINING, name_of(k, fit))),
         *in_part(Commitment(last), TRAINING, TABLE_NAME),
         *in_part(picks, HELD_OUT, HELD_OUT_NAME),
     )

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from dpsparse.algorithms.pursuit.constants import MOST_SELECTED
+from dpsparse.algorithms.pursuit.decisions import takes_all
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
-from dpsparse.algorithms.pursuit.schedule import Schedule, schedule_for, taking_over
-from dpsparse.algorithms.pursuit.settings import MOST_SELECTED, takes_all
+from dpsparse.algorithms.pursuit.schedule import Schedule, n_selectable, schedule_for
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits
 from dpsparse.data.as_table import as_table
 from dpsparse.data.raw_data import RawData
@@ -229,8 +230,8 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             if asked is not None:
                 cap_sparsity(asked, self._n_candidates(d), self._sparsity_parameter)
             self._warn_if_weak(meter)
-            settings = schedule(meter.guarantee).settings
-            self._warn_if_hopeless(n, settings.width, meter, settings.known or settings.released)
+            facts = schedule(meter.guarantee).facts
+            self._warn_if_hopeless(n, facts.width, meter, facts.known or facts.takes_over_units)
             pursuit = Pursuit(
                 table.rows(y, check_before_release=self._check_before_release),
                 meter,
@@ -277,12 +278,19 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         return int(min(asked, candidates))
 
     def _schedule(
-        self, guarantee: Guarantee, n: int, d: int, *, whole: Schedule | None = None, leads: bool = True, **others: bool
+        self,
+        guarantee: Guarantee,
+        n: int,
+        d: int,
+        *,
+        of_units: Schedule | None = None,
+        leads: bool = True,
+        **others: bool,
     ) -> Schedule:
         """The releases and prices of a fit on n records of d features under a guarantee.
 
-        `whole` is the schedule of releases that it shares with other fits; it makes them if it leads. `others` are
-        further settings.
+        `of_units` is the schedule of releases that it shares with other fits; it makes them if it leads. `others` are
+        further facts.
         """
         known = {
             "units_known": units_known(self.feature_center, self.feature_scale, d),
@@ -293,9 +301,8 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         } | others
         if not leads:
             n_known = n_units_known(self.feature_center, self.feature_scale, d)
-            known |= taking_over(whole, known["units_known"], n_known)
-        result: Schedule = schedule_for(guarantee, n, d, self._picks(d, n, guarantee), whole=whole, **known)
-        return result
+            known["n_selectable"] = n_selectable(of_units, n_known)
+        return schedule_for(guarantee, n, d, self._picks(d, n, guarantee), of_units=of_units, **known)
 
     def predict(self, X: Any, statistic: Literal["mean", "median"] = "mean") -> Any:
         """Predict responses; it reads nothing but the released coefficients.

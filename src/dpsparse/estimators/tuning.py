@@ -10,10 +10,10 @@ candidates' fits alone, one after the other. What they have in common is release
 - *units*: the number of responses, the response's centre and scale if a candidate does not give them, and the units of
   the features that the candidate that leads selects. It is fitted first.
 
-A later candidate has no slots about units. It selects among the features whose units are released by then, or public
-by its own parameters, and reads them in these units; a unit that it gives is replaced by the released one where a fit
-of its own would have learned it (`Settings.learn`). Which features these are is itself a release: which feature a pick
-selected, and what was released of it. So the later fit is an algorithm on part 0 whose queries follow from public
+A later candidate has no slots about units. It selects among the features whose units are released by then, or public by
+its own parameters, and reads them in these units; a unit that it gives is replaced by the released one where a fit of
+its own would have learned it (`decisions.learns_units`). Which features these are is itself a release: which feature a
+pick selected, and what was released of it. So the later fit is an algorithm on part 0 whose queries follow from public
 numbers and earlier releases, as those of every adaptive composition do: each of its own releases has the sensitivity
 that `sensitivity` proves for *any* set of candidate features, any centre and any scale. To use an earlier release again
 is post-processing, and costs nothing. Its price and kind are fixed (`_tuning_plan`): those of the slots about units
@@ -52,7 +52,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from dpsparse.algorithms.pursuit.schedule import SIZES, Schedule
+from dpsparse.algorithms.pursuit.grids import SIZES
+from dpsparse.algorithms.pursuit.schedule import Schedule
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits
 from dpsparse.data.as_table import MemoryTable, in_memory
 from dpsparse.data.raw_data import RawData
@@ -156,7 +157,7 @@ def _tune_array(models: list[PrivateSparseRegressor], table: MemoryTable, y: Any
     center, scale = _common_response(models, models[order[0]])
     schedules = Schedules(
         order,
-        lambda k, share, whole, leads: models[k]._schedule(share, n_training, d, whole=whole, leads=leads),
+        lambda k, share, whole, leads: models[k]._schedule(share, n_training, d, of_units=whole, leads=leads),
         lambda share: models[order[0]]._schedule(
             share, n_training, d, center_known=center is not None, scale_known=scale is not None
         ),
@@ -196,7 +197,9 @@ def _tune_raw(models: list[PrivateSparseRegressor], data: RawData) -> Tuned:
     of_lead = partial(raw_schedule, models[order[0]], training)
     schedules = Schedules(
         order,
-        lambda k, *plan, leads: raw_schedule(models[k], training, plan[0], prepare=False, whole=plan[1], leads=leads),
+        lambda k, *plan, leads: raw_schedule(
+            models[k], training, plan[0], prepare=False, of_units=plan[1], leads=leads
+        ),
         partial(of_lead, prepare=False),
         of_lead,
     )
@@ -238,7 +241,7 @@ def _common_response(models: list[PrivateSparseRegressor], lead: PrivateSparseRe
 def _fit_all(plan: Plan, meter: Meter, n_records: int, shared: SharedUnits, fit: Callable[..., Any]) -> dict[int, Any]:
     """What `fit` gives for each candidate from its place, meter, schedule and the units shared by all, in order."""
     return {
-        k: fit(k, MeterShare(meter, plan.share, n_records, part=TRAINING, name=name_of(k)), schedule, shared)
+        k: fit(k, MeterShare(meter, plan.share, n_records, part=TRAINING, name=name_of(k, schedule)), schedule, shared)
         for k, schedule in plan.schedules.items()
     }
 

@@ -6,99 +6,60 @@ candidate. Names are released for selected candidates only, at the end of a fit 
 """
 
 import math
+from collections.abc import Iterable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse.io.cells.grammar import N_BUCKETS, Kind
+from dpsparse.io.cells.raw_table import RawTable
 from dpsparse.io.features import Feature
-from dpsparse.learning.counts import release_counts
+from dpsparse.learning.constants import (
+    BUCKET_DEVIATIONS,
+    DISTINCT_DEVIATIONS,
+    LEAST_SHARE,
+    MOST_CATEGORIES,
+    MOST_DISTINCT,
+)
+from dpsparse.learning.counts import NoisyCounts, release_counts
 from dpsparse.privacy import sensitivity
+from dpsparse.privacy.accounting.meter import Meter
+from dpsparse.privacy.accounting.release import Slot
 
-# A column with more distinct values than this share of the records, and this many standard deviations of the noise, is
-# an identifier or free text. One that is kept by chance does no harm: its buckets hold few records each.
-MOST_DISTINCT, DISTINCT_NOISE = 1 / 5, 2.0
-# A bucket is a candidate above this many standard deviations of the noise, at which about one column in four has an
-# empty one among its candidates, and above this share of the records.
-SURELY, LEAST_SHARE = 3.5, 0.002
-# The most categories of a column, the baseline included; others are together "another".
-MOST_CATEGORIES = 32
 # Why no text of a column is used: by their released number more values differ than categories have, which is said only
-# where it is that many standard deviations (`SURELY`) above the limit; or no value is surely common.
+# where it is that many standard deviations (`BUCKET_DEVIATIONS`) above the limit; or no value is surely common.
 MANY_VALUES, NONE_COMMON = "many values", "none common"
 # The most features of a text column: its categories without the baseline, "another" and "missing".
 MOST_FEATURES = MOST_CATEGORIES + 1
 
 
-def release_categorical(meter, slot, raw, columns):
-    """The text columns whose noisy number of distinct values is that of categories.
+def release_categorical(meter: Meter, slot: Slot, raw: RawTable, columns: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The text columns whose noisy number of distinct values is that of categories, in their order.
 
-    Parameters
-    ----------
-    meter : Meter
-        Charged before anything is drawn.
-    slot : Slot
-        The name and the price.
-    raw : RawTable
-        The table.
-    columns : sequence of str
-        All text columns.
-
-    Returns
-    -------
-    categorical : list of str
-        Some of them, in their order.
-    with_many_values : list of str
-        Of the others, those that surely have more values than categories have.
+    And of the others those that surely have more values than categories have. The meter is charged before anything is
+    drawn.
     """
     change = sensitivity.distinct_counts(len(columns), meter.guarantee.adjacency)
     distinct = release_counts(meter, slot, raw.distinct_counts(columns), change)
     noisy, most = dict(zip(columns, distinct.values, strict=True)), MOST_DISTINCT * meter.n_records
-    categorical = [column for column, count in noisy.items() if count <= most + DISTINCT_NOISE * distinct.noise]
-    return categorical, [column for column, count in noisy.items() if count > most + SURELY * distinct.noise]
+    categorical = [column for column, count in noisy.items() if count <= most + DISTINCT_DEVIATIONS * distinct.noise]
+    return categorical, [column for column, count in noisy.items() if count > most + BUCKET_DEVIATIONS * distinct.noise]
 
 
-def release_buckets(meter, slot, buckets):
-    """The noisy numbers of records in each hash bucket.
+def release_buckets(meter: Meter, slot: Slot, buckets: Sequence[NDArray[np.int16]]) -> NoisyCounts:
+    """The noisy numbers of records in each hash bucket, a row for each column.
 
-    Parameters
-    ----------
-    meter : Meter
-        Charged before anything is drawn.
-    slot : Slot
-        The name and the price.
-    buckets : list of ndarray of int16
-        For each column the bucket of each record, -1 for none.
-
-    Returns
-    -------
-    NoisyCounts
-        Of shape (len(buckets), N_BUCKETS).
+    `buckets` have for each column the bucket of each record, -1 for none. The meter is charged first.
     """
     counts = [np.bincount(column[column >= 0], minlength=N_BUCKETS) for column in buckets]
     return release_counts(meter, slot, counts, sensitivity.histograms(len(buckets), meter.guarantee.adjacency))
 
 
-def category_features(column, counts, noise, n_records):
-    """The 0/1 features of a text column, from the noisy numbers of records in its buckets.
+def category_features(column: str, counts: NDArray[np.float64], noise: float, n_records: int) -> list[Feature]:
+    """The 0/1 features of a text column, from the noisy numbers of records in its buckets: the most common first.
 
-    The largest bucket is the baseline, which has no feature. "Another" is any text in none of these buckets, the
-    baseline's included.
-
-    Parameters
-    ----------
-    column : str
-        The column.
-    counts : ndarray of float64, shape (N_BUCKETS,)
-        Noisy numbers of records.
-    noise : float
-        The standard deviation of their noise.
-    n_records : int
-        The public number of records.
-
-    Returns
-    -------
-    list of Feature
-        The most common bucket first, then "another"; none where no bucket has enough records.
+    The largest bucket is the baseline, which has no feature. "Another" comes last: any text in none of these buckets,
+    the baseline's included. There are none where no bucket has enough records.
 
     Examples
     --------
@@ -109,7 +70,7 @@ def category_features(column, counts, noise, n_records):
     >>> [feature.name for feature in category_features("region", counts, 10.0, 1_000)]
     ['region (unnamed value 1)', 'region (another value)']
     """
-    least = max(SURELY * noise, LEAST_SHARE * n_records)
+    least = max(BUCKET_DEVIATIONS * noise, LEAST_SHARE * n_records)
     order = np.argsort(-counts, kind="stable")[:MOST_CATEGORIES]
     listed = [int(bucket) for bucket in order if counts[bucket] > least]
     features = [
@@ -120,30 +81,21 @@ def category_features(column, counts, noise, n_records):
     return features
 
 
-def is_rare(counts, noise, other, filled, filled_noise):
+def is_rare(counts: NDArray[np.float64], noise: float, other: Feature, filled: float, filled_noise: float) -> bool:
     """Whether hardly a record is "another": its effect would be noise, and new text would be predicted by it.
 
-    Parameters
-    ----------
-    counts : ndarray of float64, shape (N_BUCKETS,)
-        Noisy numbers of records in the column's buckets.
-    noise : float
-        The standard deviation of their noise.
-    other : Feature
-        The feature.
-    filled, filled_noise : float
-        The noisy number of cells of the column that are not empty, and its standard deviation.
+    `counts` are noisy numbers of records in the column's buckets, `filled` that of its cells that are not empty.
     """
-    listed = list(other.buckets)
+    listed = list(other.buckets or ())
     left = filled - counts[listed].sum()
     return bool(left < 2 * math.hypot(filled_noise, noise * math.sqrt(len(listed))))
 
 
-def missing_feature(column):
+def missing_feature(column: str) -> Feature:
     """Whether a text is missing, as a feature."""
     return Feature(column, kind=Kind.text.value, missing=True)
 
 
-def baseline_bucket(features, column):
+def baseline_bucket(features: Iterable[Feature], column: str) -> int | None:
     """The bucket to which the effects of a text column are relative; None where it has none."""
-    return next((each.buckets[0] for each in features if each.column == column and each.other), None)
+    return next((each.buckets[0] for each in features if each.column == column and each.other and each.buckets), None)

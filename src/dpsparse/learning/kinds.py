@@ -6,26 +6,34 @@ that its kind does not read are gaps.
 """
 
 import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpsparse.io.cells.grammar import CellClass, Kind
+from dpsparse.io.cells.raw_table import RawTable
+from dpsparse.learning.constants import (
+    COMMA_LEAD,
+    GAPS_DEVIATIONS,
+    KIND_DEVIATIONS,
+    LARGEST_DEVIATIONS,
+    LARGEST_LEAD,
+    LEAST_GAPS,
+    NEARLY_ALL,
+    NUMERIC_LEAD,
+    WORDS_PER_OTHER,
+)
 from dpsparse.learning.counts import release_counts
 from dpsparse.privacy import sensitivity
+from dpsparse.privacy.accounting.meter import Meter
+from dpsparse.privacy.accounting.release import Slot
+
+Votes = Mapping[CellClass, float]
 
 # The classes that vote: empty cells say nothing about a column's kind.
 VOTES = tuple(cell_class for cell_class in CellClass if cell_class != CellClass.EMPTY)
-# A class counts where its noisy count exceeds this many standard deviations of the noise; the largest class counts from
-# fewer on, for a column has some kind, and where it has hardly a cell no kind does harm.
-SURELY, LARGEST = 3.0, 2.0
-# By how many standard deviations cells with a decimal comma must lead those with commas between thousands, where they
-# are the largest class and where they are not: the wrong reading multiplies some cells by a thousand.
-LARGEST_LEAD, COMMA_LEAD = 2.0, 5.5
-# By how many standard deviations the cells that another kind reads must lead those that numbers read, in a column that
-# is no text: with a wrong kind hardly a response is read, and in small tables of many columns noise is large.
-NUMERIC_LEAD = 4.0
-# A column has gaps where the noisy number of cells of a class that it does not read exceeds this many standard
-# deviations of the noise, and this share of the records.
-GAPS_SURELY, LEAST_GAPS = 2.0, 0.005
 # The kinds that a vote may find. Numbers with commas between thousands are all that plain numbers are, and more.
 _NUMERIC = (
     *(Kind.number_grouped, Kind.number_comma, Kind.boolean),
@@ -62,32 +70,24 @@ class Columns:
     noise: float
 
 
-def release_kinds(meter, slot, raw, columns, declared, numeric=()):
+def release_kinds(
+    meter: Meter,
+    slot: Slot,
+    raw: RawTable,
+    columns: Sequence[str],
+    declared: Mapping[str, Kind],
+    numeric: Collection[str] = (),
+) -> Columns:
     """The kinds of columns and which have gaps, by one release of all their histograms.
 
-    Parameters
-    ----------
-    meter : Meter
-        Charged before anything is drawn.
-    slot : Slot
-        The name and the price.
-    raw : RawTable
-        The table.
-    columns : sequence of str
-        The columns.
-    declared : mapping of str to Kind
-        Kinds that are public; the others are found by a vote.
-    numeric : collection of str
-        Columns that are no text whatever they hold: the response, and those with public units.
-
-    Returns
-    -------
-    Columns
-        Kinds and gaps.
+    Kinds that are `declared` are public; the others are found by a vote. The columns that are `numeric` are no text
+    whatever they hold: the response, and those with public units. The meter is charged before anything is drawn.
     """
     counts = raw.class_counts(columns)
     votes = release_counts(meter, slot, counts, sensitivity.histograms(len(columns), meter.guarantee.adjacency))
-    kinds, with_gaps, filled = {}, set(), {}
+    kinds: dict[str, Kind] = {}
+    filled: dict[str, float] = {}
+    with_gaps = set()
     for column, noisy in zip(columns, votes.values, strict=True):
         found = kind_of(noisy[list(VOTES)], votes.noise, may_be_text=column not in numeric)
         kinds[column] = declared.get(column, found)
@@ -97,19 +97,10 @@ def release_kinds(meter, slot, raw, columns, declared, numeric=()):
     return Columns(kinds, frozenset(with_gaps), filled, votes.noise)
 
 
-def has_gaps(counts, noise, kind, n_records):
-    """Whether enough cells of a column are missing that it matters which, from their noisy numbers.
+def has_gaps(counts: NDArray[np.float64], noise: float, kind: Kind, n_records: int) -> bool:
+    """Whether enough cells of a column are missing that it matters which.
 
-    Parameters
-    ----------
-    counts : ndarray of float64, shape (len(CellClass),)
-        Noisy numbers of cells of each class.
-    noise : float
-        The standard deviation of their noise.
-    kind : Kind
-        How the column is read.
-    n_records : int
-        The public number of records.
+    `counts` are noisy numbers of cells of each class, `noise` the standard deviation of their noise.
 
     Examples
     --------
@@ -121,11 +112,11 @@ def has_gaps(counts, noise, kind, n_records):
     >>> has_gaps(counts, 20.0, Kind.number, 1_000), has_gaps(counts, 60.0, Kind.number, 1_000)
     (True, False)
     """
-    least = max(GAPS_SURELY * noise, LEAST_GAPS * n_records)
-    return any(counts[cell_class] > least for cell_class in CellClass if cell_class not in kind.reads)
+    least = max(GAPS_DEVIATIONS * noise, LEAST_GAPS * n_records)
+    return any(bool(counts[cell_class] > least) for cell_class in CellClass if cell_class not in kind.reads)
 
 
-def kind_of(counts, noise, *, may_be_text=True):
+def kind_of(counts: NDArray[np.float64], noise: float, *, may_be_text: bool = True) -> Kind:
     """The kind of a column from its noisy votes.
 
     The kind that reads the most cells wins if it reads at least half of them; otherwise the column is text. So is
@@ -134,19 +125,8 @@ def kind_of(counts, noise, *, may_be_text=True):
     have a decimal comma only where these cells surely lead. Where no class counts, the column is one of numbers; so is
     one that is no text, unless another kind surely leads.
 
-    Parameters
-    ----------
-    counts : ndarray of float64, shape (len(VOTES),)
-        Noisy numbers of cells.
-    noise : float
-        The standard deviation of their noise.
-    may_be_text : bool
-        False for the response and for columns with public units.
-
-    Returns
-    -------
-    Kind
-        How the column is read.
+    `counts` are noisy numbers of cells, `noise` the standard deviation of their noise. The response and columns with
+    public units are no text: `may_be_text` is False.
 
     Examples
     --------
@@ -158,26 +138,31 @@ def kind_of(counts, noise, *, may_be_text=True):
     >>> kind_of(votes, 20.0).value
     'date_dmy'
     """
-    raw = dict(zip(VOTES, counts.tolist(), strict=True))
-    least = min(SURELY * noise, max(LARGEST * noise, max(raw.values()) * (1 - 1e-9)))
+    raw: dict[CellClass, float] = dict(zip(VOTES, counts.tolist(), strict=True))
+    least = min(KIND_DEVIATIONS * noise, max(LARGEST_DEVIATIONS * noise, max(raw.values()) * NEARLY_ALL))
     seen = {cell_class: count if count > least else 0.0 for cell_class, count in raw.items()}
     kinds = [kind for kind in _NUMERIC if kind != Kind.number_comma or _is_comma(raw, noise)]
     if not may_be_text:
         kinds = [kind for kind in kinds if kind == Kind.number_grouped or _leads(raw, noise, kind)]
     reads = {kind: sum(seen[cell_class] for cell_class in kind.reads) for kind in kinds}
     most = max(reads.values())
-    letters = raw[CellClass.TEXT] - raw[CellClass.BOOLEAN] / 4 > SURELY * noise and reads.get(Kind.boolean) == most
+    others = raw[CellClass.TEXT] - raw[CellClass.BOOLEAN] / WORDS_PER_OTHER
+    letters = others > KIND_DEVIATIONS * noise and reads.get(Kind.boolean) == most
     if may_be_text and (letters or most < sum(seen.values()) / 2):
         return Kind.text
-    return max((kind for kind in kinds if reads[kind] == most), key=lambda kind: raw.get(_OWN_CLASS.get(kind), 0.0))
+    return max((kind for kind in kinds if reads[kind] == most), key=lambda kind: _own_votes(raw, kind))
 
 
-def _leads(raw, noise, kind):
+def _own_votes(raw: Votes, kind: Kind) -> float:
+    return raw[_OWN_CLASS[kind]] if kind in _OWN_CLASS else 0.0
+
+
+def _leads(raw: Votes, noise: float, kind: Kind) -> bool:
     numbers, others = Kind.number_grouped.reads - kind.reads, kind.reads - Kind.number_grouped.reads
     lead = sum(raw[each] for each in others) - sum(raw[each] for each in numbers)
     return lead > NUMERIC_LEAD * noise * math.sqrt(len(numbers) + len(others))
 
 
-def _is_comma(raw, noise):
+def _is_comma(raw: Votes, noise: float) -> bool:
     lead = LARGEST_LEAD if raw[CellClass.COMMA] == max(raw.values()) else COMMA_LEAD
     return raw[CellClass.COMMA] - raw[CellClass.GROUPED] > lead * noise

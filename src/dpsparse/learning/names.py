@@ -1,14 +1,16 @@
 """Names for the selected categories, released at the end of a fit and for these alone."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dpsparse.io.cells.grammar import Kind, bucket
+from dpsparse.io.cells.raw_table import RawTable
 from dpsparse.io.features import Feature
 from dpsparse.learning.categories import baseline_bucket
+from dpsparse.learning.constants import LONGEST_NAME
+from dpsparse.privacy.accounting.meter import Meter
+from dpsparse.privacy.accounting.release import PartitionSelection, Slot
 from dpsparse.privacy.mechanisms.partition import release_names
-
-# The most characters of a name that are shown.
-LONGEST = 100
 
 
 @dataclass(frozen=True)
@@ -27,31 +29,17 @@ class Names:
     baselines: dict[str, str]
 
 
-def release_labels(meter, slot, raw, features, selected):
+def release_labels(
+    meter: Meter, slot: Slot, raw: RawTable, features: Sequence[Feature], selected: Iterable[int]
+) -> Names:
     """Release names of the selected buckets and of their baselines, or skip the slot where no text is selected.
 
     All columns share one release: the fewer of them are text, the less noise it has. A column's selected buckets and
     its baseline cost no more than one of them, since a record has one value in a column.
 
-    Parameters
-    ----------
-    meter : Meter
-        Charged before anything is drawn.
-    slot : Slot
-        The name, the price and the failure probability.
-    raw : RawTable
-        The table.
-    features : sequence of Feature
-        All features.
-    selected : sequence of int
-        Which of them the fit keeps.
-
-    Returns
-    -------
-    Names
-        Labels of features and baselines.
+    `selected` are the places of the features that the fit keeps. The meter is charged before anything is drawn.
     """
-    wanted = {}
+    wanted: dict[str, list[int]] = {}
     for feature in (features[k] for k in selected):
         if feature.kind == Kind.text:
             baseline = baseline_bucket(features, feature.column)
@@ -67,26 +55,31 @@ def release_labels(meter, slot, raw, features, selected):
         {text: count for each in buckets for text, count in raw.value_counts(column, each).items()}
         for column, buckets in wanted.items()
     ]
+    assert isinstance(slot.mechanism, PartitionSelection), "names are values that enough people hold"
     failure = slot.mechanism.failure_probability
     released = release_names(meter, counts, rho=slot.rho, failure=failure, name=slot.name)
-    labels = {}
+    texts: dict[tuple[str, int], list[str]] = {}
     for column, names in zip(wanted, released, strict=True):
         for text in names:
-            labels.setdefault((column, bucket(text)), []).append(text)
-    labels = {place: " or ".join(map(_printable, texts)) for place, texts in labels.items()}
-    baselines = {column: labels.get((column, baseline_bucket(features, column))) for column in wanted}
+            texts.setdefault((column, bucket(text)), []).append(text)
+    labels = {place: " or ".join(map(_printable, each)) for place, each in texts.items()}
+    baselines = {column: _label(labels, column, baseline_bucket(features, column)) for column in wanted}
     return Names(
         tuple(_labeled(feature, labels) for feature in features),
         {column: label for column, label in baselines.items() if label is not None},
     )
 
 
-def _printable(text):
+def _label(labels: Mapping[tuple[str, int], str], column: str, place: int | None) -> str | None:
+    return None if place is None else labels.get((column, place))
+
+
+def _printable(text: str) -> str:
     """A text fit for a line of a report."""
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text[:LONGEST])
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text[:LONGEST_NAME])
 
 
-def _labeled(feature, labels):
+def _labeled(feature: Feature, labels: Mapping[tuple[str, int], str]) -> Feature:
     if feature.buckets is None or feature.other:
         return feature
     return replace(feature, label=labels.get((feature.column, feature.buckets[0])))

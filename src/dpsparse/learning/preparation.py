@@ -5,10 +5,16 @@ take part in one is decided by public numbers and the releases before it, and so
 no column needs is skipped, and stays paid.
 """
 
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse.io.cells.encoding import encode
 from dpsparse.io.cells.grammar import Kind
+from dpsparse.io.cells.raw_table import RawTable
 from dpsparse.io.features import Feature
 from dpsparse.learning.categories import (
     MANY_VALUES,
@@ -19,7 +25,10 @@ from dpsparse.learning.categories import (
     release_buckets,
     release_categorical,
 )
-from dpsparse.learning.kinds import SURELY, release_kinds
+from dpsparse.learning.constants import KIND_DEVIATIONS
+from dpsparse.learning.kinds import Columns, release_kinds
+from dpsparse.privacy.accounting.meter import Meter
+from dpsparse.privacy.accounting.release import Slot
 
 
 @dataclass(frozen=True)
@@ -52,13 +61,15 @@ class Encoding:
     text_unused: dict[str, str] = field(default_factory=dict)
     empty_responses: float = 0.0
 
-    def encode(self, raw, buckets_of=None):
+    def encode(
+        self, raw: RawTable, buckets_of: Callable[[str], NDArray[np.int16]] | None = None
+    ) -> tuple[Any, NDArray[np.float64]]:
         """The features and the responses of a table with the same columns; NaN for gaps."""
         return encode(raw, self.features, buckets_of), self.responses(raw)
 
-    def responses(self, raw):
+    def responses(self, raw: RawTable) -> NDArray[np.float64]:
         """The responses; NaN where they are missing or unreadable."""
-        return raw.numbers([self.target], [self.target_kind])[:, 0]
+        return np.asarray(raw.numbers([self.target], [self.target_kind])[:, 0])
 
 
 class Preparation:
@@ -101,35 +112,41 @@ class Preparation:
     ('number_grouped', ['region (another value)', 'region (gap)'])
     """
 
-    def __init__(self, raw, target, meter, slots, *, kinds=None, columns=None, numeric=(), others=()):
+    def __init__(
+        self,
+        raw: RawTable,
+        target: str,
+        meter: Meter,
+        slots: Mapping[str, Slot],
+        *,
+        kinds: Mapping[str, Kind] | None = None,
+        columns: Sequence[str] | None = None,
+        numeric: Collection[str] = (),
+        others: Sequence[str] = (),
+    ) -> None:
         self._raw, self._target, self._meter, self._slots = raw, target, meter, slots
         self._columns = [name for name in raw.names if name != target] if columns is None else list(columns)
         self._numeric, self._others = {target, *numeric}, list(others)
         self._public_kinds = public_kinds(raw, target, kinds or {}, [*self._columns, *self._others])
-        self._buckets = {}
+        self._buckets: dict[str, NDArray[np.int16]] = {}
 
-    def run(self):
-        """Make the releases.
-
-        Returns
-        -------
-        Encoding
-            How records are read.
-        """
+    def run(self) -> Encoding:
+        """Make the releases; gives how records are read."""
         columns = [*self._columns, *self._others, self._target]
         self._is_needed("kinds", columns)
         slot = self._slots["kinds"]
         known = release_kinds(self._meter, slot, self._raw, columns, self._public_kinds, self._numeric)
         return self._encoding(known)
 
-    def _encoding(self, known):
+    def _encoding(self, known: Columns) -> Encoding:
         kinds, with_gaps, rare = known.kinds, known.with_gaps, set()
         texts, n = [column for column in self._columns if kinds[column] == Kind.text], self._raw.n_records
-        categorical, with_many = [], []
+        categorical: list[str] = []
+        with_many: list[str] = []
         if self._is_needed("distinct values", texts):
             slot = self._slots["distinct values"]
             categorical, with_many = release_categorical(self._meter, slot, self._raw, texts)
-        made = {}
+        made: dict[str, list[Feature]] = {}
         if self._is_needed("categories", categorical):
             buckets = [self.buckets_of(column) for column in categorical]
             counts = release_buckets(self._meter, self._slots["categories"], buckets)
@@ -151,18 +168,18 @@ class Preparation:
             column: MANY_VALUES if column in with_many else NONE_COMMON for column in texts if not made.get(column)
         }
         empty = 1 - known.filled[self._target] / n
-        if empty * n < SURELY * known.noise:
+        if empty * n < KIND_DEVIATIONS * known.noise:
             empty = 0.0
         target_kind = kinds[self._target]
         return Encoding(tuple(features), self._target, target_kind, with_gaps, frozenset(rare), unused, min(empty, 1.0))
 
-    def buckets_of(self, column):
+    def buckets_of(self, column: str) -> NDArray[np.int16]:
         """The buckets of a text column, read once."""
         if column not in self._buckets:
             self._buckets[column] = self._raw.buckets(column)
         return self._buckets[column]
 
-    def _is_needed(self, name, columns):
+    def _is_needed(self, name: str, columns: Sequence[str]) -> bool:
         """Whether a slot has columns; one that has none is passed over."""
         if columns and name not in self._slots:
             raise ValueError(f"the plan has no slot '{name}', which {len(columns)} columns need")
@@ -171,25 +188,8 @@ class Preparation:
         return bool(columns)
 
 
-def public_kinds(raw, target, kinds, columns):
-    """The kinds that are public: given by the user, or declared by the types of the table.
-
-    Parameters
-    ----------
-    raw : RawTable
-        The table.
-    target : str
-        The column of responses.
-    kinds : mapping of str to Kind
-        Given by the user.
-    columns : sequence of str
-        The columns of the features.
-
-    Returns
-    -------
-    dict of str to Kind
-        A part of the columns; all others vote.
-    """
+def public_kinds(raw: RawTable, target: str, kinds: Mapping[str, Kind], columns: Sequence[str]) -> dict[str, Kind]:
+    """The kinds that are public: given by the user, or declared by the types of the table; all others vote."""
     known = {**raw.declared, **{column: Kind(kind) for column, kind in kinds.items()}}
     if known.get(target) == Kind.text:
         raise ValueError(f"the response '{target}' is declared as text; declare a kind of number, date or boolean")

@@ -14,7 +14,7 @@ normal numbers of the noise's size. N = n sqrt(rho) is the size of the table as 
 - Correlated neighbours raise the variance, most where effects lie within a correlation length of each other. They raise
   the minimum detectable effect and N_0 too, since a neighbour may be selected instead.
 - Unknown units take a share of the budget and leave a selection less signal, least where features are compared by pairs
-  of records alone (`Settings.splits_share`). Below some N all is lost (`Settings.features_pay`). The forecast is for
+  of records alone (`decisions.splits_share`). Below some N all is lost (`decisions.features_pay`). The forecast is for
   features that lie up to some 30 scales from 0.
 - A 0/1 feature that few records have is harder to find than others of its variance (`Plan.effect_for_share`).
 
@@ -29,7 +29,8 @@ import math
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from dpsparse.algorithms.pursuit.settings import Settings
+from dpsparse.algorithms.pursuit import decisions
+from dpsparse.algorithms.pursuit.facts import PublicFacts
 
 # Fitted by benchmarks/calibrate_plan.py. What "unknown" and "pairs" multiply privacy's part by, less 1, where units are
 # unknown and where features are compared by pairs alone; "correlation" is for each unit of variance inflation.
@@ -71,17 +72,17 @@ WIDTH_TAKEN = {"sampling": 0.902, "privacy": 31.7, "unknown": 0.281, "correlatio
 class Accuracy:
     """The expected accuracy of a fit, in units of the response per scaled feature."""
 
-    settings: Settings  # What the fit does; the units of all features are known, or of none.
+    facts: PublicFacts  # The units of all features are known, or of none.
     noise_scale: float  # In units of the response.
     correlation: float  # Of neighbouring features.
 
     @property
     def expected_error(self) -> float:
         """The expected l2 error of the coefficients."""
-        settings, s, c = self.settings, self.settings.sparsity, self._constants
+        s, c = self.facts.sparsity, self._constants
         # The share of features with another effect within a correlation length.
         length = -1 / math.log(self.correlation) if self.correlation > 0 else 0.0
-        crowded = -math.expm1(-2 * s * length / settings.d)
+        crowded = -math.expm1(-2 * s * length / self.facts.d)
         variance = self._variance(c) * (1 + self._inflation * (c["correlation"] + c["crowding"] * crowded))
         lost = self._lost
         squared = s * (lost + (1 - lost) * variance / (1 + variance))
@@ -102,12 +103,12 @@ class Accuracy:
     @property
     def _constants(self) -> dict[str, float]:
         """The constants of the error."""
-        return SELECTED if self.settings.choose else TAKEN
+        return SELECTED if decisions.selects(self.facts) else TAKEN
 
     @property
     def _n_estimated(self) -> int:
         """How many numbers are estimated together: a constant and the effects."""
-        return (self.settings.sparsity if self.settings.choose else self.settings.d) + 1
+        return (self.facts.sparsity if decisions.selects(self.facts) else self.facts.d) + 1
 
     @property
     def _inflation(self) -> float:
@@ -116,21 +117,21 @@ class Accuracy:
 
     def _variance(self, constants: dict[str, float]) -> float:
         """The variance of an estimated effect, in units of the noise's, if features are uncorrelated."""
-        by_privacy = constants["privacy"] * self._n_estimated / self.settings.size**2
-        result: float = constants["sampling"] / self.settings.n + by_privacy * (
-            1 + constants["unknown"] * (not self.settings.known)
+        by_privacy = constants["privacy"] * self._n_estimated / self.facts.size**2
+        result: float = constants["sampling"] / self.facts.n + by_privacy * (
+            1 + constants["unknown"] * (not self.facts.known)
         )
         return result
 
     @property
     def _lost(self) -> float:
         """The share of the effects' squared norm that is lost."""
-        settings, c = self.settings, self._constants
-        if not settings.features_pay:
+        facts, c = self.facts, self._constants
+        if not decisions.features_pay(facts):
             return 1.0
         needed = c["needed"] * self._n_estimated ** c["features"] * (1 + c["needed_correlation"] * self._inflation)
-        needed *= 1 + c["needed_unknown"] * (not settings.known)
-        together = 1 / (1 + (settings.size / needed) ** c["sharpness"])
+        needed *= 1 + c["needed_unknown"] * (not facts.known)
+        together = 1 / (1 + (facts.size / needed) ** c["sharpness"])
         one_by_one = (c["missed"] * self._detectable) ** 3
         result: float = 1 - (1 - together) / (1 + one_by_one)
         return result
@@ -138,22 +139,22 @@ class Accuracy:
     @property
     def _detectable(self) -> float:
         """The minimum detectable effect in units of the noise."""
-        settings = self.settings
-        if not settings.choose:
-            standard_errors = NormalDist().inv_cdf(1 - 0.025 / settings.d) + NormalDist().inv_cdf(0.8)
+        facts = self.facts
+        if not decisions.selects(facts):
+            standard_errors = NormalDist().inv_cdf(1 - 0.025 / facts.d) + NormalDist().inv_cdf(0.8)
             return standard_errors * self._width / (2 * 1.645)
-        log_d, c = math.log(max(settings.d, 3)), EFFECT
-        by_privacy = c["privacy"] * log_d * math.sqrt(settings.sparsity) / settings.size
-        if not settings.known:
-            by_privacy *= 1 + c["unknown"] + c["pairs"] * (settings.splits_share == 0)
+        log_d, c = math.log(max(facts.d, 3)), EFFECT
+        by_privacy = c["privacy"] * log_d * math.sqrt(facts.sparsity) / facts.size
+        if not facts.known:
+            by_privacy *= 1 + c["unknown"] + c["pairs"] * (decisions.splits_share(facts) == 0)
             by_privacy *= 1 + c["correlation"] * self._inflation
-        return math.hypot(by_privacy, c["sampling"] * math.sqrt(log_d / settings.n))
+        return math.hypot(by_privacy, c["sampling"] * math.sqrt(log_d / facts.n))
 
     @property
     def _width(self) -> float:
         """The width of a 90 % interval in units of the noise."""
-        c = WIDTH_SELECTED if self.settings.choose else WIDTH_TAKEN
+        c = WIDTH_SELECTED if decisions.selects(self.facts) else WIDTH_TAKEN
         by_noise = math.sqrt(self._variance(c) * (1 + self._inflation) ** c["correlation"])
         # Unknown units make no interval narrower.
-        result: float = 2 * 1.645 * self.settings.caution * by_noise
+        result: float = 2 * 1.645 * decisions.caution(self.facts) * by_noise
         return result

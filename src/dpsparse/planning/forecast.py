@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from dpsparse.algorithms.pursuit.settings import Settings
+from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.planning.accuracy import Accuracy
 from dpsparse.privacy.accounting.zcdp import epsilon_from_rho
 from dpsparse.privacy.guarantee import Guarantee, default_delta
@@ -115,8 +115,8 @@ class Plan:
     def _accuracy_at(self, rho: float) -> Accuracy:
         """What to expect of a fit whose records may cost this much."""
         units = "all" if self.units_known else "none"
-        settings = Settings(self.n, self.d, self.sparsity, rho, units_known=units)
-        return Accuracy(settings, self.noise_scale, self.correlation)
+        facts = PublicFacts(self.n, self.d, self.sparsity, rho, units_known=units)
+        return Accuracy(facts, self.noise_scale, self.correlation)
 
     @cached_property
     def _accuracy(self) -> Accuracy:

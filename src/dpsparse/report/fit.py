@@ -7,7 +7,7 @@ gives the same bytes.
 
 from typing import TYPE_CHECKING
 
-from dpsparse.algorithms.pursuit.settings import SPARE_PICKS
+from dpsparse.algorithms.pursuit.constants import SPARE_PICKS
 from dpsparse.html import Page, folded
 from dpsparse.report import details
 from dpsparse.report.effects import effects

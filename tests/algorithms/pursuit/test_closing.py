@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,8 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsparse import PrivateSparseRegressor
-from dpsparse.algorithms.pursuit.closing import Closing
+from dpsparse.algorithms.pursuit import updates
+from dpsparse.algorithms.pursuit.outcome import problem_of
 from dpsparse.algorithms.pursuit.schedule import schedule_for
+from dpsparse.algorithms.pursuit.state import Conclusion, Evidence, Response, ResponseUnit
+from dpsparse.algorithms.pursuit.steps import closing
 from dpsparse.engine import queries
 from dpsparse.engine.vector_sums import VECTOR_LEVELS
 from dpsparse.privacy import sensitivity
@@ -105,10 +109,20 @@ def test_too_few_records_are_named_from_public_numbers_alone():
 )
 def test_a_scale_at_the_end_of_its_range_is_named(residual_scale, lumped, words):
     schedule = schedule_for(Guarantee(1.0, 1e-6), 6_000, 8, 2)
-    state = SimpleNamespace(n_records=6_000, response_scale=3.0, residual_scale=3.0 * residual_scale)
-    closing = Closing(SimpleNamespace(schedule=schedule, state=state))
-    closing.lumped, closing.all_equal, closing._exact = lumped, False, residual_scale == 0.02
-    assert words in closing.problem() if words else closing.problem() == ""
+    state = replace(
+        started(schedule.facts),
+        residual_scale=3.0 * residual_scale,
+        conclusion=Conclusion(1.0, lumped=lumped, exact=residual_scale == 0.02),
+    )
+    problem = problem_of(schedule, state)
+    assert words in problem if words else problem == ""
+
+
+def started(facts):
+    """A state that knows the response's unit."""
+    unknown = ResponseUnit()
+    response = Response(unknown, unknown, 0.0, 3.0, facts.n)
+    return updates.with_response(updates.initial(facts, unknown, unknown, 1.0), facts, response)
 
 
 def test_features_that_explain_nothing_are_named():
@@ -120,41 +134,45 @@ def test_features_that_explain_nothing_are_named():
     )
 
 
-def _shrunk(effects, covariance, trusted):
-    """What a closing makes of effects with a constant before them."""
-    features = len(effects)
-    estimate = SimpleNamespace(effects=np.append(7.0, effects))
-    state = SimpleNamespace(
-        constants=1,
-        descent=None,
-        estimate=estimate,
-        effects=estimate.effects,
-        kept=np.arange(features + 1),
-        trusted=lambda _: trusted,
-    )
-    closing = Closing(SimpleNamespace(state=state))
-    whole = np.eye(features + 1)
-    whole[1:, 1:] = covariance
-    closing._errors = np.sqrt(np.diagonal(whole))
-    closing._set_effects(whole)
-    assert closing._effects[0] == 7.0
-    return closing._effects[1:]
+@pytest.fixture
+def shrunk_by(monkeypatch):
+    """What the last steps make of effects with a constant before them."""
+
+    def by(effects, covariance, trusted):
+        features = len(effects)
+        whole = np.eye(features + 1)
+        whole[1:, 1:] = covariance
+        facts = schedule_for(Guarantee(1.0, 1e-6), 6_000, 8, 2).facts
+        state = replace(
+            started(facts),
+            effects=np.append(7.0, effects),
+            kept=np.arange(features + 1),
+            conclusion=Conclusion(1.0),
+            evidence=Evidence(solution=SimpleNamespace(effects=np.append(7.0, effects))),
+        )
+        monkeypatch.setattr(closing, "covariance_of", lambda _: whole)
+        monkeypatch.setattr(closing, "trusted", lambda *_: trusted)
+        made = closing.with_shrunk_effects(state, facts).concluded.effects
+        assert made[0] == 7.0
+        return made[1:]
+
+    return by
 
 
-def test_effects_with_uncorrelated_errors_shrink_by_themselves():
+def test_effects_with_uncorrelated_errors_shrink_by_themselves(shrunk_by):
     effects, errors = np.array([3.0, -2.0, 0.5]), np.array([1.0, 0.5, 1.0])
-    shrunk = _shrunk(effects, np.diag(errors**2), np.ones(3, dtype=bool))
+    shrunk = shrunk_by(effects, np.diag(errors**2), np.ones(3, dtype=bool))
     np.testing.assert_allclose(shrunk, effects * np.maximum(0, 1 - errors**2 / effects**2))
-    unsure = _shrunk(effects, np.diag(errors**2), np.array([False, True, True]))
+    unsure = shrunk_by(effects, np.diag(errors**2), np.array([False, True, True]))
     assert unsure[0] == 0.0
 
 
-def test_effects_that_cancel_keep_what_they_say_together():
+def test_effects_that_cancel_keep_what_they_say_together(shrunk_by):
     """The sum of two effects is known to .1, their difference to 4: to shrink each by itself would lose the sum."""
     turn = np.array([[1.0, 1.0], [1.0, -1.0]]) / np.sqrt(2)
     covariance = turn @ np.diag([0.1**2, 4.0**2]) @ turn
     effects = np.array([5.0, -3.0])
     alone = effects * np.maximum(0, 1 - np.diagonal(covariance) / effects**2)
-    shrunk = _shrunk(effects, covariance, np.ones(2, dtype=bool))
+    shrunk = shrunk_by(effects, covariance, np.ones(2, dtype=bool))
     assert abs(alone.sum() - 2.0) > 0.9
     assert shrunk.sum() == pytest.approx(2.0, abs=0.1)

@@ -7,6 +7,7 @@ from dp_accounting.rdp import RdpAccountant
 
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
 from dpsparse.algorithms.pursuit.schedule import schedule_for
+from dpsparse.algorithms.pursuit.steps.splits import SplitsStep
 from dpsparse.data.as_table import as_table
 from dpsparse.data.units import public_units
 from dpsparse.datasets import make_heavy_tailed
@@ -173,10 +174,10 @@ def test_a_failed_release_is_not_hidden_by_the_sessions_that_were_never_opened(m
     assert schedule.slots()[0].name == "splits"
     pursuit = Pursuit(as_table(X).rows(y), Meter(GUARANTEE, len(y), SeededSource(0)), schedule, units=units)
 
-    def fail(slot):
+    def fail(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pursuit, "release_splits", fail)
+    monkeypatch.setattr(SplitsStep, "run", fail)
     with pytest.raises(KeyboardInterrupt):
         pursuit.run()
 

@@ -1,21 +1,20 @@
 """The schedule: what it commits to is a function of public numbers, adds up to the budget, and can be carried out."""
 
-import inspect
 import math
-import re
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsparse.algorithms.pursuit import pursuit
-from dpsparse.algorithms.pursuit.schedule import N_STEPS, PICKS, Schedule, schedule_for
-from dpsparse.algorithms.pursuit.settings import SPARE_PICKS, Settings
+from dpsparse.algorithms.pursuit import decisions
+from dpsparse.algorithms.pursuit.constants import N_STEPS, SPARE_PICKS
+from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.schedule import Schedule, schedule_for
 from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, RepeatedPicks
 from dpsparse.privacy.guarantee import Guarantee
 
 public_numbers = st.builds(
-    Settings,
+    PublicFacts,
     n=st.integers(2, 10**7),
     d=st.integers(1, 10**6),
     sparsity=st.integers(1, 100),
@@ -25,12 +24,11 @@ public_numbers = st.builds(
     scale_known=st.booleans(),
     fit_intercept=st.booleans(),
 )
-# The groups of slots that another handler makes together with its own.
-BESIDE = {"fraction at gradient", "fraction at final gradient"}
-
-
-# The groups of slots for which `Pursuit.run` has a handler.
-HANDLED = set(re.findall(r'"([\w ]+)": (?:self|closing_steps|all_at_once)\.', inspect.getsource(pursuit.Pursuit.run)))
+# The releases that are picks by the exponential mechanism; the others have Gaussian noise.
+PICKS = {
+    *("response size", "response centre", "response scale", "pick", "unit size", "unit tail", "unit centre", "slope"),
+    *("second slope", "residual scale", "response range", "residual median"),
+}
 
 
 @settings(max_examples=300, deadline=None)
@@ -43,38 +41,48 @@ def test_prices_add_up_to_the_budget(numbers):
 
 @settings(max_examples=200, deadline=None)
 @given(public_numbers)
-def test_every_slot_has_a_price_a_kind_and_a_handler(numbers):
+def test_every_slot_has_a_price_and_a_mechanism(numbers):
     slots = Schedule(numbers).slots()
     assert len({slot.name for slot in slots}) == len(slots)
     for slot in slots:
         assert slot.rho > 0
-        assert slot.group in HANDLED | BESIDE
         kind = RepeatedPicks if slot.name == "splits" else ExponentialMechanism if slot.group in PICKS else None
         assert isinstance(slot.mechanism, kind or GaussianMechanism)
 
 
 @settings(max_examples=100, deadline=None)
 @given(public_numbers)
+def test_the_commitment_is_the_concatenation_of_the_steps_slots(numbers):
+    schedule = Schedule(numbers)
+    planned = [planned.name for step in schedule.steps for planned in step.planned()]
+    names = [slot.name for slot in schedule.slots()]
+    assert len(set(planned)) == len(planned)
+    assert names == [name for name in planned if name in set(names)]
+
+
+@settings(max_examples=100, deadline=None)
+@given(public_numbers)
 def test_a_schedule_is_a_function_of_public_numbers(numbers):
-    again = Settings(**{name: getattr(numbers, name) for name in Settings.__dataclass_fields__})
+    again = PublicFacts(**{name: getattr(numbers, name) for name in PublicFacts.__dataclass_fields__})
     assert Schedule(again).slots() == Schedule(numbers).slots()
 
 
 @settings(max_examples=200, deadline=None)
 @given(public_numbers)
 def test_as_many_features_as_asked_and_at_most_one_more(numbers):
-    assert min(numbers.sparsity, numbers.d) <= numbers.n_picks <= min(numbers.sparsity + SPARE_PICKS, numbers.d)
+    n_picks, selects = decisions.n_picks(numbers), decisions.selects(numbers)
+    assert min(numbers.sparsity, numbers.d) <= n_picks <= min(numbers.sparsity + SPARE_PICKS, numbers.d)
     names = [slot.name for slot in Schedule(numbers).slots()]
     picks = [name for name in names if name.startswith("pick ")]
-    assert len(picks) == (numbers.n_picks if numbers.choose else 0)
-    assert numbers.choose == (numbers.d > numbers.n_picks)
+    assert len(picks) == (n_picks if selects else 0)
+    assert selects == (numbers.d > n_picks)
     # A slot that needs another one follows it.
-    assert names.count("Jacobian") == names.count("score variance") == numbers.sandwich
+    assert names.count("Jacobian") == names.count("score variance") == decisions.releases_sandwich(numbers)
     for before, after in (("pick 1", "gradient 1"), ("unit size 1", "gradient 1"), ("response size", "response scale")):
         if before in names and after in names:
             assert names.index(before) < names.index(after)
     assert names[-1] == ("residual median" if numbers.fit_intercept else "gain")
-    assert sum(name.startswith("descent") for name in names) == (0 if numbers.choose else N_STEPS)
+    assert sum(name.startswith("descent") for name in names) == (0 if selects else N_STEPS)
     gradients = [k for k, name in enumerate(names) if "gradient" in name and not name.startswith("fraction")]
     assert all(names[k + 1] == f"fraction at {names[k]}" for k in gradients)
 
@@ -112,7 +120,7 @@ def test_a_stretched_schedule_stays_within_its_guarantee(n, d, sparsity, guarant
     assert schedule.factor >= 1
     assert schedule.commitment.composed.is_within(guarantee)
     # The kinds do not change with the factor.
-    plain = Schedule(schedule.settings).slots()
+    plain = Schedule(schedule.facts).slots()
     assert [(slot.name, type(slot.mechanism)) for slot in plain] == [
         (slot.name, type(slot.mechanism)) for slot in schedule.slots()
     ]

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpsparse.algorithms.pursuit import decisions
+from dpsparse.algorithms.pursuit.facts import PublicFacts, Sharing
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
-from dpsparse.algorithms.pursuit.schedule import Schedule, schedule_for, taking_over
-from dpsparse.algorithms.pursuit.settings import SHARED, Settings
+from dpsparse.algorithms.pursuit.schedule import Schedule, n_selectable, schedule_for
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits, selectable, splits, with_released
 from dpsparse.algorithms.pursuit.units import FeatureUnit
 from dpsparse.data.as_table import as_table
@@ -23,8 +24,8 @@ N, D = 3_000, 12
 X = np.column_stack([1_000 + 30 * RNG.standard_normal((N, D - 1)), RNG.random(N) < 0.8])
 Y = 0.1 * (X[:, 3] - 1_000) - 0.05 * (X[:, 7] - 1_000) + 3 * X[:, -1] + RNG.standard_normal(N)
 
-whole_settings = st.builds(
-    Settings,
+all_together = st.builds(
+    PublicFacts,
     n=st.integers(10, 10**6),
     d=st.integers(1, 500),
     sparsity=st.integers(1, 20),
@@ -37,42 +38,46 @@ whole_settings = st.builds(
 
 def of(numbers, **others):
     names = ("n", "d", "sparsity", "rho", "units_known", "fit_intercept", "missing")
-    return Settings(**{name: getattr(numbers, name) for name in names} | others)
+    return PublicFacts(**{name: getattr(numbers, name) for name in names} | others)
+
+
+SHARED = {
+    *("responses", "response size", "response centre", "response scale"),
+    *("unit size", "unit spread", "unit tail", "unit centre", "unit mean"),
+}
 
 
 @settings(max_examples=100, deadline=None)
-@given(whole_settings, st.floats(0.05, 1.0), st.integers(1, 20))
+@given(all_together, st.floats(0.05, 1.0), st.integers(1, 20))
 def test_one_fit_pays_for_units_and_the_others_have_no_slots_for_them(numbers, share, sparsity):
     whole = Schedule(numbers)
     rho = share * numbers.rho
-    lead = Schedule(of(numbers, rho=rho, whole=numbers), whole=whole)
+    lead = Schedule(of(numbers, rho=rho, sharing=Sharing(numbers)), of_units=whole)
     assert not any(slot.group in SHARED for slot in lead.slots())
     assert tuple(slot for slot in lead.pursuit if slot.group in SHARED) == whole.shared
     # Own slots keep their order, and the picks are as many as the units.
     assert tuple(slot for slot in lead.pursuit if slot.group not in SHARED) == lead.slots()
-    assert lead.settings.n_picks == numbers.n_picks
+    n_picks = decisions.n_picks(numbers)
+    assert decisions.n_picks(lead.facts) == n_picks
     names = [slot.name for slot in lead.pursuit]
-    for k in range(1, numbers.n_picks + 1):
+    for k in range(1, n_picks + 1):
         if f"pick {k}" in names and f"unit size {k}" in names:
             assert names.index(f"pick {k}") < names.index(f"unit size {k}") < names.index(f"gradient {k}")
     n_known = numbers.d if numbers.units_known == "all" else 0
-    options = taking_over(whole, numbers.units_known, n_known)
-    later = of(numbers, **{"rho": rho, "sparsity": sparsity, "whole": numbers} | options)
-    assert not any(slot.group in SHARED for slot in Schedule(later, whole=whole).pursuit)
-    assert later.learn == numbers.learn
+    sharing = Sharing(numbers, n_selectable(whole, n_known))
+    later = of(numbers, rho=rho, sparsity=sparsity, sharing=sharing)
+    assert not any(slot.group in SHARED for slot in Schedule(later, of_units=whole).pursuit)
+    assert decisions.learns_units(later) == decisions.learns_units(numbers)
     if not numbers.known:
-        assert later.n_candidates <= numbers.n_picks
-        assert later.released
-        assert not later.pairs
+        assert later.n_candidates <= n_picks
+        assert later.takes_over_units
+        assert not decisions.compares_pairs(later)
 
 
 def test_units_that_are_public_or_released():
     units = public_units([1.0, 2.0, np.nan, np.nan], [1.0, np.nan, np.nan, 3.0], range(4))
-    released = FeatureUnit()
-    released.set_size(0.9539)
-    released.set_center(10.0)
-    of_gap = FeatureUnit()
-    of_gap.set_size(1.0)
+    released = FeatureUnit().with_size(0.9539).with_center(10.0)
+    of_gap = FeatureUnit().with_size(1.0)
     by_feature = {2: released, 5: of_gap}
     assert selectable(units, by_feature, 4).tolist() == [0, 2, 5]
     assert selectable(units, {}, 4).tolist() == [0]
@@ -87,10 +92,7 @@ def test_units_that_are_public_or_released():
 @pytest.mark.parametrize(("mean", "side"), [(0.4, 1.0), (-0.4, 0.0)])
 def test_a_lump_at_the_median_is_told_from_the_values_beyond_it(mean, side):
     """A median of 0 or 1 of a 0/1 feature: the split separates the two values."""
-    unit = FeatureUnit()
-    unit.set_size(1.0)
-    unit.set_center(1.0 - side)
-    unit.set_mean(mean, 0.5, 0.01)
+    unit = FeatureUnit().with_size(1.0).with_center(1.0 - side).with_mean(mean, 0.5, 0.01)
     split = splits(public_units(None, None, range(1)), {0: unit}, 1)[0]
     assert -1e-9 <= split < 1.0
 
@@ -109,18 +111,18 @@ def test_a_later_pursuit_selects_among_released_features_and_reads_them_in_their
     public = {"units_known": "none"}
     whole = schedule_for(GUARANTEE, N, D, 4, **public)
     shared = SharedUnits()
-    first, _ = pursue(shared, schedule_for(GUARANTEE, N, D, 4, whole=whole, **public), units)
+    first, _ = pursue(shared, schedule_for(GUARANTEE, N, D, 4, of_units=whole, **public), units)
     assert list(shared.features) == first.state.features
-    assert len(shared.features) == whole.settings.n_picks < D
+    assert len(shared.features) == decisions.n_picks(whole.facts) < D
     assert {3, 7, D - 1} <= shared.features.keys()
-    before = {feature: vars(unit).copy() for feature, unit in shared.features.items()}
+    before = dict(shared.features)
     later, result = pursue(
-        shared, schedule_for(GUARANTEE, N, D, 2, whole=whole, **taking_over(whole, "none", 0)), units
+        shared, schedule_for(GUARANTEE, N, D, 2, of_units=whole, n_selectable=n_selectable(whole, 0), **public), units
     )
     assert set(later.state.features) <= shared.features.keys()
-    assert later.state.units == [shared.features[feature] for feature in later.state.features]
-    assert (later.center, later.state.response_scale) == (first.center, first.state.response_scale)
-    assert {feature: vars(unit) for feature, unit in shared.features.items()} == before
+    assert [each.unit for each in later.state.columns] == [shared.features[j] for j in later.state.features]
+    assert (later.state.center, later.state.response_scale) == (first.state.center, first.state.response_scale)
+    assert shared.features == before
     assert result.learned.all()
     np.testing.assert_allclose(
         result.effects / result.scale, [{3: 0.1, 7: -0.05, D - 1: 3}[j] for j in result.support], rtol=0.5

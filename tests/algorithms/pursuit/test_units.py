@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from dpsparse.algorithms.pursuit import grids
+from dpsparse.algorithms.pursuit.constants import MOST_SIZES, MOST_UNITS
 from dpsparse.algorithms.pursuit.quantiles import Tally, center_window, size_window
-from dpsparse.algorithms.pursuit.units import MOST_SIZES, MOST_UNITS, FeatureUnit
+from dpsparse.algorithms.pursuit.units import FeatureUnit
 from dpsparse.engine.vector_sums import counts_at_most
+from dpsparse.inference.constants import NORMAL_DIFFERENCE
 
 N = 40_000
 
@@ -19,23 +21,23 @@ def best(values, grid, window=None, nonzero=False, tail=None):
 
 def learned(x, tail=10, center=np.nan, scale=np.nan):
     """The unit that noise-free releases give."""
-    unit = FeatureUnit(center, scale)
+    unit = FeatureUnit.public(center, scale)
     half = len(x) // 2
     differences = np.abs(x[:half] - x[half : 2 * half])
     grid = unit.size_grid()
-    unit.set_size(best(differences, grid, size_window(grid.points), nonzero=True))
+    unit = unit.with_size(best(differences, grid, size_window(grid.points), nonzero=True))
     reach = (differences / unit.size).clip(0, MOST_SIZES).mean()
-    unit.set_spread((differences > 0).mean(), reach, 1e-9, tail > 0)
+    unit = unit.with_spread((differences > 0).mean(), reach, 1e-9, tail > 0)
     if tail:
         factor = 1.0
         if unit.has_tail:
             grid = unit.tail_grid(tail)
             factor = grids.TAILS.points[np.argmax(grid.points == best(differences, grid, nonzero=True, tail=tail))]
-        unit.set_tail(factor)
+        unit = unit.with_tail(factor)
     grid = unit.center_grid()
-    unit.set_center(best(x, grid, center_window(grid.points, unit.scale)))
+    unit = unit.with_center(best(x, grid, center_window(grid.points, unit.scale)))
     units = ((x - unit.center) / unit.scale).clip(-MOST_UNITS, MOST_UNITS)
-    unit.set_mean(units.mean(), (units**2).mean(), 1e-9)
+    unit = unit.with_mean(units.mean(), (units**2).mean(), 1e-9)
     return unit
 
 
@@ -59,7 +61,7 @@ def test_a_column_of_0_and_1(share, tail):
     differ = max(2 * share * (1 - share), 1 / 64)
     assert unit.share == pytest.approx(differ, rel=0.15)
     # Carriers stand at 4 scales at most, and no further than a normal's size says.
-    assert unit.scale == pytest.approx(max(np.sqrt(differ), 0.25) / grids.NORMAL_DIFFERENCE, rel=0.1)
+    assert unit.scale == pytest.approx(max(np.sqrt(differ), 0.25) / NORMAL_DIFFERENCE, rel=0.1)
     assert unit.center == pytest.approx(share, abs=0.02)
     # Carriers beyond the clip of the mean count as if they were at it.
     carriers = min(1 / unit.scale, MOST_UNITS)
@@ -90,7 +92,7 @@ def test_a_constant_column_has_a_usable_unit():
 
 
 def test_public_numbers_are_kept_until_a_release_says_otherwise():
-    unit = FeatureUnit(5.0, 2.0)
+    unit = FeatureUnit.public(5.0, 2.0)
     assert (unit.center, unit.scale, unit.learned, unit.second_moment) == (5.0, 2.0, False, 1.0)
     unknown = FeatureUnit()
     assert (unknown.center, unknown.scale, unknown.learned) == (0.0, 1.0, False)
@@ -109,9 +111,9 @@ def test_a_noisy_mean_moves_the_center_less():
     moved = []
     for noise in (1e-9, 1.0, 100.0):
         unit = FeatureUnit()
-        unit.set_size(1.0)
+        unit = unit.with_size(1.0)
         before = unit.center
-        unit.set_mean(0.5, 1.2, noise)
+        unit = unit.with_mean(0.5, 1.2, noise)
         moved.append(unit.center - before)
         assert 0.25 <= unit.second_moment <= 2.0
     assert moved[0] > moved[1] > moved[2] > 0
@@ -119,13 +121,12 @@ def test_a_noisy_mean_moves_the_center_less():
 
 
 def test_a_size_that_noise_may_have_picked_is_not_believed_to_be_small():
-    unit, sure, given = FeatureUnit(), FeatureUnit(), FeatureUnit(0.0, 1e-6)
-    for each in (unit, sure, given):
-        each.set_size(1e-6)
+    units = FeatureUnit(), FeatureUnit(), FeatureUnit.public(0.0, 1e-6)
+    unit, sure, given = (each.with_size(1e-6) for each in units)
     # A twentieth of the pairs differ, known to a tenth and to a thousandth.
-    unit.set_spread(0.05, 0.05, 0.1 * MOST_SIZES, True)
-    sure.set_spread(0.05, 0.05, 0.001 * MOST_SIZES, True)
-    given.set_spread(0.05, 0.05, 0.1 * MOST_SIZES, True)
+    unit = unit.with_spread(0.05, 0.05, 0.1 * MOST_SIZES, True)
+    sure = sure.with_spread(0.05, 0.05, 0.001 * MOST_SIZES, True)
+    given = given.with_spread(0.05, 0.05, 0.1 * MOST_SIZES, True)
     assert unit.size == 1.0
     assert unit.scale > 0.9
     for each in (sure, given):
@@ -137,24 +138,21 @@ def test_a_size_that_noise_may_have_picked_is_not_believed_to_be_small():
 def test_a_feature_whose_center_was_not_found_is_out_of_the_way(side):
     x = 500 + np.random.default_rng(3).standard_normal(N)
     unit = FeatureUnit()
-    unit.set_size(1.0)
-    unit.set_spread(1.0, 1.0, 1e-9, False)
-    unit.set_center(500 + side * 16_000)
+    unit = unit.with_size(1.0)
+    unit = unit.with_spread(1.0, 1.0, 1e-9, False)
+    unit = unit.with_center(500 + side * 16_000)
     units = ((x - unit.center) / unit.scale).clip(-MOST_UNITS, MOST_UNITS)
     assert not unit.astray
-    unit.set_mean(units.mean(), (units**2).mean(), 0.1)
-    unit.settle()
+    unit = unit.with_mean(units.mean(), (units**2).mean(), 0.1)
+    unit = unit.settled()
     assert unit.astray
     assert np.abs((x - unit.center) / unit.scale).max() < 1e-9
 
 
 def test_a_feature_whose_size_is_far_too_small_is_out_of_the_way():
     x = 1000 * np.random.default_rng(5).standard_normal(N)
-    unit, given = FeatureUnit(), FeatureUnit(0.0, 1e-3)
-    for each in (unit, given):
-        each.set_size(1e-3)
-        each.set_spread(1.0, MOST_SIZES, 0.1, False)
-        each.settle()
+    units = FeatureUnit(), FeatureUnit.public(0.0, 1e-3)
+    unit, given = (each.with_size(1e-3).with_spread(1.0, MOST_SIZES, 0.1, False).settled() for each in units)
     assert unit.astray
     assert np.abs((x - unit.center) / unit.scale).max() < 1e-9
     assert not given.astray

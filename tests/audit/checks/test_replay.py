@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsparse import PrivateSparseRegressor
+from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.schedule import Schedule
-from dpsparse.algorithms.pursuit.settings import Settings
-from dpsparse.algorithms.pursuit.state import PursuitState
+from dpsparse.algorithms.pursuit.steps import closing
 from dpsparse.audit.checks.replay import ESTIMATORS, replay_all, replay_pair
 from dpsparse.audit.harness.neighbors import N_FEATURES, N_RECORDS, STORAGES, Pair, pairs
 from dpsparse.engine.threads import threads
@@ -51,7 +51,7 @@ SHORT = {"unit mean": 0.89, "gradient": 0.79, "final gradient": 0.79, "score var
 
 def test_every_release_of_a_pursuit_comes_up_to_its_bound(monkeypatch):
     # Effects of so few records are not relied on, and without them all predictions are equal.
-    monkeypatch.setattr(PursuitState, "trusted", lambda _, errors: np.ones(len(errors), dtype=bool))
+    monkeypatch.setattr(closing, "trusted", lambda _, __, errors: np.ones(len(errors), dtype=bool))
     violation, shares = replay_all(UNKNOWN, "replace-one")
     assert violation is None
     short = {name: share for name, share in shares.items() if share < SHORT.get(name.rstrip(" 0123456789"), 0.99)}
@@ -59,11 +59,11 @@ def test_every_release_of_a_pursuit_comes_up_to_its_bound(monkeypatch):
 
 
 def test_the_replayed_fits_make_every_release_there_is():
-    everything = Settings(10_000, 60, 5, 1.0, units_known="none")
+    everything = PublicFacts(10_000, 60, 5, 1.0, units_known="none")
     groups = {slot.group for slot in Schedule(everything).slots()}
     _, shares = replay_all(UNKNOWN, "zero-out-one")
     assert groups == {name.rstrip(" 0123456789") for name in shares}
-    everything = Settings(10_000, 4, 4, 1.0, units_known="none", fit_intercept=False)
+    everything = PublicFacts(10_000, 4, 4, 1.0, units_known="none", fit_intercept=False)
     groups = {slot.group for slot in Schedule(everything).slots()}
     _, shares = replay_all(f"{UNKNOWN.partition(', every')[0]}, all features, no intercept", "zero-out-one")
     assert "descent" in groups

@@ -9,24 +9,28 @@ ALL_AT_ONCE = (
         "a step along the exact gradient, beside the released one",
         ALL_FEATURES,
         {
-            "algorithms.pursuit.all_at_once:AllAtOnce.step": [
-                ("state.descend(tau * mean,", "state.descend(tau * mean + (sums - sums % 64) * 1e-9,"),
+            "algorithms.pursuit.steps.gradients:mean_score": [
+                ("return tau * mean,", "return tau * mean + (sums - sums % 64) * 1e-9,"),
             ]
         },
     ),
     Bug(
         "steps that an exact gradient may skip",
         ALL_FEATURES,
-        {"algorithms.pursuit.all_at_once:AllAtOnce.step": [("state.descend(", "sums[0] % 2 == 1 or state.descend(")]},
+        {
+            "algorithms.pursuit.steps.gradients:mean_score": [
+                ("return tau * mean,", "return tau * mean * (sums[0] % 2),"),
+            ]
+        },
     ),
     Bug(
         "steps whose clip follows a record",
         ALL_FEATURES,
         {
-            "algorithms.pursuit.all_at_once:AllAtOnce.step": [
+            "algorithms.pursuit.steps.all_at_once:DescentStep.run": [
                 (
-                    "pursuit.schedule.final_tau * state.residual_scale",
-                    "state.residual_scale * (1 + abs(float(pursuit.session._records.y[0])))",
+                    "state.final_tau * state.residual_scale",
+                    "state.residual_scale * (1 + abs(float(data.records._records.y[0])))",
                 )
             ]
         },
@@ -35,11 +39,11 @@ ALL_AT_ONCE = (
         "the exact fraction of small residuals after the last step",
         ALL_FEATURES,
         {
-            "algorithms.pursuit.all_at_once:AllAtOnce.finish": [
+            "algorithms.pursuit.steps.all_at_once:AverageStep.run": [
                 (
-                    "fraction = pursuit.releases.fraction(slot, within)",
-                    "_, noise_of = pursuit.releases.fraction(slot, within)\n"
-                    "    fraction = within / 2**20 / pursuit.releases.n_responses, noise_of",
+                    "fraction = releases.fraction(releases.due(self.fraction), within)",
+                    "_, noise_of = releases.fraction(releases.due(self.fraction), within)\n"
+                    "    fraction = within / 2**20 / releases.n_responses, noise_of",
                 )
             ]
         },

@@ -3,9 +3,9 @@
 from planting import Bug
 
 CONFIGURED, DIVIDED, SIZED = "replay of configurations", "replay of parts", "replay of real sizes"
-_CENTER = "(released.center if center is None else center) or 0.0"
-_SCALE = "released.scale if scale is None else scale)"
-_Y = "self.selection._rows.y"
+_CENTER = "(released.center if given.center is None else given.center) or 0.0"
+_SCALE = "released.scale if given.scale is None else given.scale"
+_Y = "data.candidates._rows.y"
 _RESIDUALS = (
     "return vector_sums.subtract_columns(self.y - center, (column.sanitized for column in self.columns), effects)"
 )
@@ -15,10 +15,11 @@ CONFIGURATIONS = (
         "the raw MAD as the scale where the response's centre alone is given",
         CONFIGURED,
         {
-            "algorithms.pursuit.pursuit:Pursuit.take_response": [
+            "algorithms.pursuit.steps.response:ResponseStep.run": [
                 (
                     _SCALE,
-                    f"np.nanmedian(abs({_Y} - center)) if center is not None and scale is None else {_SCALE}",
+                    f"np.nanmedian(abs({_Y} - center)) if given.center is not None and given.scale is None"
+                    f" else {_SCALE}",
                 )
             ]
         },
@@ -27,8 +28,8 @@ CONFIGURATIONS = (
         "the raw median as the centre where the response's scale alone is given",
         CONFIGURED,
         {
-            "algorithms.pursuit.pursuit:Pursuit.take_response": [
-                (_CENTER, f"np.nanmedian({_Y}) if center is None and scale is not None else {_CENTER}")
+            "algorithms.pursuit.steps.response:ResponseStep.run": [
+                (_CENTER, f"np.nanmedian({_Y}) if given.center is None and given.scale is not None else {_CENTER}")
             ]
         },
     ),
@@ -36,8 +37,8 @@ CONFIGURATIONS = (
         "a raw mean in the place of the intercept that is not fitted",
         CONFIGURED,
         {
-            "algorithms.pursuit.pursuit:Pursuit.take_response": [
-                (_CENTER, f"np.nanmean({_Y}) if center is None and not self.settings.fit_intercept else {_CENTER}")
+            "algorithms.pursuit.steps.response:ResponseStep.run": [
+                (_CENTER, f"np.nanmean({_Y}) if given.center is None and not self.facts.fit_intercept else {_CENTER}")
             ]
         },
     ),

@@ -127,7 +127,7 @@ FITS = (
         "a scale from the raw data",
         PURSUITS,
         {
-            "algorithms.pursuit.selection:Selection.tau": [
+            "algorithms.pursuit.candidates:Candidates.tau": [
                 ("state.residual_scale", "float(np.median(np.abs(self._session._records.y)))")
             ]
         },
@@ -136,10 +136,12 @@ FITS = (
         "standard errors from residuals",
         PURSUITS,
         {
-            "algorithms.pursuit.closing:Closing.release_gain": [
+            "algorithms.pursuit.steps.closing:GainStep.run": [
                 (
-                    "np.sqrt(np.diagonal(self._covariance))",
-                    "np.sqrt(np.diagonal(self._covariance)) * np.median(np.abs(pursuit.session._records.y))",
+                    "concluded, scale = state.concluded, state.response_scale",
+                    "scale = state.response_scale\n"
+                    "    by_record = np.median(np.abs(data.records._records.y))\n"
+                    "    concluded = replace(state.concluded, covariance=state.concluded.covariance * by_record)",
                 )
             ]
         },
@@ -148,8 +150,8 @@ FITS = (
         "the exact median in the place of the released one",
         PURSUITS,
         {
-            "algorithms.pursuit.closing:Closing.release_median": [
-                ("self._median = ", "self._median = float(np.median(pursuit.session._records.y)) + 0 * ")
+            "algorithms.pursuit.steps.closing:MedianStep.run": [
+                ("median = ", "median = float(np.median(data.records._records.y)) + 0 * ")
             ]
         },
     ),
@@ -157,8 +159,8 @@ FITS = (
         "a median's grid from the data",
         PURSUITS,
         {
-            "algorithms.pursuit.closing:Closing.release_median": [
-                ("times(state.residual_scale)", "times(np.median(np.abs(pursuit.session._records.y)) + 1.0)")
+            "algorithms.pursuit.steps.closing:MedianStep.run": [
+                ("times(state.residual_scale)", "times(np.median(np.abs(data.records._records.y)) + 1.0)")
             ]
         },
     ),
@@ -167,7 +169,7 @@ FITS = (
         PURSUITS,
         {
             "algorithms.pursuit.pursuit:Pursuit.__init__": [
-                ("Releases(meter, rows.n_records)", "Releases(meter, np.count_nonzero(rows.y))")
+                ("Releases(meter, rows.n_records,", "Releases(meter, np.count_nonzero(rows.y),")
             ]
         },
     ),
@@ -193,6 +195,6 @@ FITS = (
     Bug(
         "a coordinate selected twice",
         PURSUITS,
-        {"algorithms.pursuit.selection:Selection.scores": [("for feature in state.features]", "for feature in ()]")]},
+        {"algorithms.pursuit.candidates:Candidates.scores": [("for feature in state.features)", "for feature in ())")]},
     ),
 )

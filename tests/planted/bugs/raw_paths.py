@@ -105,10 +105,10 @@ _TOLD = (
         {
             "learning.kinds:release_kinds": [
                 (
-                    "    kinds, with_gaps, filled = {}, set(), {}",
+                    "    kinds: dict[str, Kind] = {}\n",
                     "    if counts[0, CellClass.EMPTY] > meter.n_records / 2:\n"
                     f"        {_WARNINGS}.warn('most of a column is missing', UserWarning)\n"
-                    "    kinds, with_gaps, filled = {}, set(), {}",
+                    "    kinds: dict[str, Kind] = {}\n",
                 )
             ]
         },
@@ -131,7 +131,7 @@ _TOLD = (
         {
             "learning.preparation:Encoding.responses": [
                 (
-                    "return raw.numbers([self.target], [self.target_kind])[:, 0]",
+                    "return np.asarray(raw.numbers([self.target], [self.target_kind])[:, 0])",
                     "y = raw.numbers([self.target], [self.target_kind])[:, 0]\n"
                     "    if all(y != y):\n"
                     "        raise ValueError(f'the response cannot be read: {raw.texts(self.target)[0]}')\n"
@@ -238,8 +238,8 @@ _TOLD = (
         {
             "learning.names:release_labels": [
                 (
-                    '" or ".join(map(_printable, texts))',
-                    '" or ".join(map(_printable, texts))[: max((len(t) for each in counts for t in each), default=9)]',
+                    '" or ".join(map(_printable, each))',
+                    '" or ".join(map(_printable, each))[: max((len(t) for held in counts for t in held), default=9)]',
                 )
             ]
         },

@@ -155,11 +155,11 @@ _FITS = (
         "the exact number of responses",
         RAW,
         {
-            "algorithms.pursuit.response:ResponseReleases.release_count": [
+            "algorithms.pursuit.steps.response:_count": [
                 (
-                    "self._unit.n_records = self._pursuit.releases.responses(slot, int(count(np.array([np.inf]))[0]))",
-                    "self._pursuit.releases.responses(slot, int(count(np.array([np.inf]))[0]))\n"
-                    "    self._unit.n_records = int(count(np.array([np.inf]))[0])",
+                    "return releases.responses(slot, int(count(np.array([np.inf]))[0]))",
+                    "releases.responses(slot, int(count(np.array([np.inf]))[0]))\n"
+                    "    return int(count(np.array([np.inf]))[0]), 1.0",
                 )
             ]
         },

@@ -77,16 +77,15 @@ SHARED_UNITS = (
         "units released again for a later candidate, and not charged to the whole",
         TUNED,
         {
-            "algorithms.pursuit.pursuit:Pursuit.add_column": [
+            "algorithms.pursuit.steps.unit:UnitStep.run": [
                 (
-                    "self.unit_releases.open(unit)",
-                    "self.unit_releases.open(unit)\n"
-                    "    if self._taken_over:\n"
-                    "        own, meter = self.releases, self.releases._meter\n"
-                    "        self.releases = Releases(type(meter).__base__(meter.guarantee, 9, meter.source), 9)\n"
-                    "        slots = {slot.group: slot for slot in self.schedule.whole.shared}\n"
-                    "        self.unit_releases.release_size(slots['unit size'])\n"
-                    "        self.releases = own",
+                    "    unit = unit.settled()\n",
+                    "    if data.taken_over:\n"
+                    "        meter = releases._meter\n"
+                    "        apart = Releases(type(meter).__base__(meter.guarantee, 9, meter.source), 9)\n"
+                    "        slot = self.size.slot(1e-3, self.facts)\n"
+                    "        unit = _with_size(unit, slot, data, apart, state)\n"
+                    "    unit = unit.settled()\n",
                 )
             ]
         },
@@ -95,14 +94,12 @@ SHARED_UNITS = (
         "a later candidate that selects outside the released units, and reads a centre off the records",
         TUNED,
         {
-            "algorithms.pursuit.pursuit:Pursuit.__init__": [
-                ("selectable(units, self._taken_over, rows.n_features)", "None")
-            ],
-            "algorithms.pursuit.pursuit:Pursuit.add_column": [
+            "algorithms.pursuit.pursuit:Pursuit.__init__": [("selectable(units, taken_over, rows.n_features)", "None")],
+            "algorithms.pursuit.data:Data.add_column": [
                 (
-                    "self._taken_over.get(feature)",
-                    "FeatureUnit(float(np.nanmedian(self.session._records.columns[-1].units)), 1.0)"
-                    " if self._taken_over else None",
+                    "self.taken_over.get(feature)",
+                    "FeatureUnit(float(np.nanmedian(self.records._records.columns[-1].units)), 1.0)"
+                    " if self.taken_over else None",
                 )
             ],
         },
@@ -115,7 +112,7 @@ SHARED_UNITS = (
                 (
                     "_fit_within(models[k], *how, X, y)",
                     "_fit_within(models[k], *how, *((table.take(np.arange(n)), response)"
-                    " if how[1].settings.leads else (X, y)))",
+                    " if how[1].facts.leads else (X, y)))",
                 )
             ]
         },

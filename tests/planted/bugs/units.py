@@ -29,10 +29,10 @@ UNITS = (
         "a grid from the data",
         PURSUITS,
         {
-            "algorithms.pursuit.unit_releases:UnitReleases.release_size": [
+            "algorithms.pursuit.steps.unit:_with_size": [
                 (
-                    "self._unit.size_grid()",
-                    "self._unit.size_grid().times(1 + (np.abs(self._pursuit.pairs._records.y).max() > 1e5))",
+                    "unit.size_grid()",
+                    "unit.size_grid().times(1 + (np.abs(data.pairs._records.y).max() > 1e5))",
                 )
             ]
         },
@@ -76,10 +76,10 @@ UNITS = (
         "a centre that is the exact median",
         PURSUITS,
         {
-            "algorithms.pursuit.unit_releases:UnitReleases.release_center": [
+            "algorithms.pursuit.steps.unit:_with_center": [
                 (
-                    "unit.set_center(center)",
-                    "unit.set_center(float(np.nanmedian(pursuit.session._records.columns[pursuit.newest].units)))",
+                    "unit.with_center(center)",
+                    "unit.with_center(float(np.nanmedian(data.records._records.columns[state.newest].units)))",
                 )
             ]
         },
@@ -88,11 +88,11 @@ UNITS = (
         "a range that is the largest response",
         PURSUITS,
         {
-            "algorithms.pursuit.closing:Closing.release_range": [
+            "algorithms.pursuit.steps.closing:RangeStep.run": [
                 (
-                    "pursuit.releases.quantile(slot, count, grid, tail=tail)",
-                    "(pursuit.releases.quantile(slot, count, grid, tail=tail),"
-                    " float(np.nanmax(np.abs(pursuit.session._records.y))))[1]",
+                    "releases.quantile(releases.due(self.distance), count, grid, tail=tail)",
+                    "(releases.quantile(releases.due(self.distance), count, grid, tail=tail),"
+                    " float(np.nanmax(np.abs(data.records._records.y))))[1]",
                 )
             ]
         },
@@ -100,7 +100,7 @@ UNITS = (
     Bug(
         "whether a model explains anything, from exact errors",
         PURSUITS,
-        {"algorithms.pursuit.closing:Closing.release_gain": [("if not self._explains:", "if sums[0] < 0:")]},
+        {"algorithms.pursuit.steps.closing:GainStep.run": [("if not explains:", "if sums[0] < 0:")]},
     ),
     Bug(
         "a price that depends on a release",
@@ -115,8 +115,8 @@ UNITS = (
         "a slot skipped by what the data say",
         PURSUITS,
         {
-            "algorithms.pursuit.unit_releases:UnitReleases.release_tail": [
-                ("if not unit.has_tail:", "if np.nanmax(np.abs(pursuit.pairs._records.y)) > 1e5:")
+            "algorithms.pursuit.steps.unit:_with_tail": [
+                ("if not unit.has_tail:", "if np.nanmax(np.abs(data.pairs._records.y)) > 1e5:")
             ]
         },
     ),
@@ -194,11 +194,10 @@ UNITS = (
         "a calibration without noise",
         PURSUITS,
         {
-            "algorithms.pursuit.closing:Closing.release_calibration": [
+            "algorithms.pursuit.steps.closing:CalibrationStep.run": [
                 (
-                    "pursuit.releases.mean(slot, sums, bound)",
-                    "((r := pursuit.releases.mean(slot, sums, bound)),"
-                    " (sums * bound / 2**20 / pursuit.releases.n_responses, r[1]))[1]",
+                    "releases.mean(slot, sums, bound)",
+                    "((r := releases.mean(slot, sums, bound)), (sums * bound / 2**20 / releases.n_responses, r[1]))[1]",
                 )
             ]
         },
@@ -207,10 +206,10 @@ UNITS = (
         "a calibration at the spread of the exact predictions",
         PURSUITS,
         {
-            "algorithms.pursuit.closing:Closing.release_calibration": [
+            "algorithms.pursuit.steps.closing:CalibrationStep.run": [
                 (
-                    "reach = PREDICTIONS_REACH * math.sqrt(self._moments_of_predictions()[0])",
-                    "reach = PREDICTIONS_REACH * float(np.nanstd(pursuit.session._records.y))",
+                    "reach = c.PREDICTIONS_REACH * math.sqrt(_moments_of_predictions(state)[0])",
+                    "reach = c.PREDICTIONS_REACH * float(np.nanstd(data.records._records.y))",
                 )
             ]
         },

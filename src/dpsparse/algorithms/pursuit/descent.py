@@ -10,60 +10,66 @@ linear, so the average is the gradient at the average, with less noise.
 """
 
 import math
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-# How far a step goes: of the way to the root, if the second moments are right.
-RATE = 0.6
-# The least eigenvalue of the second moments, in units of a column's own.
-LEAST_EIGENVALUE = 0.1
-# The most that noise may move predictions in one step, in residual scales.
-MOST_NOISE = 0.1
+from dpsparse.algorithms.pursuit.constants import LEAST_EIGENVALUE_OF_STEPS, MOST_NOISE, RATE
+from dpsparse.inference.matrices import NoisyMatrix
 
 
+@dataclass(frozen=True)
 class Descent:
-    """Effects of a constant and of all features, by preconditioned gradient steps.
+    """Preconditioned gradient steps for a constant and all features, and what is averaged of them so far.
 
-    Parameters
-    ----------
-    moments : NoisyMatrix
-        The released mean of v z z'.
-    gain : ndarray
-        What its diagonal is expected to be.
+    `noise` is the standard deviation of the last gradient's entries.
     """
 
-    def __init__(self, moments, gain):
-        values, self._vectors = np.linalg.eigh(moments.values)
+    eigenvalues: NDArray[np.float64]
+    vectors: NDArray[np.float64]
+    effects: NDArray[np.float64] | float = 0.0
+    gradients: NDArray[np.float64] | float = 0.0
+    count: int = 0
+    noise: float = math.inf
+
+    @classmethod
+    def of(cls, moments: NoisyMatrix, gain: NDArray[np.float64]) -> "Descent":
+        """From the released mean of v z z', and what its diagonal is expected to be."""
+        values, vectors = np.linalg.eigh(moments.values)
         # The largest eigenvalue of a symmetric matrix of noise.
         hidden = moments.noise * math.sqrt(2 * len(values))
-        self._eigenvalues = np.maximum(values, max(hidden, LEAST_EIGENVALUE * float(np.mean(gain))))
-        self.start_average()
+        return cls(np.maximum(values, max(hidden, LEAST_EIGENVALUE_OF_STEPS * float(np.mean(gain)))), vectors)
 
-    def start_average(self):
+    def averaging_from_here(self) -> "Descent":
         """Forget the effects and gradients so far, of which averages are made."""
-        self._effects, self._gradients, self._count = 0.0, 0.0, 0
+        return replace(self, effects=0.0, gradients=0.0, count=0)
 
-    def step(self, effects, gradient, noise, fraction, scale):
-        """The next effects, from a gradient at the last ones.
+    def step(
+        self,
+        effects: NDArray[np.float64],
+        gradient: NDArray[np.float64],
+        noise: float,
+        slope: float,
+        residual_scale: float,
+    ) -> tuple["Descent", NDArray[np.float64]]:
+        """What is averaged from here on, and the next effects, from a gradient at the last ones.
 
-        Parameters
-        ----------
-        effects, gradient : ndarray
-            Where the gradient was taken, and what it is.
-        noise : float
-            Standard deviation of its entries.
-        fraction : float
-            The expected fraction of residuals within tau, where psi has slope 1.
-        scale : float
-            The residual scale.
+        `noise` is the standard deviation of the gradient's entries, `slope` the expected mean slope of the score.
         """
-        lengths = RATE / (fraction * self._eigenvalues)
+        lengths = RATE / (slope * self.eigenvalues)
         by_noise = noise * float(np.linalg.norm(lengths))
-        lengths *= min(1.0, MOST_NOISE * scale / by_noise)
-        self._effects, self._gradients = self._effects + effects, self._gradients + gradient
-        self._count += 1
-        return effects + self._vectors @ (lengths * (self._vectors.T @ gradient))
+        lengths *= min(1.0, MOST_NOISE * residual_scale / by_noise)
+        taken = replace(
+            self,
+            effects=self.effects + effects,
+            gradients=self.gradients + gradient,
+            count=self.count + 1,
+            noise=noise,
+        )
+        return taken, effects + self.vectors @ (lengths * (self.vectors.T @ gradient))
 
-    def average(self):
-        """The averages of the effects and of their gradients, and the number of steps in them."""
-        return self._effects / self._count, self._gradients / self._count, self._count
+    def average(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+        """The averages of the effects and of their gradients, and the noise of the latter."""
+        effects, gradients = np.asarray(self.effects / self.count), np.asarray(self.gradients / self.count)
+        return effects, gradients, self.noise / math.sqrt(self.count)

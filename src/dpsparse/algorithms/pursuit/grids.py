@@ -8,92 +8,107 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-# Median of |z| for a standard normal z; the median difference of two of them is sqrt 2 times that.
-NORMAL_MEDIAN = 0.6745
-NORMAL_DIFFERENCE = math.sqrt(2) * NORMAL_MEDIAN
+from dpsparse.algorithms.pursuit import constants as c
+from dpsparse.families.robust_linear import SCALE_RANGE
+from dpsparse.inference.constants import NORMAL_DIFFERENCE
 
 
 @dataclass(frozen=True)
 class Grid:
     """Rising points and their log prior."""
 
-    points: np.ndarray
-    log_prior: np.ndarray
+    points: NDArray[np.float64]
+    log_prior: NDArray[np.float64]
 
     @classmethod
-    def of(cls, points, log_weight=0.0):
+    def of(cls, points: ArrayLike, log_weight: ArrayLike = 0.0) -> "Grid":
         """A grid whose prior is proportional to exp(log_weight)."""
         weight = np.broadcast_to(np.asarray(log_weight, dtype=np.float64), np.shape(points))
         return cls(np.asarray(points, dtype=np.float64), weight - logsumexp(weight))
 
-    def times(self, scale):
+    def times(self, scale: float) -> "Grid":
         """The same grid in another unit."""
         return Grid(self.points * scale, self.log_prior)
 
-    def shifted(self, by):
+    def shifted(self, by: float) -> "Grid":
         """The same grid about another origin."""
         return Grid(self.points + by, self.log_prior)
 
 
-def _signed(points):
+def _signed(points: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.concatenate([-points[::-1], [0.0], points])
 
 
-def _sizes(lump):
+def _geometric(low: float, high: float, factor: float) -> NDArray[np.float64]:
+    return np.asarray(np.exp(np.arange(math.log(low), math.log(high), math.log(factor))))
+
+
+def _sizes(lump: bool) -> Grid:
     """Sizes from 1e-12 to 1e12 in steps of 1.3; with `lump` 1 has half of the prior, since 0/1 columns are common."""
-    points = np.unique(np.append(np.exp(np.arange(math.log(1e-12), math.log(1e12), math.log(1.3))), 1.0))
+    points = np.unique(np.append(_geometric(c.SMALLEST_SIZE, c.LARGEST_SIZE, c.SIZE_STEP), 1.0))
     weight = -np.abs(np.log10(points))
     if lump:
         weight[points == 1] = logsumexp(weight[points != 1])
     return Grid.of(points, weight)
 
 
-def _centers():
+def _centers() -> Grid:
     """Centres in scales, up to 16,384 of them: years need about a thousand. 0 is favoured."""
-    steps = np.arange(0.25, 64, 0.25), np.arange(64, 4096, 0.5), np.arange(4096, 16385.0)
-    points = _signed(np.concatenate(steps))
-    weight = -np.log1p(np.abs(points)) - 0.7 * (np.abs(points) > 40)
-    weight[points == 0] += 2.0
+    fine, middle = np.arange(*c.FINE_CENTERS, c.FINE_STEP), np.arange(*c.MIDDLE_CENTERS, c.MIDDLE_STEP)
+    points = _signed(np.concatenate([fine, middle, np.arange(*c.COARSE_CENTERS)]))
+    weight = -np.log1p(np.abs(points)) - c.FAR_LOSS * (np.abs(points) > c.FAR_CENTER)
+    weight[points == 0] += c.ZERO_GAIN
     return Grid.of(points, weight)
 
 
-def _slopes():
+def _slopes() -> Grid:
     """Effects in residual scales: 0 with odds of 20 to 1, then steps of 28 % up to 4096."""
-    points = _signed(np.exp(np.arange(0, math.log(4096), 0.25)))
-    weight = -0.5 * np.log1p(np.abs(points))
-    weight[points == 0] = logsumexp(weight[points != 0]) + math.log(20)
+    points = _signed(np.exp(np.arange(0, math.log(c.LARGEST_SLOPE), c.SLOPE_STEP)))
+    weight = -c.SLOPE_POWER * np.log1p(np.abs(points))
+    weight[points == 0] = logsumexp(weight[points != 0]) + math.log(c.ZERO_ODDS)
     return Grid.of(points, weight)
 
 
-def splits(nats):
+def splits(nats: float) -> Grid:
     """Thresholds that may divide a feature: 0, with odds of exp(3) to exp(6), and sizes of either sign, steps of 1.5.
 
     An even split leads by `nats`: the more, the more a rare 0/1 feature, which hardly tells thresholds apart, can be
     kept at 0.
     """
-    weight = -0.25 * np.abs(np.log10(np.maximum(np.abs(SPLITS), 1e-9)))
-    weight[SPLITS == 0] = logsumexp(weight[SPLITS != 0]) + np.clip(nats - 6, 3, 6)
+    weight = -c.SPLIT_POWER * np.abs(np.log10(np.maximum(np.abs(SPLITS), c.SMALLEST_SPLIT)))
+    favour = np.clip(nats - c.SPLIT_NATS, c.LEAST_ZERO_NATS, c.MOST_ZERO_NATS)
+    weight[SPLITS == 0] = logsumexp(weight[SPLITS != 0]) + favour
     return Grid.of(SPLITS, weight)
+
+
+def _steps_either_way(count: int) -> NDArray[np.float64]:
+    return np.arange(-count, count + 1.0)
 
 
 FEATURE_SIZES, RESPONSE_SIZES = _sizes(lump=True), _sizes(lump=False)
 CENTERS, SLOPES = _centers(), _slopes()
-SPLITS = _signed(np.exp(np.arange(math.log(1e-9), math.log(1e9), math.log(1.5))))
+SPLITS = _signed(_geometric(c.SMALLEST_SPLIT, c.LARGEST_SPLIT, c.SPLIT_STEP))
 # Around given units: sizes within a factor of 40 of a normal's median difference, centres within 40 scales.
-NEAR_SIZES = Grid.of(NORMAL_DIFFERENCE * 1.3 ** np.arange(-14, 15.0), -0.15 * np.abs(np.arange(-14, 15.0)))
-NEAR_CENTERS = Grid.of(np.arange(-160, 161) / 4, -np.log1p(np.abs(np.arange(-160, 161) / 4)))
+_NEAR = _steps_either_way(c.NEAR_STEPS)
+NEAR_SIZES = Grid.of(NORMAL_DIFFERENCE * c.SIZE_STEP**_NEAR, -c.NEAR_LOSS * np.abs(_NEAR))
+_NEAR_CENTERS = _steps_either_way(c.NEAR_QUARTERS) / c.QUARTERS
+NEAR_CENTERS = Grid.of(_NEAR_CENTERS, -np.log1p(np.abs(_NEAR_CENTERS)))
 # How far a feature's upper tail reaches, in units of a normal's.
-TAILS = Grid.of([1, 1.4, 2, 2.8, 4, 5.6, 8], np.log([0.6, 0.15, 0.1, 0.06, 0.04, 0.03, 0.02]))
+TAILS = Grid.of(c.TAIL_FACTORS, np.log(c.TAIL_PRIOR))
 # The response's scale about its first estimate; scales of residuals in units of the response's.
-FINE_SCALES = Grid.of(np.geomspace(0.2, 5, 60), -2 * np.log(np.geomspace(0.2, 5, 60)) ** 2)
-SCALE_RANGE = (0.02, 2.0)
-RESIDUAL_SCALES = Grid.of(np.geomspace(*SCALE_RANGE, 47))
+FINE_SCALES = Grid.of(np.geomspace(*c.FINE_SCALE_GRID), -2 * np.log(np.geomspace(*c.FINE_SCALE_GRID)) ** 2)
+RESIDUAL_SCALES = Grid.of(np.geomspace(*SCALE_RANGE, c.RESIDUAL_SCALE_POINTS))
 # How far a tenth of the responses lie from their centre, or fewer, in response scales; 2.4 for a normal law.
-_STEPS = np.arange(-10, 45)
-REACHES = Grid.of(2.4 * 2.0 ** (_STEPS / 4), -0.35 * np.abs(_STEPS))
+_STEPS = np.arange(*c.REACH_STEPS)
+REACHES = Grid.of(c.NORMAL_TENTH * 2.0 ** (_STEPS / c.OCTAVE), -c.REACH_LOSS * np.abs(_STEPS))
 # Where the median of the residuals is, in their scales.
-MEDIANS = Grid.of(np.arange(-30, 31) / 20, -np.abs(np.arange(-30, 31) / 20))
+_MEDIANS = _steps_either_way(c.MEDIAN_STEPS) / c.MEDIAN_STEP
+MEDIANS = Grid.of(_MEDIANS, -np.abs(_MEDIANS))
 # How much nearer predictions are than a constant, in response scales.
-IMPROVEMENTS = Grid.of(2.0 ** (np.arange(-24, 33) / 4), -0.2 * np.abs(np.arange(-24, 33)))
+_STEPS = np.arange(*c.IMPROVEMENT_STEPS)
+IMPROVEMENTS = Grid.of(2.0 ** (_STEPS / c.OCTAVE), -c.IMPROVEMENT_LOSS * np.abs(_STEPS))
+# Sizes of errors, from a millionth to a trillion in steps of 2 %: `tune` looks for a bound on them.
+SIZES = np.exp(np.arange(math.log(c.SMALLEST_ERROR), math.log(c.LARGEST_ERROR), c.ERROR_STEP))

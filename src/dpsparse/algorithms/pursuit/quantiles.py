@@ -5,39 +5,39 @@ So a lump, the two values of a 0/1 feature for instance, is found wherever it li
 values lie beyond the grid its last point is their quantile.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
+
+from dpsparse.algorithms.pursuit.constants import SIZE_WINDOW, SLOPE_WINDOW
+
+Counter = Callable[[NDArray[np.float64]], NDArray[np.int64]]
+"""Gives for rising thresholds the numbers of values at or below them."""
+
+Window = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""Lower and upper ends, which count as inside, of the window of each point of a grid."""
 
 
 @dataclass(frozen=True)
 class Tally:
     """For each point how many values are below its cell, above it and in a window about the point; and their number."""
 
-    below: np.ndarray
-    above: np.ndarray
-    near: np.ndarray
+    below: NDArray[np.int64]
+    above: NDArray[np.int64]
+    near: NDArray[np.int64]
     total: int
 
     @classmethod
-    def of(cls, count, points, window=None, nonzero=False):
-        """Count with one query.
-
-        Parameters
-        ----------
-        count : callable
-            Gives for rising thresholds the numbers of values at or below them.
-        points : ndarray
-            The grid.
-        window : tuple of ndarray or None
-            Lower and upper ends, which count as inside, of the window of each point.
-        nonzero : bool
-            Whether zeros are left out; the values are then sizes.
-        """
+    def of(
+        cls, count: Counter, points: NDArray[np.float64], window: Window | None = None, nonzero: bool = False
+    ) -> "Tally":
+        """Count with one query; with `nonzero` zeros are left out, and the values are sizes."""
         # Without windows nothing is near; half of the thresholds are saved.
         low, high = (points[:0], points[:0]) if window is None else window
         middles = (points[1:] + points[:-1]) / 2
-        groups = [middles, _before(middles), high, _before(low), [0.0, np.inf]]
+        groups = [middles, _before(middles), high, _before(low), np.array([0.0, np.inf])]
         thresholds = np.concatenate(groups)
         # A stable sort merges the groups, which rise already.
         order = np.argsort(thresholds, kind="stable")
@@ -49,7 +49,7 @@ class Tally:
         below, above = np.append(0, before - zeros), np.append(everything - at, 0)
         return cls(below, above, up_to_high - before_low, int(everything - zeros))
 
-    def balanced(self, tail=2):
+    def balanced(self, tail: int = 2) -> NDArray[np.int64]:
         """0 where at most 1/tail of the values are above and the rest below, and less elsewhere.
 
         Its sensitivity is `sensitivity.balanced_utility` of `tail`.
@@ -57,7 +57,7 @@ class Tally:
         above, below = tail * self.above - self.total, tail * self.below - (tail - 1) * self.total
         return -np.maximum(0, np.maximum(above, below))
 
-    def located(self):
+    def located(self) -> NDArray[np.int64]:
         """A median that also wants many values near it: far points lose by both, near ones are told apart by the first.
 
         Its sensitivity is `sensitivity.located_utility`.
@@ -65,21 +65,21 @@ class Tally:
         return 2 * self.near + self.balanced()
 
 
-def _before(points):
+def _before(points: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.nextafter(points, -np.inf)
 
 
-def size_window(points):
+def size_window(points: NDArray[np.float64]) -> Window:
     """A factor of 3 either way."""
-    return points / 3, points * 3
+    return points / SIZE_WINDOW, points * SIZE_WINDOW
 
 
-def center_window(points, scale):
+def center_window(points: NDArray[np.float64], scale: float) -> Window:
     """Two scales either way."""
     return points - 2 * scale, points + 2 * scale
 
 
-def slope_window(points, scale):
+def slope_window(points: NDArray[np.float64], scale: float) -> Window:
     """Two scales and 15 % of the slope either way."""
-    reach = 2 * scale + 0.15 * np.abs(points)
+    reach = 2 * scale + SLOPE_WINDOW * np.abs(points)
     return points - reach, points + reach

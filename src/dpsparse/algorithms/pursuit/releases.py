@@ -1,12 +1,19 @@
 """Releases of a pursuit in its own units: each takes a slot and exact integer sums, and gives a noisy number."""
 
-import numpy as np
+from collections.abc import Iterable
 
-from dpsparse.algorithms.pursuit.quantiles import Tally
-from dpsparse.algorithms.pursuit.sandwich import NoisyMatrix
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsparse.algorithms.pursuit.grids import Grid
+from dpsparse.algorithms.pursuit.planned import Planned
+from dpsparse.algorithms.pursuit.quantiles import Counter, Tally, Window
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS
 from dpsparse.engine.vector_sums import GRAM_LEVELS, VECTOR_LEVELS
+from dpsparse.inference.matrices import NoisyMatrix
 from dpsparse.privacy import sensitivity
+from dpsparse.privacy.accounting.meter import Meter
+from dpsparse.privacy.accounting.release import RepeatedPicks, Slot
 from dpsparse.privacy.mechanisms.gaussian import release_gram, release_vector
 from dpsparse.privacy.mechanisms.quantile import prior_levels, release_point
 from dpsparse.privacy.mechanisms.selection import exponential_pick, exponential_picks
@@ -21,47 +28,64 @@ class Releases:
         The budget and the noise.
     n_records : int
         The public number of rows.
+    slots : iterable of Slot
+        Those that the fit has committed to.
     """
 
-    def __init__(self, meter, n_records):
+    def __init__(self, meter: Meter, n_records: int, slots: Iterable[Slot] = ()) -> None:
         self._meter, self._adjacency = meter, meter.guarantee.adjacency
+        self._slots = {slot.name: slot for slot in slots}
         # The number of records with a response, as far as it is known.
-        self.n_responses = self._n_rows = n_records
-        self.response_noise = 0.0
+        self.n_responses: float = n_records
+        self._n_rows = n_records
 
-    def responses(self, slot, count):
-        """The number of records with a response, of which all shares and means are from here on."""
+    def slot(self, planned: Planned) -> Slot | None:
+        """The slot of a planned release; None where the fit does not make it."""
+        return self._slots.get(planned.name)
+
+    def due(self, planned: Planned) -> Slot:
+        """The slot of a planned release that every fit makes."""
+        return self._slots[planned.name]
+
+    def responses(self, slot: Slot, count: int) -> tuple[float, float]:
+        """The number of records with a response, of which all shares and means are from here on, and its noise."""
         share, noise = self.fraction(slot, count)
-        self.response_noise = noise * self._n_rows
         # Most tables lack no response: a number within noise of all records counts as all.
         self.n_responses = max(1.0, share * self._n_rows) if share < 1 - 2 * noise else self._n_rows
-        return self.n_responses
+        return self.n_responses, noise * self._n_rows
 
     @property
-    def n_pairs(self):
+    def n_pairs(self) -> float:
         """The number of pairs in which both records have a response, if those without one are anywhere."""
         return self._n_rows // 2 * (self.n_responses / self._n_rows) ** 2
 
-    def skip(self, slot):
+    def skip(self, slot: Slot) -> None:
         """Pass over a slot; it stays paid."""
         self._meter.skip(slot.name)
 
-    def located(self, slot, count, grid, window, nonzero=False):
+    def skip_all(self, planned: Iterable[Planned]) -> None:
+        """Pass over those of some planned releases that have a slot."""
+        for each in planned:
+            slot = self.slot(each)
+            if slot is not None:
+                self.skip(slot)
+
+    def located(self, slot: Slot, count: Counter, grid: Grid, window: Window, nonzero: bool = False) -> float:
         """A point near the median of the values, with many of them in its window."""
         utility = Tally.of(count, grid.points, window, nonzero).located()
         return self._point(slot, utility, grid, sensitivity.located_utility(self._adjacency))
 
-    def quantile(self, slot, count, grid, tail=2, nonzero=False):
+    def quantile(self, slot: Slot, count: Counter, grid: Grid, tail: int = 2, nonzero: bool = False) -> float:
         """A point with about 1/tail of the values above it."""
         utility = Tally.of(count, grid.points, nonzero=nonzero).balanced(tail)
         return self._point(slot, utility, grid, sensitivity.balanced_utility(tail, self._adjacency))
 
-    def densest(self, slot, count, grid, window):
+    def densest(self, slot: Slot, count: Counter, grid: Grid, window: Window) -> float:
         """A point with many of the values in its window."""
         near = Tally.of(count, grid.points, window).near
         return self._point(slot, near, grid, sensitivity.count(self._adjacency))
 
-    def _point(self, slot, utility, grid, change):
+    def _point(self, slot: Slot, utility: NDArray[np.int64], grid: Grid, change: int) -> float:
         return release_point(
             self._meter,
             utility,
@@ -72,7 +96,7 @@ class Releases:
             log_prior=grid.log_prior,
         )
 
-    def splits(self, slot, counts, grid):
+    def splits(self, slot: Slot, counts: NDArray[np.int64], grid: Grid) -> NDArray[np.float64]:
         """For every feature a point that divides its values evenly.
 
         `counts` are those at or below each point of the grid and, in the last place, all that are not missing.
@@ -80,29 +104,32 @@ class Releases:
         counts, total = counts[:, :-1], counts[:, -1:]
         above = total - counts
         # A table of fewer features than were paid for makes the other picks too, without data.
+        assert isinstance(slot.mechanism, RepeatedPicks), "splits are one pick for each feature"
         paid = int(slot.mechanism.count)
         utility = np.zeros((paid, len(grid.points)), dtype=np.int64)
         utility[: len(counts)] = np.minimum(above, counts)
         change = sensitivity.split_utility(self._adjacency)
         scores = utility + prior_levels(grid.log_prior, change, slot.rho / paid)
         chosen = exponential_picks(self._meter, scores, sensitivity=change, rho=slot.rho, name=slot.name)
-        return grid.points[chosen[: len(counts)]]
+        return np.asarray(grid.points[chosen[: len(counts)]])
 
-    def pick(self, slot, scores, excluded):
+    def pick(self, slot: Slot, scores: NDArray[np.int64], excluded: NDArray[np.int64]) -> int:
         """A candidate by its score, a sum of levels of features times levels of residuals."""
         change = sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, self._adjacency)
         return exponential_pick(
-            self._meter, scores, sensitivity=change, rho=slot.rho, name=slot.name, excluded=excluded
+            self._meter, scores, sensitivity=change, rho=slot.rho, name=slot.name, excluded=excluded.tolist()
         )
 
-    def mean(self, slot, sums, bound, n_records=None):
+    def mean(
+        self, slot: Slot, sums: NDArray[np.int64], bound: float, n_records: float | None = None
+    ) -> tuple[NDArray[np.float64], float]:
         """A mean over records, or pairs, of vectors of norm at most `bound`, and the noise's standard deviation."""
         change = sensitivity.bounded_norm_sum(VECTOR_LEVELS, self._adjacency)
         noisy = release_vector(self._meter, sums, sensitivity=change, rho=slot.rho, name=slot.name)
         unit = bound / VECTOR_LEVELS / (n_records or self.n_responses)
-        return noisy.values * unit, float(noisy.scale[0] * unit)
+        return np.asarray(noisy.values * unit), float(noisy.scale[0] * unit)
 
-    def fraction(self, slot, count):
+    def fraction(self, slot: Slot, count: int) -> tuple[float, float]:
         """A share of the records, and the standard deviation of its noise."""
         # In steps of 2^-20 records, so that the noise is as fine as that of the vectors.
         change = VECTOR_LEVELS * sensitivity.count(self._adjacency)
@@ -111,9 +138,9 @@ class Releases:
         unit = 1 / VECTOR_LEVELS / self.n_responses
         return float(noisy.values[0] * unit), float(noisy.scale[0] * unit)
 
-    def gram(self, slot, sums, bound):
+    def gram(self, slot: Slot, sums: NDArray[np.int64], bound: float) -> NoisyMatrix:
         """A mean over records of z z', with |z|^2 <= `bound`."""
         change = sensitivity.gram(GRAM_LEVELS, self._adjacency, len(sums))
         noisy = release_gram(self._meter, sums, sensitivity=change, rho=slot.rho, name=slot.name)
         unit = bound / GRAM_LEVELS**2 / self.n_responses
-        return NoisyMatrix(noisy.values * unit, float(noisy.scale[-1, -1] * unit))
+        return NoisyMatrix(np.asarray(noisy.values * unit), float(noisy.scale[-1, -1] * unit))

@@ -3,10 +3,7 @@
 import math
 from dataclasses import dataclass
 
-# A warning is given below the first share of the cells that are not empty, and nothing is to be predicted below the
-# second; and only where the number is this many standard deviations of its noise below theirs, so that no complete
-# response is called short.
-SHORT, TOO_SHORT, SURELY = 0.98, 0.5, 3.0
+from dpsparse.algorithms.pursuit.constants import RESPONSE_DEVIATIONS, SHORT_SHARE, TEN, TOO_SHORT_SHARE
 
 
 @dataclass(frozen=True)
@@ -41,19 +38,19 @@ class ResponseCount:
         if self.number >= self.n_records:
             return f"as far as the noise lets one tell, all {self.n_records:,}"
         # No digit that the noise alone decides.
-        digit = 10 ** max(0, math.floor(math.log10(max(self.noise, 1.0))))
+        digit = TEN ** max(0, math.floor(math.log10(max(self.noise, 1.0))))
         return f"about {digit * round(self.number / digit):,} of {self.n_records:,}"
 
     @property
     def is_short(self) -> bool:
         """Whether some could not be read, which must be said."""
-        return self._below(SHORT)
+        return self._below(SHORT_SHARE)
 
     @property
     def is_too_short(self) -> bool:
         """Whether most could not be read."""
-        return self._below(TOO_SHORT)
+        return self._below(TOO_SHORT_SHARE)
 
     def _below(self, share: float) -> bool:
         given = (1 - self.empty) * self.n_records
-        return self.number < share * given and self.number < given - SURELY * self.noise
+        return self.number < share * given and self.number < given - RESPONSE_DEVIATIONS * self.noise

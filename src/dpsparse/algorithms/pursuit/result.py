@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse.algorithms.pursuit.response_count import ResponseCount
 
@@ -24,9 +25,9 @@ class EstimatingEquation:
     min(1, outer / |z|); psi clips the residual r at `tau`.
     """
 
-    features: np.ndarray
-    center: np.ndarray
-    scale: np.ndarray
+    features: NDArray[np.int64]
+    center: NDArray[np.float64]
+    scale: NDArray[np.float64]
     tau: float
     inner: float
     outer: float
@@ -47,7 +48,7 @@ class PursuitResult:
     narrow_errors : ndarray
         The same without what near collinearity and effects that have not arrived leave open.
     covariance : ndarray
-        Of the effects; both errors may be larger by the caution of `Settings`.
+        Of the effects; both errors may be larger by `decisions.caution`.
     center, scale : ndarray
         The features' units: public, or released.
     mean : ndarray
@@ -78,47 +79,47 @@ class PursuitResult:
         Where residuals are clipped, in units of the response.
     lumped : bool
         Whether many responses lie at one point, their centre.
+    responses : ResponseCount or None
+        The released number of responses; None where every record has one.
     equation : EstimatingEquation
         What the effects estimate.
     left_out : dict of int to str
         The selected features that have no effect, and why: `HARDLY_VARIES` or `UNIT_WRONG`.
-    responses : ResponseCount or None
-        The released number of responses; None where every record has one.
     """
 
-    support: np.ndarray
+    support: NDArray[np.int64]
     selected: bool
-    effects: np.ndarray
-    shrunk_effects: np.ndarray
-    standard_errors: np.ndarray
-    narrow_errors: np.ndarray
-    covariance: np.ndarray
-    center: np.ndarray
-    scale: np.ndarray
-    mean: np.ndarray
-    learned: np.ndarray
-    doubts: np.ndarray
+    effects: NDArray[np.float64]
+    shrunk_effects: NDArray[np.float64]
+    standard_errors: NDArray[np.float64]
+    narrow_errors: NDArray[np.float64]
+    covariance: NDArray[np.float64]
+    center: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    learned: NDArray[np.bool_]
+    doubts: NDArray[np.object_]
     median_shift: float
     constant: float
     calibration_slope: float
     response_scale: float
     spread_explained: float | None
-    range: tuple
+    range: tuple[float, float] | None
     explains: bool
     scale_known: bool
     reason: str
     cut: float
     lumped: bool
-    equation: EstimatingEquation
-    left_out: dict
     responses: ResponseCount | None
+    equation: EstimatingEquation
+    left_out: dict[int, str]
 
     @property
-    def trusted(self):
+    def trusted(self) -> NDArray[np.bool_]:
         """Which standard errors can be relied on."""
-        return self.doubts == ""
+        return np.asarray(self.doubts == "")
 
-    def shrunk_without(self, dropped):
+    def shrunk_without(self, dropped: NDArray[np.bool_]) -> NDArray[np.float64]:
         """The shrunk effects if those of some features are 0: the others take over what they have in common."""
         kept, effects, V = ~dropped, self.shrunk_effects.copy(), self.covariance
         effects[kept] -= V[np.ix_(kept, dropped)] @ np.linalg.solve(V[np.ix_(dropped, dropped)], effects[dropped])

@@ -5,44 +5,28 @@ zeros is, so lumps, 0/1 columns and years need no case of their own. The centre 
 """
 
 import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtri
 
+from dpsparse.algorithms.pursuit import constants as c
 from dpsparse.algorithms.pursuit import grids
-
-# Carriers of a rare feature lie at 1 / RARE scales at most, inside the outer norm of a row.
-RARE = 0.25
-# Sizes are cut here in the average size, which is this for a normal feature; units are cut here in their mean.
-MOST_SIZES, NORMAL_REACH, MOST_UNITS = 6.0, 1.18, 2.5
-# A feature of which a smaller share of the pairs differ counts as constant.
-CONSTANT = 0.008
-# That share is looked at where its noise is below this.
-SURELY = 0.05
-# Below this many standard deviations of its noise a share may be next to nothing.
-UNSURE = 3.0
-# Sizes in units of their median and cut at `MOST_SIZES` have a mean of at most 3.5, and values cut at `MOST_UNITS` one
-# of at most 1.25 from their median: beyond these numbers the size, or the centre, was chosen by noise. The first is
-# exceeded where the mean lies beyond it by two standard deviations of its noise.
-SIZE_ASTRAY, CENTER_ASTRAY = 4.0, 2.0
-# The scale of a feature that is left out: beside it all values on the grids are about 0.
-OUT_OF_THE_WAY = 1e18
-# A tail is looked at where more than this share of the pairs differ.
-CONTINUOUS = 0.6
+from dpsparse.inference.constants import NORMAL_DIFFERENCE
 
 
+@dataclass(frozen=True)
 class FeatureUnit:
-    """Centre and scale of a feature, refined as releases come in.
+    """Centre and scale of a feature; each release gives a refined one.
 
     Parameters
     ----------
     center, scale : float
-        Public numbers; NaN where they are not given.
-
-    Attributes
-    ----------
-    center, scale : float
         What is known so far; 0 and 1 before anything is.
+    center_known, scale_known : bool
+        Whether they were public.
+    size : float
+        The typical size of the differences that are not 0.
     second_moment : float
         The expected mean square of (x - center) / scale.
     share, least_share : float
@@ -57,81 +41,104 @@ class FeatureUnit:
         Whether a release has changed centre or scale.
     """
 
-    def __init__(self, center=math.nan, scale=math.nan):
-        self._center_known, self._scale_known = not math.isnan(center), not math.isnan(scale)
-        self.center = center if self._center_known else 0.0
-        self.scale = scale if self._scale_known else 1.0
-        self.constant, self.astray, self.least_share = False, False, 1.0
-        self.second_moment, self.share, self.median, self.learned = 1.0, 1.0, 0.0, False
+    center: float = 0.0
+    scale: float = 1.0
+    center_known: bool = False
+    scale_known: bool = False
+    size: float = 1.0
+    second_moment: float = 1.0
+    share: float = 1.0
+    least_share: float = 1.0
+    constant: bool = False
+    astray: bool = False
+    median: float = 0.0
+    learned: bool = False
 
-    def size_grid(self):
+    @classmethod
+    def public(cls, center: float, scale: float) -> "FeatureUnit":
+        """A unit of public numbers; NaN where they are not given."""
+        center_known, scale_known = not math.isnan(center), not math.isnan(scale)
+        return cls(center if center_known else 0.0, scale if scale_known else 1.0, center_known, scale_known)
+
+    def size_grid(self) -> grids.Grid:
         """Where the typical difference of a pair is looked for: near the public scale, or everywhere."""
-        return grids.NEAR_SIZES.times(self.scale) if self._scale_known else grids.FEATURE_SIZES
+        return grids.NEAR_SIZES.times(self.scale) if self.scale_known else grids.FEATURE_SIZES
 
-    def set_size(self, size):
+    def with_size(self, size: float) -> "FeatureUnit":
         """Take in the typical size of the differences that are not 0."""
-        self.size, self.learned = size, True
-        self.scale = size / grids.NORMAL_DIFFERENCE
+        return replace(self, size=size, learned=True, scale=size / NORMAL_DIFFERENCE)
 
-    def set_spread(self, differ, reach, noise, tail_follows):
+    def with_spread(self, differ: float, reach: float, noise: float, tail_follows: bool) -> "FeatureUnit":
         """Take in the share of pairs that differ and their mean size, in units of `size`, with its noise."""
-        self.share = float(np.clip(differ, 1 / 64, 1.0))
-        self.least_share = self.share - 1.5 * noise / MOST_SIZES
-        self.constant = differ < CONSTANT and noise / MOST_SIZES < SURELY
-        if self.share < UNSURE * noise / MOST_SIZES and not self._scale_known:
+        share = float(np.clip(differ, c.LEAST_DIFFERING, 1.0))
+        noise_of_share = noise / c.MOST_SIZES
+        size, scale, astray = self.size, self.scale, self.astray
+        if share < c.UNSURE * noise / c.MOST_SIZES and not self.scale_known:
             # Then noise may have chosen the size. One that is far too small puts predictions far off for the few
             # carriers, one that is too large makes the effect small.
-            self.size = max(self.size, 1.0)
-            self.scale = self.size / grids.NORMAL_DIFFERENCE
-        elif reach - 2 * noise > SIZE_ASTRAY * self.share and not self._scale_known:
-            self.astray = True
-        if not tail_follows:
-            reach, noise = reach / self.share, noise / self.share
-            self.scale *= float(np.clip((reach - noise / 2) / NORMAL_REACH, 1, 4))
-            self._allow_for_zeros()
+            size = max(size, 1.0)
+            scale = size / NORMAL_DIFFERENCE
+        elif reach - 2 * noise > c.SIZE_ASTRAY * share and not self.scale_known:
+            astray = True
+        unit = replace(
+            self,
+            size=size,
+            scale=scale,
+            astray=astray,
+            share=share,
+            least_share=share - c.LEAST_SHARE_DEVIATIONS * noise / c.MOST_SIZES,
+            constant=bool(differ < c.CONSTANT and noise_of_share < c.CONSTANT_NOISE),
+        )
+        if tail_follows:
+            return unit
+        reach, noise = reach / share, noise / share
+        factor = float(np.clip((reach - noise / 2) / c.NORMAL_REACH, 1, c.MOST_REACH))
+        return replace(unit, scale=scale * factor)._allowing_for_zeros()
 
-    def tail_grid(self, tail):
+    def tail_grid(self, tail: int) -> grids.Grid:
         """Where 1/tail of a normal feature's differences lie beyond, times the factors of `grids.TAILS`."""
         return grids.TAILS.times(math.sqrt(2) * -ndtri(0.5 / tail) * self.scale)
 
     @property
-    def has_tail(self):
+    def has_tail(self) -> bool:
         """Whether the tail of the differences is worth a look."""
-        return self.share > CONTINUOUS
+        return self.share > c.CONTINUOUS
 
-    def set_tail(self, factor):
+    def with_tail(self, factor: float) -> "FeatureUnit":
         """Take in how far the tail reaches against a normal's; 1 where it was not looked at."""
-        self.scale *= factor
-        self._allow_for_zeros()
+        return replace(self, scale=self.scale * factor)._allowing_for_zeros()
 
-    def _allow_for_zeros(self):
-        self.scale *= max(math.sqrt(self.share), RARE)
-        self.second_moment = min(1.0, self.share / RARE**2)
+    def _allowing_for_zeros(self) -> "FeatureUnit":
+        scale = self.scale * max(math.sqrt(self.share), c.RARE)
+        return replace(self, scale=scale, second_moment=min(1.0, self.share / c.RARE**2))
 
-    def center_grid(self):
+    def center_grid(self) -> grids.Grid:
         """Where the centre is looked for: near the public one, or everywhere."""
-        if self._center_known:
+        if self.center_known:
             return grids.NEAR_CENTERS.times(self.scale).shifted(self.center)
         return grids.CENTERS.times(self.scale)
 
-    def set_center(self, center):
+    def with_center(self, center: float) -> "FeatureUnit":
         """Take in a median."""
-        self.center, self.learned = center, True
+        return replace(self, center=center, learned=True)
 
-    def set_mean(self, mean, square, noise):
+    def with_mean(self, mean: float, square: float, noise: float) -> "FeatureUnit":
         """Take in the mean and the mean square about the centre, in scales, with the noise of the square.
 
         The centre moves to the mean, so that the feature is uncorrelated with the constant.
         """
-        self.astray |= abs(mean) > CENTER_ASTRAY and not self._center_known
-        mean /= 1 + (noise / MOST_UNITS / 0.4) ** 2
-        trust = 1 / (1 + (noise / (0.5 * self.second_moment)) ** 2)
+        astray = bool(self.astray or (abs(mean) > c.CENTER_ASTRAY and not self.center_known))
+        mean /= 1 + (noise / c.MOST_UNITS / c.MEAN_SPREAD) ** 2
+        trust = 1 / (1 + (noise / (c.SECOND_MOMENT_SPREAD * self.second_moment)) ** 2)
         square = self.second_moment + trust * (square - mean**2 - self.second_moment)
-        self.second_moment = float(np.clip(square, 0.25 * self.second_moment, 2.0))
-        self.center += mean * self.scale
-        self.median = -mean
+        return replace(
+            self,
+            astray=astray,
+            second_moment=float(np.clip(square, c.LEAST_MOMENT * self.second_moment, c.MOST_MOMENT)),
+            center=self.center + mean * self.scale,
+            median=-mean,
+        )
 
-    def settle(self):
+    def settled(self) -> "FeatureUnit":
         """Leave the feature out if it is astray: in a unit in which it is about 0 it does not make the rows long."""
-        if self.astray:
-            self.center, self.scale, self.median = 0.0, OUT_OF_THE_WAY, 0.0
+        return replace(self, center=0.0, scale=c.OUT_OF_THE_WAY, median=0.0) if self.astray else self

@@ -1,7 +1,7 @@
 """A pursuit that plans as if its table were larger, so that a small table has every release there is."""
 
 from dpsparse import PrivateSparseRegressor
-from dpsparse.algorithms.pursuit import settings
+from dpsparse.algorithms.pursuit import facts
 from dpsparse.audit.harness.patching import replaced
 
 
@@ -13,7 +13,7 @@ def at_size(size, estimator=PrivateSparseRegressor):
     """
 
     def fit(self, X, y=None):
-        with replaced(settings.Settings, size=property(lambda _: float(size))):
+        with replaced(facts.PublicFacts, size=property(lambda _: float(size))):
             return estimator.fit(self, X, y)
 
     return type(f"{estimator.__name__}At{size}", (estimator,), {"fit": fit})

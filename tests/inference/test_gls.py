@@ -9,9 +9,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import integrate, stats
 
-from dpsparse.algorithms.pursuit import gls
-from dpsparse.algorithms.pursuit.gls import Gradient, clean_gram, positive_definite, row_weight, solve_gls
-from dpsparse.algorithms.pursuit.sandwich import WITHOUT, covariance
+from dpsparse.families.robust_linear import ROBUST_LINEAR
+from dpsparse.inference import gls
+from dpsparse.inference.constants import INFLATION_WITHOUT_SANDWICH
+from dpsparse.inference.gls import Gradient, solve_gls
+from dpsparse.inference.matrices import clean_gram, positive_definite
+from dpsparse.inference.sandwich import covariance
+from dpsparse.inference.weights import row_weight
 
 NO_PRIOR = 1e9
 
@@ -74,12 +78,13 @@ def exact_models(monkeypatch):
 
 def make_gradient(columns, value, origin, *, noise=0.02, tau=0.7, fraction=0.5, intercept=False):
     weight = row_weight(len(columns), 0.6, 1.5, intercept)
-    return Gradient(np.array(columns), np.array(value), noise, np.array(origin), tau, fraction, weight)
+    square = ROBUST_LINEAR.score_square(tau, fraction)
+    return Gradient(np.array(columns), np.array(value), noise, np.array(origin), tau, fraction, square, weight)
 
 
 def sampling_variance(gradient):
     """Of a record's term, by entry: E[psi^2] E[v^2 x_j^2], with psi^2 of residuals that are uniform within tau."""
-    return gradient.tau**2 * (1 - 2 * gradient.fraction / 3) * gradient.weight.power
+    return gradient.tau**2 * (1 - 2 * gradient.slope / 3) * gradient.weight.power
 
 
 def test_the_model_of_a_gradient_is_that_of_simulated_records():
@@ -105,7 +110,7 @@ class TestOneFeature:
 
     def error(self, *gradients, n=1000):
         variance = covariance(self.solve(*gradients, n=n), gradients, np.array([0]), np.eye(1), n)[0, 0]
-        return np.sqrt(variance) / WITHOUT
+        return np.sqrt(variance) / INFLATION_WITHOUT_SANDWICH
 
     def test_one_gradient(self, exact_models):
         gradient = make_gradient([0], [0.3], [0.5], noise=0.02)
@@ -189,7 +194,7 @@ def dense_gls(gradients, gram, kept, prior_scale, n_records, gram_noise):
     design, target = np.zeros((len(entries), len(gram))), np.zeros(len(entries))
     start = np.zeros((len(entries), len(gram)))
     for row, (each, i) in enumerate(entries):
-        p, a = each.fraction, each.weight.gain
+        p, a = each.slope, each.weight.gain
         root_of = {column: np.sqrt(a[j]) for j, column in enumerate(each.columns)}
         for column in range(len(gram)):
             root = root_of.get(column, np.sqrt(a[-1]))
@@ -209,7 +214,7 @@ def dense_gls(gradients, gram, kept, prior_scale, n_records, gram_noise):
         effects[kept] = estimator @ target
         offset = effects - start
         linearized = np.array([design[row] @ offset[row] for row in range(len(entries))])
-        gains = np.array([each.fraction * each.weight.gain[i] for each, i in entries])
+        gains = np.array([each.slope * each.weight.gain[i] for each, i in entries])
         far = np.abs(offset).max(axis=1) / np.array([each.tau for each, _ in entries])
         variance = privacy + sampling + (gls.MODEL_ERROR**2 + (gls.SATURATION * far) ** 2) * linearized**2
         # Noise on the diagonal has twice the variance of that off it.

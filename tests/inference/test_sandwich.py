@@ -5,9 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsparse.algorithms.pursuit import gls
-from dpsparse.algorithms.pursuit.gls import Gradient, row_weight, solve_gls
-from dpsparse.algorithms.pursuit.sandwich import WITHOUT, Jacobian, NoisyMatrix, covariance
+from dpsparse.families.robust_linear import ROBUST_LINEAR
+from dpsparse.inference import gls
+from dpsparse.inference.constants import INFLATION_WITHOUT_SANDWICH as WITHOUT
+from dpsparse.inference.gls import Gradient, solve_gls
+from dpsparse.inference.matrices import NoisyMatrix
+from dpsparse.inference.sandwich import Jacobian, covariance
+from dpsparse.inference.weights import row_weight
 
 NO_PRIOR = 1e9
 
@@ -27,7 +31,9 @@ def newton_step(J, M, *, tau=0.7, fraction=0.5, noise=0.0, n=1000, matrix_noise=
     """The errors of an effect that one gradient gives, with the released J and M of that gradient."""
     k = len(J)
     weight, kept = row_weight(k, 0.6, 1.5, False), np.arange(k)
-    gradient = Gradient(kept, np.full(k, 0.01), noise, np.zeros(k), tau, fraction, weight)
+    gradient = Gradient(
+        kept, np.full(k, 0.01), noise, np.zeros(k), tau, fraction, ROBUST_LINEAR.score_square(tau, fraction), weight
+    )
     jacobian = Jacobian.of(NoisyMatrix(J, matrix_noise), np.eye(k), fraction, weight)
     estimate = solve_gls([gradient], jacobian.gram, kept, prior_scale=np.full(k, NO_PRIOR), n_records=n)
     variance = NoisyMatrix(M / tau**2, matrix_noise)
@@ -77,7 +83,7 @@ def test_noise_of_the_matrices_inflates(seed):
 def test_without_released_matrices_they_rest_on_the_second_moments():
     k, n, tau, p = 3, 500, 0.6, 0.4
     weight, kept = row_weight(k, 0.6, 1.5, False), np.arange(k)
-    gradient = Gradient(kept, np.zeros(k), 0.01, np.zeros(k), tau, p, weight)
+    gradient = Gradient(kept, np.zeros(k), 0.01, np.zeros(k), tau, p, ROBUST_LINEAR.score_square(tau, p), weight)
     estimate = solve_gls([gradient], np.eye(k), kept, prior_scale=np.full(k, NO_PRIOR), n_records=n)
     errors = standard_errors(estimate, [gradient], kept, np.eye(k), n)
     exact = np.sqrt(0.01**2 + tau**2 * (1 - 2 * p / 3) * weight.power / n) / (p * weight.gain)
@@ -107,7 +113,8 @@ def test_they_are_the_spread_of_estimates_under_unequal_variances(carriers):
     for _ in range(runs):
         rows, _, residuals = score(n)
         value = (rows * np.clip(residuals, -tau, tau)).mean(axis=1)
-        gradient = Gradient(kept, value, 0.0, np.zeros(2), tau, fraction, weight)
+        square = ROBUST_LINEAR.score_square(tau, fraction)
+        gradient = Gradient(kept, value, 0.0, np.zeros(2), tau, fraction, square, weight)
         estimate = solve_gls([gradient], jacobian.gram, kept, prior_scale=np.full(2, NO_PRIOR), n_records=n)
         effects.append(estimate.effects)
     variance = NoisyMatrix(M / tau**2, 0.0)

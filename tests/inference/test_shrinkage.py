@@ -6,8 +6,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from dpsparse.algorithms.pursuit import shrinkage
-from dpsparse.algorithms.pursuit.shrinkage import RELIABLE, any_sure, shrunk
+from dpsparse.inference import shrinkage
+from dpsparse.inference.constants import UNRELIABLE_KEPT_FROM as RELIABLE
+from dpsparse.inference.shrinkage import any_sure, shrunk
 
 effects = st.lists(st.floats(-20, 20), min_size=1, max_size=6).map(np.array)
 

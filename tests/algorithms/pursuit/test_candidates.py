@@ -1,14 +1,17 @@
 """Candidates of a selection: which there are, and what they score."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from dpsparse.algorithms.pursuit.selection import Selection
-from dpsparse.algorithms.pursuit.settings import Settings
-from dpsparse.algorithms.pursuit.state import PursuitState
+from dpsparse.algorithms.pursuit.candidates import Candidates
+from dpsparse.algorithms.pursuit.decisions import clip_bound
+from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.state import Response, ResponseUnit
 from dpsparse.algorithms.pursuit.units import FeatureUnit
+from dpsparse.algorithms.pursuit.updates import initial, with_column, with_response
 from dpsparse.data.as_table import as_table
 from dpsparse.data.units import public_units
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer, weight_levels
@@ -23,14 +26,19 @@ TINY, SMALL, LARGE = 100.0, 1000.0, 2000.0
 
 
 def opened(size, units_known, center=None, scale=None, table=X, splits=None, **options):
-    settings = Settings(N, D, 3, (size / N) ** 2, units_known=units_known, **options)
-    selection = Selection(as_table(table).rows(Y), settings, public_units(center, scale, range(D)))
+    facts = PublicFacts(N, D, 3, (size / N) ** 2, units_known=units_known, **options)
+    selection = Candidates(as_table(table).rows(Y), facts, public_units(center, scale, range(D)))
     if splits is not None:
         selection.set_splits(splits)
     selection.open(check_finite=True)
-    state = PursuitState(settings)
-    state.set_response_scale(1.0)
-    return selection, state
+    return selection, started(facts)
+
+
+def started(facts):
+    """A state that knows the response's unit."""
+    unknown = ResponseUnit()
+    response = Response(unknown, unknown, 0.0, 1.0, N)
+    return with_response(initial(facts, unknown, unknown, 1.0), facts, response)
 
 
 def by_pairs(table, y, tau):
@@ -45,7 +53,8 @@ def by_threshold(table, y, tau, splits=0.0):
 
 def candidates(selection, center, state):
     """The scores of those that can be selected, and their features."""
-    scores, features, selected = selection.scores(center, state)
+    state = replace(state, response=replace(state.response, center=center))
+    scores, features, selected = selection.scores(state)
     return np.delete(scores, selected), np.delete(features, selected)
 
 
@@ -54,7 +63,7 @@ def test_public_units_below_the_size_at_which_they_are_checked():
     selection, state = opened(SMALL, "all", center, scale)
     scores, features = candidates(selection, 0.2, state)
     assert features.tolist() == list(range(D))
-    levels = Quantizer(Settings(N, D, 3, (SMALL / N) ** 2).clip_bound, center, scale).levels(X)
+    levels = Quantizer(clip_bound(PublicFacts(N, D, 3, (SMALL / N) ** 2)), center, scale).levels(X)
     np.testing.assert_array_equal(scores, np.abs(levels.T @ weight_levels(Y - 0.2, selection.tau(state))))
 
 
@@ -116,7 +125,7 @@ def test_selected_features_never_come_again(units_known, fit_intercept):
         assert len(scores) == len(features)
         selection._session.add(feature)
         selection._pairs.add(feature)
-        state.add_column(feature, FeatureUnit())
+        state = with_column(state, feature, FeatureUnit())
         selected.append(feature)
 
 
@@ -134,13 +143,13 @@ def test_a_constant_column_has_no_score_by_pairs():
 
 
 def test_splits_are_counted_without_a_session():
-    settings = Settings(N, D, 3, (LARGE / N) ** 2, units_known="none")
-    selection = Selection(as_table(X).rows(Y), settings, public_units(None, None, range(D)))
+    facts = PublicFacts(N, D, 3, (LARGE / N) ** 2, units_known="none")
+    selection = Candidates(as_table(X).rows(Y), facts, public_units(None, None, range(D)))
     points = np.array([-1.0, 0.0, 0.5])
     counts = selection.count_splits(points, check_finite=True)
     assert counts.tolist() == [[*((column <= point).sum() for point in points), len(X)] for column in X.T]
     broken = X.copy()
     broken[0, 0] = np.nan
-    selection = Selection(as_table(broken).rows(Y), settings, public_units(None, None, range(D)))
+    selection = Candidates(as_table(broken).rows(Y), facts, public_units(None, None, range(D)))
     with pytest.raises(ValueError, match="finite"):
         selection.count_splits(points, check_finite=True)

@@ -1,51 +1,31 @@
-"""Post-processing of releases: effects shrunk toward 0 by their errors, and whether there are any effects at all."""
+"""Effects shrunk toward 0 by their errors, and whether there are any effects at all."""
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
-# An effect of more than this many standard errors is there, whatever a noisy gain says; one whose error cannot be
-# relied on is kept from this many on.
-SURE, RELIABLE = 3.5, 4.0
-# Errors of all effects together may be this many times as large as they are said to be: small tables whose features are
-# correlated have such errors where nothing has an effect.
-DOUBTFUL = 2.0
-# Sweeps over all effects at most, and what a variance may still move by in the last one. Two sweeps suffice for
-# independent errors, 3,000 did for each of 2,000 covariances of nearly collinear features. No sweep makes the effects
-# less likely, so the bound is one on time alone.
-SWEEPS, SETTLED = 10_000, 1e-6
-# Added to the errors' correlations, so that they can be inverted.
-JITTER = 1e-9
+from dpsparse.inference.constants import CONVERGED, DOUBTFUL, JITTER, SURE, SWEEPS, UNRELIABLE_KEPT_FROM
 
 
-def shrunk(effects, covariance, reliable):
+def shrunk(
+    effects: NDArray[np.float64], covariance: NDArray[np.float64], reliable: NDArray[np.bool_]
+) -> NDArray[np.float64]:
     """The posterior mean of effects with normal errors, each with a normal prior of its own variance.
 
     The variances are those under which the effects are most likely (type-II maximum likelihood, as in sparse Bayesian
     learning), found one after the other. For independent errors this is b_j max(0, 1 - V_jj / b_j^2). Among features
     that are nearly collinear single effects have large errors and cancel, while their sum is well known: that is kept.
 
-    Parameters
-    ----------
-    effects : ndarray of shape (k,)
-        The effects b.
-    covariance : ndarray of shape (k, k)
-        The covariance V of their errors.
-    reliable : ndarray of bool of shape (k,)
-        Whose errors can be relied on.
-
-    Returns
-    -------
-    ndarray of shape (k,)
-        The posterior means.
+    `effects` are b, `covariance` is V; `reliable` says whose errors can be relied on.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from dpsparse.algorithms.pursuit.shrinkage import shrunk
+    >>> from dpsparse.inference.shrinkage import shrunk
     >>> shrunk(np.array([2.0, 0.5]), np.eye(2), np.ones(2, dtype=bool))
     array([1.5, 0. ])
     """
-    least = np.where(reliable, 1.0, RELIABLE**2)
+    least = np.where(reliable, 1.0, UNRELIABLE_KEPT_FROM**2)
     # In units of the errors, so that nothing underflows.
     unit = np.sqrt(np.diagonal(covariance))
     target, noise = effects / unit, covariance / np.outer(unit, unit) + JITTER * np.eye(len(effects))
@@ -58,18 +38,18 @@ def shrunk(effects, covariance, reliable):
             prior[j] = (evidence**2 - precision) / precision**2 if evidence**2 > least[j] * precision else 0.0
             change = prior[j] - variance
             inverse -= change / (1 + change * inverse[j, j]) * np.outer(inverse[:, j], inverse[j])
-        if np.all(np.abs(prior - before) <= SETTLED * (1 + before)):
+        if np.all(np.abs(prior - before) <= CONVERGED * (1 + before)):
             break
-    return prior * np.linalg.solve(noise + np.diag(prior), target) * unit
+    return np.asarray(prior * np.linalg.solve(noise + np.diag(prior), target) * unit)
 
 
-def any_sure(effects, covariance):
+def any_sure(effects: NDArray[np.float64], covariance: NDArray[np.float64]) -> bool:
     """Whether there are effects beyond doubt: one of them, or all together where errors go together.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from dpsparse.algorithms.pursuit.shrinkage import any_sure
+    >>> from dpsparse.inference.shrinkage import any_sure
     >>> any_sure(np.array([5.0, 0.0]), np.eye(2)), any_sure(np.array([1.0, 1.0]), np.eye(2))
     (True, False)
     """

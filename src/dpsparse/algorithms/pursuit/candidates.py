@@ -16,25 +16,27 @@ import math
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dpsparse.algorithms.pursuit import decisions
+from dpsparse.algorithms.pursuit.constants import ABOVE_SPLIT, BETWEEN_0_AND_1, SIGN
+from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.state import State
+from dpsparse.data.units import PublicUnits
 from dpsparse.engine import queries
+from dpsparse.engine.protocols import OnProgress, Rows, Session
 from dpsparse.engine.quantize import Quantizer
 
-# Where residuals are clipped in scores, in units of their scale; where public units are given, and otherwise.
-TAU_GIVEN, TAU_UNKNOWN = 0.7, 0.6
-# A clip so small that levels are signs.
-SIGN = 1e-30
 
-
-class Selection:
+class Candidates:
     """The candidates of one pursuit.
 
     Parameters
     ----------
     rows : Rows
         The data.
-    settings : Settings
-        What the pursuit does.
+    facts : PublicFacts
+        What decides which candidates there are.
     units : PublicUnits
         Public centres and scales of the features, where they are given.
     binary : ndarray of bool or None
@@ -45,23 +47,33 @@ class Selection:
         The features that may be selected, where these are not all.
     """
 
-    def __init__(self, rows, settings, units, binary=None, may_be_missing=None, among=None):
-        self._rows, self._settings, self._d = rows, settings, rows.n_features
+    def __init__(
+        self,
+        rows: Rows,
+        facts: PublicFacts,
+        units: PublicUnits,
+        binary: NDArray[np.bool_] | None = None,
+        may_be_missing: NDArray[np.bool_] | None = None,
+        among: NDArray[np.int64] | None = None,
+    ) -> None:
+        self._rows, self._facts, self._d = rows, facts, rows.n_features
         center, scale = (np.broadcast_to(each, self._d) for each in (units.center, units.scale))
         self._given = ~(np.isnan(center) | np.isnan(scale))
-        self._clip = Quantizer(settings.clip_bound, *units.filled())
+        self._clip = Quantizer(decisions.clip_bound(facts), *units.filled())
         self._binary = np.zeros(self._d, dtype=bool) if binary is None else binary
         self._may_be_missing = ~self._binary if may_be_missing is None else may_be_missing
-        self._splits, self._among = 0.0, among
+        self._splits: NDArray[np.float64] | float = 0.0
+        self._among = among
+        self._by_pairs = decisions.compares_pairs(facts)
 
     @cached_property
-    def features(self):
+    def features(self) -> NDArray[np.int64]:
         """All features that may be selected, in order."""
-        gaps = self._d + np.flatnonzero(self._may_be_missing) if self._settings.missing else ()
+        gaps = self._d + np.flatnonzero(self._may_be_missing) if self._facts.missing else ()
         everything = np.append(np.arange(self._d), gaps).astype(np.int64)
         return everything if self._among is None else np.intersect1d(everything, self._among)
 
-    def count_splits(self, points, check_finite):
+    def count_splits(self, points: NDArray[np.float64], check_finite: bool) -> NDArray[np.int64]:
         """Of each feature that is not 0/1: how many values are at or below each of some points, and how many there are.
 
         Nothing is released.
@@ -70,58 +82,66 @@ class Selection:
             self._rows.require_finite()
         # No finite value is larger than the last threshold.
         thresholds = np.append(points, np.finfo(np.float64).max)
-        return self._rows.evaluate(queries.feature_counts, thresholds)[~self._binary]
+        return np.asarray(self._rows.evaluate(queries.feature_counts, thresholds)[~self._binary])
 
-    def set_splits(self, splits):
+    def set_splits(self, splits: NDArray[np.float64]) -> None:
         """Use these thresholds, one for each feature that is not 0/1."""
-        self._splits = np.full(self._d, 0.5)
+        self._splits = np.full(self._d, BETWEEN_0_AND_1)
         self._splits[~self._binary] = splits
 
-    def open(self, check_finite, on_progress=None):
+    def set_all_splits(self, splits: NDArray[np.float64]) -> None:
+        """Use these thresholds of all features, but for those that are 0/1."""
+        self.set_splits(splits[~self._binary])
+
+    def open(self, check_finite: bool, on_progress: OnProgress = None) -> tuple[Session, Session]:
         """Open a session on the records and one on the differences of pairs."""
-        settings, families, possible = self._settings, [], []
-        if settings.choose and settings.units_known != "none":
+        facts, families, possible = self._facts, [], []
+        if decisions.compares_clipped(facts):
             families.append(self._clip)
             possible.append(self._given)
-        if settings.thresholds:
-            families.append(Quantizer(SIGN, self._splits + np.maximum(SIGN, 2.0**-20 * np.abs(self._splits))))
+        if decisions.compares_thresholds(facts):
+            families.append(Quantizer(SIGN, self._splits + np.maximum(SIGN, ABOVE_SPLIT * np.abs(self._splits))))
             possible.append(np.ones(self._d, dtype=bool))
-        if settings.gaps:
-            families.append(Quantizer(SIGN, 0.5, of_gaps=True))
+        if decisions.compares_gaps(facts):
+            families.append(Quantizer(SIGN, BETWEEN_0_AND_1, of_gaps=True))
             possible.append(self._may_be_missing)
-        options = {"constant": settings.fit_intercept, "check_finite": check_finite, "on_progress": on_progress}
-        self._session = self._rows.session(tuple(families), **options)
-        by_pairs = (Quantizer(SIGN),) if settings.pairs else ()
+        self._session = self._rows.session(
+            tuple(families), constant=facts.fit_intercept, check_finite=check_finite, on_progress=on_progress
+        )
+        by_pairs = (Quantizer(SIGN),) if self._by_pairs else ()
         self._pairs = self._rows.differences().session(by_pairs, check_finite=False)
-        self._features = np.tile(np.arange(self._d), (len(families) + len(by_pairs), 1))
-        if settings.gaps:
-            self._features[len(families) - 1] += self._d
+        features = np.tile(np.arange(self._d), (len(families) + len(by_pairs), 1))
+        if decisions.compares_gaps(facts):
+            features[len(families) - 1] += self._d
         possible += [np.ones(self._d, dtype=bool) for _ in by_pairs]
         # Where all features are taken there are no candidates.
-        possible = np.array(possible, dtype=bool).reshape(self._features.shape)
+        can_be = np.array(possible, dtype=bool).reshape(features.shape)
         if self._among is not None:
-            possible &= np.isin(self._features, self._among)
-        self._n_families = len(possible)
+            can_be &= np.isin(features, self._among)
+        self._n_families = len(can_be)
         # With many features a copy of their scores takes as long as a pick among them.
-        self._some = None if possible.all() else possible
-        self._features, self._places = self._of_candidates(self._features), {}
+        self._some = None if can_be.all() else can_be
+        self._features = self._of_candidates(features)
+        self._places: dict[int, NDArray[np.int64]] = {}
         return self._session, self._pairs
 
-    def _of_candidates(self, table):
+    def _of_candidates(self, table: NDArray[np.int64]) -> NDArray[np.int64]:
         """The numbers of all candidates, from a table with a row for each family."""
         return table.ravel() if self._some is None else table[self._some]
 
-    def _places_of(self, feature):
+    def _places_of(self, feature: int) -> NDArray[np.int64]:
         """The places of a feature among the candidates; each is looked for once."""
         if feature not in self._places:
             self._places[feature] = np.flatnonzero(self._features == feature)
         return self._places[feature]
 
-    def tau(self, state):
+    def tau(self, state: State) -> float:
         """Where residuals are clipped."""
-        return (TAU_GIVEN if self._settings.known else TAU_UNKNOWN) * state.residual_scale
+        return self._facts.family.selection_tau(state.residual_scale, self._facts.known)
 
-    def scores(self, center, state, level=0.0, on_progress=None):
+    def scores(
+        self, state: State, level: float = 0.0, on_progress: OnProgress = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """The scores of all candidates, which features they are, and the places of those that are selected already.
 
         Residuals enter less their released mean, `level` in units of tau, so that a feature which hardly varies has no
@@ -129,10 +149,11 @@ class Selection:
         """
         tau = self.tau(state)
         scores = []
-        if self._n_families > self._settings.pairs:
-            scores.append(self._session.scores(center, state.effects, tau, level, on_progress))
-        if self._settings.pairs:
+        if self._n_families > self._by_pairs:
+            scores.append(self._session.scores(state.center, state.effects, tau, level, on_progress))
+        if self._by_pairs:
             scores.append(self._pairs.scores(0.0, state.effects[state.constants :], math.sqrt(2) * tau))
-        scores = scores[0] if len(scores) == 1 else np.concatenate(scores)
-        selected = np.concatenate([self._places_of(feature) for feature in state.features] or [[]])
-        return self._of_candidates(scores), self._features, selected.astype(np.int64)
+        table = scores[0] if len(scores) == 1 else np.concatenate(scores)
+        nothing = np.zeros(0, dtype=np.int64)
+        selected = np.concatenate([nothing, *(self._places_of(feature) for feature in state.features)])
+        return self._of_candidates(table), self._features, selected

@@ -1,0 +1,56 @@
+"""The tables of docs/method.md that are made from the code: ``python docs/method_tables.py`` writes them anew.
+
+They stand between the comments ``<!-- NAME -->`` and ``<!-- end of NAME -->``; a test compares them with the code.
+"""
+
+import re
+from pathlib import Path
+
+from dpsparse.algorithms.pursuit import budget
+from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.schedule import Schedule
+from dpsparse.learning.prices import TABLE_SHARES
+
+PAGE = Path(__file__).parent / "method.md"
+
+
+def prices() -> str:
+    """Every release, its share of rho, and why."""
+    rows = ["| release | where | share of $\\rho$ | why | benchmark |", "|---|---|---|---|---|"]
+    for price in budget.PRICES:
+        for k, case in enumerate(price.cases):
+            name, why, script = (f"{price.release} ({price.counts})", price.reason, f"`{price.benchmark}`")
+            first, *last = (name, why, script) if k == 0 else ("", "", "")
+            rows.append(f"| {first} | {case.words} | {case.formula} | {last[0]} | {last[1]} |")
+    for share in TABLE_SHARES:
+        rows.append(f"| {share.release} | raw tables | {share} | {share.reason} | `raw_files.py` |")
+    return "\n".join(rows)
+
+
+def steps() -> str:
+    """The releases of one fit in order, step by step."""
+    facts = PublicFacts(2_000, 50, 2, 0.02, units_known="none")
+    schedule, rows = Schedule(facts), ["| step | releases |", "|---|---|"]
+    made = {slot.name for slot in schedule.slots()}
+    for step in schedule.steps:
+        names = [planned.name for planned in step.planned() if planned.name in made]
+        rows.append(f"| `{type(step).__name__}` | {', '.join(names) or 'none'} |")
+    return "\n".join(rows)
+
+
+TABLES = {"prices": prices, "steps of a fit": steps}
+
+
+def with_tables(page: str) -> str:
+    """The page with its tables as the code has them."""
+    for name, made in TABLES.items():
+        block = re.compile(f"<!-- {name} -->\n.*?<!-- end of {name} -->", re.DOTALL)
+        if len(block.findall(page)) != 1:
+            raise SystemExit(f"docs/method.md has no place for the table '{name}'")
+        text = f"<!-- {name} -->\n{made()}\n<!-- end of {name} -->"
+        page = block.sub(lambda _, text=text: text, page)
+    return page
+
+
+if __name__ == "__main__":
+    PAGE.write_text(with_tables(PAGE.read_text()))

@@ -1,0 +1,485 @@
+"""What every release costs: one table of shares of rho, with reasons, from public facts alone.
+
+A share is a formula of N = n sqrt(rho), the size of a table as privacy sees it. A quantile on a grid or a mean needs a
+share in proportion to 1 / N^2 for a fixed error, so most shares are ``clip(a / N^2, least, most)``: the least keeps a
+release useful where it is cheap, the most keeps it from starving the others in small tables. `docs/method.md` prints
+this table. Scripts are in `benchmarks/`.
+
+What the releases of the table leave goes to the final gradients, or to the steps where all features are taken, which
+have at least `FINAL_LEAST` together.
+"""
+
+import math
+from collections.abc import Callable, Sized
+from dataclasses import dataclass
+from typing import Protocol
+
+from dpsparse.algorithms.pursuit import constants as c
+from dpsparse.algorithms.pursuit import decisions
+from dpsparse.algorithms.pursuit.decisions import clip
+from dpsparse.algorithms.pursuit.facts import PublicFacts
+
+# The least share of rho that the final gradients, or the steps, have together.
+FINAL_LEAST = 0.1
+# Kept back, so that prices add up to no more than rho after rounding.
+ROUNDING = 1e-9
+# Where a release may fail, zCDP is converted at a delta that is a little smaller.
+MAY_FAIL = 0.999
+# Price of the last pick against the first: features come out largest first, and the later, smaller ones need more.
+PICK_RISE = 8
+# Early gradients rise with this power of the number of columns so far.
+EARLY_RISE = 1.5
+# With many features their releases cost less each: by the power of FEW over their number, and so that MOST of them
+# together cost no more.
+FEW_FEATURES, FEATURES_POWER, MOST_FEATURES = 6, 0.75, 7
+
+
+class Formula(Protocol):
+    """A share of rho from public facts; it prints as it stands in the method's table."""
+
+    def of(self, facts: PublicFacts) -> float:
+        """The share."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """``clip(per_N2 / N^2, least, most)``; in unknown units the first is at least ``unknown_per_N2 / N^2``."""
+
+    per_N2: float
+    least: float
+    most: float
+    unknown_per_N2: float = 0.0
+
+    def of(self, facts: PublicFacts) -> float:
+        """The share."""
+        N = facts.size
+        in_unknown_units = 0.0 if facts.known else 1 / N**2
+        return clip(max(self.per_N2 / N**2, self.unknown_per_N2 * in_unknown_units), self.least, self.most)
+
+    def __str__(self) -> str:
+        if not self.unknown_per_N2:
+            return f"{self.per_N2:,g} / N², {self.least:g} to {self.most:g}"
+        if not self.per_N2:
+            return f"{self.least:g}; with unknown units {self.unknown_per_N2:,g} / N², {self.least:g} to {self.most:g}"
+        with_unknown = f"(unknown units: {self.unknown_per_N2:,g} / N²)"
+        return f"{self.per_N2:,g} / N² {with_unknown}, {self.least:g} to {self.most:g}"
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """The same share for all facts."""
+
+    share: float
+
+    def of(self, facts: PublicFacts) -> float:
+        """The share."""
+        return self.share
+
+    def __str__(self) -> str:
+        return f"{self.share:g}"
+
+
+@dataclass(frozen=True)
+class Abundant:
+    """``scarce + change * abundance``: abundance is 0 where privacy noise dominates and 1 where sampling noise does.
+
+    Where units are public, it is the first number.
+    """
+
+    scarce: float
+    change: float
+
+    def of(self, facts: PublicFacts) -> float:
+        """The share."""
+        return self.scarce if facts.known else self.scarce + self.change * decisions.abundance(facts)
+
+    def __str__(self) -> str:
+        return f"{self.scarce:g}; with unknown units {self.scarce + self.change:g} where N is large"
+
+
+@dataclass(frozen=True)
+class Scarce:
+    """``base + extra * clip(2 - N / size, 0, 1)``: more in small tables."""
+
+    base: float
+    extra: float
+    size: float
+
+    def of(self, facts: PublicFacts) -> float:
+        """The share."""
+        return self.base + self.extra * clip(2 - facts.size / self.size, 0, 1)
+
+    def __str__(self) -> str:
+        return f"{self.base:g}, and up to {self.extra:g} more below N = {2 * self.size:g}"
+
+
+@dataclass(frozen=True)
+class Picks:
+    """``base + rate * log2(h / typical)`` within limits, h the noise-to-signal ratio of a pick.
+
+    Without units there is more to learn after a pick; where features are few, picks need less: the share is then at
+    most ``unknown_base + unknown_rate * log d``.
+    """
+
+    base: float
+    rate: float
+    typical: float
+    least: float
+    most: float
+    most_unknown: float
+    unknown_base: float
+    unknown_rate: float
+
+    def of(self, facts: PublicFacts) -> float:
+        """The share."""
+        share = self.base + self.rate * math.log2(decisions.noise_to_signal(facts) / self.typical)
+        few = self.unknown_base + self.unknown_rate * math.log(facts.width)
+        return clip(share, self.least, self.most if facts.known else min(self.most_unknown, few))
+
+    def __str__(self) -> str:
+        return (
+            f"{self.base:g} + {self.rate:g} log2(h / {self.typical:g}), {self.least:g} to {self.most:g}; with unknown "
+            f"units to {self.most_unknown:g} or {self.unknown_base:g} + {self.unknown_rate:g} log d"
+        )
+
+
+@dataclass(frozen=True)
+class Splits:
+    """2 nats^2 / N^2 for each feature: an even split then leads a useless one by that many nats."""
+
+    def of(self, facts: PublicFacts) -> float:
+        """The share."""
+        return decisions.splits_share(facts)
+
+    def __str__(self) -> str:
+        return f"2 · {c.LEAST_NATS}² d / N² at least, {c.SPLITS_SHARE:g} at most"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A formula, where it holds; `words` say where."""
+
+    words: str
+    holds: Callable[[PublicFacts], bool]
+    formula: Formula
+
+
+@dataclass(frozen=True)
+class Price:
+    """The share of one release, or of all of its kind together.
+
+    Parameters
+    ----------
+    release : str
+        Its name in the record of a fit, without a number.
+    counts : str
+        For what it is the share: "once", "each feature", or "all together".
+    cases : tuple of Case
+        The first that holds gives the share; where none does, the release is not made.
+    reason : str
+        What it buys.
+    benchmark : str
+        The script that set the numbers; where that is not on record, the one whose limits hold with them.
+    """
+
+    release: str
+    counts: str
+    cases: tuple[Case, ...]
+    reason: str
+    benchmark: str
+
+    def of(self, facts: PublicFacts) -> float:
+        """The share of rho; 0 where the release is not made."""
+        formula = next((case.formula for case in self.cases if case.holds(facts)), None)
+        return 0.0 if formula is None else formula.of(facts)
+
+
+def each(price: Price, facts: PublicFacts) -> float:
+    """The share of a release that is made for each feature: less with many of them."""
+    picks = decisions.n_picks(facts)
+    shrink: float = min(1.0, (FEW_FEATURES / picks) ** FEATURES_POWER, MOST_FEATURES / picks)
+    return price.of(facts) * shrink
+
+
+def _always(facts: PublicFacts) -> bool:
+    return True
+
+
+def _takes_all(facts: PublicFacts) -> bool:
+    return not decisions.selects(facts)
+
+
+def _scale_unknown(facts: PublicFacts) -> bool:
+    return not facts.scale_known
+
+
+def _center_unknown(facts: PublicFacts) -> bool:
+    return facts.fit_intercept and not facts.center_known
+
+
+def _checks_units(facts: PublicFacts) -> bool:
+    return facts.known and decisions.learns_units(facts)
+
+
+def _some_means(facts: PublicFacts) -> bool:
+    return decisions.learns_means(facts) and facts.size >= GOOD_MEANS_FROM
+
+
+def _selects_and_sandwich(facts: PublicFacts) -> bool:
+    return decisions.selects(facts) and decisions.releases_sandwich(facts)
+
+
+def _selects_and_gram_rows(facts: PublicFacts) -> bool:
+    return decisions.selects(facts) and decisions.releases_gram_rows(facts)
+
+
+def _intercept(facts: PublicFacts) -> bool:
+    return facts.fit_intercept
+
+
+def _missing(facts: PublicFacts) -> bool:
+    return facts.missing
+
+
+def _calibrates_all(facts: PublicFacts) -> bool:
+    return facts.fit_intercept and decisions.calibrates(facts) and not decisions.selects(facts)
+
+
+# From this N on a feature's mean has a share that makes it good to some hundredths of a scale.
+GOOD_MEANS_FROM = 350
+
+# The table. First the releases that are made once, about the response.
+RESPONSES = Price(
+    "responses",
+    "once",
+    (Case("cells may be missing", _missing, Share(50, 0.0005, 0.003)),),
+    "All means and shares are of this number: an error of a hundredth does no harm.",
+    "honesty.py",
+)
+RESPONSE_SIZE = Price(
+    "response size",
+    "once",
+    (Case("the response's scale is not public", _scale_unknown, Share(800, 0.004, 0.3, unknown_per_N2=1600)),),
+    "All that follows is in this unit: a wrong one spoils the fit.",
+    "honesty.py",
+)
+RESPONSE_CENTER = Price(
+    "response centre",
+    "once",
+    (Case("the response's centre is not public", _center_unknown, Share(360, 0.003, 0.15)),),
+    "A wrong centre spoils the fit, too; in scales it is found more easily.",
+    "honesty.py",
+)
+RESPONSE_SCALE = Price(
+    "response scale",
+    "once",
+    (Case("the response's scale is not public", _scale_unknown, Share(150, 0.002, 0.07)),),
+    "It refines the size: a short grid needs little.",
+    "honesty.py",
+)
+SPLITS = Price(
+    "splits",
+    "once",
+    (Case("units unknown, features selected", decisions.selects_without_units, Splits()),),
+    "An even threshold for every feature leaves a selection more signal than pairs.",
+    "honesty.py",
+)
+# For each selected feature.
+LEVEL = Price(
+    "level",
+    "each feature",
+    (Case("thresholds or gaps are candidates", decisions.releases_level, Share(2000, 0.003, 0.01)),),
+    "Without it features that hardly vary are selected.",
+    "honesty.py",
+)
+PICKS = Price(
+    "pick",
+    "all together",
+    (Case("features selected", decisions.selects, Picks(0.45, 0.09, 0.02, 0.3, 0.6, 0.5, 0.35, 0.03)),),
+    "Nothing is gained after a wrong selection; the noisier it is, the more it gets.",
+    "accuracy.py",
+)
+UNIT_SIZE = Price(
+    "unit size",
+    "each feature",
+    (
+        Case("given units are checked", _checks_units, Share(650, 0.004, 0.02)),
+        Case("units unknown", decisions.learns_units, Share(650, 0.012, 0.02)),
+    ),
+    "A size that noise chose spoils the feature's effect; near given units grids are short.",
+    "honesty.py",
+)
+UNIT_SPREAD = Price(
+    "unit spread",
+    "each feature",
+    (
+        Case("given units are checked", _checks_units, Share(300, 0.0015, 0.005)),
+        Case("units unknown", decisions.learns_units, Share(300, 0.003, 0.005)),
+    ),
+    "It tells rare and constant features.",
+    "honesty.py",
+)
+UNIT_TAIL = Price(
+    "unit tail",
+    "each feature",
+    (Case("N allows a look at tails", decisions.learns_tails, Share(3000, 0.0025, 0.006)),),
+    "Skewed features need wider units.",
+    "honesty.py",
+)
+UNIT_CENTER = Price(
+    "unit centre",
+    "each feature",
+    (Case("units learned, with an intercept", decisions.learns_centers, Share(250, 0.002, 0.007)),),
+    "A median in scales.",
+    "honesty.py",
+)
+UNIT_MEAN = Price(
+    "unit mean",
+    "each feature",
+    (
+        Case(f"units learned, N at least {GOOD_MEANS_FROM}", _some_means, Share(900, 0.003, 0.005)),
+        Case("units learned, smaller N", decisions.learns_means, Fixed(0.002)),
+    ),
+    "One wrong centre would spoil all effects.",
+    "honesty.py",
+)
+GRAM_ROWS = Price(
+    "Gram row",
+    "all together",
+    (Case("they would not be noise", _selects_and_gram_rows, Abundant(0.03, -0.015)),),
+    "Early effects of correlated features need their second moments.",
+    "accuracy.py",
+)
+SLOPE = Price(
+    "slope",
+    "each feature",
+    (Case("N allows a start from slopes", decisions.starts_from_slopes, Abundant(0.004, 0.001)),),
+    "Effects of many noise units arrive this way alone.",
+    "honesty.py",
+)
+RESIDUAL_SCALE = Price(
+    "residual scale",
+    "each feature",
+    (Case("always", _always, Share(100, 0.001, 0.003)),),
+    "Where residuals are clipped; fractions refine it.",
+    "accuracy.py",
+)
+EARLY_GRADIENTS = Price(
+    "gradient",
+    "all together",
+    (Case("features selected", decisions.selects, Abundant(0.09, -0.055)),),
+    "Good enough for the next selection; the final gradients are better.",
+    "accuracy.py",
+)
+FRACTION = Price(
+    "fraction",
+    "each feature",
+    (Case("always", _always, Fixed(0.0012)),),
+    "A count is cheap.",
+    "accuracy.py",
+)
+# For all effects together.
+GRAM_MATRIX = Price(
+    "Gram matrix",
+    "once",
+    (
+        Case("features selected, with Gram rows", _selects_and_gram_rows, Scarce(0.02, 0.02, 400)),
+        Case("features selected, without", decisions.selects, Scarce(0.03, 0.02, 400)),
+        Case("all features taken", _takes_all, Fixed(0.06)),
+    ),
+    "Second moments of all columns; steps of a fit that takes all features go by their inverse.",
+    "accuracy.py",
+)
+RESIDUAL_SCALE_OF_STEPS = Price(
+    "residual scale",
+    "once",
+    (Case("all features taken, N allows it", decisions.rescales_steps, Share(800, 0.004, 0.01)),),
+    "Where steps clip residuals.",
+    "accuracy.py",
+)
+JACOBIAN = Price(
+    "Jacobian",
+    "once",
+    (
+        Case("features selected, and it is not noise", _selects_and_sandwich, Fixed(0.02)),
+        Case("all features taken, and it is not noise", decisions.releases_sandwich, Fixed(0.08)),
+    ),
+    "Standard errors rest on it, and the last estimate.",
+    "intervals.py",
+)
+SCORE_VARIANCE = Price(
+    "score variance",
+    "once",
+    (
+        Case("features selected, and it is not noise", _selects_and_sandwich, Fixed(0.01)),
+        Case("all features taken, and it is not noise", decisions.releases_sandwich, Fixed(0.04)),
+    ),
+    "Standard errors rest on it.",
+    "intervals.py",
+)
+# The last steps.
+RESPONSE_RANGE = Price(
+    "response range",
+    "once",
+    (Case("always", _always, Share(250, 0.002, 0.06, unknown_per_N2=600)),),
+    "It clips the gain, the offset and the predictions.",
+    "honesty.py",
+)
+GAIN = Price(
+    "gain",
+    "once",
+    (Case("always", _always, Share(0, 0.004, 0.03, unknown_per_N2=1200)),),
+    "Whether the features explain anything: in small tables with unknown units effects are more often wrong.",
+    "honesty.py",
+)
+CALIBRATION = Price(
+    "calibration",
+    "once",
+    (
+        Case("all features taken, with an intercept", _calibrates_all, Share(3000, 0.04, 0.09, unknown_per_N2=5000)),
+        Case("with an intercept", _intercept, Share(1000, 0.01, 0.09, unknown_per_N2=5000)),
+    ),
+    "In a small table a constant that is off by .14 standard deviations costs 2 % of the mean's error. With all "
+    "features taken more is left for predictions.",
+    "honesty.py",
+)
+RESIDUAL_MEDIAN = Price(
+    "residual median",
+    "once",
+    (Case("with an intercept", _intercept, Share(1000, 0.002, 0.03)),),
+    "Predictions of a median.",
+    "honesty.py",
+)
+
+PRICES = (
+    *(RESPONSES, RESPONSE_SIZE, RESPONSE_CENTER, RESPONSE_SCALE, SPLITS, LEVEL, PICKS),
+    *(UNIT_SIZE, UNIT_SPREAD, UNIT_TAIL, UNIT_CENTER, UNIT_MEAN),
+    *(GRAM_ROWS, SLOPE, RESIDUAL_SCALE, EARLY_GRADIENTS, FRACTION),
+    *(GRAM_MATRIX, RESIDUAL_SCALE_OF_STEPS, JACOBIAN, SCORE_VARIANCE),
+    *(RESPONSE_RANGE, GAIN, CALIBRATION, RESIDUAL_MEDIAN),
+)
+
+
+def unit_shares(facts: PublicFacts) -> dict[str, float]:
+    """The shares of the releases about one feature's unit, by name."""
+    prices = UNIT_SIZE, UNIT_SPREAD, UNIT_TAIL, UNIT_CENTER, UNIT_MEAN
+    return {price.release: each(price, facts) for price in prices}
+
+
+# Of what is left for the final gradients, second moments have these parts too, where features in unknown units are
+# selected: what is plentiful is worth more there.
+EXTRA_GRAM_MATRIX, EXTRA_JACOBIAN, EXTRA_SCORE_VARIANCE = Abundant(0.12, -0.06), Fixed(0.06), Fixed(0.03)
+
+
+def median_share(n: float, rho: float, grid: Sized, least: float, most: float) -> float:
+    """The share at which a median by exponential mechanism is safe from the far ends of its grid.
+
+    A point beyond all data has a utility of n/2 less than the median, so all points of the grid together have odds of
+    at most exp(log |grid| - e0 n / 4), e0^2 = 8 share rho: these are kept to e^-6, within public limits on the share.
+    """
+    epsilon0 = OF_A_MEDIAN * (math.log(len(grid)) + c.SAFE_MEDIAN_NATS) / n
+    return clip(epsilon0**2 / (BOUNDED_RANGE * rho), least, most)
+
+
+# A pick that is e0-bounded-range costs e0^2 / 8 in zCDP; a utility of n / 2 has odds of exp(e0 n / 4).
+BOUNDED_RANGE, OF_A_MEDIAN = 8, 4

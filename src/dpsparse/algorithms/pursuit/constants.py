@@ -1,0 +1,241 @@
+"""The numbers of the pursuit, each with its reason; prices are in `budget`, and what a response is in `families`.
+
+N = n sqrt(rho) is the size of a table as privacy sees it. Scripts are in `benchmarks/`. Thresholds of N were set by
+`accuracy.py` where units are public and by `honesty.py` where they are not, unless another reason stands beside them.
+"""
+
+import math
+
+# --- decisions: which features are in the result
+
+# One pick more than asked; the least significant is dropped after the first final gradient. In unknown units the budget
+# allows it from this N on.
+SPARE_PICKS, SPARE_FROM = 1, 300
+# Below this N nothing is predicted from features in unknown units.
+LEAST_SIZE = 100
+# "auto" takes all features where there are at most this many in known units, or N is this many times their number;
+# otherwise it selects this many. Set by `real_tables.py`.
+MOST_TAKEN, RECORDS_A_FEATURE, MOST_SELECTED = 300, 12, 10
+
+# --- decisions: how candidates are seen
+
+# Beyond this many features another pass over all of them takes more time than it is worth.
+WIDE = 1_000
+# Nats by which the most balanced split of a feature must lead, at least and at most; what all features' splits may cost
+# beyond the least, and at all.
+LEAST_NATS, MOST_NATS, SPLITS_CHEAP, SPLITS_SHARE = 9, 15, 0.01, 0.08
+# From this N on thresholds at 0 are candidates, where no splits are released.
+THRESHOLDS_FROM = 350
+# The clip of features in public units is BASE sqrt(AT / h), h the noise-to-signal ratio of a pick, within limits: the
+# noisier, the smaller, since the clipped feature is an instrument that biases no effect.
+CLIP_BASE, CLIP_AT, LEAST_CLIP, MOST_CLIP = 0.5, 0.04, 0.4, 1.5
+# A clip so small that levels are signs. Thresholds lie above their split by this share, more than rounding moves them.
+SIGN, ABOVE_SPLIT = 1e-30, 2.0**-20
+# A split between the two values of a 0/1 feature.
+BETWEEN_0_AND_1 = 0.5
+
+# --- decisions: what is learned of a selected feature
+
+# From this N on given units are checked, on short grids about them: it is cheap.
+CHECK_UNITS_FROM = 1500
+# From these N on a feature's scale looks at its upper tail: one difference in 5, and one in 10.
+TAIL_FROM, FAR_TAIL_FROM, TAIL, FAR_TAIL = 500, 1500, 5, 10
+# An effect starts from the slopes of pairs from this N on, in known units and in unknown ones; from the third on it
+# starts so a second time, once all features are selected.
+SLOPES_FROM_KNOWN, SLOPES_FROM_UNKNOWN, SECOND_SLOPES_FROM = 500, 275, 800
+# A Gram row is released where its noise, RISE sqrt(s) over N at the root of SHARE / (s + 1) of rho, is at most MOST.
+GRAM_ROW_RISE, GRAM_ROW_SHARE, MOST_GRAM_ROW_NOISE = 2.6, 0.12, 0.12
+
+# --- decisions: second moments and errors
+
+# The noise of a released second moment is about sqrt 2 times NORM (k + 1) over SHARE times N, for k features. Jacobian
+# and score variance are released where it is at most MOST: above that they would be noise.
+MOMENT_NORM, MOMENT_SHARE, MOST_MOMENT_NOISE = 0.9, 0.2, 0.08
+# Standard errors of selected features in given units grow by RATE for each unit of that noise above FROM, up to MOST.
+# Set by `permuted.py`: without it one fit in five on permuted responses of real tables finds a feature significant.
+CAUTION_RATE, CAUTION_FROM, MOST_CAUTION = 12, 0.12, 1.5
+# Where row norms are clipped and where their weight begins to fall with its square, in units of the square root of
+# their length; in unknown units both move out by these where sampling noise dominates.
+INNER, OUTER_BEYOND, INNER_ABUNDANT, OUTER_ABUNDANT = 0.6, 0.9, 0.2, 0.3
+OUTER_KNOWN = 1.5
+# From the first N on sampling noise begins to matter beside privacy noise; that many further on it dominates.
+SCARCE_UNTIL, ABUNDANT_WITHIN = 400, 1000
+
+# --- decisions: the last steps
+
+# From this N on a slope of residuals on predictions is more than noise.
+CALIBRATE_FROM = 200
+# One response in this many lies beyond the released distance from the centre; from the N in the middle on fewer do.
+OUTSIDE, FAR_FROM, FAR_OUTSIDE = 10, 1_000, 50
+
+# --- the order of releases
+
+# How many final gradients there are; after this one the spare feature is dropped.
+FINAL_GRADIENTS, DROP_AFTER = 3, 1
+# Where all features are taken: how many gradients there are, how many of the last are averaged, and before which the
+# residual scale is released again.
+N_STEPS, N_AVERAGED, RESCALED = 60, 30, (11, 31)
+# From this N on that residual scale is released.
+RESCALES_FROM = 280
+# The most features for which a start from slopes is looked for then.
+MOST_STARTS = 12
+# A calibration releases four numbers.
+LEAST_NUMBERS = 4
+
+# --- the response
+
+# Nats by which the right size and centre of the response must lead those far from all responses. Where m responses take
+# part a far point has the utility -m, and the right one about 1.5 m: three quarters of them lie in its window.
+SAFE_NATS, SAFE_LEAD = 8.0, 2.5
+# A scale below this part of the typical difference is the distance of a lump from the centre, which lies beside it: the
+# grid of centres is coarse.
+BESIDE_A_LUMP = 0.23
+
+# A warning is given below the first share of the cells that are not empty, and nothing is to be predicted below the
+# second; and only where the number is this many standard deviations of its noise below theirs, so that no complete
+# response is called short.
+SHORT_SHARE, TOO_SHORT_SHARE, RESPONSE_DEVIATIONS = 0.98, 0.5, 3.0
+# Numbers are shown in tens: no digit that noise alone decides.
+TEN = 10
+
+# --- units
+
+# Carriers of a rare feature lie at 1 / RARE scales at most, inside the outer norm of a row.
+RARE = 0.25
+# Sizes are cut here in the average size, which is this for a normal feature; units are cut here in their mean.
+MOST_SIZES, NORMAL_REACH, MOST_UNITS = 6.0, 1.18, 2.5
+# A reach in the tail changes a scale by this factor at most.
+MOST_REACH = 4
+# A feature of which a smaller share of the pairs differ counts as constant, where the noise of the share is below the
+# second number.
+CONSTANT, CONSTANT_NOISE = 0.008, 0.05
+# Below this many standard deviations of its noise a share may be next to nothing.
+UNSURE = 3.0
+# The least share of pairs that differ that a scale is made for; a lower bound on it is this many deviations below.
+LEAST_DIFFERING, LEAST_SHARE_DEVIATIONS = 1 / 64, 1.5
+# Sizes in units of their median and cut at `MOST_SIZES` have a mean of at most 3.5, and values cut at `MOST_UNITS` one
+# of at most 1.25 from their median: beyond these numbers the size, or the centre, was chosen by noise. The first is
+# exceeded where the mean lies beyond it by two standard deviations of its noise.
+SIZE_ASTRAY, CENTER_ASTRAY = 4.0, 2.0
+# The scale of a feature that is left out: beside it all values on the grids are about 0.
+OUT_OF_THE_WAY = 1e18
+# A tail is looked at where more than this share of the pairs differ.
+CONTINUOUS = 0.6
+# How far a mean may be from the median, in scales, and a second moment from what is expected, relatively: noise beyond
+# this shrinks them. Limits of a second moment: relative to what is expected, and at all.
+MEAN_SPREAD, SECOND_MOMENT_SPREAD, LEAST_MOMENT, MOST_MOMENT = 0.4, 0.5, 0.25, 2.0
+# Norms of the vectors of `queries.spread_sums`, `queries.mean_sums` and `queries.gain_sums`; 1/2 is taken off a square
+# and off a share, so that these have the smallest norms.
+SPREAD_NORM, MEAN_NORM, GAIN_NORM = math.sqrt(0.5), math.sqrt(1.25), math.sqrt(1.5)
+# A split below a released median, in scales: more than a threshold is moved by rounding.
+BELOW_MEDIAN = 2.0**-5
+
+# --- windows of points on grids
+
+# A size counts values within this factor either way; a centre those within two scales; a slope those within two scales
+# and this share of itself.
+SIZE_WINDOW, SLOPE_WINDOW = 3, 0.15
+
+# --- effects
+
+# A weak prior: the effects together are of about this size, in units of the response's scale.
+PRIOR_SCALE = 2.0
+# How far the diagonal of the second moments may be from what is expected: weighted rows of a skewed feature have a
+# second moment of a third of a normal one's, whatever its unit.
+TRUST = 0.5
+# Effects that make the median residual larger by this factor are taken back, unless it stays below this share of the
+# response's scale: where most responses are equal any effect makes it larger.
+WORSE, SMALL = 1.6, 0.5
+# Where products with the newest feature are clipped, in units of their typical norm.
+GRAM_ROW_NORM = 1.3
+# The least that the newest feature's own second moment is taken to be, relative to what is expected; the factor on its
+# other second moments where they make the matrix singular.
+LEAST_OWN_MOMENT, DAMPED = 0.3, 0.8
+
+# --- all effects at once
+
+# How far a step goes: of the way to the root, if the second moments are right.
+RATE = 0.6
+# The least eigenvalue of the second moments, in units of a column's own.
+LEAST_EIGENVALUE_OF_STEPS = 0.1
+# The most that noise may move predictions in one step, in residual scales.
+MOST_NOISE = 0.1
+
+# --- the last steps
+
+# Predictions are compared with responses up to this many response scales.
+GAIN_WIDTH = 4.0
+# The offset's clip and the range of predictions reach this many times as far.
+REACH = 1.4
+# How far the mean may be from the constant so far, in response scales, where the features explain something and where
+# not: noise beyond this shrinks the offset.
+OFFSET_SPREAD, CENTER_SPREAD = 0.3, 0.5
+# The weight of the features in predictions, before it is looked at: where an effect is sure, where one is but the
+# responses lump together, and otherwise; its standard deviation.
+SURE_WEIGHT, LUMPED_WEIGHT, UNSURE_WEIGHT, WEIGHT_SPREAD = 1.0, 0.5, 0.2, 0.4
+# Below this weight the features explain nothing. Sure effects keep all of it, unless the slope is below that by this
+# many standard deviations: clips pull it below 1 where nothing is wrong.
+NO_WEIGHT, DOUBT = 0.25, 2.5
+# In tables smaller than this N, in unknown units, a sure effect is more often a wrong one: there the slope must not
+# be below 1 by this many standard deviations.
+TINY, TINY_DOUBT = 250, 1.5
+# Responses this many response scales from the centre are at it. A lump is this share of them there: a normal law has
+# .11, and a noisy share must exceed that by so many standard deviations. Beyond the last share nothing is off the lump.
+LUMP_WIDTH, NO_LUMP, LUMP, LUMP_DEVIATIONS, ALL_EQUAL = 0.2, 0.11, 0.35, 3, 0.95
+# A residual scale is at an end of its range within these factors of it.
+AT_LOWER_END, AT_UPPER_END = 1.05, 0.95
+# The share of the response's spread that is explained is stated where the noise of a share of records is below this:
+# its standard error is then below about 0.07.
+LARGEST_FRACTION_NOISE = 0.05
+# Nor where the tail of the responses begins further away than this many scales: a lump near the centre, which the
+# response's scale holds and the residuals' does not, or tails beside which a median distance says little. One response
+# in 50 of a lognormal law is further away than 12.
+LARGEST_TAIL = 20.0
+# Nor where the fit moved its constant by more than this many scales from the centre about which the responses' scale
+# was taken: residuals are then smaller for a better centre, and not for the features.
+LARGEST_SHIFT = 0.5
+# A share explained a little below 0 is noise; below this the two scales are not comparable.
+LEAST_EXPLAINED = -0.1
+# The offset's clip is narrower where the features explain much: by this factor on the residuals' scale.
+NARROWER = 1.5
+# Predictions are clipped this many standard deviations from their mean where residuals are compared with them. Their
+# variance is believed from this many standard deviations of its noise on.
+PREDICTIONS_REACH, SURELY_VARY = 2.5, 4.0
+# A slope of residuals on predictions of this many standard deviations of its noise, or less, is taken for 0: where
+# features were selected, and where all were taken, whose effects stop before they are where they tend to.
+SELECTED_DOUBT, TAKEN_DOUBT = 2.0, 1.25
+
+# --- grids (see `grids`)
+
+# Sizes lie between these powers of ten in steps of a factor of 1.3.
+SMALLEST_SIZE, LARGEST_SIZE, SIZE_STEP = 1e-12, 1e12, 1.3
+# Centres in scales: steps of 1/4 up to 64, of 1/2 up to 4,096, of 1 up to 16,384 (years need about a thousand).
+FINE_CENTERS, MIDDLE_CENTERS, COARSE_CENTERS = (0.25, 64), (64, 4096), (4096, 16385.0)
+FINE_STEP, MIDDLE_STEP = 0.25, 0.5
+# In nats: centres further than this many scales lose, and 0 gains.
+FAR_CENTER, FAR_LOSS, ZERO_GAIN = 40, 0.7, 2.0
+# Slopes in residual scales up to the first, in steps of exp of the second; odds for 0; the power of the prior.
+LARGEST_SLOPE, SLOPE_STEP, ZERO_ODDS, SLOPE_POWER = 4096, 0.25, 20, 0.5
+# Splits between these sizes of either sign in steps of a factor; the prior's power; 0 leads by `nats` less SPLIT_NATS,
+# within limits.
+SMALLEST_SPLIT, LARGEST_SPLIT, SPLIT_STEP, SPLIT_POWER = 1e-9, 1e9, 1.5, 0.25
+SPLIT_NATS, LEAST_ZERO_NATS, MOST_ZERO_NATS = 6, 3, 6
+# Around given units: that many steps of sizes either way (a factor of 40), and the prior's loss a step; that many
+# quarters of a scale (40 scales).
+NEAR_STEPS, NEAR_LOSS, NEAR_QUARTERS, QUARTERS = 14, 0.15, 160, 4
+# How far a feature's upper tail reaches, in units of a normal's, and the prior.
+TAIL_FACTORS, TAIL_PRIOR = [1, 1.4, 2, 2.8, 4, 5.6, 8], [0.6, 0.15, 0.1, 0.06, 0.04, 0.03, 0.02]
+# The response's scale about its first estimate: from, to, points.
+FINE_SCALE_GRID = (0.2, 5, 60)
+# Points of the grid of residual scales.
+RESIDUAL_SCALE_POINTS = 47
+# How far a tenth of the responses lie from their centre, in response scales; 2.4 for a normal law. Quarters of octaves.
+NORMAL_TENTH, REACH_STEPS, REACH_LOSS, OCTAVE = 2.4, (-10, 45), 0.35, 4
+# Medians of residuals: that many steps of a twentieth of a scale either way.
+MEDIAN_STEPS, MEDIAN_STEP = 30, 20
+# How much nearer predictions are than a constant, in response scales: quarters of octaves.
+IMPROVEMENT_STEPS, IMPROVEMENT_LOSS = (-24, 33), 0.2
+# The grid of sizes of errors in `tune`: from, to, and steps of 2 %.
+SMALLEST_ERROR, LARGEST_ERROR, ERROR_STEP = 1e-6, 1e12, 0.02
+# The odds that a median on a grid is far from all data are at most exp of minus this.
+SAFE_MEDIAN_NATS = 6

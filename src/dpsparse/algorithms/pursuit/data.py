@@ -1,0 +1,105 @@
+"""The records of one fit as its steps read them: sums over records and over pairs of them, by an engine."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsparse.algorithms.progress import ProgressReporter
+from dpsparse.algorithms.pursuit import decisions, grids
+from dpsparse.algorithms.pursuit.candidates import Candidates
+from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.quantiles import Counter
+from dpsparse.algorithms.pursuit.units import FeatureUnit
+from dpsparse.data.units import PublicUnits
+from dpsparse.engine.protocols import Query, Session
+
+
+@dataclass
+class Data:
+    """The engine's view of a table during one fit.
+
+    Parameters
+    ----------
+    facts : PublicFacts
+        What decides which candidates there are.
+    candidates : Candidates
+        Of a selection.
+    units : PublicUnits
+        Public centres and scales of the features, where they are given.
+    taken_over : mapping of int to FeatureUnit
+        Units that another fit has released.
+    check_finite : bool
+        Whether to raise ValueError, with a constant text, if a feature is not finite.
+    reporter : ProgressReporter
+        Told of each long pass.
+    sessions : tuple of Session
+        On the records, and on the differences of pairs; empty before the first pass.
+    split_counts : ndarray or None
+        What splits are made of, where these come before the first pass.
+    """
+
+    facts: PublicFacts
+    candidates: Candidates
+    units: PublicUnits
+    taken_over: Mapping[int, FeatureUnit]
+    check_finite: bool
+    reporter: ProgressReporter
+    sessions: tuple[Session, ...] = ()
+    split_counts: NDArray[np.int64] | None = None
+
+    def read_first(self) -> None:
+        """Read the rows once, and release nothing: a feature that is not finite is found before anything is charged."""
+        if decisions.splits_share(self.facts):
+            self.split_counts = self.candidates.count_splits(grids.SPLITS, self.check_finite)
+        else:
+            self.open()
+
+    def open(self) -> None:
+        """Read the rows: their responses, and levels of all features for the scores."""
+        with self.reporter.step() as on_progress:
+            self.sessions = self.candidates.open(self.check_finite, on_progress)
+
+    def close(self) -> None:
+        """Release what other processes keep."""
+        for session in self.sessions:
+            session.close()
+
+    @property
+    def records(self) -> Session:
+        """The session on the records."""
+        return self.sessions[0]
+
+    @property
+    def pairs(self) -> Session:
+        """The session on the differences of pairs."""
+        return self.sessions[1]
+
+    @property
+    def n_selectable(self) -> int:
+        """How many features there are to select: a table may have fewer than were paid for."""
+        return len(self.candidates.features)
+
+    def add_column(self, feature: int) -> FeatureUnit:
+        """Read one more feature as a column; gives what is publicly known of its unit, or was released before."""
+        with self.reporter.step() as on_progress:
+            self.records.add(feature, on_progress)
+            self.pairs.add(feature)
+        unit = self.taken_over.get(feature)
+        if unit is None:
+            # Nothing is known of a feature that says whether another is missing.
+            known = feature < self.records.n_features
+            unit = FeatureUnit.public(*self.units.of(feature)) if known else FeatureUnit()
+        return unit
+
+    def rescale(self, unit: FeatureUnit) -> None:
+        """Read the newest column in its unit from here on."""
+        self.records.rescale(unit.center, unit.scale)
+        self.pairs.rescale(0.0, unit.scale)
+
+
+def counter(session: Session, query: Query, *public: Any, **options: Any) -> Counter:
+    """A function of thresholds, which come after the public numbers."""
+    return lambda thresholds: session.evaluate(query, *public, thresholds, *options.values())

@@ -1,0 +1,226 @@
+"""Which steps and releases a fit of some public facts has: one function a decision, with its reason.
+
+N = n sqrt(rho) is the size of a table as privacy sees it: at a share s of rho a count is known to n / (N sqrt(2 s)),
+and a quantile on a grid needs a share in proportion to 1 / N^2. N decides most of what follows. The thresholds are in
+`constants`, each with what set it.
+"""
+
+import math
+
+from dpsparse.algorithms.pursuit import constants as c
+from dpsparse.algorithms.pursuit.facts import PublicFacts
+
+
+def clip(value: float, low: float, high: float) -> float:
+    """A number within limits."""
+    return float(min(max(value, low), high))
+
+
+# --- which features are in the result
+
+
+def takes_all(n: int, n_candidates: int, rho: float, known: bool) -> bool:
+    """Whether all features are better taken than some of them selected, if nobody knows how many matter.
+
+    Examples
+    --------
+    >>> from dpsparse.algorithms.pursuit.decisions import takes_all
+    >>> takes_all(10_000, 30, 0.02, known=False), takes_all(10_000, 200, 0.02, known=False)
+    (True, False)
+    """
+    return n_candidates <= (c.MOST_TAKEN if known else n * math.sqrt(rho) / c.RECORDS_A_FEATURE)
+
+
+def n_picks(facts: PublicFacts) -> int:
+    """How many features are selected; a spare one where there are enough and the budget allows it."""
+    if facts.leads:
+        return n_picks(facts.of_units)
+    spare = c.SPARE_PICKS if facts.known or facts.size >= c.SPARE_FROM else 0
+    return min(facts.sparsity + spare, facts.n_candidates)
+
+
+def selects(facts: PublicFacts) -> bool:
+    """Whether features are selected; otherwise all are taken in order."""
+    return facts.n_candidates > n_picks(facts)
+
+
+def features_pay(facts: PublicFacts) -> bool:
+    """Whether features can say more than a constant: units that are not known need a table of some size."""
+    return facts.known or facts.size >= c.LEAST_SIZE
+
+
+# --- how candidates are seen
+
+
+def noise_to_signal(facts: PublicFacts) -> float:
+    """How much noise a pick sees against its signal: log d sqrt(s) / (n sqrt(rho))."""
+    return max(1.0, math.log(facts.width)) * math.sqrt(facts.sparsity) / facts.size
+
+
+def clip_bound(facts: PublicFacts) -> float:
+    """Clip of the features in the picks, in public units."""
+    return clip(c.CLIP_BASE * math.sqrt(c.CLIP_AT / noise_to_signal(facts)), c.LEAST_CLIP, c.MOST_CLIP)
+
+
+def selects_without_units(facts: PublicFacts) -> bool:
+    """Whether features are selected whose units are not known yet."""
+    return selects(facts) and not (facts.known or facts.takes_over_units)
+
+
+def split_nats(facts: PublicFacts) -> float:
+    """By how many nats an even split of a feature leads a useless one; where all are 0/1, none needs one."""
+    return clip(facts.size * math.sqrt(c.SPLITS_CHEAP / (2 * max(1, facts.n_split))), c.LEAST_NATS, c.MOST_NATS)
+
+
+def splits_share(facts: PublicFacts) -> float:
+    """The share of rho of one balanced split for every feature; 0 where it is too much."""
+    possible = selects_without_units(facts) and 0 < facts.n_split <= c.WIDE
+    if not possible:
+        return 0.0
+    share = 2 * split_nats(facts) ** 2 * facts.n_split / facts.size**2
+    return share if share <= c.SPLITS_SHARE else 0.0
+
+
+def compares_clipped(facts: PublicFacts) -> bool:
+    """Whether features in public or released units are candidates, clipped."""
+    return selects(facts) and (facts.units_known != "none" or facts.takes_over_units)
+
+
+def compares_pairs(facts: PublicFacts) -> bool:
+    """Whether signs of pairs are candidates: where units are unknown, and where given ones are checked."""
+    checked = selects(facts) and facts.known and learns_units(facts) and facts.d <= c.WIDE
+    return selects_without_units(facts) or checked
+
+
+def compares_thresholds(facts: PublicFacts) -> bool:
+    """Whether "x is above its split" is a candidate: beside the pairs, or at the median of a released unit."""
+    beside_pairs = selects_without_units(facts) and (facts.size >= c.THRESHOLDS_FROM or splits_share(facts) > 0)
+    return beside_pairs or (facts.takes_over_units and selects(facts))
+
+
+def compares_gaps(facts: PublicFacts) -> bool:
+    """Whether "x is missing" is a candidate for every feature."""
+    return facts.missing and selects(facts)
+
+
+def releases_level(facts: PublicFacts) -> bool:
+    """Whether the residuals' level is released before each pick: thresholds need it, and the constant to move."""
+    return (compares_thresholds(facts) or compares_gaps(facts)) and facts.fit_intercept
+
+
+# --- what is learned of a selected feature
+
+
+def learns_units(facts: PublicFacts) -> bool:
+    """Whether units are released, here or once for several fits: where some are unknown, and where a check is cheap.
+
+    Of a feature that says whether another is missing nothing is known.
+    """
+    return not facts.known or facts.missing or facts.of_units.size >= c.CHECK_UNITS_FROM
+
+
+def tail_of_units(facts: PublicFacts) -> int | None:
+    """A feature's scale looks at where one in this many of its differences lies beyond; None where at no tail."""
+    if not learns_units(facts) or facts.size < c.TAIL_FROM:
+        return None
+    return c.TAIL if facts.size < c.FAR_TAIL_FROM else c.FAR_TAIL
+
+
+def learns_tails(facts: PublicFacts) -> bool:
+    """Whether a feature's scale looks at its upper tail."""
+    return tail_of_units(facts) is not None
+
+
+def learns_centers(facts: PublicFacts) -> bool:
+    """Whether a selected feature's centre is released: without an intercept features are not centred."""
+    return learns_units(facts) and facts.fit_intercept
+
+
+def learns_means(facts: PublicFacts) -> bool:
+    """Whether a selected feature's mean and square are released: one wrong centre would spoil all effects."""
+    return learns_units(facts) and facts.size >= c.LEAST_SIZE and facts.fit_intercept
+
+
+def starts_from_slopes(facts: PublicFacts) -> bool:
+    """Whether an effect starts from the slopes of pairs: effects of many noise units arrive this way alone."""
+    return facts.size >= (c.SLOPES_FROM_KNOWN if facts.known else c.SLOPES_FROM_UNKNOWN)
+
+
+def starts_from_slopes_again(facts: PublicFacts) -> bool:
+    """Whether it starts so a second time, once all features are selected."""
+    return facts.size >= c.SECOND_SLOPES_FROM and not facts.known
+
+
+def releases_gram_rows(facts: PublicFacts) -> bool:
+    """Whether the newest feature's second moments are released at once, where the budget allows useful ones."""
+    share = math.sqrt(c.GRAM_ROW_SHARE / (facts.sparsity + 1))
+    noise = c.GRAM_ROW_RISE * math.sqrt(facts.sparsity) / (facts.size * share)
+    return noise <= c.MOST_GRAM_ROW_NOISE and n_picks(facts) > 1
+
+
+# --- second moments and errors
+
+
+def abundance(facts: PublicFacts) -> float:
+    """0 where privacy noise dominates, 1 where sampling noise does."""
+    return clip((facts.size - c.SCARCE_UNTIL) / c.ABUNDANT_WITHIN, 0, 1)
+
+
+def moment_noise(facts: PublicFacts) -> float:
+    """The noise of a released second moment, about."""
+    return math.sqrt(2) * c.MOMENT_NORM * (n_picks(facts) + 1) / (c.MOMENT_SHARE * facts.size)
+
+
+def releases_sandwich(facts: PublicFacts) -> bool:
+    """Whether the Jacobian and the variance of the score are released: below some N they would be noise."""
+    return moment_noise(facts) <= c.MOST_MOMENT_NOISE
+
+
+def caution(facts: PublicFacts) -> float:
+    """What standard errors of selected features are multiplied by if their units are given.
+
+    Where second moments are noisy, nothing tells skewed features and correlated ones from others.
+    """
+    if not selects(facts):
+        return 1.0
+    return clip(1 + c.CAUTION_RATE * (moment_noise(facts) - c.CAUTION_FROM), 1.0, c.MOST_CAUTION)
+
+
+def inner_bound(facts: PublicFacts) -> float:
+    """Where row norms are clipped, in units of the square root of their length."""
+    return c.INNER if facts.known else c.INNER + c.INNER_ABUNDANT * abundance(facts)
+
+
+def outer_bound(facts: PublicFacts) -> float:
+    """Where the weight of a row begins to fall with its square, in the same units."""
+    if facts.known:
+        return c.OUTER_KNOWN
+    return inner_bound(facts) + c.OUTER_BEYOND + c.OUTER_ABUNDANT * abundance(facts)
+
+
+# --- all features taken, and the last steps
+
+
+def rescales_steps(facts: PublicFacts) -> bool:
+    """Whether the residual scale is released again between steps, where all features are taken."""
+    return facts.size >= c.RESCALES_FROM
+
+
+def starts_steps_from_slopes(facts: PublicFacts) -> bool:
+    """Whether effects start from slopes again between steps, where all features are taken."""
+    return starts_from_slopes(facts) and n_picks(facts) <= c.MOST_STARTS
+
+
+def calibrates(facts: PublicFacts) -> bool:
+    """Whether the slope of residuals on predictions is released with their mean: in small tables it is noise."""
+    return facts.size >= c.CALIBRATE_FROM
+
+
+def tail_of_responses(facts: PublicFacts) -> int:
+    """One response in this many lies beyond the range of predictions: fewer in larger tables."""
+    return c.OUTSIDE if facts.size < c.FAR_FROM else c.FAR_OUTSIDE
+
+
+def checks_sure_effects(facts: PublicFacts) -> bool:
+    """Whether even sure effects must show in the gain: in tiny tables in unknown units they are more often wrong."""
+    return facts.size < c.TINY and not facts.known

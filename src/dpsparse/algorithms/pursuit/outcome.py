@@ -1,0 +1,131 @@
+"""The result of a pursuit, from its last state: nothing here reads data."""
+
+import math
+
+import numpy as np
+
+from dpsparse.algorithms.pursuit import constants as c
+from dpsparse.algorithms.pursuit import decisions
+from dpsparse.algorithms.pursuit.budget import BOUNDED_RANGE
+from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.response_count import ResponseCount
+from dpsparse.algorithms.pursuit.result import (
+    NOTHING_EXPLAINED,
+    NOTHING_LEARNED,
+    EstimatingEquation,
+    PursuitResult,
+)
+from dpsparse.algorithms.pursuit.schedule import Schedule
+from dpsparse.algorithms.pursuit.state import State
+from dpsparse.algorithms.pursuit.steps.closing import mean_of_effects
+from dpsparse.algorithms.pursuit.updates import doubts_of, left_out, widened
+from dpsparse.privacy import sensitivity
+
+
+def result_of(schedule: Schedule, state: State) -> PursuitResult:
+    """Everything released, as the estimator needs it."""
+    facts, concluded, last = schedule.facts, state.concluded, state.evidence.last
+    columns, units, out = state.kept_features, state.kept_units, left_out(state)
+    center, scale = np.array([unit.center for unit in units]), np.array([unit.scale for unit in units])
+    support = np.array(state.features, dtype=np.int64)[columns - state.constants]
+    features = slice(state.constants, None)
+    constant = concluded.effects[0] + concluded.offset if state.constants else 0.0
+    if concluded.all_equal:
+        # All points of a grid are as far from a median that holds all values; the centre is near it.
+        constant = 0.0
+    problem = problem_of(schedule, state)
+    errors = (decisions.caution(facts) if facts.known else 1.0) * concluded.errors[features]
+    reach = c.REACH * concluded.distance
+    has_shift = state.constants and not concluded.all_equal
+    doubts = doubts_of(state, facts)
+    if problem or not concluded.explains:
+        doubts = np.full_like(doubts, NOTHING_LEARNED if problem else NOTHING_EXPLAINED)
+    return PursuitResult(
+        support=support,
+        selected=decisions.selects(facts),
+        effects=state.evidence.estimate.effects[features],
+        shrunk_effects=concluded.effects[columns],
+        standard_errors=widened(state, errors),
+        narrow_errors=errors,
+        covariance=concluded.covariance[features, features],
+        center=center,
+        scale=scale,
+        mean=concluded.means,
+        learned=np.array([unit.learned for unit in units], dtype=bool),
+        doubts=doubts,
+        median_shift=float(concluded.median - concluded.offset) if has_shift else 0.0,
+        constant=float(state.center + constant + mean_of_effects(state)) if state.constants else 0.0,
+        calibration_slope=concluded.slope,
+        response_scale=float(state.response_scale),
+        spread_explained=None if problem else spread_explained(state, facts),
+        range=(state.center - reach, state.center + reach),
+        explains=concluded.explains,
+        scale_known=not problem,
+        reason=problem or _why_nothing(state, facts),
+        cut=float(last.tau),
+        lumped=concluded.lumped,
+        responses=_count_of(state, facts),
+        equation=EstimatingEquation(support, center, scale, last.tau, last.weight.inner, last.weight.outer),
+        left_out=out,
+    )
+
+
+def _count_of(state: State, facts: PublicFacts) -> ResponseCount | None:
+    """The released number of responses; None where every record has one."""
+    released = state.response.released
+    if released.n_records is None or released.noise is None:
+        return None
+    return ResponseCount(float(released.n_records), float(released.noise), facts.n)
+
+
+def problem_of(schedule: Schedule, state: State) -> str:
+    """Why the scales were not learned, as a sentence without a full stop; empty where they were."""
+    facts, concluded = schedule.facts, state.concluded
+    n, words, high = facts.n, facts.family.words, facts.family.scale_range[1]
+    if not response_is_safe(schedule, n):
+        return words.too_few_records.format(n=n)
+    # Their number is noisy: where half of the records have a response, it says less than the public one.
+    if state.n_records < n / 2 and not response_is_safe(schedule, state.n_records):
+        return words.too_few_responses.format(count=state.n_records, n=n)
+    if concluded.all_equal:
+        return words.all_equal
+    if concluded.exact:
+        lumped = concluded.lumped or not concluded.explains
+        return words.nothing_left.format(cause=words.most_equal if lumped else words.nearly_exact)
+    if state.residual_scale >= c.AT_UPPER_END * high * state.response_scale:
+        return words.astray
+    return ""
+
+
+def response_is_safe(schedule: Schedule, n_responses: float) -> bool:
+    """From public numbers or releases: are the response's centre and scale safe from points far from all responses?"""
+    pairs = schedule.facts.n // 2 * (n_responses / schedule.facts.n) ** 2
+    change = sensitivity.located_utility("replace-one")
+    for name, count in {"response size": pairs, "response centre": n_responses}.items():
+        slot = schedule.response_slot(name)
+        if slot is not None and c.SAFE_LEAD * count * math.sqrt(BOUNDED_RANGE * slot.rho) / (2 * change) < c.SAFE_NATS:
+            return False
+    return True
+
+
+def spread_explained(state: State, facts: PublicFacts) -> float | None:
+    """1 less the residuals' scale over the response's, or None.
+
+    The two are not comparable where one is given, or where a lump was left out of the other.
+    """
+    concluded, scale = state.concluded, state.response_scale
+    if facts.scale_known or concluded.lumped or state.evidence.fraction_noise > c.LARGEST_FRACTION_NOISE:
+        return None
+    shift = concluded.effects[0] + mean_of_effects(state) if state.constants else 0.0
+    if concluded.distance > c.LARGEST_TAIL * scale or abs(shift) > c.LARGEST_SHIFT * scale:
+        return None
+    explained = 1 - float(state.residual_scale / scale)
+    return max(0.0, explained) if explained > c.LEAST_EXPLAINED else None
+
+
+def _why_nothing(state: State, facts: PublicFacts) -> str:
+    """Why the features explain nothing; empty where they do."""
+    if state.concluded.explains:
+        return ""
+    words = facts.family.words
+    return words.no_gain if decisions.features_pay(facts) else words.units_not_learned

@@ -1,0 +1,91 @@
+"""What a response is: a family says which bounded score its records have, and how predictions are spoken of.
+
+A pursuit asks a family for everything that it needs to know about a response. Another family, of yes/no outcomes or of
+counts, would be one more file here, with a class that has these members.
+"""
+
+from typing import Protocol
+
+
+class Words(Protocol):
+    """The sentences of a family, without a full stop."""
+
+    @property
+    def too_few_records(self) -> str:
+        """Why nothing was learned of the response; with a place for `n`."""
+
+    @property
+    def too_few_responses(self) -> str:
+        """Why not, where records lack a response; with places for `count` and `n`."""
+
+    @property
+    def all_equal(self) -> str:
+        """Nearly all responses are equal."""
+
+    @property
+    def nothing_left(self) -> str:
+        """The residuals' scale ended at the lower end of its range; with a place for `cause`."""
+
+    @property
+    def most_equal(self) -> str:
+        """Its cause, where responses lump together."""
+
+    @property
+    def nearly_exact(self) -> str:
+        """Its cause otherwise."""
+
+    @property
+    def astray(self) -> str:
+        """The residuals' scale ended at the upper end of its range."""
+
+    @property
+    def units_not_learned(self) -> str:
+        """Why the features explain nothing in a small table."""
+
+    @property
+    def no_gain(self) -> str:
+        """Why they explain nothing otherwise."""
+
+
+class Family(Protocol):
+    """A bounded score psi of a response and its prediction, in units that residuals have.
+
+    The engine clips residuals at `tau`: psi is linear within it. The *slope* is the mean of psi's derivative, which the
+    released fraction of residuals within tau tells.
+    """
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """What can be predicted of the responses of a record."""
+
+    @property
+    def words(self) -> Words:
+        """Its sentences."""
+
+    @property
+    def scale_range(self) -> tuple[float, float]:
+        """The least and the largest scale of residuals, in units of the response's."""
+
+    def selection_tau(self, residual_scale: float, units_known: bool) -> float:
+        """Where residuals are clipped while features are selected."""
+
+    def early_tau(self, residual_scale: float) -> float:
+        """Where they are clipped in early gradients."""
+
+    def final_tau(self, noise: float) -> float:
+        """Where they are clipped in final gradients, in residual scales, from the noise against the sampling error."""
+
+    def expected_slope(self, tau: float, residual_scale: float) -> float:
+        """The slope that a residual scale lets one expect."""
+
+    def slope(self, released: float, noise: float, tau: float, residual_scale: float) -> float:
+        """The slope, from a noisy release and what is expected."""
+
+    def score_square(self, tau: float, slope: float) -> float:
+        """The mean of psi^2."""
+
+    def residual_scale(self, tau: float, slope: float, response_scale: float) -> float:
+        """The residual scale that a slope tells."""
+
+    def constant_step(self, level: float, residual_scale: float) -> float:
+        """By how much the constant moves where the mean of the clipped residuals is `level`."""

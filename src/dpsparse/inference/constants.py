@@ -1,0 +1,96 @@
+"""The numbers of the inference, each with its reason.
+
+Where no benchmark is named, a number follows from the sentence beside it. `honesty.py`, `intervals.py`, `permuted.py`
+and `accuracy.py` are in `benchmarks/`.
+"""
+
+import math
+
+# --- weights
+
+# Quantiles of a chi-square law that stand for it in expectations: their error is far below that of any release.
+QUANTILES = 4000
+# Weights that are kept: sizes of rows recur, within a fit and between fits.
+CACHED_WEIGHTS = 256
+
+# --- gls
+
+# Relative error of a linearised gradient, and what it grows by for every tau that an effect is off: beyond tau a
+# gradient saturates. Set by `accuracy.py`.
+MODEL_ERROR, SATURATION = 0.15, 0.3
+# A first solve, and two rounds of reweighting by the model error, which depends on the effects.
+ROUNDS = 3
+
+# --- matrices
+
+# Released correlations below this many standard deviations become 0. Set by `accuracy.py`.
+KEEP_ABOVE = 2.5
+# Where the noise of a correlation exceeds this, one standard deviation more is asked for. Set by `honesty.py`.
+NOISY_CORRELATION = 0.08
+# The least eigenvalue of a matrix of correlations, and that of a released Jacobian or variance, whose noise is smaller.
+LEAST_EIGENVALUE, LEAST_RELEASED_EIGENVALUE = 0.1, 0.05
+# The least that a released second moment is taken to be, relative to what is expected.
+LEAST_SECOND_MOMENT = 0.2
+# Far below any variance that a release can tell from 0; they keep quotients finite.
+NO_VARIANCE, NO_RELATIVE_VARIANCE, NO_RELATIVE_EIGENVALUE = 1e-300, 1e-12, 1e-6
+# Relative spread of a released matrix about what is expected: of its diagonal, and of the rest. Set by `honesty.py`.
+DIAGONAL_SPREAD, REST_SPREAD = 0.6, 0.2
+# The least that a released matrix is taken to be, relative to what is expected.
+LEAST_RATIO = 0.05
+
+# --- sandwich
+
+# A column is weak if its entry of the Jacobian is below this share of what is expected and one standard deviation, but
+# not above the second share: then most of its carriers lie outside tau.
+WEAK_SHARE, NOT_WEAK_SHARE = 0.25, 0.5
+# A standard error with a relative error of r covers as one of a t law with 1 / (2 r^2) degrees of freedom does, whose
+# 90 % interval is wider by (1.645^2 + 1) r^2 / 2, and its square by about 4 r^2. An error of the variance is half of
+# that in its root.
+INFLATION, VARIANCE_PART = 4, 0.25
+# Without a released Jacobian and variance standard errors are larger by this factor. Set by `intervals.py`.
+INFLATION_WITHOUT_SANDWICH = 1.05
+
+# --- shrinkage
+
+# An effect of more than this many standard errors is there, whatever a noisy gain says. Set by `honesty.py`.
+SURE = 3.5
+# An effect whose error cannot be relied on is kept from this many standard errors on. Set by `honesty.py`.
+UNRELIABLE_KEPT_FROM = 4.0
+# Errors of all effects together may be this many times as large as they are said to be: small tables whose features are
+# correlated have such errors where nothing has an effect. Set by `honesty.py`.
+DOUBTFUL = 2.0
+# Sweeps over all effects at most, and what a variance may still move by in the last one. Two sweeps suffice for
+# independent errors, 3,000 did for each of 2,000 covariances of nearly collinear features. No sweep makes the effects
+# less likely, so the bound is one on time alone.
+SWEEPS, CONVERGED = 10_000, 1e-6
+# Added to the errors' correlations, so that they can be inverted.
+JITTER = 1e-9
+
+# --- reliability
+
+# An effect has not settled if the last gradient moved it further than both of these, in tau and in standard errors.
+SETTLED_TAU, SETTLED_ERRORS = 0.25, 4.0
+# Beyond this many tau gradients saturate: the last move says nothing of what is left of the way.
+LARGEST_MOVE = 2.0
+# No error is reliable if a gradient's noise alone moves effects by more than this many tau, where gradients saturate:
+# without any effect the estimates of 20 fits each spread by 1.0 to 1.3 errors below this, by 1.7 to 7 errors above it.
+LARGEST_NOISE = 0.27
+# A feature that may have fewer carriers than this has no reliable error. Set by `honesty.py`.
+LEAST_CARRIERS = 150
+# Along a direction in which columns vary by less than this, in units of their own, they are nearly collinear.
+COLLINEAR = 0.25
+# Errors of effects along such a direction, in units of these effects; and what other effects take over of that error.
+# With these, 90 % intervals of 191 such effects of five real tables held the root of their equation in 96 %, and those
+# of 60 other effects of the same fits in 98 %; without, in 39 and 53 %.
+ALONG, ELSEWHERE = 2.0, 0.03
+
+# --- significance
+
+# Of two-sided tests, over all features together.
+FAMILY_WISE_LEVEL = 0.05
+
+# --- what a normal law has
+
+# The median of |z| for a standard normal z; the median difference of two of them is sqrt 2 times that.
+NORMAL_MEDIAN = 0.6745
+NORMAL_DIFFERENCE = math.sqrt(2) * NORMAL_MEDIAN

@@ -1,0 +1,162 @@
+"""docs/method.md says what the code has: its tables are made from it, and its numbers, files and names are there."""
+
+import ast
+import math
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+import dpsparse
+from dpsparse.algorithms.pursuit import budget
+from dpsparse.algorithms.pursuit import constants as c
+from dpsparse.families import robust_linear as family
+from dpsparse.inference import constants as inference
+
+ROOT = Path(__file__).parents[1]
+SOURCE = Path(dpsparse.__file__).parent
+PAGES = {name: (ROOT / "docs" / name).read_text() for name in ("method.md", "privacy.md")}
+METHOD = PAGES["method.md"]
+# Each number that a sentence of the page states, as the code has it.
+STATED = [
+    ("at most {:,} features, and", c.WIDE),
+    ("d / N^2$ below {:g} %, their share", 100 * c.SPLITS_SHARE),
+    (r"$\tau = {:g}\,m$", family.TAU_UNKNOWN),
+    (r"(${:g}\,m$ with public units)", family.TAU_GIVEN),
+    ("may be small ({:g} to", c.LEAST_CLIP),
+    ("to {:g}, from public numbers)", c.MOST_CLIP),
+    (r"cheap to check ($N \ge {:g}$;", c.CHECK_UNITS_FROM),
+    ("carriers lie at most {:g} scales from the others", 1 / c.RARE),
+    ("of sizes cut at {:g} of the typical one", c.MOST_SIZES),
+    ("where it is more than {:g}, by two standard deviations", c.SIZE_ASTRAY),
+    ("a factor from {:g}", c.TAIL_FACTORS[0]),
+    ("to {:g} by which the upper tail", c.TAIL_FACTORS[-1]),
+    ("Values are cut {:g} scales from the centre", c.MOST_UNITS),
+    ("where it is more than {:g}, the centre was chosen by noise", c.CENTER_ASTRAY),
+    ("differs in less than {:g} % of the pairs", 100 * c.CONSTANT),
+    (r"2m + {:g}\,|g|$", c.SLOPE_WINDOW),
+    ("with odds of {:g} to 1", c.ZERO_ODDS),
+    ("Where it is {:g} times the smallest so far", c.WORSE),
+    ("one of them is beyond {:g} standard errors", inference.SURE),
+    ("(errors together may be twice as large as they are said to be)", inference.DOUBTFUL),
+    (r"from $N = {}{{,}}000$ on)", c.FAR_FROM // 1000),
+    (r"plus or minus ${:g}\,w$", c.REACH),
+    ("Below {} all effects become 0", f"{c.NO_WEIGHT:g}".lstrip("0")),
+    ("unless the slope is below {} by", f"{c.NO_WEIGHT:g}".lstrip("0")),
+    ("by {:g} standard deviations; in unknown units", c.DOUBT),
+    ("in unknown units below $N = {:g}$", c.TINY),
+    ("unless it is below 1 by {:g} of them", c.TINY_DOUBT),
+    (r"(within ${:g}\,m_0$)", c.LUMP_WIDTH),
+    ("predictions at {:g} of their standard deviations", c.PREDICTIONS_REACH),
+    (r"noise beyond ${:g}\,m_0$", c.OFFSET_SPREAD),
+    ("($k = {:g}$ with a selection", c.SELECTED_DOUBT),
+    ("{:g} with all features taken)", c.TAKEN_DOUBT),
+    ("Below $N = {:g}$ the height alone", c.CALIBRATE_FROM),
+    ("a grid of {:g} residual scales to either side", c.MEDIAN_STEPS / c.MEDIAN_STEP),
+    ("It has at most {} of the budget", f"{budget.RESIDUAL_MEDIAN.cases[0].formula.most:g}".lstrip("0")),
+    ("{} **steps**: a gradient", c.N_STEPS),
+    (r"with $\eta = {:g}$", c.RATE),
+    ("(up to {} features, and where $N$ allows)", c.MOST_STARTS),
+    ("the effects of the last {} steps are **averaged**", c.N_AVERAGED),
+    ("up to {} features in known units", c.MOST_TAKEN),
+    (r"$N \ge {}\,d$ in unknown ones", c.RECORDS_A_FEATURE),
+    ("Otherwise it selects {} and drops", c.MOST_SELECTED),
+    ("In unknown units and below $N = {}$", c.LEAST_SIZE),
+    (r"$\tau$ between {:g} and", family.LEAST_FINAL_TAU),
+    ("and {:g} residual scales", family.MOST_FINAL_TAU),
+    ("set to zero below {:g} standard deviations", inference.KEEP_ABOVE),
+    ("eigenvalues of correlations of at least {:g}", inference.LEAST_EIGENVALUE),
+    ("the model error is {:g} %", 100 * inference.MODEL_ERROR),
+    (r"A weak prior of scale ${:g} m_0", c.PRIOR_SCALE),
+    (r"by more than ${:g}\tau$;", inference.LARGEST_MOVE),
+    ("fewer than {} records carry it", inference.LEAST_CARRIERS),
+    (r"by more than $\tau/{:g}$ and", 1 / inference.SETTLED_TAU),
+    ("significant at the {:g} % family-wise level", 100 * inference.FAMILY_WISE_LEVEL),
+    ("the other effects take over {:g} % of that error", 100 * inference.ELSEWHERE),
+    ("({:g} and more, that is", c.CAUTION_FROM),
+    ("multiplied by up to {:g} (`caution`", c.MOST_CAUTION),
+    ("noise of a fraction is at most {:g}", c.LARGEST_FRACTION_NOISE),
+    ("a tail that begins beyond {:g} scales", c.LARGEST_TAIL),
+    (r"of norm at most ${:g} \sqrt{{k}}$", c.GRAM_ROW_NORM),
+]
+
+
+def test_the_tables_are_those_of_the_code():
+    with_tables = runpy.run_path(str(ROOT / "docs" / "method_tables.py"))["with_tables"]
+    assert with_tables(METHOD) == METHOD, "run python docs/method_tables.py"
+
+
+@pytest.mark.parametrize(("sentence", "number"), STATED)
+def test_a_sentence_states_the_number_of_the_code(sentence, number):
+    assert sentence.format(number) in " ".join(METHOD.split())
+
+
+def test_a_number_that_changes_in_the_code_is_noticed():
+    sentence, number = "fewer than {} records carry it", inference.LEAST_CARRIERS + 50
+    assert sentence.format(number) not in METHOD
+
+
+def test_words_for_numbers():
+    """Where a sentence has a word for a number of the code."""
+    assert "**three final gradients**" in METHOD
+    assert c.FINAL_GRADIENTS == 3
+    assert "beyond which a tenth of $|y - c|$ lie (a fiftieth from" in METHOD
+    assert (c.OUTSIDE, c.FAR_OUTSIDE) == (10, 50)
+    assert "a fiftieth or twice the response's" in METHOD
+    assert family.SCALE_RANGE == (1 / 50, 2)
+    assert "rising eightfold from the first to the last" in METHOD
+    assert budget.PICK_RISE == 8
+    assert r"\tfrac14 b^\top V^{-1} b" in METHOD
+    assert math.isclose(inference.DOUBTFUL**2, 4)
+    assert "eigenvalue below a quarter" in METHOD
+    assert inference.COLLINEAR == 1 / 4
+    assert "released after the tenth and the thirtieth" in METHOD
+    assert c.RESCALED == (11, 31)
+
+
+def named_in(page):
+    """What a page has between backquotes."""
+    return set(re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", page, flags=re.S)))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_file_that_the_page_names_is_there(page):
+    files = {
+        str(path.relative_to(ROOT))
+        for folder in ("src", "tests", "benchmarks", "docs")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in (".py", ".md", ".json")
+    }
+    folders = {str(Path(file).parent) + "/" for file in files}
+    named = {each for each in named_in(PAGES[page]) if re.fullmatch(r"[\w/.]+\.(?:py|json)|[\w/]+/", each)}
+    missing = {each for each in named if not any(f"/{there}".endswith(f"/{each}") for there in files | folders)}
+    assert missing == set()
+
+
+@pytest.fixture(scope="module")
+def names_of_the_code():
+    """Every name, attribute, argument and text of the package."""
+    names = set()
+    for file in [*SOURCE.rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]:
+        for node in ast.walk(ast.parse(file.read_text())):
+            for field in ("name", "id", "attr", "arg", "value"):
+                text = getattr(node, field, None)
+                if isinstance(text, str):
+                    names.add(text)
+    return names
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_name_that_the_page_gives_is_in_the_code(page, names_of_the_code):
+    named = {each for each in named_in(PAGES[page]) if re.fullmatch(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", each)}
+    unknown = {
+        each
+        for each in named
+        if not each.endswith((".py", ".json", ".md")) and not set(each.split(".")) <= names_of_the_code
+    }
+    assert unknown - NOT_OURS == set()
+
+
+# Names of other libraries and of the system.
+NOT_OURS = {"pandas.read_csv", "StandardScaler"}
