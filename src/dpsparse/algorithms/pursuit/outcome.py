@@ -38,8 +38,10 @@ def result_of(schedule: Schedule, state: State) -> PursuitResult:
     reach = c.REACH * concluded.distance
     has_shift = state.constants and not concluded.all_equal
     doubts = doubts_of(state, facts)
-    if problem or not concluded.explains:
+    if not concluded.explains:
         doubts = np.full_like(doubts, NOTHING_LEARNED if problem else NOTHING_EXPLAINED)
+    elif problem and problem != _nearly_exact(facts):
+        doubts = np.full_like(doubts, NOTHING_LEARNED)
     return PursuitResult(
         support=support,
         selected=decisions.selects(facts),
@@ -91,10 +93,16 @@ def problem_of(schedule: Schedule, state: State) -> str:
         return words.all_equal
     if concluded.exact:
         lumped = concluded.lumped or not concluded.explains
-        return words.nothing_left.format(cause=words.most_equal if lumped else words.nearly_exact)
+        return words.nothing_left.format(cause=words.most_equal) if lumped else _nearly_exact(facts)
     if state.residual_scale >= c.AT_UPPER_END * high * state.response_scale:
         return words.astray
     return ""
+
+
+def _nearly_exact(facts: PublicFacts) -> str:
+    """The one problem with which effects have errors: all that is not known is how small the residuals are."""
+    words = facts.family.words
+    return words.nothing_left.format(cause=words.nearly_exact)
 
 
 def response_is_safe(schedule: Schedule, n_responses: float) -> bool:
