@@ -22,6 +22,15 @@ EFFECTS = np.array([4.0, -6.0, 0.5])
 ONE_IN_DOUBT, ALL_IN_DOUBT = np.array(["", "few carriers", ""], dtype=object), np.full(3, "too noisy", dtype=object)
 
 
+def changed(result, changes):
+    """A result with other numbers, in whichever of its parts they stand; a scale is a feature's."""
+    for part in ("features", "predictions", "response"):
+        old = getattr(result, part)
+        own = {name: changes.pop(name) for name in list(changes) if hasattr(old, name)}
+        result = replace(result, **{part: replace(old, **own)})
+    return replace(result, **changes)
+
+
 @pytest.fixture
 def fitted(monkeypatch):
     """A fit whose releases are replaced by made-up ones for the features 3, 0 and 5."""
@@ -51,7 +60,7 @@ def fitted(monkeypatch):
                 "lumped": False,
                 "left_out": {},
             }
-            return replace(original(pursuit), **result | changes)
+            return changed(original(pursuit), result | changes)
 
         with monkeypatch.context() as patch:
             patch.setattr(sparse_regressor.Pursuit, "run", made_up)

@@ -75,7 +75,7 @@ def raw_schedule(
         d,
         estimator._picks(d),
         of_units=of_units,
-        n_selectable=None if leads else n_selectable(of_units, data.n_units_known()),
+        n_selectable=None if leads or of_units is None else n_selectable(of_units, data.n_units_known()),
         table=table if prepare else None,
         units_known=data.units_known(),
         center_known=data.bounds.response_center is not None,
@@ -106,7 +106,7 @@ def fit_raw(estimator: "PrivateSparseRegressor", data: "RawData", progress: Prog
     table = PreparedTable(data, meter, plan)
     estimator._reset()
     result = table.pursue(meter, plan, progress=progress)
-    table.publish(estimator, result, meter, *table.named(meter, plan, result.support))
+    table.publish(estimator, result, meter, *table.named(meter, plan, result.features.support))
 
 
 class PreparedTable:
@@ -190,14 +190,15 @@ class PreparedTable:
         )
         result = pursuit.run()
         features, rare = self.all_features(), self.encoding.rare
-        there = np.array([features[place] not in rare for place in result.support], dtype=bool)
-        value: PursuitResult = replace(
-            result,
-            shrunk_effects=np.where(there, result.shrunk_effects, 0.0),
-            doubts=np.where(there | (result.doubts != ""), result.doubts, FEW_CARRIERS),
-            responses=result.responses and replace(result.responses, empty=self.encoding.empty_responses),
+        there = np.array([features[place] not in rare for place in result.features.support], dtype=bool)
+        doubts, count = result.features.doubts, result.response.count
+        effects = replace(
+            result.features,
+            shrunk_effects=np.where(there, result.features.shrunk_effects, 0.0),
+            doubts=np.where(there | (doubts != ""), doubts, FEW_CARRIERS),
         )
-        return value
+        count = count and replace(count, empty=self.encoding.empty_responses)
+        return replace(result, features=effects, response=replace(result.response, count=count))
 
     def publish(
         self,

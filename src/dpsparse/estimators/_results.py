@@ -34,25 +34,25 @@ def set_results(
     `features` are all that could be selected; the first ones are those of the table, `n_features_in_` of them.
     `described` are further fields of `LinearModel`: of the response, and of categories.
     """
-    size, d = len(features), estimator.n_features_in_
+    size, d, selected = len(features), estimator.n_features_in_, result.features
     height = critical_value(size)
-    errors = np.where(result.trusted, result.standard_errors, np.nan)
-    clear = significant(result.effects, errors, size) & result.scale_known & result.explains
+    errors = np.where(selected.trusted, selected.standard_errors, np.nan)
+    clear = significant(selected.effects, errors, size) & result.response.scale_known & result.predictions.explains
     # "auto" drops effects that are too small to be significant, and not those that could not be tested or whose errors
     # are wide for other reasons: without a large one the others would say so. Where none is significant by itself,
     # features may say something together all the same.
-    auto, coef, dropped = estimator.sparsity == "auto", result.shrunk_effects, np.zeros(len(clear), dtype=bool)
+    auto, coef, dropped = estimator.sparsity == "auto", selected.shrunk_effects, np.zeros(len(clear), dtype=bool)
     if auto and result.selected and clear.any():
-        dropped = result.trusted & (np.abs(result.effects) <= height * result.narrow_errors)
-        coef = result.shrunk_without(dropped)
+        dropped = selected.trusted & (np.abs(selected.effects) <= height * selected.narrow_errors)
+        coef = selected.shrunk_without(dropped)
     if auto and (result.selected or not clear.any()):
         dropped |= (coef == 0) & ~clear
     kept = np.flatnonzero(~dropped)
-    kept = kept[~np.isin(result.support[kept], list(result.left_out))]
-    chosen, center, scale = result.support[kept], result.center[kept], result.scale[kept]
+    kept = kept[~np.isin(selected.support[kept], list(result.left_out))]
+    chosen, center, scale = selected.support[kept], selected.center[kept], selected.scale[kept]
     coef = coef[kept]
     shrunk = as_dtype(coef / scale, dtype)
-    estimates, errors_in_units = result.effects[kept] / scale, errors[kept] / scale
+    estimates, errors_in_units = selected.effects[kept] / scale, errors[kept] / scale
     estimator.support_ = chosen
     estimator.coef_, missing_coef = np.split(_spread(size, chosen, shrunk, 0), [d])
     estimator.coef_se_ = _spread(size, chosen, errors_in_units, np.nan)[:d]
@@ -60,15 +60,17 @@ def set_results(
     if size > d:
         estimator.missing_coef_ = missing_coef
         estimator.center_ = _spread(size, chosen, center, 0.0)[:d]
-    trusted = errors[result.trusted]
+    trusted = errors[selected.trusted]
     estimator.noise_floor_ = float(height * np.median(trusted)) if len(trusted) else np.nan
     # The mean prediction stays where it is without the features that were dropped.
-    at_zero = result.constant - coef @ (result.mean[kept] + center / scale)
+    at_zero = result.predictions.constant - coef @ (selected.mean[kept] + center / scale)
     estimator.intercept_ = float(at_zero) if estimator.fit_intercept else 0.0
-    estimator.median_shift_ = float(result.median_shift) if estimator.fit_intercept else None
-    estimator.calibration_slope_ = float(result.calibration_slope)
-    estimator.prediction_range_ = None if result.range is None else tuple(map(float, result.range))
-    estimator.explains_ = bool(result.explains)
+    estimator.median_shift_ = float(result.predictions.median_shift) if estimator.fit_intercept else None
+    estimator.calibration_slope_ = float(result.predictions.calibration_slope)
+    estimator.prediction_range_ = (
+        None if result.predictions.range is None else tuple(map(float, result.predictions.range))
+    )
+    estimator.explains_ = bool(result.predictions.explains)
     estimator.equation_ = result.equation
     names = [features[place].name for place in chosen]
     estimator.units_ = {name: (float(c), float(s)) for name, c, s in zip(names, center, scale, strict=True)}
@@ -80,10 +82,10 @@ def set_results(
             estimate=float(estimates[k]) if known[k] else None,
             standard_error=float(errors_in_units[k]) if known[k] else None,
             clear=bool(clear[place]),
-            trusted=bool(result.trusted[place]),
-            center=float(center[k]) if result.learned[place] else None,
-            scale=float(scale[k]) if result.learned[place] else None,
-            doubt=result.doubts[place] or None,
+            trusted=bool(selected.trusted[place]),
+            center=float(center[k]) if selected.learned[place] else None,
+            scale=float(scale[k]) if selected.learned[place] else None,
+            doubt=selected.doubts[place] or None,
         )
         for k, (place, name) in enumerate(zip(kept, names, strict=True))
     ]
@@ -95,23 +97,23 @@ def set_results(
             intercept=estimator.intercept_,
             privacy=meter.record(),
             noise_floor=estimator.noise_floor_ if np.isfinite(estimator.noise_floor_) else None,
-            response_scale_known=bool(result.scale_known),
+            response_scale_known=bool(result.response.scale_known),
             prediction_range=estimator.prediction_range_,
             explains=estimator.explains_,
             reason=result.reason,
-            cut=float(result.cut) if np.isfinite(result.cut) else None,
-            lumped=bool(result.lumped),
-            constant=result.constant,
-            response_scale=result.response_scale,
-            spread_explained=result.spread_explained,
+            cut=float(result.response.cut) if np.isfinite(result.response.cut) else None,
+            lumped=bool(result.response.lumped),
+            constant=result.predictions.constant,
+            response_scale=result.response.scale,
+            spread_explained=result.response.spread_explained,
             median_shift=estimator.median_shift_,
             calibration_slope=estimator.calibration_slope_,
             left_out={features[place].name: why for place, why in result.left_out.items()},
-            responses=result.responses,
+            responses=result.response.count,
             **{"target": "y"} | described,
         )
     )
-    if result.responses is not None and result.responses.is_short:
+    if result.response.count is not None and result.response.count.is_short:
         warnings.warn(unread(estimator.released_), UnreadResponsesWarning, stacklevel=4)
 
 

@@ -292,14 +292,14 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         `of_units` is the schedule of releases that it shares with other fits; it makes them if it leads. `others` are
         further facts.
         """
-        known = {
+        known: dict[str, Any] = {
             "units_known": units_known(self.feature_center, self.feature_scale, d),
             "center_known": self.response_center is not None,
             "scale_known": self.response_scale is not None,
             "fit_intercept": bool(self.fit_intercept),
             "missing": self._allow_missing,
         } | others
-        if not leads:
+        if of_units is not None and not leads:
             n_known = n_units_known(self.feature_center, self.feature_scale, d)
             known["n_selectable"] = n_selectable(of_units, n_known)
         return schedule_for(guarantee, n, d, self._picks(d, n, guarantee), of_units=of_units, **known)

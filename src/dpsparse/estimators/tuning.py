@@ -212,7 +212,7 @@ def _tune_raw(models: list[PrivateSparseRegressor], data: RawData) -> Tuned:
     table = PreparedTable(training, once, plan.table)
     shared = SharedUnits(data.bounds.response_center, data.bounds.response_scale)
     results = _fit_all(plan, meter, n_training, shared, lambda _, *how: table.pursue(*how))
-    support = list(dict.fromkeys(place for k in range(len(models)) for place in results[k].support.tolist()))
+    support = list(dict.fromkeys(place for k in range(len(models)) for place in results[k].features.support.tolist()))
     names = table.named(once, plan.table, support)
     held_out = data.part(HELD_OUT_EVERY, [HELD_OUT_EVERY - 1]).table
     for k, model in enumerate(models):

@@ -28,7 +28,8 @@ from dpsparse.privacy.accounting.release import Slot
 
 # Why no text of a column is used: by their released number more values differ than categories have, which is said only
 # where it is that many standard deviations (`BUCKET_DEVIATIONS`) above the limit; or no value is surely common.
-MANY_VALUES, NONE_COMMON = "many values", "none common"
+MANY_VALUES: str = "many values"
+NONE_COMMON: str = "none common"
 # The most features of a text column: its categories without the baseline, "another" and "missing".
 MOST_FEATURES = MOST_CATEGORIES + 1
 

@@ -114,8 +114,7 @@ class Plan:
 
     def _accuracy_at(self, rho: float) -> Accuracy:
         """What to expect of a fit whose records may cost this much."""
-        units = "all" if self.units_known else "none"
-        facts = PublicFacts(self.n, self.d, self.sparsity, rho, units_known=units)
+        facts = PublicFacts(self.n, self.d, self.sparsity, rho, units_known="all" if self.units_known else "none")
         return Accuracy(facts, self.noise_scale, self.correlation)
 
     @cached_property

@@ -30,8 +30,7 @@ def opened(size, units_known, center=None, scale=None, table=X, splits=None, **o
     selection = Candidates(as_table(table).rows(Y), facts, public_units(center, scale, range(D)))
     if splits is not None:
         selection.set_splits(splits)
-    selection.open(check_finite=True)
-    return selection, started(facts)
+    return selection.open(check_finite=True), started(facts)
 
 
 def started(facts):
@@ -123,8 +122,8 @@ def test_selected_features_never_come_again(units_known, fit_intercept):
         assert not set(selected) & set(features)
         assert set(selected) | set(features) == set(range(D))
         assert len(scores) == len(features)
-        selection._session.add(feature)
-        selection._pairs.add(feature)
+        selection.records.add(feature)
+        selection.pairs.add(feature)
         state = with_column(state, feature, FeatureUnit())
         selected.append(feature)
 

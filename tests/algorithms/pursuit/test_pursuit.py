@@ -21,7 +21,7 @@ KNOWN = {"center": 0.0, "scale": 1.0}
 
 def at_centers(result):
     """The prediction where all features are at their centres."""
-    return result.constant - result.shrunk_effects @ result.mean
+    return result.predictions.constant - result.features.shrunk_effects @ result.features.mean
 
 
 def pursued(X, y, source, sparsity, *, center=None, scale=None, guarantee=GUARANTEE, meter=None, **options):
@@ -65,15 +65,15 @@ def test_without_noise_it_recovers_the_truth(units):
     X, y, coef = make_heavy_tailed(20_000, 40, 4, df=3, random_state=2)
     result = pursued(X, y + 3.0, ZeroSource(), 4, **units)
     estimate = np.zeros(40)
-    estimate[result.support] = result.effects / result.scale
+    estimate[result.features.support] = result.features.effects / result.features.scale
     np.testing.assert_allclose(estimate, coef, atol=0.05)
-    at_zero = at_centers(result) - (result.shrunk_effects / result.scale) @ result.center
+    at_zero = at_centers(result) - (result.features.shrunk_effects / result.features.scale) @ result.features.center
     assert at_zero == pytest.approx(3.0, abs=0.06)
-    assert result.explains
-    assert result.scale_known
+    assert result.predictions.explains
+    assert result.response.scale_known
     # A unit is near the standard deviation of its normal column; sizes come in steps of 1.3.
-    np.testing.assert_allclose(result.center, 0.0, atol=0.1)
-    assert (np.abs(np.log(result.scale)) < np.log(1.45)).all()
+    np.testing.assert_allclose(result.features.center, 0.0, atol=0.1)
+    assert (np.abs(np.log(result.features.scale)) < np.log(1.45)).all()
 
 
 def root_of(equation, X, y, start):
@@ -107,11 +107,11 @@ def test_with_little_noise_it_is_the_root_of_the_estimating_equation(known, epsi
     X, y = unequal(100_000, 0)
     units = {"center": X.mean(axis=0), "scale": X.std(axis=0)} if known else {}
     result = pursued(X, y, SeededSource(1), 4, guarantee=Guarantee(epsilon, 1e-6), **units)
-    assert sorted(result.support) == [0, 3, 7, 10]
-    root = root_of(result.equation, X, y, np.append(np.median(y), result.effects))
-    assert np.linalg.norm(result.effects - root) < 0.01 * np.linalg.norm(root)
-    assert (result.equation.features == result.support).all()
-    assert result.trusted.all()
+    assert sorted(result.features.support) == [0, 3, 7, 10]
+    root = root_of(result.equation, X, y, np.append(np.median(y), result.features.effects))
+    assert np.linalg.norm(result.features.effects - root) < 0.01 * np.linalg.norm(root)
+    assert (result.equation.features == result.features.support).all()
+    assert result.features.trusted.all()
 
 
 def test_units_of_normal_columns_come_out_right():
@@ -119,10 +119,10 @@ def test_units_of_normal_columns_come_out_right():
     center, scale = np.array([2011.0, 0.0, -3e-8, 50.0]), np.array([2.0, 1e8, 1e-8, 15.0])
     z = rng.standard_normal((20_000, 4))
     result = pursued(center + scale * z, z @ [1, -1, 0.5, 0.5] + rng.standard_normal(20_000), SeededSource(0), 4)
-    assert result.support.tolist() == [0, 1, 2, 3]
-    assert (np.abs(np.log(result.scale / scale)) < np.log(1.45)).all()
-    np.testing.assert_allclose((result.center - center) / scale, 0.0, atol=0.15)
-    assert result.learned.all()
+    assert result.features.support.tolist() == [0, 1, 2, 3]
+    assert (np.abs(np.log(result.features.scale / scale)) < np.log(1.45)).all()
+    np.testing.assert_allclose((result.features.center - center) / scale, 0.0, atol=0.15)
+    assert result.features.learned.all()
 
 
 @pytest.mark.parametrize("units", [KNOWN, {}], ids=["known", "unknown"])
@@ -130,7 +130,7 @@ def test_units_of_normal_columns_come_out_right():
 def test_features_are_picked_once(units, sparsity):
     X, y, _ = make_heavy_tailed(300, 6, 2, random_state=0)
     result = pursued(X, y, SeededSource(0), sparsity, **units)
-    assert len(set(result.support)) == sparsity
+    assert len(set(result.features.support)) == sparsity
 
 
 def test_where_nothing_is_there_it_says_so_or_predicts_almost_a_constant():
@@ -139,18 +139,18 @@ def test_where_nothing_is_there_it_says_so_or_predicts_almost_a_constant():
         rng = np.random.default_rng(seed)
         X, y = rng.standard_normal((5_000, 20)), 7 + rng.standard_t(3, 5_000)
         result = pursued(X, y, SeededSource(seed), 3)
-        assert np.linalg.norm(result.shrunk_effects) < 0.15
+        assert np.linalg.norm(result.features.shrunk_effects) < 0.15
         assert at_centers(result) == pytest.approx(7, abs=0.2)
-        explained.append(result.explains)
-        if not result.explains:
-            assert (result.shrunk_effects == 0).all()
-            assert not result.trusted.any()
+        explained.append(result.predictions.explains)
+        if not result.predictions.explains:
+            assert (result.features.shrunk_effects == 0).all()
+            assert not result.features.trusted.any()
     assert not all(explained)
 
 
 def test_the_range_of_predictions_holds_nearly_all_responses():
     X, y, _ = make_heavy_tailed(10_000, 10, 2, df=3, random_state=3)
-    low, high = pursued(X, y + 50, SeededSource(0), 2).range
+    low, high = pursued(X, y + 50, SeededSource(0), 2).predictions.range
     assert ((y + 50 < low) | (y + 50 > high)).mean() < 0.05
     assert low < 50 < high
     assert high - low < 60 * np.median(np.abs(y))
@@ -161,8 +161,8 @@ def test_predictions_have_the_mean_of_a_skewed_response():
     X = rng.standard_normal((20_000, 5))
     y = X[:, 0] + rng.exponential(2.0, 20_000)
     result = pursued(X, y, SeededSource(0), 1)
-    z = (X[:, result.support] - result.center) / result.scale
-    predictions = at_centers(result) + z @ result.shrunk_effects
+    z = (X[:, result.features.support] - result.features.center) / result.features.scale
+    predictions = at_centers(result) + z @ result.features.shrunk_effects
     # The median of the noise is 0.6 below its mean.
     assert (y - predictions).mean() == pytest.approx(0.0, abs=0.15)
 
@@ -191,8 +191,8 @@ def test_the_errors_are_those_of_repeated_fits():
         X = 5 + 3 * rng.standard_normal((10_000, 10))
         y = X[:, :3] @ [0.4, -0.3, 0.2] + rng.standard_t(3, 10_000)
         result = pursued(X, y, SeededSource(seed), 3)
-        truth = np.array([0.4, -0.3, 0.2, *np.zeros(7)])[result.support] * result.scale
-        near = np.abs(result.effects - truth) < 1.645 * result.standard_errors
+        truth = np.array([0.4, -0.3, 0.2, *np.zeros(7)])[result.features.support] * result.features.scale
+        near = np.abs(result.features.effects - truth) < 1.645 * result.features.standard_errors
         held, total = held + (near & (truth != 0)).sum(), total + (truth != 0).sum()
     assert total > 100
     assert held / total > 98 / 120

@@ -123,7 +123,9 @@ def test_a_later_pursuit_selects_among_released_features_and_reads_them_in_their
     assert [each.unit for each in later.state.columns] == [shared.features[j] for j in later.state.features]
     assert (later.state.center, later.state.response_scale) == (first.state.center, first.state.response_scale)
     assert shared.features == before
-    assert result.learned.all()
+    assert result.features.learned.all()
     np.testing.assert_allclose(
-        result.effects / result.scale, [{3: 0.1, 7: -0.05, D - 1: 3}[j] for j in result.support], rtol=0.5
+        result.features.effects / result.features.scale,
+        [{3: 0.1, 7: -0.05, D - 1: 3}[j] for j in result.features.support],
+        rtol=0.5,
     )

@@ -127,8 +127,8 @@ FITS = (
         "a scale from the raw data",
         PURSUITS,
         {
-            "algorithms.pursuit.candidates:Candidates.tau": [
-                ("state.residual_scale", "float(np.median(np.abs(self._session._records.y)))")
+            "algorithms.pursuit.candidates:OpenCandidates.tau": [
+                ("state.residual_scale", "float(np.median(np.abs(self.records._records.y)))")
             ]
         },
     ),
@@ -195,6 +195,10 @@ FITS = (
     Bug(
         "a coordinate selected twice",
         PURSUITS,
-        {"algorithms.pursuit.candidates:Candidates.scores": [("for feature in state.features)", "for feature in ())")]},
+        {
+            "algorithms.pursuit.candidates:OpenCandidates.scores": [
+                ("for feature in state.features)", "for feature in ())")
+            ]
+        },
     ),
 )

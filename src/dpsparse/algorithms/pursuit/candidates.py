@@ -64,7 +64,6 @@ class Candidates:
         self._may_be_missing = ~self._binary if may_be_missing is None else may_be_missing
         self._splits: NDArray[np.float64] | float = 0.0
         self._among = among
-        self._by_pairs = decisions.compares_pairs(facts)
 
     @cached_property
     def features(self) -> NDArray[np.int64]:
@@ -93,7 +92,7 @@ class Candidates:
         """Use these thresholds of all features, but for those that are 0/1."""
         self.set_splits(splits[~self._binary])
 
-    def open(self, check_finite: bool, on_progress: OnProgress = None) -> tuple[Session, Session]:
+    def open(self, check_finite: bool, on_progress: OnProgress = None) -> "OpenCandidates":
         """Open a session on the records and one on the differences of pairs."""
         facts, families, possible = self._facts, [], []
         if decisions.compares_clipped(facts):
@@ -105,11 +104,11 @@ class Candidates:
         if decisions.compares_gaps(facts):
             families.append(Quantizer(SIGN, BETWEEN_0_AND_1, of_gaps=True))
             possible.append(self._may_be_missing)
-        self._session = self._rows.session(
+        records = self._rows.session(
             tuple(families), constant=facts.fit_intercept, check_finite=check_finite, on_progress=on_progress
         )
-        by_pairs = (Quantizer(SIGN),) if self._by_pairs else ()
-        self._pairs = self._rows.differences().session(by_pairs, check_finite=False)
+        by_pairs = (Quantizer(SIGN),) if decisions.compares_pairs(facts) else ()
+        pairs = self._rows.differences().session(by_pairs, check_finite=False)
         features = np.tile(np.arange(self._d), (len(families) + len(by_pairs), 1))
         if decisions.compares_gaps(facts):
             features[len(families) - 1] += self._d
@@ -118,12 +117,39 @@ class Candidates:
         can_be = np.array(possible, dtype=bool).reshape(features.shape)
         if self._among is not None:
             can_be &= np.isin(features, self._among)
-        self._n_families = len(can_be)
+        return OpenCandidates(facts, records, pairs, features, can_be)
+
+
+class OpenCandidates:
+    """The candidates in sessions on the records and on the differences of pairs; they can be scored.
+
+    Parameters
+    ----------
+    facts : PublicFacts
+        What decides where residuals are clipped.
+    records, pairs : Session
+        On the records, and on the differences of pairs.
+    features : ndarray of int
+        Which feature each candidate is, a row for each way to see them; that of pairs is the last.
+    can_be : ndarray of bool of the same shape
+        Which of them are candidates.
+    """
+
+    def __init__(
+        self,
+        facts: PublicFacts,
+        records: Session,
+        pairs: Session,
+        features: NDArray[np.int64],
+        can_be: NDArray[np.bool_],
+    ) -> None:
+        self.records, self.pairs, self._facts = records, pairs, facts
+        self._by_pairs = decisions.compares_pairs(facts)
+        self._by_records = len(can_be) > self._by_pairs
         # With many features a copy of their scores takes as long as a pick among them.
         self._some = None if can_be.all() else can_be
         self._features = self._of_candidates(features)
         self._places: dict[int, NDArray[np.int64]] = {}
-        return self._session, self._pairs
 
     def _of_candidates(self, table: NDArray[np.int64]) -> NDArray[np.int64]:
         """The numbers of all candidates, from a table with a row for each family."""
@@ -149,10 +175,10 @@ class Candidates:
         """
         tau = self.tau(state)
         scores = []
-        if self._n_families > self._by_pairs:
-            scores.append(self._session.scores(state.center, state.effects, tau, level, on_progress))
+        if self._by_records:
+            scores.append(self.records.scores(state.center, state.effects, tau, level, on_progress))
         if self._by_pairs:
-            scores.append(self._pairs.scores(0.0, state.effects[state.constants :], math.sqrt(2) * tau))
+            scores.append(self.pairs.scores(0.0, state.effects[state.constants :], math.sqrt(2) * tau))
         table = scores[0] if len(scores) == 1 else np.concatenate(scores)
         nothing = np.zeros(0, dtype=np.int64)
         selected = np.concatenate([nothing, *(self._places_of(feature) for feature in state.features)])

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpsparse.algorithms.progress import ProgressReporter
 from dpsparse.algorithms.pursuit import decisions, grids
-from dpsparse.algorithms.pursuit.candidates import Candidates
+from dpsparse.algorithms.pursuit.candidates import Candidates, OpenCandidates
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.quantiles import Counter
 from dpsparse.algorithms.pursuit.units import FeatureUnit
@@ -35,8 +35,8 @@ class Data:
         Whether to raise ValueError, with a constant text, if a feature is not finite.
     reporter : ProgressReporter
         Told of each long pass.
-    sessions : tuple of Session
-        On the records, and on the differences of pairs; empty before the first pass.
+    opened : OpenCandidates or None
+        The candidates in sessions on the records and on the differences of pairs; None before the first pass.
     split_counts : ndarray or None
         What splits are made of, where these come before the first pass.
     """
@@ -47,7 +47,7 @@ class Data:
     taken_over: Mapping[int, FeatureUnit]
     check_finite: bool
     reporter: ProgressReporter
-    sessions: tuple[Session, ...] = ()
+    opened: OpenCandidates | None = None
     split_counts: NDArray[np.int64] | None = None
 
     def read_first(self) -> None:
@@ -60,22 +60,29 @@ class Data:
     def open(self) -> None:
         """Read the rows: their responses, and levels of all features for the scores."""
         with self.reporter.step() as on_progress:
-            self.sessions = self.candidates.open(self.check_finite, on_progress)
+            self.opened = self.candidates.open(self.check_finite, on_progress)
 
     def close(self) -> None:
         """Release what other processes keep."""
-        for session in self.sessions:
-            session.close()
+        if self.opened is not None:
+            self.opened.records.close()
+            self.opened.pairs.close()
+
+    @property
+    def scored(self) -> OpenCandidates:
+        """The candidates of a selection, as they can be scored."""
+        assert self.opened is not None, "the rows are read before the first release that needs them"
+        return self.opened
 
     @property
     def records(self) -> Session:
         """The session on the records."""
-        return self.sessions[0]
+        return self.scored.records
 
     @property
     def pairs(self) -> Session:
         """The session on the differences of pairs."""
-        return self.sessions[1]
+        return self.scored.pairs
 
     @property
     def n_selectable(self) -> int:

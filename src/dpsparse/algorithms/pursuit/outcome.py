@@ -13,7 +13,10 @@ from dpsparse.algorithms.pursuit.result import (
     NOTHING_EXPLAINED,
     NOTHING_LEARNED,
     EstimatingEquation,
+    FeatureEffects,
+    Predictions,
     PursuitResult,
+    ResponseSummary,
 )
 from dpsparse.algorithms.pursuit.schedule import Schedule
 from dpsparse.algorithms.pursuit.state import State
@@ -24,51 +27,63 @@ from dpsparse.privacy import sensitivity
 
 def result_of(schedule: Schedule, state: State) -> PursuitResult:
     """Everything released, as the estimator needs it."""
-    facts, concluded, last = schedule.facts, state.concluded, state.evidence.last
-    columns, units, out = state.kept_features, state.kept_units, left_out(state)
-    center, scale = np.array([unit.center for unit in units]), np.array([unit.scale for unit in units])
-    support = np.array(state.features, dtype=np.int64)[columns - state.constants]
-    features = slice(state.constants, None)
+    facts, last, problem = schedule.facts, state.evidence.last, problem_of(schedule, state)
+    features = _features_of(state, facts, problem not in ("", _nearly_exact(facts)))
+    response = ResponseSummary(
+        scale=float(state.response_scale),
+        scale_known=not problem,
+        spread_explained=None if problem else spread_explained(state, facts),
+        cut=float(last.tau),
+        lumped=state.concluded.lumped,
+        count=_count_of(state, facts),
+    )
+    unit = features.support, features.center, features.scale
+    return PursuitResult(
+        features=features,
+        predictions=_predictions_of(state),
+        response=response,
+        selected=decisions.selects(facts),
+        reason=problem or _why_nothing(state, facts),
+        equation=EstimatingEquation(*unit, last.tau, last.weight.inner, last.weight.outer),
+        left_out=left_out(state),
+    )
+
+
+def _features_of(state: State, facts: PublicFacts, has_problem: bool) -> FeatureEffects:
+    concluded, columns, units = state.concluded, state.kept_features, state.kept_units
+    kept = slice(state.constants, None)
+    errors = (decisions.caution(facts) if facts.known else 1.0) * concluded.errors[kept]
+    doubts = doubts_of(state, facts)
+    if has_problem or not concluded.explains:
+        doubts = np.full_like(doubts, NOTHING_LEARNED if has_problem else NOTHING_EXPLAINED)
+    return FeatureEffects(
+        support=np.array(state.features, dtype=np.int64)[columns - state.constants],
+        effects=state.evidence.estimate.effects[kept],
+        shrunk_effects=concluded.effects[columns],
+        standard_errors=widened(state, errors),
+        narrow_errors=errors,
+        covariance=concluded.covariance[kept, kept],
+        center=np.array([unit.center for unit in units]),
+        scale=np.array([unit.scale for unit in units]),
+        mean=concluded.means,
+        learned=np.array([unit.learned for unit in units], dtype=bool),
+        doubts=doubts,
+    )
+
+
+def _predictions_of(state: State) -> Predictions:
+    concluded, reach = state.concluded, c.REACH * state.concluded.distance
     constant = concluded.effects[0] + concluded.offset if state.constants else 0.0
     if concluded.all_equal:
         # All points of a grid are as far from a median that holds all values; the centre is near it.
         constant = 0.0
-    problem = problem_of(schedule, state)
-    errors = (decisions.caution(facts) if facts.known else 1.0) * concluded.errors[features]
-    reach = c.REACH * concluded.distance
     has_shift = state.constants and not concluded.all_equal
-    doubts = doubts_of(state, facts)
-    if not concluded.explains:
-        doubts = np.full_like(doubts, NOTHING_LEARNED if problem else NOTHING_EXPLAINED)
-    elif problem and problem != _nearly_exact(facts):
-        doubts = np.full_like(doubts, NOTHING_LEARNED)
-    return PursuitResult(
-        support=support,
-        selected=decisions.selects(facts),
-        effects=state.evidence.estimate.effects[features],
-        shrunk_effects=concluded.effects[columns],
-        standard_errors=widened(state, errors),
-        narrow_errors=errors,
-        covariance=concluded.covariance[features, features],
-        center=center,
-        scale=scale,
-        mean=concluded.means,
-        learned=np.array([unit.learned for unit in units], dtype=bool),
-        doubts=doubts,
-        median_shift=float(concluded.median - concluded.offset) if has_shift else 0.0,
+    return Predictions(
         constant=float(state.center + constant + mean_of_effects(state)) if state.constants else 0.0,
+        median_shift=float(concluded.median - concluded.offset) if has_shift else 0.0,
         calibration_slope=concluded.slope,
-        response_scale=float(state.response_scale),
-        spread_explained=None if problem else spread_explained(state, facts),
         range=(state.center - reach, state.center + reach),
         explains=concluded.explains,
-        scale_known=not problem,
-        reason=problem or _why_nothing(state, facts),
-        cut=float(last.tau),
-        lumped=concluded.lumped,
-        responses=_count_of(state, facts),
-        equation=EstimatingEquation(support, center, scale, last.tau, last.weight.inner, last.weight.outer),
-        left_out=out,
     )
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dpsparse.algorithms.pursuit import decisions
-from dpsparse.algorithms.pursuit.budget import Fixed, Formula
 from dpsparse.algorithms.pursuit.constants import LEAST_NUMBERS
 from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.shares import Fixed, Formula
 from dpsparse.engine.vector_sums import VECTOR_LEVELS
 from dpsparse.privacy.accounting.release import (
     ExponentialMechanism,

@@ -9,12 +9,10 @@ over pairs of them. The releases, their order and their prices are fixed in adva
 that it has planned, or skips them. Everything else (`updates`, `units`, `inference`) is computed from releases.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.algorithms.progress import ProgressReporter
+from dpsparse.algorithms.progress import Progress, ProgressReporter
 from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit.candidates import Candidates
 from dpsparse.algorithms.pursuit.data import Data
@@ -75,7 +73,7 @@ class Pursuit:
         response_scale: float | None = None,
         shared: SharedUnits | None = None,
         check_finite: bool = True,
-        progress: Callable[[float, int], None] | None = None,
+        progress: Progress = None,
     ) -> None:
         facts = schedule.facts
         # An estimator has committed to the same before, when it reserved; to commit again changes nothing.

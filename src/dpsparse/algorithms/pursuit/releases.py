@@ -63,13 +63,6 @@ class Releases:
         """Pass over a slot; it stays paid."""
         self._meter.skip(slot.name)
 
-    def skip_all(self, planned: Iterable[Planned]) -> None:
-        """Pass over those of some planned releases that have a slot."""
-        for each in planned:
-            slot = self.slot(each)
-            if slot is not None:
-                self.skip(slot)
-
     def located(self, slot: Slot, count: Counter, grid: Grid, window: Window, nonzero: bool = False) -> float:
         """A point near the median of the values, with many of them in its window."""
         utility = Tally.of(count, grid.points, window, nonzero).located()
@@ -144,3 +137,11 @@ class Releases:
         noisy = release_gram(self._meter, sums, sensitivity=change, rho=slot.rho, name=slot.name)
         unit = bound / GRAM_LEVELS**2 / self.n_responses
         return NoisyMatrix(np.asarray(noisy.values * unit), float(noisy.scale[-1, -1] * unit))
+
+
+def skip_all(releases: Releases, planned: Iterable[Planned]) -> None:
+    """Pass over those of some planned releases that have a slot."""
+    for each in planned:
+        slot = releases.slot(each)
+        if slot is not None:
+            releases.skip(slot)

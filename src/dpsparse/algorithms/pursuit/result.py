@@ -34,15 +34,13 @@ class EstimatingEquation:
 
 
 @dataclass(frozen=True)
-class PursuitResult:
+class FeatureEffects:
     """Released effects of the selected features, in order of selection.
 
     Parameters
     ----------
     support : ndarray of int
         The features.
-    selected : bool
-        Whether they were selected; otherwise all were taken.
     effects, shrunk_effects, standard_errors : ndarray
         For a step of one `scale` of each.
     narrow_errors : ndarray
@@ -57,38 +55,9 @@ class PursuitResult:
         Whether a unit was released.
     doubts : ndarray of str
         Why a standard error cannot be relied on, one of `DOUBTS`; empty where it can.
-    median_shift : float
-        By how much a predicted median lies above the line of the shrunk effects through the constant.
-    constant : float
-        The prediction without any feature: the mean prediction, as far as releases tell.
-    calibration_slope : float
-        Predictions of a mean are this many times as far from the constant as the shrunk effects say.
-    response_scale : float
-        The median distance of the responses from their centre: public, or released.
-    spread_explained : float or None
-        1 less the residuals' scale over the response's; None where the releases do not tell.
-    range : tuple of float
-        Predictions beyond this are cut.
-    explains : bool
-        False where the features explain nothing; all shrunk effects are then 0.
-    scale_known : bool
-        Whether the scales of the response and of the residuals were learned.
-    reason : str
-        Why not, or why the features explain nothing; empty otherwise.
-    cut : float
-        Where residuals are clipped, in units of the response.
-    lumped : bool
-        Whether many responses lie at one point, their centre.
-    responses : ResponseCount or None
-        The released number of responses; None where every record has one.
-    equation : EstimatingEquation
-        What the effects estimate.
-    left_out : dict of int to str
-        The selected features that have no effect, and why: `HARDLY_VARIES` or `UNIT_WRONG`.
     """
 
     support: NDArray[np.int64]
-    selected: bool
     effects: NDArray[np.float64]
     shrunk_effects: NDArray[np.float64]
     standard_errors: NDArray[np.float64]
@@ -99,20 +68,6 @@ class PursuitResult:
     mean: NDArray[np.float64]
     learned: NDArray[np.bool_]
     doubts: NDArray[np.object_]
-    median_shift: float
-    constant: float
-    calibration_slope: float
-    response_scale: float
-    spread_explained: float | None
-    range: tuple[float, float] | None
-    explains: bool
-    scale_known: bool
-    reason: str
-    cut: float
-    lumped: bool
-    responses: ResponseCount | None
-    equation: EstimatingEquation
-    left_out: dict[int, str]
 
     @property
     def trusted(self) -> NDArray[np.bool_]:
@@ -125,3 +80,87 @@ class PursuitResult:
         effects[kept] -= V[np.ix_(kept, dropped)] @ np.linalg.solve(V[np.ix_(dropped, dropped)], effects[dropped])
         effects[dropped] = 0.0
         return effects
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What predictions are made of, beside the shrunk effects.
+
+    Parameters
+    ----------
+    constant : float
+        The prediction without any feature: the mean prediction, as far as releases tell.
+    median_shift : float
+        By how much a predicted median lies above the line of the shrunk effects through the constant.
+    calibration_slope : float
+        Predictions of a mean are this many times as far from the constant as the shrunk effects say.
+    range : tuple of float
+        Predictions beyond this are cut.
+    explains : bool
+        False where the features explain nothing; all shrunk effects are then 0.
+    """
+
+    constant: float
+    median_shift: float
+    calibration_slope: float
+    range: tuple[float, float] | None
+    explains: bool
+
+
+@dataclass(frozen=True)
+class ResponseSummary:
+    """What was learned of the response.
+
+    Parameters
+    ----------
+    scale : float
+        The median distance of the responses from their centre: public, or released.
+    scale_known : bool
+        Whether the scales of the response and of the residuals were learned.
+    spread_explained : float or None
+        1 less the residuals' scale over the response's; None where the releases do not tell.
+    cut : float
+        Where residuals are clipped, in units of the response.
+    lumped : bool
+        Whether many responses lie at one point, their centre.
+    count : ResponseCount or None
+        The released number of responses; None where every record has one.
+    """
+
+    scale: float
+    scale_known: bool
+    spread_explained: float | None
+    cut: float
+    lumped: bool
+    count: ResponseCount | None
+
+
+@dataclass(frozen=True)
+class PursuitResult:
+    """Everything that a pursuit releases.
+
+    Parameters
+    ----------
+    features : FeatureEffects
+        Effects of the selected features.
+    predictions : Predictions
+        What predictions are made of.
+    response : ResponseSummary
+        What was learned of the response.
+    selected : bool
+        Whether the features were selected; otherwise all were taken.
+    reason : str
+        Why scales were not learned, or why the features explain nothing; empty otherwise.
+    equation : EstimatingEquation
+        What the effects estimate.
+    left_out : dict of int to str
+        The selected features that have no effect, and why: `HARDLY_VARIES` or `UNIT_WRONG`.
+    """
+
+    features: FeatureEffects
+    predictions: Predictions
+    response: ResponseSummary
+    selected: bool
+    reason: str
+    equation: EstimatingEquation
+    left_out: dict[int, str]

@@ -10,7 +10,7 @@ from dpsparse.algorithms.pursuit.constants import GRAM_ROW_NORM
 from dpsparse.algorithms.pursuit.data import Data
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.planned import Planned
-from dpsparse.algorithms.pursuit.releases import Releases
+from dpsparse.algorithms.pursuit.releases import Releases, skip_all
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.algorithms.pursuit.steps.gradients import (
     with_released_gradient,
@@ -62,7 +62,7 @@ class EffectStep:
     def run(self, data: Data, releases: Releases, state: State) -> State:
         """Make them; where there is no newest feature, those about all effects alone."""
         if self.place > data.n_selectable:
-            releases.skip_all((self.gram_row, self.slope))
+            skip_all(releases, (self.gram_row, self.slope))
         else:
             if slot := releases.slot(self.gram_row):
                 state = _with_gram_row(slot, data, releases, state)

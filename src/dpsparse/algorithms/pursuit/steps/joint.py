@@ -12,6 +12,7 @@ from dpsparse.algorithms.pursuit.descent import Descent
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.planned import NOTHING, Planned
 from dpsparse.algorithms.pursuit.releases import Releases
+from dpsparse.algorithms.pursuit.shares import Formula
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.algorithms.pursuit.steps.gradients import (
     equation,
@@ -145,7 +146,7 @@ class SandwichStep:
         """The variance of a record's term in that gradient, in units of tau."""
         return self._planned(budget.SCORE_VARIANCE, budget.EXTRA_SCORE_VARIANCE)
 
-    def _planned(self, price: budget.Price, extra: budget.Formula) -> Planned:
+    def _planned(self, price: budget.Price, extra: Formula) -> Planned:
         has_extra = _has_extra(self.facts) and decisions.releases_sandwich(self.facts)
         return Planned(price.release, price.of(self.facts), extra=extra if has_extra else NOTHING)
 

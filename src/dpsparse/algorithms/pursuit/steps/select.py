@@ -9,7 +9,7 @@ from dpsparse.algorithms.pursuit import budget, decisions
 from dpsparse.algorithms.pursuit.data import Data
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.planned import Planned
-from dpsparse.algorithms.pursuit.releases import Releases
+from dpsparse.algorithms.pursuit.releases import Releases, skip_all
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.algorithms.pursuit.updates import with_column, with_constant_moved
 from dpsparse.engine import queries
@@ -42,23 +42,23 @@ class SelectStep:
     def run(self, data: Data, releases: Releases, state: State) -> State:
         """Make them, unless no feature is left."""
         if self.place > data.n_selectable:
-            releases.skip_all(self.planned())
+            skip_all(releases, self.planned())
             return state
         level, slot = 0.0, releases.slot(self.level)
         if slot is not None:
             level = _level(slot, data, releases, state)
         with data.reporter.step() as on_progress:
-            scores, features, taken = data.candidates.scores(state, level, on_progress)
+            scores, features, taken = data.scored.scores(state, level, on_progress)
         selected = int(features[releases.pick(releases.due(self.pick), scores, taken)])
         if slot is not None:
-            tau = data.candidates.tau(state)
+            tau = data.scored.tau(state)
             state = with_constant_moved(state, self.facts.family.constant_step(level * tau, state.residual_scale))
         return with_column(state, selected, data.add_column(selected))
 
 
 def _level(slot: Slot, data: Data, releases: Releases, state: State) -> float:
     """The mean of the clipped residuals, which scores leave out: it would select features that hardly vary."""
-    tau = data.candidates.tau(state)
+    tau = data.scored.tau(state)
     sums, _ = data.records.evaluate(queries.gradient_sums, state.center, state.effects, tau, [0], 1.0, 1.0)
     mean, _ = releases.mean(slot, sums, 1.0)
     return float(np.clip(mean[0], -1, 1))

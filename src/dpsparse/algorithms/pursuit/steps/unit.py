@@ -13,7 +13,7 @@ from dpsparse.algorithms.pursuit.data import Data, counter
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.planned import Planned, of_unit
 from dpsparse.algorithms.pursuit.quantiles import Counter, center_window, size_window
-from dpsparse.algorithms.pursuit.releases import Releases
+from dpsparse.algorithms.pursuit.releases import Releases, skip_all
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.algorithms.pursuit.units import FeatureUnit
 from dpsparse.algorithms.pursuit.updates import with_newest_unit, with_unit_settled
@@ -67,7 +67,7 @@ class UnitStep:
     def run(self, data: Data, releases: Releases, state: State) -> State:
         """Make them, unless there is no such feature."""
         if self.place > data.n_selectable:
-            releases.skip_all(self.planned())
+            skip_all(releases, self.planned())
             return state
         unit = state.newest_unit
         # Where units are shared with other fits, the facts of all together decide which releases there are.
