@@ -44,6 +44,7 @@ NOT_RUN = {
     "dpsparse app": "serves until it is interrupted; app/ runs it",
     "dpsparse app --ledger budget.db": "serves until it is interrupted; app/ runs it",
     'pip install -e ".[bench]"': "installs",
+    "python tests/planted/run.py --results FOLDER --bugs": "an hour; planted/test_bugs.py runs a part of it",
     "python -m peers run --quick": "five minutes; benchmarks/test_peers_run.py runs it smaller",
     "python -m peers run": "two hours; benchmarks/test_peers_run.py runs it smaller",
     "python -m peers report": "writes docs/comparison.md; benchmarks/test_peers_ranking.py runs it",

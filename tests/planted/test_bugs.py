@@ -17,6 +17,8 @@ from dpsparse.audit.run import CHECKS
 
 HERE, ROOT = Path(__file__).parent, Path(__file__).parents[2]
 HUNTED = sorted({bug.check for bug in BUGS})
+# Seconds for one run: all bugs of the check that takes longest.
+TIME_LIMIT = 7_000
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
@@ -85,7 +87,7 @@ def test_a_change_is_taken_out_again(tmp_path):
 @pytest.mark.parametrize("which", [["--ci"], pytest.param([], marks=pytest.mark.long)], ids=["a few", "all"])
 def test_every_planted_bug_is_noticed_where_expected(which, check, tmp_path):
     command = [sys.executable, HERE / "run.py", "--results", tmp_path, "--bugs", "--check", check, *which]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=TIME_LIMIT)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert ran.stdout.count("noticed: ") == sum(bug.check == check and (in_ci(bug) or not which) for bug in BUGS)
 
@@ -109,7 +111,7 @@ def test_the_search_for_neighbors_finds_planted_bugs(tmp_path, record_property):
     for name, statistic in FINDABLE.items():
         command = [sys.executable, HERE / "run.py", "--results", tmp_path / name.replace("/", " "), "--bugs", name]
         command += ["--tests", f"{SEARCH}[{statistic}]"]
-        ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=TIME_LIMIT)
         found += [name] if ran.returncode == 0 else []
     record_property("counted", f"the search for neighbours found {len(found)} of {len(FINDABLE)}: {', '.join(found)}")
     assert len(found) >= 4

@@ -152,13 +152,21 @@ def table_shape(X: Any) -> tuple[int, int]:
     refuse_masked(X)
     shape = getattr(X, "shape", None)
     if not isinstance(shape, tuple):
-        shape = listed(X).shape if isinstance(X, list | tuple) else np.shape(X)
+        shape = listed(X).shape if isinstance(X, list | tuple) else _array_shape(X)
     if len(shape) != 2:
         raise ValueError(
             f"X must be a 2D array of shape (n_samples, n_features), got {len(shape)}D. Reshape your data: "
             "X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one sample"
         )
     return shape
+
+
+def _array_shape(X: Any) -> tuple[int, ...]:
+    """The shape of the array that an object stands for."""
+    try:
+        return np.asarray(X).shape
+    except (ValueError, TypeError):
+        raise ValueError(NOT_NUMERIC) from None
 
 
 def refuse_masked(values: Any) -> None:

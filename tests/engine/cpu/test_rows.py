@@ -316,7 +316,8 @@ DenseRows(np.ones((3, 2)), np.ones(3)).session(())
 faults()
 print(before, faults())
 """
-    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    command = [sys.executable, "-c", program]
+    told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
     before, after = map(int, told.split())
     # The first round of each finds no memory yet.
     assert after < before / 10

@@ -28,7 +28,7 @@ from dpsparse.privacy import sensitivity
 def result_of(schedule: Schedule, state: State) -> PursuitResult:
     """Everything released, as the estimator needs it."""
     facts, last, problem = schedule.facts, state.evidence.last, problem_of(schedule, state)
-    features = _features_of(state, facts, bool(problem))
+    features = _features_of(state, facts, problem not in ("", _nearly_exact(facts)))
     response = ResponseSummary(
         scale=float(state.response_scale),
         scale_known=not problem,
@@ -108,10 +108,16 @@ def problem_of(schedule: Schedule, state: State) -> str:
         return words.all_equal
     if concluded.exact:
         lumped = concluded.lumped or not concluded.explains
-        return words.nothing_left.format(cause=words.most_equal if lumped else words.nearly_exact)
+        return words.nothing_left.format(cause=words.most_equal) if lumped else _nearly_exact(facts)
     if state.residual_scale >= c.AT_UPPER_END * high * state.response_scale:
         return words.astray
     return ""
+
+
+def _nearly_exact(facts: PublicFacts) -> str:
+    """The one problem with which effects have errors: all that is not known is how small the residuals are."""
+    words = facts.family.words
+    return words.nothing_left.format(cause=words.nearly_exact)
 
 
 def response_is_safe(schedule: Schedule, n_responses: float) -> bool:

@@ -66,11 +66,9 @@ class PolarsColumn:
         return str(self.column.dtype)
 
     def _arrow(self, rows):
-        from polars import Float64
-
         # Arrow has no integers of 128 bits.
         column = self.column[rows]
-        return (column.cast(Float64) if self._type in ("Int128", "UInt128") else column).to_arrow()
+        return (column.cast(float) if self._type in ("Int128", "UInt128") else column).to_arrow()
 
 
 @dataclass(frozen=True)
