@@ -36,6 +36,7 @@ NOT_RUN = {
     "dpsparse audit": "six minutes; cli/test_audit.py runs it smaller",
     "dpsparse audit --long": "forty minutes; cli/test_audit.py runs it smaller",
     "python -m pytest tests/privacy": "runs with all other tests",
+    "python docs/method_tables.py": "writes docs/method.md; test_method_page.py compares",
     "python -m build": "builds a wheel; the workflow tests.yml does it",
     'pip install "dpsparse[cuda]"': "installs gigabytes",
     'pip install "dpsparse[accounting]"': "installs",

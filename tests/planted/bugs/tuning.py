@@ -112,7 +112,7 @@ SHARED_UNITS = (
                 (
                     "_fit_within(models[k], *how, X, y)",
                     "_fit_within(models[k], *how, *((table.take(np.arange(n)), response)"
-                    " if how[1].facts.leads else (X, y)))",
+                    " if how[1].facts.releases_for_others else (X, y)))",
                 )
             ]
         },

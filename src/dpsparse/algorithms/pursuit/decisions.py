@@ -33,7 +33,7 @@ def takes_all(n: int, n_candidates: int, rho: float, known: bool) -> bool:
 
 def n_picks(facts: PublicFacts) -> int:
     """How many features are selected; a spare one where there are enough and the budget allows it."""
-    if facts.leads:
+    if facts.releases_for_others:
         return n_picks(facts.of_units)
     spare = c.SPARE_PICKS if facts.known or facts.size >= c.SPARE_FROM else 0
     return min(facts.sparsity + spare, facts.n_candidates)

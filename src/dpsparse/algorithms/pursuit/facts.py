@@ -69,14 +69,14 @@ class PublicFacts:
         return self if self.sharing is None else self.sharing.facts
 
     @property
-    def leads(self) -> bool:
+    def releases_for_others(self) -> bool:
         """Whether the fit makes the releases that it shares with others."""
         return self.sharing is not None and self.sharing.n_selectable is None
 
     @property
     def takes_over_units(self) -> bool:
         """Whether the units of all features that may be selected were released before, or are public."""
-        return self.sharing is not None and not self.leads and not self.known
+        return self.sharing is not None and not self.releases_for_others and not self.known
 
     @property
     def width(self) -> int:

@@ -85,7 +85,7 @@ class Pursuit:
         given = ResponseUnit(response_center, response_scale)
         self.state = initial(facts, given, shared.response if shared else given, schedule.final_tau)
         taken_over = {}
-        if shared is None or facts.leads:
+        if shared is None or facts.releases_for_others:
             candidates = Candidates(rows, facts, units, binary, may_be_missing)
         else:
             taken_over = shared.features if decisions.learns_units(facts) else {}
@@ -105,7 +105,7 @@ class Pursuit:
                 self.state = step.run(self._data, self._releases, self.state)
         finally:
             self._data.close()
-        if self._shared is not None and self._schedule.facts.leads:
+        if self._shared is not None and self._schedule.facts.releases_for_others:
             self._shared.add(self.state)
         with self._reporter.step():
             return result_of(self._schedule, self.state)

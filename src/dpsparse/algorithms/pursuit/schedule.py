@@ -157,7 +157,7 @@ class Schedule:
     @property
     def pursuit(self) -> tuple[Slot, ...]:
         """The slots which the steps fill; where the fit leads, those that it fills for other fits too."""
-        if self.of_units is None or not self.facts.leads:
+        if self.of_units is None or not self.facts.releases_for_others:
             return tuple(self._own.values())
         by_name = self._own | {slot.name: slot for slot in self.of_units.shared}
         return tuple(by_name[each.name] for each in self.planned if each.name in by_name)
