@@ -5,71 +5,62 @@ records change nothing.
 """
 
 import copy
+from collections.abc import Iterable, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse.engine.threads import parallel_map
-from dpsparse.io.cells.columns import codes_of
-from dpsparse.io.cells.faults import Faults, find_faults
+from dpsparse.io.cells.columns import Cells, Texts, codes_of
+from dpsparse.io.cells.faults import FaultGroup, Faults, find_faults
 from dpsparse.io.cells.grammar import CellClass, Kind
 from dpsparse.io.cells.grammar import bucket as bucket_of
-from dpsparse.io.cells.selection import Selection
+from dpsparse.io.cells.selection import Selection, TableBlock
 from dpsparse.schema import FileError, quoted
 
 
 class BlockTable:
-    """A raw table in blocks of records. Subclasses give `names`, `declared`, `blocks` and `cells`.
+    """A raw table in blocks of records. Subclasses give `names`, `declared`, `blocks` and `cells`."""
 
-    `blocks` is a list of blocks with `first`, the number of records before it, and `n_records`; `cells(block,
-    columns)` gives the cells of some columns in a block.
-    """
+    names: list[str]
+    declared: dict[str, Kind]
+    _selection: Selection | None = None
 
-    declared: dict
-    _selection = None
+    if TYPE_CHECKING:
+
+        @property
+        def blocks(self) -> Sequence[TableBlock]:
+            """The records in blocks, in order."""
+
+        def cells(self, block: TableBlock, columns: Sequence[str]) -> list[Cells]:
+            """The cells of some columns in a block."""
 
     @property
-    def n_records(self):
+    def n_records(self) -> int:
         """The number of records, which is public; blank records count."""
         blocks = self.blocks
         n = blocks[-1].first + blocks[-1].n_records if blocks else 0
         return int(n if self._selection is None else self._selection.count(n))
 
-    def part(self, modulus, residues):
+    def part(self, modulus: int, residues: Iterable[int]) -> Self:
         """The records whose position, divided by a number, leaves one of some residues.
 
-        Parameters
-        ----------
-        modulus : int
-            The number.
-        residues : sequence of int
-            Which records to keep.
-
-        Returns
-        -------
-        RawTable
-            A table of these records alone; positions begin at 0 again.
+        Positions in the part begin at 0 again.
         """
         part = copy.copy(self)
         part._selection = Selection(modulus, tuple(residues), self._selection)
         return part
 
-    def class_counts(self, columns):
+    def class_counts(self, columns: Sequence[str]) -> NDArray[np.int64]:
         """How many cells of each column have each class; cells of blank records count nowhere.
 
-        Parameters
-        ----------
-        columns : sequence of str
-            The columns.
-
-        Returns
-        -------
-        ndarray of int64, shape (len(columns), len(CellClass))
-            The counts.
+        A row for each column, a column for each `CellClass`.
         """
         columns = self._known(columns)
 
-        def count(block):
+        def count(block: TableBlock) -> NDArray[np.int64]:
             cells = (cell.classes() for cell in self.kept(block, columns)[1])
             # Place 0 is for blank records.
             counts = [np.bincount(classes + 1, minlength=len(CellClass) + 1)[1:] for classes in cells]
@@ -80,27 +71,18 @@ class BlockTable:
             total += counts
         return total
 
-    def numbers(self, columns, kinds):
+    def numbers(self, columns: Sequence[str], kinds: Sequence[Kind]) -> NDArray[np.float64]:
         """Columns as numbers.
 
-        Parameters
-        ----------
-        columns : sequence of str
-            The columns.
-        kinds : sequence of Kind
-            How each is read; none is `text`.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_records, len(columns)), in Fortran order
-            NaN where a cell is missing or does not fit, and in blank records.
+        The kinds say how each is read; none is `text`. The array is in Fortran order, with NaN where a cell is missing
+        or does not fit, and in blank records.
         """
         columns, kinds = self._known(columns), [Kind(kind) for kind in kinds]
         if Kind.text in kinds or len(kinds) != len(columns):
             raise ValueError("numbers takes one kind for each column, and text is none of them")
         values = np.empty((self.n_records, len(columns)), order="F")
 
-        def fill(block):
+        def fill(block: TableBlock) -> None:
             rows = self.rows_of(block)
             for place, (cells, kind) in enumerate(zip(self.kept(block, columns)[1], kinds, strict=True)):
                 values[rows, place] = cells.numbers(kind)
@@ -109,22 +91,14 @@ class BlockTable:
             pass
         return values
 
-    def buckets(self, column):
+    def buckets(self, column: str) -> NDArray[np.int16]:
         """The bucket of each record's text.
 
-        Parameters
-        ----------
-        column : str
-            The column.
-
-        Returns
-        -------
-        ndarray of int16, shape (n_records,)
-            From 0 to N_BUCKETS - 1; -1 where the cell is empty, and in blank records.
+        From 0 to N_BUCKETS - 1; -1 where the cell is empty, and in blank records.
         """
         (column,), buckets = self._known([column]), np.empty(self.n_records, dtype=np.int16)
 
-        def fill(block):
+        def fill(block: TableBlock) -> None:
             codes, texts = self._texts(block, column)
             buckets[self.rows_of(block)] = np.array([*map(bucket_of, texts), -1], dtype=np.int16)[codes]
 
@@ -132,24 +106,15 @@ class BlockTable:
             pass
         return buckets
 
-    def category_codes(self, column, categories):
+    def category_codes(self, column: str, categories: Sequence[str]) -> NDArray[np.int64]:
         """The place of each record's text in a list of public categories.
 
-        Parameters
-        ----------
-        column : str
-            The column.
-        categories : list of str
-            The categories. They may be words that count as empty elsewhere, such as "none".
-
-        Returns
-        -------
-        ndarray of int64, shape (n_records,)
-            -1 for any other text, and in blank records.
+        The categories may be words that count as empty elsewhere, such as "none". -1 stands for any other text, and in
+        blank records.
         """
         (column,), codes = self._known([column]), np.empty(self.n_records, dtype=np.int64)
 
-        def fill(block):
+        def fill(block: TableBlock) -> None:
             _, (cells,) = self.kept(block, [column])
             codes[self.rows_of(block)] = codes_of(cells, categories)
 
@@ -157,40 +122,18 @@ class BlockTable:
             pass
         return codes
 
-    def texts(self, column):
-        """The cells of one column as text, to be handed on as they are: "" in blank records.
-
-        Parameters
-        ----------
-        column : str
-            The column.
-
-        Returns
-        -------
-        list of str
-            One for each record, stripped.
-        """
-        column, cells = self._known([column]), []
-        for codes, texts in parallel_map(lambda block: self.kept(block, column)[1][0].texts(), self.blocks):
+    def texts(self, column: str) -> list[str]:
+        """The cells of one column as text, to be handed on as they are: "" in blank records."""
+        (column,), cells = self._known([column]), []
+        for codes, texts in parallel_map(lambda block: self.kept(block, [column])[1][0].texts(), self.blocks):
             cells += [texts[code] if code >= 0 else "" for code in codes.tolist()]
         return cells
 
-    def distinct_counts(self, columns):
-        """How many different texts each column holds; empty cells do not count.
-
-        Parameters
-        ----------
-        columns : sequence of str
-            The columns.
-
-        Returns
-        -------
-        ndarray of int64, shape (len(columns),)
-            The counts.
-        """
+    def distinct_counts(self, columns: Sequence[str]) -> NDArray[np.int64]:
+        """How many different texts each column holds; empty cells do not count."""
         columns = self._known(columns)
 
-        def hashes(block):
+        def hashes(block: TableBlock) -> list[NDArray[np.int64]]:
             # A hash for a text: one record changes the number of different hashes by at most one, as that of texts.
             # They stay integers where a block has no text at all: as floats many of them would be the same.
             found = (texts_of(cells) for cells in self.kept(block, columns)[1])
@@ -202,22 +145,10 @@ class BlockTable:
             known = [np.union1d(*pair) for pair in zip(known, found, strict=True)]
         return np.array([len(each) for each in known], dtype=np.int64)
 
-    def value_counts(self, column, bucket):
-        """How often each text of a bucket occurs.
-
-        Parameters
-        ----------
-        column : str
-            The column.
-        bucket : int
-            The bucket.
-
-        Returns
-        -------
-        dict of str to int
-            The texts, stripped, and their counts.
-        """
-        (column,), total = self._known([column]), {}
+    def value_counts(self, column: str, bucket: int) -> dict[str, int]:
+        """How often each text of a bucket occurs."""
+        (column,) = self._known([column])
+        total: dict[str, int] = {}
         for codes, texts in parallel_map(lambda block: self._texts(block, column), self.blocks):
             counts = np.bincount(codes[codes >= 0], minlength=len(texts))
             for text, count in zip(texts, counts.tolist(), strict=True):
@@ -225,7 +156,7 @@ class BlockTable:
                     total[text] = total.get(text, 0) + count
         return total
 
-    def _known(self, columns):
+    def _known(self, columns: Sequence[str]) -> list[str]:
         columns = list(columns)
         for column in columns:
             if column not in self._places:
@@ -233,16 +164,16 @@ class BlockTable:
         return columns
 
     @cached_property
-    def _places(self):
+    def _places(self) -> dict[str, int]:
         return {name: place for place, name in enumerate(self.names)}
 
-    def rows_of(self, block):
+    def rows_of(self, block: TableBlock) -> slice:
         """The places of a block's records in a result."""
         first, last = block.first, block.first + block.n_records
         count = (lambda n: n) if self._selection is None else self._selection.count
         return slice(count(first), count(last))
 
-    def kept(self, block, columns):
+    def kept(self, block: TableBlock, columns: Sequence[str]) -> tuple[NDArray[np.int64], list[Cells]]:
         """The positions of the selected records of a block in the whole table, and their cells in some columns."""
         cells, rows = self.cells(block, columns), np.arange(block.first, block.first + block.n_records)
         if self._selection is None:
@@ -250,45 +181,33 @@ class BlockTable:
         mask = self._selection.mask(block.first, block.n_records)
         return rows[mask], [column.take(mask) for column in cells]
 
-    def faults(self, columns, kinds, *, most=10):
+    def faults(self, columns: Sequence[str], kinds: Sequence[Kind], *, most: int = 10) -> Faults:
         """What is wrong with cells and lines, for the eyes of the data's curator only.
 
-        Parameters
-        ----------
-        columns : sequence of str
-            The columns.
-        kinds : sequence of Kind
-            How each is read.
-        most : int
-            How many lines are listed of the same fault in the same column.
-
-        Returns
-        -------
-        Faults
-            Groups of faults with counts and first lines; iterating gives (line, column, what).
+        Groups of faults have counts and `most` lines at most; iterating gives (line, column, what).
         """
         columns, kinds = self._known(columns), [Kind(kind) for kind in kinds]
         if len(kinds) != len(columns):
             raise ValueError("faults takes one kind for each column")
         return find_faults(self, columns, kinds, most) if columns else Faults((), ())
 
-    def line_of(self, position):
+    def line_of(self, position: int) -> int:
         """How people count a record: from 1 on."""
         return position + 1
 
-    def line_faults(self, block, positions):
+    def line_faults(self, block: TableBlock, positions: NDArray[np.int64]) -> list[str]:
         """What is wrong with the lines of blank records; only text files have such."""
         return []
 
-    def remarks(self, groups):
+    def remarks(self, groups: Sequence[FaultGroup]) -> Sequence[tuple[str | None, str]]:
         """What seems odd about the table as a whole, given its faults: pairs of no column and words."""
         return ()
 
-    def _texts(self, block, column):
+    def _texts(self, block: TableBlock, column: str) -> Texts:
         return texts_of(self.kept(block, [column])[1][0])
 
 
-def texts_of(cells):
+def texts_of(cells: Cells) -> Texts:
     """Places in a list of texts, -1 for empty cells and blank records, and the list."""
     codes, texts = cells.texts()
     return np.where(cells.classes() == CellClass.EMPTY, -1, codes), texts

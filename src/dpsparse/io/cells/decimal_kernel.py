@@ -6,6 +6,7 @@ few cases, which the caller leaves to Python's `float`.
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 SMALLEST_POWER, LARGEST_POWER = -342, 308
 
@@ -18,7 +19,7 @@ _TWO_53, _LEADING = _U(2**53), _U(2**52)
 _EXACT = 10.0 ** np.arange(23)
 
 
-def _powers():
+def _powers() -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """The highest 128 bits of 5^q: rounded down for q >= 0, up for the others."""
     high, low = [], []
     for q in range(SMALLEST_POWER, LARGEST_POWER + 1):

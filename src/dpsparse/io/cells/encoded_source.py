@@ -1,27 +1,25 @@
 """Features of a raw table that are encoded block by block, whenever a fit reads them."""
 
-import numpy as np
+from collections.abc import Sequence
+from typing import Any
 
-from dpsparse.engine.disk.sources import FeatureSource
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsparse.engine.disk.sources import Block, FeatureSource
 from dpsparse.io.cells.block_table import BlockTable
+from dpsparse.io.cells.columns import Cells
 from dpsparse.io.cells.encoding import encode
-from dpsparse.io.cells.selection import Rows
+from dpsparse.io.cells.selection import Rows, TableBlock
+from dpsparse.io.features import Feature
 
 
 class EncodedSource(FeatureSource):
-    """What `encode` gives of a raw table, a block of records at a time.
-
-    Parameters
-    ----------
-    table : BlockTable
-        The table.
-    features : sequence of Feature
-        What to read.
-    """
+    """What `encode` gives of a raw table, a block of records at a time."""
 
     dtype = np.dtype(np.float64)
 
-    def __init__(self, table, features):
+    def __init__(self, table: BlockTable, features: Sequence[Feature]) -> None:
         self._table, self._features = table, features
         self._blocks = {
             rows.start: (rows, block) for block in table.blocks if (rows := table.rows_of(block)).stop > rows.start
@@ -29,11 +27,11 @@ class EncodedSource(FeatureSource):
         self._starts = np.array(list(self._blocks), dtype=np.int64)
         self.shape = table.n_records, len(features)
 
-    def row_blocks(self):
+    def row_blocks(self) -> list[slice]:
         """The table's own blocks of records."""
         return [rows for rows, _ in self._blocks.values()]
 
-    def read(self, block):
+    def read(self, block: Block) -> NDArray[Any]:
         """The cells of a block, or of some of its rows."""
         rows, columns = block
         features = self._features[columns] if isinstance(columns, slice) else [self._features[k] for k in columns]
@@ -46,11 +44,13 @@ class EncodedSource(FeatureSource):
 class _Part(BlockTable):
     """Some records of one block of a table."""
 
-    def __init__(self, table, block, rows):
+    blocks: list[Rows]
+
+    def __init__(self, table: BlockTable, block: TableBlock, rows: slice) -> None:
         self.names, self.declared = table.names, table.declared
         self.blocks = [Rows(0, rows.stop - rows.start)]
         self._table, self._block, self._kept = table, block, rows
 
-    def cells(self, block, columns):
+    def cells(self, block: TableBlock, columns: Sequence[str]) -> list[Cells]:
         """The cells of some columns."""
         return [cells.take(self._kept) for cells in self._table.kept(self._block, columns)[1]]

@@ -3,30 +3,25 @@
 Fits and predictions share this one function: a list of features says all that it needs.
 """
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse.io.cells.grammar import Kind
-from dpsparse.io.features import filled
+from dpsparse.io.features import Feature, filled
 
 
-def encode(raw, features, buckets_of=None):
+def encode(
+    raw: Any, features: Sequence[Feature], buckets_of: Callable[[str], NDArray[np.int16]] | None = None
+) -> NDArray[np.float64]:
     """The features of a raw table's records.
 
-    Parameters
-    ----------
-    raw : RawTable
-        The table; it needs the columns of the features alone.
-    features : sequence of Feature
-        What to read, each with its kind: a column's numbers, or 0/1 for a public category, for buckets of its text or
-        for its gaps.
-    buckets_of : callable or None
-        The buckets of a column, where they are at hand; None to read them.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_records, len(features)), in Fortran order
-        NaN where a number is missing or does not fit its kind. A text that is missing, or in no bucket of its column's
-        features, is 0 in all of them but "missing" and "another".
+    The table needs the columns of the features alone. A feature is a column's numbers, or 0/1 for a public category,
+    for buckets of its text or for its gaps. `buckets_of` gives the buckets of a column where they are at hand. The
+    array, in Fortran order, has a row for each record: NaN where a number is missing or does not fit its kind. A text
+    that is missing, or in no bucket of its column's features, is 0 in all of them but "missing" and "another".
 
     Examples
     --------
@@ -46,12 +41,12 @@ def encode(raw, features, buckets_of=None):
         for each in features
         if each.kind != Kind.text and each.category is None
     }
-    numbers = raw.numbers(list(numeric), list(numeric.values()))
+    numbers: NDArray[np.float64] = raw.numbers(list(numeric), list(numeric.values()))
     if [(each.column, each.missing, each.fill) for each in features] == [(column, False, None) for column in numeric]:
         return numbers
     place = {column: k for k, column in enumerate(numeric)}
     encoded = np.empty((raw.n_records, len(features)), order="F")
-    column, buckets = None, None
+    column, buckets = None, np.empty(0, dtype=np.int16)
     for k, feature in enumerate(features):
         if feature.column in numeric:
             values = numbers[:, place[feature.column]]
@@ -66,7 +61,8 @@ def encode(raw, features, buckets_of=None):
     return encoded
 
 
-def _zero_one(feature, buckets):
+def _zero_one(feature: Feature, buckets: NDArray[np.int16]) -> NDArray[np.bool_]:
     if feature.missing:
         return buckets < 0
-    return (buckets >= 0) & (np.isin(buckets, feature.buckets) != feature.other)
+    found: NDArray[np.bool_] = (buckets >= 0) & (np.isin(buckets, feature.buckets or ()) != feature.other)
+    return found

@@ -3,15 +3,23 @@
 All of this depends on the records: nothing of it may be published, or decide what a fit is told.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse.engine.threads import parallel_map
 from dpsparse.io.cells.columns import BLANK
 from dpsparse.io.cells.grammar import CellClass, Kind
+from dpsparse.io.cells.selection import TableBlock
 
+if TYPE_CHECKING:
+    from dpsparse.io.cells.block_table import BlockTable
+
+Found: TypeAlias = tuple[tuple[str | None, str], int, list[int]]
+"""A column and what is wrong with it, how often, and where first."""
 MISSING = "missing"
 _EXPECTED = {
     Kind.number: "not a plain number",
@@ -72,26 +80,13 @@ class Faults:
         return iter(sorted(faults, key=lambda fault: fault[0]))
 
 
-def find_faults(table, columns, kinds, most):
+def find_faults(table: "BlockTable", columns: Sequence[str], kinds: Sequence[Kind], most: int) -> Faults:
     """The faults of some columns of a table.
 
-    Parameters
-    ----------
-    table : BlockTable
-        The table.
-    columns : list of str
-        The columns.
-    kinds : list of Kind
-        How each is read.
-    most : int
-        How many lines a group lists.
-
-    Returns
-    -------
-    Faults
-        What was found.
+    A group lists `most` lines at most.
     """
-    counts, lines = {}, {}
+    counts: dict[tuple[str | None, str], int] = {}
+    lines: dict[tuple[str | None, str], tuple[int, ...]] = {}
     for found in parallel_map(lambda block: _in_block(table, block, columns, kinds, most), table.blocks):
         for key, count, first in found:
             counts[key] = counts.get(key, 0) + count
@@ -102,29 +97,33 @@ def find_faults(table, columns, kinds, most):
     return Faults(groups, (*table.remarks(groups), *_identifiers(table, columns)))
 
 
-def _in_block(table, block, columns, kinds, most):
+def _in_block(
+    table: "BlockTable", block: TableBlock, columns: Sequence[str], kinds: Sequence[Kind], most: int
+) -> list[Found]:
     """Faults of a block: a column and what is wrong, how often, and where first."""
     rows, cells = table.kept(block, columns)
-    found = []
+    found: list[Found] = []
     for column, kind, of_column in zip(columns, kinds, cells, strict=True):
         classes = of_column.classes()
         if column == columns[0]:
             blank = rows[classes == BLANK]
             found += _grouped(None, table.line_faults(block, blank), blank, table, most)
         wrong = ~np.isin(classes, [BLANK, CellClass.EMPTY, *kind.reads])
-        for mask, what in ((wrong, _EXPECTED.get(kind)), (classes == CellClass.EMPTY, MISSING)):
+        for mask, what in ((wrong, _EXPECTED.get(kind, "")), (classes == CellClass.EMPTY, MISSING)):
             places = rows[mask]
             found += _grouped(column, [what] * len(places), places, table, most)
     return found
 
 
-def _grouped(column, faults, places, table, most):
+def _grouped(
+    column: str | None, faults: Sequence[str], places: NDArray[np.int64], table: "BlockTable", most: int
+) -> Iterator[Found]:
     for what in sorted(set(faults)):
         where = [table.line_of(place) for place, fault in zip(places.tolist(), faults, strict=True) if fault == what]
         yield (column, what), len(where), where[:most]
 
 
-def _identifiers(table, columns):
+def _identifiers(table: "BlockTable", columns: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Columns of text, or of whole numbers, in which hardly any value occurs twice, or which may name people."""
     counts = table.class_counts(columns)
     for column, classes, distinct in zip(columns, counts, table.distinct_counts(columns).tolist(), strict=True):
@@ -144,7 +143,7 @@ def _identifiers(table, columns):
             )
 
 
-def _may_name(table, column, is_text):
+def _may_name(table: "BlockTable", column: str, is_text: bool) -> bool:
     """Whether the rows of a value lie together, or all values have about as many."""
     if is_text:
         cells = np.array([text for text in table.texts(column) if text], dtype=str)
@@ -153,8 +152,8 @@ def _may_name(table, column, is_text):
         cells = cells[np.isfinite(cells)]
     _, counts = np.unique(cells, return_counts=True)
     runs = 1 + np.count_nonzero(cells[1:] != cells[:-1])
-    return runs <= _RUNS_A_VALUE * len(counts) or counts.max() <= _EVEN * counts.mean()
+    return bool(runs <= _RUNS_A_VALUE * len(counts) or counts.max() <= _EVEN * counts.mean())
 
 
-def _are_whole(numbers, count):
+def _are_whole(numbers: NDArray[np.float64], count: int) -> bool:
     return int((np.remainder(numbers, 1) == 0).sum()) == count

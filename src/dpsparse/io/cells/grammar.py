@@ -27,8 +27,9 @@ import math
 import re
 from enum import IntEnum, StrEnum
 from functools import lru_cache
+from typing import TypeAlias
 
-from dpsparse.io.cells.number_grammar import read_number
+from dpsparse.io.cells.number_grammar import Readings, read_number
 
 N_BUCKETS = 1024
 # Texts of at most this length are parsed once: dates and the like repeat themselves.
@@ -72,7 +73,7 @@ class Kind(StrEnum):
     text = "text"
 
     @property
-    def reads(self):
+    def reads(self) -> frozenset[CellClass]:
         """The classes of cells that a column of this kind accepts; all others are missing there."""
         return _READS[self]
 
@@ -91,6 +92,9 @@ _READS = {
 EMPTY_WORDS = frozenset(("", "na", "n/a", "nan", "null", "none", "nil", "-", "?", ".", "inf", "infinity"))
 TRUE_WORDS, FALSE_WORDS = frozenset(("true", "yes", "t", "y")), frozenset(("false", "no", "f", "n"))
 
+Parsed: TypeAlias = tuple[CellClass, dict[Kind, float]]
+"""The class of a cell and its values by kind."""
+
 _DATE = re.compile(
     r"(?P<a>[0-9]{1,4})(?P<mark>[-/.])(?P<b>[0-9]{1,2})(?P=mark)(?P<c>[0-9]{1,4})"
     r"(?:(?:T|\s+)(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})(?:[.,](?P<fraction>[0-9]+))?)?"
@@ -100,7 +104,7 @@ _DATE = re.compile(
 _MONTH_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
-def classify(text):
+def classify(text: str) -> CellClass:
     """The class of one cell.
 
     Examples
@@ -112,7 +116,7 @@ def classify(text):
     return _parse(text)[0]
 
 
-def value(text, kind):
+def value(text: str, kind: Kind) -> float:
     """The value of one cell in a column of this kind; NaN where the cell does not fit. Text has no value.
 
     Examples
@@ -126,7 +130,7 @@ def value(text, kind):
 
 
 @lru_cache(1 << 16)
-def bucket(text):
+def bucket(text: str) -> int:
     """The bucket of a text, a public hash of it.
 
     Examples
@@ -139,18 +143,18 @@ def bucket(text):
     return int.from_bytes(digest, "big") % N_BUCKETS
 
 
-def _parse(text):
+def _parse(text: str) -> Parsed:
     """The class of a cell and its values by kind."""
     text = text.strip()
     return _remembered(text) if len(text) <= _SHORT else _parse_stripped(text)
 
 
 @lru_cache(1 << 16)
-def _remembered(text):
+def _remembered(text: str) -> Parsed:
     return _parse_stripped(text)
 
 
-def _parse_stripped(text):
+def _parse_stripped(text: str) -> Parsed:
     word = text.lower()
     if word in EMPTY_WORDS or word.lstrip("+-") in ("nan", "inf", "infinity"):
         return CellClass.EMPTY, {}
@@ -164,7 +168,7 @@ def _parse_stripped(text):
     return (CellClass.TEXT, {}) if parsed is None else parsed
 
 
-def _parse_number(readings):
+def _parse_number(readings: Readings) -> Parsed:
     plain, grouped, comma = readings
     written = {Kind.number: plain, Kind.number_grouped: plain or grouped, Kind.number_comma: comma or plain}
     values = {kind: float(digits) for kind, digits in written.items() if digits is not None}
@@ -178,7 +182,7 @@ def _parse_number(readings):
     return (cell_class if finite else CellClass.EMPTY), finite
 
 
-def _parse_date(match):
+def _parse_date(match: re.Match[str]) -> Parsed | None:
     a, b, c = match["a"], match["b"], match["c"]
     time = _microseconds(match)
     if time is None:
@@ -203,7 +207,7 @@ def _parse_date(match):
     return CellClass[next(iter(values)).upper()], values
 
 
-def _microseconds(match):
+def _microseconds(match: re.Match[str]) -> int | None:
     """Microseconds since midnight in UTC; None where the time is none."""
     if match["hour"] is None:
         return 0
@@ -221,7 +225,7 @@ def _microseconds(match):
     return time + offset if zone[0] == "-" else time - offset
 
 
-def days_since_1970(year, month, day):
+def days_since_1970(year: int, month: int, day: int) -> int | None:
     """Days from the beginning of 1970 to a date of the Gregorian calendar; None where there is no such date."""
     if not (year >= 1 and 1 <= month <= 12):
         return None

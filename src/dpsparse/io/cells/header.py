@@ -17,14 +17,14 @@ _NO_NAME = re.compile(
 )
 
 
-def may_be_a_name(text):
+def may_be_a_name(text: str) -> bool:
     """Whether a cell of the first line may be the name of a column, as far as it tells by itself."""
     text = text.strip()
     digits, letters = any(map(str.isdigit, text)), any(map(str.isalpha, text))
     return not (digits and (not letters or _is_number(text))) and not _NO_NAME.fullmatch(text)
 
 
-def _is_number(text):
+def _is_number(text: str) -> bool:
     try:
         float(text)
     except ValueError:

@@ -9,6 +9,7 @@ the header, leaves a quote open, has text after a closing quote, is not valid in
 import codecs
 import itertools
 import mmap
+import os
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -46,14 +47,7 @@ OTHER_WIDTH = "the line has another number of cells than line 1"
 class Block:
     """Some whole lines of a file.
 
-    Parameters
-    ----------
-    start, stop : int
-        Their bytes in the file.
-    first : int
-        The number of records before them.
-    n_records : int
-        The number of lines.
+    `start` and `stop` are their bytes in the file, `first` the number of records before them.
     """
 
     start: int
@@ -65,17 +59,10 @@ class Block:
 class Lines:
     """A CSV file: its header, and its records in blocks.
 
-    Parameters
-    ----------
-    path : str or path
-        The file.
-    separator : str or None
-        A single ASCII character between cells; None to take it from the header.
-    encoding : {"utf-8", "latin-1", "cp1252"}
-        Of the text.
+    `separator` is a single ASCII character between cells; None takes it from the header.
     """
 
-    def __init__(self, path, *, separator=None, encoding="utf-8"):
+    def __init__(self, path: str | os.PathLike[str], *, separator: str | None = None, encoding: str = "utf-8") -> None:
         self.path, self.encoding = checked_path(path), encoding
         if separator is not None and not (len(separator) == 1 and separator.isascii() and separator not in '"\r\n'):
             raise FileError("the separator must be one ASCII character, and neither a quote nor a line end")
@@ -95,7 +82,7 @@ class Lines:
         self.separator = separator or _most_common_separator(header)
         self.names = self._names(header)
 
-    def _names(self, header):
+    def _names(self, header: bytes) -> list[str]:
         try:
             decoded(header, self.encoding)
         except UnicodeDecodeError:
@@ -109,7 +96,7 @@ class Lines:
             raise FileError(NOT_A_NAME.format(path=self.path))
         return names
 
-    def check_names(self):
+    def check_names(self) -> None:
         """Raise FileError unless every column has a printable name of its own."""
         known = set()
         for place, name in enumerate(self.names, 1):
@@ -121,7 +108,7 @@ class Lines:
             known.add(name)
 
     @cached_property
-    def blocks(self):
+    def blocks(self) -> list[Block]:
         """The records in blocks of whole lines, of about `csv_block_bytes` bytes each."""
         # Places in a block are numbers of 32 bits.
         size, cuts = min(config.current.csv_block_bytes, 2**30), [self._records_start]
@@ -133,29 +120,29 @@ class Lines:
         return [Block(*span, first, count) for span, first, count in zip(spans, firsts, counts, strict=False)]
 
     @property
-    def n_records(self):
+    def n_records(self) -> int:
         """The number of records, blank ones included."""
         return sum(block.n_records for block in self.blocks)
 
-    def _line_start(self, place):
+    def _line_start(self, place: int) -> int:
         """The beginning of the first line that begins at a place or after it."""
         end = self.bytes.find(b"\n", place - 1)
         return len(self.bytes) if end < 0 else end + 1
 
-    def _count_lines(self, span):
+    def _count_lines(self, span: tuple[int, int]) -> int:
         view = np.frombuffer(self.bytes, dtype=np.uint8, count=span[1] - span[0], offset=span[0])
         return int(np.count_nonzero(view == ord("\n"))) + int(view[-1] != ord("\n"))
 
-    def lines(self, block):
+    def lines(self, block: Block) -> list[bytes]:
         """The lines of a block without their ends."""
         lines = bytes(self.bytes[block.start : block.stop]).removesuffix(b"\n").split(b"\n")
         return [line.removesuffix(b"\r") for line in lines]
 
-    def records(self, block):
+    def records(self, block: Block) -> list[list[bytes] | None]:
         """The cells of each record of a block as bytes, without their quotes; None for a blank record."""
         return [None if self.fault(line) else split(line, self.separator.encode()) for line in self.lines(block)]
 
-    def fault(self, line):
+    def fault(self, line: bytes) -> str | None:
         """Why a line is a blank record; None where it is none."""
         if not line:
             return EMPTY_LINE
@@ -171,7 +158,7 @@ class Lines:
         return None if len(cells) == len(self.names) else OTHER_WIDTH
 
 
-def decoded(text, encoding):
+def decoded(text: bytes, encoding: str) -> str:
     r"""Bytes as text; raises UnicodeDecodeError where they are not valid in an encoding, as some are not in UTF-8.
 
     Examples
@@ -183,7 +170,7 @@ def decoded(text, encoding):
     return codecs.charmap_decode(text, "strict", _CP1252)[0] if encoding == "cp1252" else text.decode(encoding)
 
 
-def split(line, separator):
+def split(line: bytes, separator: bytes) -> list[bytes] | None:
     """The cells of a line; None where a quote is left open or followed by text."""
     if b'"' not in line:
         return line.split(separator)
@@ -203,7 +190,7 @@ def split(line, separator):
         place += 1
 
 
-def _quoted_cell(line, place):
+def _quoted_cell(line: bytes, place: int) -> tuple[bytes | None, int]:
     """A quoted cell from behind its first quote, and the place behind its last; None where it is left open."""
     pieces = []
     while True:
@@ -216,6 +203,6 @@ def _quoted_cell(line, place):
         place = end + 2
 
 
-def _most_common_separator(header):
+def _most_common_separator(header: bytes) -> str:
     outside = b"".join(header.split(b'"')[::2])
     return max(SEPARATORS, key=lambda separator: outside.count(separator.encode()))

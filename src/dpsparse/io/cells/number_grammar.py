@@ -47,14 +47,8 @@ _DOTS = re.compile(r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+")
 class Readings(NamedTuple):
     """A number as Python writes it, in each way to read its dots and commas; None where it cannot be read so.
 
-    Parameters
-    ----------
-    plain : str or None
-        Where a dot is decimal and there is no comma.
-    grouped : str or None
-        Where commas are between thousands.
-    comma : str or None
-        Where a comma is decimal and dots are between thousands.
+    `plain`: a dot is decimal and there is no comma. `grouped`: commas are between thousands. `comma`: a comma is
+    decimal and dots are between thousands.
     """
 
     plain: str | None

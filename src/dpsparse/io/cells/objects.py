@@ -17,10 +17,7 @@ from dpsparse.io.cells.grammar import Kind
 def object_cells(objects: list[Any]) -> TextCells:
     """Cells of Python's objects, each read by its own type; those of unknown types are missing.
 
-    Parameters
-    ----------
-    objects : list
-        Texts, numbers, booleans, dates, durations in days, or None and the like for missing cells.
+    Known types are texts, numbers, booleans, dates, durations in days, and None and the like for missing cells.
     """
     with np.errstate(all="ignore"):
         return TextCells.of([_text(cell) for cell in objects])
@@ -43,7 +40,7 @@ def real_number(cell: Any) -> float:
     return float(cell)
 
 
-def _text(cell):
+def _text(cell: Any) -> str:
     try:
         return cell if isinstance(cell, str) else _text_of_object(cell)
     except Exception:
@@ -51,7 +48,7 @@ def _text(cell):
         return ""
 
 
-def _text_of_object(cell):
+def _text_of_object(cell: Any) -> str:
     if isinstance(cell, (bool, np.bool_)):
         return str(bool(cell))
     if isinstance(cell, np.datetime64):

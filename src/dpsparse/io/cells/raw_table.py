@@ -1,7 +1,11 @@
 """Raw tables: text cells (CSV, stores) or declared types (Parquet, frames), read by maps of single records."""
 
 import os
-from typing import Protocol
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse.io.cells.block_table import BlockTable
 from dpsparse.io.cells.csv_table import CsvTable
@@ -23,44 +27,34 @@ class RawTable(Protocol):
     def n_records(self) -> int:
         """The number of records, which is public."""
 
-    def class_counts(self, columns):
+    def class_counts(self, columns: Sequence[str]) -> NDArray[np.int64]:
         """How many cells of each column have each class."""
 
-    def numbers(self, columns, kinds):
+    def numbers(self, columns: Sequence[str], kinds: Sequence[Kind]) -> NDArray[np.float64]:
         """Columns as numbers, by their kinds."""
 
-    def buckets(self, column):
+    def buckets(self, column: str) -> NDArray[np.int16]:
         """The bucket of each record's text."""
 
-    def category_codes(self, column, categories):
+    def category_codes(self, column: str, categories: Sequence[str]) -> NDArray[np.int64]:
         """The place of each record's text in a list of public categories."""
 
-    def distinct_counts(self, columns):
+    def distinct_counts(self, columns: Sequence[str]) -> NDArray[np.int64]:
         """How many different texts each column holds."""
 
-    def value_counts(self, column, bucket):
+    def value_counts(self, column: str, bucket: int) -> dict[str, int]:
         """How often each text of a bucket occurs."""
 
-    def part(self, modulus, residues):
+    def part(self, modulus: int, residues: Iterable[int]) -> "RawTable":
         """Some of the records, by position."""
 
 
-def as_raw_table(data, *, separator=None, encoding="utf-8"):
+def as_raw_table(data: Any, *, separator: str | None = None, encoding: str = "utf-8") -> Any:
     """The raw table in a file or a frame.
 
-    Parameters
-    ----------
-    data : str, path, DataFrame, pyarrow.Table or raw table
-        A .csv file, a .parquet file, a folder of .parquet files, a store of cells, or a frame of pandas or polars.
-    separator : str or None
-        Of a CSV file; None to take it from the first line.
-    encoding : {"utf-8", "latin-1", "cp1252"}
-        Of a CSV file.
-
-    Returns
-    -------
-    RawTable
-        The table; of a file only names are read.
+    `data` is a .csv file, a .parquet file, a folder of .parquet files, a store of cells, a frame of pandas or polars, a
+    pyarrow.Table, or a raw table. The separator and the encoding are those of a CSV file, whose first line tells a
+    separator of None. Of a file only names are read.
     """
     if isinstance(data, BlockTable):
         return data

@@ -10,19 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from dpsparse.io.cells.columns import EmptyCells, NumberCells, TextCells, days
+from dpsparse.io.cells.columns import Cells, EmptyCells, NumberCells, TextCells, days
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.cells.objects import object_cells
 
 
 def frame_columns(frame: Any) -> list[Any]:
-    """The columns of a frame in memory, each with its `kind` and `cells(rows)`.
-
-    Parameters
-    ----------
-    frame : DataFrame or pyarrow.Table
-        Of pandas, polars or pyarrow.
-    """
+    """The columns of a frame in memory, each with its `kind` and `cells(rows)`."""
     if hasattr(frame, "iloc"):
         return [PandasColumn(frame.iloc[:, place]) for place in range(frame.shape[1])]
     if hasattr(frame, "get_columns"):
@@ -37,11 +31,11 @@ class ArrowColumn:
     column: Any
 
     @property
-    def kind(self):
+    def kind(self) -> Kind | None:
         """The kind that its type declares; None for texts and for whatever no kind is for."""
         return arrow_kind(self.column.type)
 
-    def cells(self, rows):
+    def cells(self, rows: slice) -> Cells:
         """The cells of some rows."""
         return arrow_cells(self.column[rows])
 
@@ -53,19 +47,19 @@ class PolarsColumn:
     column: Any
 
     @property
-    def kind(self):
+    def kind(self) -> Kind | None:
         """The kind that its type declares."""
         return None if self._type == "Object" else arrow_kind(self._arrow(slice(0)).type)
 
-    def cells(self, rows):
+    def cells(self, rows: slice) -> Cells:
         """The cells of some rows."""
         return object_cells(self.column[rows].to_list()) if self._type == "Object" else arrow_cells(self._arrow(rows))
 
     @property
-    def _type(self):
+    def _type(self) -> str:
         return str(self.column.dtype)
 
-    def _arrow(self, rows):
+    def _arrow(self, rows: slice) -> Any:
         # Arrow has no integers of 128 bits.
         column = self.column[rows]
         return (column.cast(float) if self._type in ("Int128", "UInt128") else column).to_arrow()
@@ -78,16 +72,16 @@ class PandasColumn:
     column: Any
 
     @property
-    def kind(self):
+    def kind(self) -> Kind | None:
         """The kind that its type declares; None for texts, objects and categories."""
         return _pandas_kind(self.column.dtype)
 
-    def cells(self, rows):
+    def cells(self, rows: slice) -> Cells:
         """The cells of some rows."""
         return _pandas_cells(self.column.iloc[rows])
 
 
-def _pandas_kind(dtype):
+def _pandas_kind(dtype: Any) -> Kind | None:
     from pandas import ArrowDtype, SparseDtype
     from pandas.api import types
 
@@ -102,7 +96,7 @@ def _pandas_kind(dtype):
     return Kind.date_ymd if types.is_datetime64_any_dtype(dtype) else None
 
 
-def _pandas_cells(column):
+def _pandas_cells(column: Any) -> TextCells | NumberCells:
     from pandas import ArrowDtype, CategoricalDtype, Series, SparseDtype, StringDtype
 
     dtype, kind = column.dtype, _pandas_kind(column.dtype)
@@ -140,7 +134,7 @@ def arrow_kind(arrow_type: Any, of_text: Kind | None = None) -> Kind | None:
     return of_text if _is_text(arrow_type) else None
 
 
-def _is_text(arrow_type):
+def _is_text(arrow_type: Any) -> bool:
     from pyarrow import types
 
     return any(test(arrow_type) for test in (types.is_string, types.is_large_string, types.is_string_view))
@@ -164,20 +158,21 @@ def arrow_cells(column: Any) -> TextCells | NumberCells:
     return EmptyCells(len(column))
 
 
-def _dictionary_cells(column):
+def _dictionary_cells(column: Any) -> TextCells:
     """Cells that are places in lists of values, which may differ from chunk to chunk."""
-    places, codes, known, numbers = {"": 0}, [np.empty(0, dtype=np.int64)], None, None
+    places, codes, known = {"": 0}, [np.empty(0, dtype=np.int64)], None
+    numbers = codes[0]
     for chunk in column.chunks:
         if known is None or not chunk.dictionary.equals(known):
             known = chunk.dictionary
-            numbers = [places.setdefault(text.strip(), len(places)) for text in _value_texts(known)]
+            known_places = [places.setdefault(text.strip(), len(places)) for text in _value_texts(known)]
             # The last place is for gaps.
-            numbers = np.array([*numbers, 0], dtype=np.int64)
+            numbers = np.array([*known_places, 0], dtype=np.int64)
         codes.append(numbers[chunk.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)])
     return TextCells(np.concatenate(codes), list(places))
 
 
-def _value_texts(values):
+def _value_texts(values: Any) -> list[str]:
     """The text of each value of a dictionary; "" for a gap."""
     if not _is_text(values.type):
         codes, texts = arrow_cells(values).texts()
@@ -185,7 +180,7 @@ def _value_texts(values):
     return [_decoded(each) for each in values.cast("binary").to_pylist()]
 
 
-def _decoded(text):
+def _decoded(text: bytes | None) -> str:
     """A text from its bytes; nothing checks on the way from a file that they are UTF-8."""
     try:
         return "" if text is None else text.decode()

@@ -1,11 +1,15 @@
 """Raw tables with declared types: Parquet files, and frames in memory (pandas, polars, pyarrow)."""
 
+import os
+from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 from dpsparse.engine.threads import slices
 from dpsparse.io.cells.block_table import BlockTable
+from dpsparse.io.cells.columns import Cells
 from dpsparse.io.cells.grammar import Kind
-from dpsparse.io.cells.selection import Rows
+from dpsparse.io.cells.selection import Rows, TableBlock
 from dpsparse.io.cells.typed_cells import arrow_cells, arrow_kind, frame_columns
 from dpsparse.io.formats import open_table
 from dpsparse.io.tables.parquet import ParquetReader
@@ -15,18 +19,13 @@ _FRAME_ROWS = 2**16
 
 
 class ParquetTable(BlockTable):
-    """A Parquet file, or a folder of them with the same columns. Its schema declares the kinds.
+    """A Parquet file, or a folder of them with the same columns. Its schema declares the kinds."""
 
-    Parameters
-    ----------
-    path : str or path
-        The file or the folder.
-    """
-
-    def __init__(self, path):
-        self._reader = open_table(path)
-        if not isinstance(self._reader, ParquetReader):
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        reader = open_table(path)
+        if not isinstance(reader, ParquetReader):
             raise FileError(f"{path} is no Parquet file: only CSV and Parquet files are read cell by cell")
+        self._reader = reader
         self.path, self.names = self._reader.path, self._reader.names
         schemas = self._reader.schemas()
         kinds = {name: {arrow_kind(schema.field(name).type, Kind.text) for schema in schemas} for name in self.names}
@@ -34,7 +33,7 @@ class ParquetTable(BlockTable):
         self._mixed = [name for name, each in kinds.items() if len(each) > 1]
 
     @cached_property
-    def blocks(self):
+    def blocks(self) -> list[Rows]:
         """Row groups."""
         blocks, first = [], 0
         for *group, n_rows in self._reader.row_groups():
@@ -45,21 +44,22 @@ class ParquetTable(BlockTable):
     # A Parquet file says by itself how it is read.
     dialect = ()
 
-    def fingerprint(self):
+    def fingerprint(self) -> str:
         """A digest that changes when a file does; see `tables.reader.fingerprint`."""
         return self._reader.fingerprint()
 
-    def cell_blocks(self, columns, start=0):
+    def cell_blocks(self, columns: Sequence[str], start: int = 0) -> Iterator[list[Cells]]:
         """The cells of some columns in blocks, smaller than large row groups; see `CsvTable.cell_blocks`."""
         mixed = [column for column in columns if column in self._mixed]
         if mixed:
             raise FileError(f"{self.path}: column {quoted(mixed[0])} has other types in other files; give it one type")
-        for table in self._reader.batches(columns, start):
+        for table in self._reader.batches(list(columns), start):
             yield [arrow_cells(table[column]) for column in columns]
 
-    def cells(self, block, columns):
+    def cells(self, block: TableBlock, columns: Sequence[str]) -> list[Cells]:
         """The cells of some columns in a block."""
-        table = self._reader.read_row_group(*block.where, columns)
+        path, metadata, group = block.where
+        table = self._reader.read_row_group(path, metadata, group, list(columns))
         return [arrow_cells(table[column]) for column in columns]
 
 
@@ -69,10 +69,7 @@ class FrameTable(BlockTable):
     Kinds of texts and objects are learned: what made the frame inferred them from the data. Levels of categorical
     columns are not read.
 
-    Parameters
-    ----------
-    frame : DataFrame or pyarrow.Table
-        The table; it is not copied.
+    The frame is not copied.
 
     Examples
     --------
@@ -85,7 +82,7 @@ class FrameTable(BlockTable):
     [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
     """
 
-    def __init__(self, frame):
+    def __init__(self, frame: Any) -> None:
         self.names = [str(name) for name in getattr(frame, "column_names", frame.columns)]
         if len(set(self.names)) < len(self.names) or not all(map(is_name, self.names)):
             raise ValueError("every column of a frame needs a printable name of its own")
@@ -94,12 +91,12 @@ class FrameTable(BlockTable):
         self.declared = {name: kind for name, kind in kinds.items() if kind is not None}
 
     @cached_property
-    def blocks(self):
+    def blocks(self) -> list[Rows]:
         """Some rows at a time."""
         rows = slices(self._n_rows, _FRAME_ROWS)
         return [Rows(block.start, block.stop - block.start) for block in rows]
 
-    def cells(self, block, columns):
+    def cells(self, block: TableBlock, columns: Sequence[str]) -> list[Cells]:
         """The cells of some columns in a block."""
         rows = slice(block.first, block.first + block.n_records)
         return [self._columns[self._places[column]].cells(rows) for column in columns]
