@@ -6,19 +6,25 @@ on the workers of a cluster.
 """
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse.engine import vector_sums
-from dpsparse.engine.arrays import as_float64, like, module_of, quotient, square_root, zero_for_nan
-from dpsparse.engine.quantize import level_shift, weight_levels
+from dpsparse.engine.arrays import Array, as_float64, like, module_of, quotient, square_root, zero_for_nan
+from dpsparse.engine.quantize import Quantizer, level_shift, weight_levels
+
+Effects: TypeAlias = Sequence[float] | NDArray[np.float64]
+Thresholds: TypeAlias = NDArray[np.float64]
 
 # The largest norm of the vectors of `calibration_sums`.
 CALIBRATION_NORM = math.sqrt(37 / 16)
 
 
-def total(values):
+def total(values: Iterable[Any]) -> Any:
     """The sum of what one query gives for several blocks: arrays of integers, or tuples of them."""
     values = iter(values)
     result = next(values)
@@ -34,15 +40,15 @@ class Column:
     It is NaN in blank records too.
     """
 
-    units: np.ndarray
-    sanitized: np.ndarray
+    units: Array
+    sanitized: Array
 
     @classmethod
-    def of(cls, units):
+    def of(cls, units: Array) -> "Column":
         """A column of these values."""
         return cls(units, vector_sums.sanitized(units))
 
-    def take(self, rows):
+    def take(self, rows: Any) -> "Column":
         """Some of the records."""
         return Column(self.units[rows], self.sanitized[rows])
 
@@ -51,36 +57,38 @@ class Column:
 class Records:
     """Some records: responses, all features quantized (None where they are elsewhere), columns of the selected ones."""
 
-    y: np.ndarray
-    quantized: object
-    columns: tuple
+    y: Array
+    quantized: Any
+    columns: tuple[Any, ...]
 
-    def take(self, rows):
+    def take(self, rows: Any) -> Self:
         """Some of these records."""
         quantized = None if self.quantized is None else self.quantized.take(rows)
         return type(self)(self.y[rows], quantized, tuple(column.take(rows) for column in self.columns))
 
-    def counts_at_most(self, values, thresholds):
+    def counts_at_most(self, values: Array, thresholds: Thresholds) -> NDArray[np.int64]:
         """For each of some rising thresholds how many values, one of each record, are at or below it."""
         return vector_sums.counts_at_most(values, thresholds)
 
-    def sanitized(self, positions):
+    def sanitized(self, positions: Sequence[int]) -> Array:
         """The columns at some positions, as one array with NaN as 0 and huge values clipped."""
         return module_of(self.y).stack([self.columns[k].sanitized for k in positions])
 
-    def residuals(self, center, effects):
+    def residuals(self, center: float, effects: Effects) -> Array:
         """Responses minus predictions in float64, with gaps at 0; NaN for blank records."""
         with np.errstate(all="ignore"):
             return vector_sums.subtract_columns(self.y - center, (column.sanitized for column in self.columns), effects)
 
 
-def residual_counts(records, center, effects, thresholds, sizes=False):
+def residual_counts(
+    records: Records, center: float, effects: Effects, thresholds: Thresholds, sizes: bool = False
+) -> NDArray[np.int64]:
     """For each of some rising thresholds how many residuals, or sizes of residuals, are at or below it."""
     residuals = records.residuals(center, effects)
     return records.counts_at_most(abs(residuals) if sizes else residuals, thresholds)
 
 
-def pick_weights(records, center, effects, bound, level=0.0):
+def pick_weights(records: Records, center: float, effects: Effects, bound: float, level: float = 0.0) -> Array:
     """Levels of the residuals, clipped at `bound`, less that of `level`: one for each record, and no sum.
 
     `level`, a public number or a release, is a mean of clipped residuals in units of `bound`. A blank record has
@@ -91,12 +99,13 @@ def pick_weights(records, center, effects, bound, level=0.0):
     return weight_levels(residuals, bound, most) - shift * as_float64(residuals == residuals)
 
 
-def pick_sums(records, center, effects, bound, level=0.0):
+def pick_sums(records: Records, center: float, effects: Effects, bound: float, level: float = 0.0) -> NDArray[np.int64]:
     """For each feature the sum of its levels times the residuals' levels."""
-    return records.quantized.weighted_sums(pick_weights(records, center, effects, bound, level))
+    sums: NDArray[np.int64] = records.quantized.weighted_sums(pick_weights(records, center, effects, bound, level))
+    return sums
 
 
-def product_sums(records, positions, bound):
+def product_sums(records: Records, positions: Sequence[int], bound: float) -> NDArray[np.int64]:
     """Sums of the products of some columns with the last of them, as vectors clipped to norm `bound`."""
     columns = records.sanitized(positions)
     with np.errstate(all="ignore"):
@@ -104,13 +113,13 @@ def product_sums(records, positions, bound):
     return vector_sums.vector_sums(products, vector_sums.clip_factor(vector_sums.norms(products), bound), bound)
 
 
-def column_counts(records, position, thresholds, sizes=False):
+def column_counts(records: Records, position: int, thresholds: Thresholds, sizes: bool = False) -> NDArray[np.int64]:
     """For each of some rising thresholds how many values of a column, or their sizes, are at or below it."""
     column = records.columns[position].units
     return records.counts_at_most(abs(column) if sizes else column, thresholds)
 
 
-def slope_counts(records, effects, position, thresholds):
+def slope_counts(records: Records, effects: Effects, position: int, thresholds: Thresholds) -> NDArray[np.int64]:
     """For each of some rising thresholds how many slopes are at or below it: residual over column, where |column| >= 1.
 
     It is meant for differences of pairs: these have no intercept, and their centre is 0.
@@ -122,7 +131,7 @@ def slope_counts(records, effects, position, thresholds):
     return records.counts_at_most(module_of(slopes).where(abs(column) >= 1, slopes, nowhere), thresholds)
 
 
-def spread_sums(records, position, size, most):
+def spread_sums(records: Records, position: int, size: float, most: float) -> NDArray[np.int64]:
     """Sums of two numbers in [-1/2, 1/2]: whether a column is not 0, and its size in units of `size` up to `most`.
 
     A gap counts as 0.
@@ -133,7 +142,7 @@ def spread_sums(records, position, size, most):
         return _bounded_sums(records, [as_float64(sizes > 0) - 0.5, sizes - 0.5], math.sqrt(0.5))
 
 
-def mean_sums(records, position, center, scale, most):
+def mean_sums(records: Records, position: int, center: float, scale: float, most: float) -> NDArray[np.int64]:
     """Sums of a and a^2 - 1/2, of norm <= sqrt 1.25; a is a column's units, clipped at +-`most`, over `most`.
 
     It is 0 for a gap.
@@ -144,7 +153,7 @@ def mean_sums(records, position, center, scale, most):
         return _bounded_sums(records, [units, units * units - 0.5], math.sqrt(1.25))
 
 
-def gain_sums(records, center, effects, most, near):
+def gain_sums(records: Records, center: float, effects: Effects, most: float, near: float) -> NDArray[np.int64]:
     """Sums that tell how predictions go with responses: of q u and q^2, and of whether the centre is `near`.
 
     q is how far a prediction, u how far a response is from the centre, both clipped at `most` and in units of it. The
@@ -159,7 +168,9 @@ def gain_sums(records, center, effects, most, near):
         return _bounded_sums(records, entries, math.sqrt(1.5))
 
 
-def calibration_sums(records, center, effects, level, reach, width):
+def calibration_sums(
+    records: Records, center: float, effects: Effects, level: float, reach: float, width: float
+) -> NDArray[np.int64]:
     """Sums for a line of residuals on predictions: of u, q u, q / 2 and q^2 / 2 - 1/4, of norm below 1.53.
 
     q is how far a prediction is from the centre and the `level`, clipped at `reach` and in units of it, and u a
@@ -173,7 +184,7 @@ def calibration_sums(records, center, effects, level, reach, width):
         return _bounded_sums(records, entries, CALIBRATION_NORM)
 
 
-def _bounded_sums(records, entries, bound):
+def _bounded_sums(records: Records, entries: Sequence[Array], bound: float) -> NDArray[np.int64]:
     """Sums of vectors with these entries, whose norm is at most `bound` by their clips.
 
     The vector of a blank record is 0, shifted entries included, and so is one with an entry of NaN.
@@ -184,13 +195,15 @@ def _bounded_sums(records, entries, bound):
     return vector_sums.vector_sums(zero_for_nan(vectors), counts, bound)
 
 
-def _row_weights(columns, inner, outer):
+def _row_weights(columns: Array, inner: float, outer: float) -> Array:
     """The weight v of a row z: min(1, inner / |z|) min(1, outer / |z|). |v z| <= inner, and v |z|^2 <= inner outer."""
     norms = vector_sums.norms(columns)
     return vector_sums.clip_factor(norms, inner) * vector_sums.clip_factor(norms, outer)
 
 
-def gradient_sums(records, center, effects, tau, positions, inner, outer):
+def gradient_sums(
+    records: Records, center: float, effects: Effects, tau: float, positions: Sequence[int], inner: float, outer: float
+) -> tuple[NDArray[np.int64], int]:
     """Sums of weighted rows times residuals clipped at tau; how many of these are within tau."""
     residuals = records.residuals(center, effects)
     columns = records.sanitized(positions)
@@ -198,14 +211,16 @@ def gradient_sums(records, center, effects, tau, positions, inner, outer):
     return vector_sums.vector_sums(columns, row_scale, inner), int((abs(residuals) <= tau).sum())
 
 
-def gram_sums(records, positions, inner, outer):
+def gram_sums(records: Records, positions: Sequence[int], inner: float, outer: float) -> NDArray[np.int64]:
     """Sums of v z z', with v the weight of a row z."""
     columns = records.sanitized(positions)
     row_scale = square_root(_row_weights(columns, inner, outer))
     return vector_sums.gram_sums(columns, row_scale, np.sqrt(inner * outer))
 
 
-def jacobian_sums(records, center, effects, tau, positions, inner, outer):
+def jacobian_sums(
+    records: Records, center: float, effects: Effects, tau: float, positions: Sequence[int], inner: float, outer: float
+) -> NDArray[np.int64]:
     """Sums of v z z' over the records whose residuals are within tau: the Jacobian of `gradient_sums`."""
     columns = records.sanitized(positions)
     within = as_float64(abs(records.residuals(center, effects)) <= tau)
@@ -213,24 +228,35 @@ def jacobian_sums(records, center, effects, tau, positions, inner, outer):
     return vector_sums.gram_sums(columns, row_scale, np.sqrt(inner * outer))
 
 
-def variance_sums(records, center, effects, tau, positions, inner, outer):
+def variance_sums(
+    records: Records, center: float, effects: Effects, tau: float, positions: Sequence[int], inner: float, outer: float
+) -> NDArray[np.int64]:
     """Sums of g g', with g a record's term of `gradient_sums`, in units of tau."""
     columns = records.sanitized(positions)
     psi = vector_sums.clipped_psi(records.residuals(center, effects), tau)
     return vector_sums.gram_sums(columns, psi * _row_weights(columns, inner, outer), inner)
 
 
-def feature_counts(rows, thresholds):
+def feature_counts(rows: Any, thresholds: Thresholds) -> NDArray[np.int64]:
     """For each feature and each of some rising thresholds how many values are at or below it; here of `Rows`."""
-    return rows.feature_counts(thresholds)
+    counts: NDArray[np.int64] = rows.feature_counts(thresholds)
+    return counts
 
 
-def loss_sums(rows, quantizer, loss, coef, features, clip_predictions):
+def loss_sums(
+    rows: Any,
+    quantizer: Quantizer,
+    loss: Any,
+    coef: NDArray[np.float64],
+    features: Sequence[int],
+    clip_predictions: bool,
+) -> NDArray[np.int64]:
     """For each feature the sum of its levels times the levels of psi of the residuals; here of `Rows`."""
     residuals = rows.residuals(coef, features, quantizer if clip_predictions else replace(quantizer, clip_bound=np.inf))
-    return rows.weighted_sums(quantizer, weight_levels(loss.psi(residuals), loss.bound))
+    sums: NDArray[np.int64] = rows.weighted_sums(quantizer, weight_levels(loss.psi(residuals), loss.bound))
+    return sums
 
 
-def nonfinite_blocks(rows):
+def nonfinite_blocks(rows: Any) -> int:
     """1 if a feature of these `Rows` is not finite, 0 otherwise."""
-    return rows.has_nonfinite()
+    return int(rows.has_nonfinite())

@@ -1,16 +1,19 @@
 """Passes over features: numba's kernels where they compile, NumPy's elsewhere. The bits are the same."""
 
 import functools
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
 
 from dpsparse.engine import config
 from dpsparse.engine.cpu import numpy_kernels
 
 
 @functools.cache
-def compiled():
+def compiled() -> ModuleType | None:
     """The module of compiled kernels, or None where there is no numba."""
     try:
         from dpsparse.engine.cpu import numba_kernels
@@ -20,7 +23,7 @@ def compiled():
     return numba_kernels
 
 
-def run(name, *arguments):
+def run(name: str, *arguments: Any) -> Any:
     """Run a pass by its name in `numba_kernels`."""
     kernels = compiled() if config.current.compiled else None
     if kernels is not None:
@@ -35,12 +38,12 @@ def run(name, *arguments):
         return getattr(numpy_kernels, name)(*arguments)
 
 
-def by_columns(table):
+def by_columns(table: NDArray[Any]) -> bool:
     """Whether a table is column-major."""
     return table.strides[0] < table.strides[1] and table.shape[1] > 1
 
 
-def flat_view(table):
+def flat_view(table: NDArray[Any]) -> tuple[NDArray[Any], int]:
     """A row-major table as flat memory and the step from row to row; a copy where rows are not contiguous.
 
     Pass the transpose of a column-major table.
@@ -56,13 +59,13 @@ def flat_view(table):
     return as_strided(table, (length,), (size,), writeable=table.flags.writeable), step
 
 
-def strided_view(table):
+def strided_view(table: NDArray[Any]) -> tuple[NDArray[Any], int, int]:
     """A table as flat memory, the step from row to row and that from column to column.
 
     A copy where steps are negative or not whole cells.
     """
     if not table.flags.aligned or any(stride < 0 or stride % table.itemsize for stride in table.strides):
         table = np.ascontiguousarray(table)
-    steps = [stride // table.itemsize for stride in table.strides]
+    steps = row_step, column_step = [stride // table.itemsize for stride in table.strides]
     length = 1 + sum((count - 1) * step for count, step in zip(table.shape, steps, strict=True)) if table.size else 0
-    return as_strided(table, (length,), (table.itemsize,), writeable=False), *steps
+    return as_strided(table, (length,), (table.itemsize,), writeable=False), row_step, column_step

@@ -1,7 +1,11 @@
 """The passes of `numba_kernels` in NumPy, with the same bits: for where numba is absent or cannot compile."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
 
 from dpsparse.engine.gaps import indicators
 from dpsparse.engine.quantize import rounded
@@ -10,20 +14,22 @@ from dpsparse.engine.quantize import rounded
 _CELLS = 2**16
 
 
-def _table(line, step, rows, columns):
+def _table(line: NDArray[Any], step: int, rows: int, columns: int) -> NDArray[Any]:
     return as_strided(line, (rows, columns), (step * line.itemsize, line.itemsize), writeable=line.flags.writeable)
 
 
-def _blocks(rows, columns):
+def _blocks(rows: int, columns: int) -> Iterator[slice]:
     size = max(1, _CELLS // max(1, columns))
     return (slice(start, start + size) for start in range(0, rows, size))
 
 
-def _has_nonfinite(values):
+def _has_nonfinite(values: NDArray[Any]) -> bool:
     return not np.isfinite(values).all()
 
 
-def round_rows(line, step, n, d, center, rate, out, out_step):
+def round_rows(
+    line: NDArray[Any], step: int, n: int, d: int, center: Any, rate: Any, out: NDArray[Any], out_step: int
+) -> int:
     """See `numba_kernels.round_rows`."""
     cells, levels = _table(line, step, n, d), _table(out, out_step, n, d)
     bad = 0
@@ -33,7 +39,9 @@ def round_rows(line, step, n, d, center, rate, out, out_step):
     return bad
 
 
-def round_columns(line, step, n, center, rate, out, out_step):
+def round_columns(
+    line: NDArray[Any], step: int, n: int, center: Any, rate: Any, out: NDArray[Any], out_step: int
+) -> int:
     """See `numba_kernels.round_columns`."""
     cells, levels = _table(line, step, len(center), n), _table(out, out_step, len(center), n)
     bad = 0
@@ -43,21 +51,23 @@ def round_columns(line, step, n, center, rate, out, out_step):
     return bad
 
 
-def add_level_rows(levels, step, weights, sums):
+def add_level_rows(levels: NDArray[Any], step: int, weights: NDArray[Any], sums: NDArray[np.int64]) -> None:
     """See `numba_kernels.add_level_rows`."""
     cells = _table(levels, step, len(weights), len(sums))
     for rows in _blocks(*cells.shape):
         sums += (weights[rows].astype(np.float64) @ cells[rows].astype(np.float64)).astype(np.int64)
 
 
-def add_level_columns(levels, step, weights, sums):
+def add_level_columns(levels: NDArray[Any], step: int, weights: NDArray[Any], sums: NDArray[np.int64]) -> None:
     """See `numba_kernels.add_level_columns`."""
     cells = _table(levels, step, len(sums), len(weights))
     for columns in _blocks(*cells.shape):
         sums[columns] += (cells[columns].astype(np.float64) @ weights.astype(np.float64)).astype(np.int64)
 
 
-def add_rows(line, step, weights, center, rate, sums):
+def add_rows(
+    line: NDArray[Any], step: int, weights: NDArray[Any], center: Any, rate: Any, sums: NDArray[np.int64]
+) -> None:
     """See `numba_kernels.add_rows`."""
     cells = _table(line, step, len(weights), len(sums))
     for rows in _blocks(*cells.shape):
@@ -65,7 +75,9 @@ def add_rows(line, step, weights, center, rate, sums):
         sums += (weights[rows].astype(np.float64) @ levels).astype(np.int64)
 
 
-def add_columns(line, step, weights, center, rate, sums):
+def add_columns(
+    line: NDArray[Any], step: int, weights: NDArray[Any], center: Any, rate: Any, sums: NDArray[np.int64]
+) -> None:
     """See `numba_kernels.add_columns`."""
     cells = _table(line, step, len(sums), len(weights))
     for columns in _blocks(*cells.shape):
@@ -73,7 +85,18 @@ def add_columns(line, step, weights, center, rate, sums):
         sums[columns] += (levels @ weights.astype(np.float64)).astype(np.int64)
 
 
-def subtract_columns(line, row_step, column_step, d, columns, center, scale, effects, bound, residuals):
+def subtract_columns(
+    line: NDArray[Any],
+    row_step: int,
+    column_step: int,
+    d: int,
+    columns: NDArray[np.int64],
+    center: Any,
+    scale: NDArray[np.float64],
+    effects: NDArray[np.float64],
+    bound: float,
+    residuals: NDArray[np.float64],
+) -> None:
     """See `numba_kernels.subtract_columns`."""
     for k, column in enumerate(columns):
         cells = _table(line[column % d * column_step :], row_step, len(residuals), 1)[:, 0]
@@ -82,7 +105,9 @@ def subtract_columns(line, row_step, column_step, d, columns, center, scale, eff
         residuals -= np.where(np.isfinite(cells), values, 0.0) * effects[k]
 
 
-def round_stored(data, indices, center, rate, at_zero, out):
+def round_stored(
+    data: NDArray[Any], indices: NDArray[Any], center: Any, rate: Any, at_zero: NDArray[np.int16], out: NDArray[Any]
+) -> int:
     """See `numba_kernels.round_stored`."""
     bad = 0
     for block in _blocks(len(data), 1):
@@ -92,13 +117,30 @@ def round_stored(data, indices, center, rate, at_zero, out):
     return bad
 
 
-def add_stored(levels, indices, starts, stops, weights, sums):
+def add_stored(
+    levels: NDArray[Any],
+    indices: NDArray[Any],
+    starts: NDArray[Any],
+    stops: NDArray[Any],
+    weights: NDArray[Any],
+    sums: NDArray[np.int64],
+) -> None:
     """See `numba_kernels.add_stored`."""
     for places, weight in _stored(starts, stops, weights):
         sums += np.bincount(indices[places], weights=levels[places] * weight, minlength=len(sums)).astype(np.int64)
 
 
-def add_stored_cells(data, center, rate, at_zero, indices, starts, stops, weights, sums):
+def add_stored_cells(
+    data: NDArray[Any],
+    center: Any,
+    rate: Any,
+    at_zero: NDArray[np.int16],
+    indices: NDArray[Any],
+    starts: NDArray[Any],
+    stops: NDArray[Any],
+    weights: NDArray[Any],
+    sums: NDArray[np.int64],
+) -> None:
     """See `numba_kernels.add_stored_cells`."""
     for places, weight in _stored(starts, stops, weights):
         features = indices[places]
@@ -106,7 +148,9 @@ def add_stored_cells(data, center, rate, at_zero, indices, starts, stops, weight
         sums += np.bincount(features, weights=levels * weight, minlength=len(sums)).astype(np.int64)
 
 
-def _stored(starts, stops, weights):
+def _stored(
+    starts: NDArray[Any], stops: NDArray[Any], weights: NDArray[Any]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
     """The places of some rows' cells, and for each cell its row's weight."""
     lengths = stops - starts
     for rows in _blocks(len(weights), int(lengths.mean()) if len(lengths) else 1):
@@ -115,7 +159,14 @@ def _stored(starts, stops, weights):
         yield places, np.repeat(weights[rows].astype(np.float64), size)
 
 
-def stored_column(data, indices, starts, stops, feature, out):
+def stored_column(
+    data: NDArray[Any],
+    indices: NDArray[Any],
+    starts: NDArray[Any],
+    stops: NDArray[Any],
+    feature: int,
+    out: NDArray[Any],
+) -> None:
     """See `numba_kernels.stored_column`."""
     places = np.flatnonzero(indices == feature)
     rows = np.searchsorted(stops, places, side="right")
@@ -125,25 +176,39 @@ def stored_column(data, indices, starts, stops, feature, out):
     out[rows[inside]] = data[places[inside]]
 
 
-def count_cells(line, row_step, column_step, n, thresholds, counts):
+def count_cells(
+    line: NDArray[Any],
+    row_step: int,
+    column_step: int,
+    n: int,
+    thresholds: NDArray[np.float64],
+    counts: NDArray[np.int64],
+) -> None:
     """See `numba_kernels.count_cells`."""
     for j, count in enumerate(counts):
         cells = _table(line[j * column_step :], row_step, n, 1)[:, 0]
         count += np.bincount(_places(thresholds, cells), minlength=len(count))
 
 
-def count_stored(data, indices, starts, stops, thresholds, counts):
+def count_stored(
+    data: NDArray[Any],
+    indices: NDArray[Any],
+    starts: NDArray[Any],
+    stops: NDArray[Any],
+    thresholds: NDArray[np.float64],
+    counts: NDArray[np.int64],
+) -> None:
     """See `numba_kernels.count_stored`."""
     for places, _ in _stored(starts, stops, np.zeros(len(starts))):
         below = _places(thresholds, data[places])
         np.add.at(counts, (indices[places], below), 1)
 
 
-def count_values(values, thresholds, counts):
+def count_values(values: NDArray[Any], thresholds: NDArray[np.float64], counts: NDArray[np.int64]) -> None:
     """See `numba_kernels.count_values`."""
     counts += np.bincount(np.searchsorted(thresholds, values), minlength=len(counts))
 
 
-def _places(thresholds, cells):
+def _places(thresholds: NDArray[np.float64], cells: NDArray[Any]) -> NDArray[np.int64]:
     """How many thresholds are below each cell; all of them for a gap."""
     return np.where(np.isfinite(cells), np.searchsorted(thresholds, cells), len(thresholds))

@@ -1,17 +1,21 @@
 """Base classes of rows and sessions whose responses are in this process, wherever their features are."""
 
 import itertools
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from dpsparse.engine import config
-from dpsparse.engine.arrays import host, module_of
+from dpsparse.engine.arrays import Array, host, module_of
 from dpsparse.engine.cpu import dispatch
 from dpsparse.engine.gaps import as_column
-from dpsparse.engine.quantize import check_exact, in_units
-from dpsparse.engine.queries import Column, Records, nonfinite_blocks, pick_weights, total
+from dpsparse.engine.protocols import OnProgress, Query
+from dpsparse.engine.quantize import Quantizer, check_exact, in_units
+from dpsparse.engine.queries import Column, Records, Thresholds, nonfinite_blocks, pick_weights, total
 from dpsparse.engine.refusals import COLUMN_CHANGED, NOT_FINITE
 from dpsparse.engine.threads import items_per_task, parallel_map, slices
 from dpsparse.engine.vector_sums import subtract_columns
@@ -20,7 +24,7 @@ from dpsparse.engine.vector_sums import subtract_columns
 UNITS = (256, 16)
 
 
-def block_size(count, size):
+def block_size(count: int, size: int) -> int:
     """How many of `count` rows or columns of `size` bytes make a block: a multiple of a unit if it is large."""
     block_bytes = config.current.block_bytes
     block = items_per_task(count, max(1, block_bytes // 8 // size), max(1, block_bytes // size))
@@ -29,7 +33,7 @@ def block_size(count, size):
 
 
 @cache
-def keep_freed_memory():
+def keep_freed_memory() -> None:
     """Have arrays of a query take the memory of those before, for the rest of the process.
 
     The GNU C library gives blocks above a threshold back to the system when they are freed, and each new one then costs
@@ -39,26 +43,26 @@ def keep_freed_memory():
     np.empty(2**25 - 2**16, dtype=np.uint8)
 
 
-def rescaled(records, center, scale):
+def rescaled(records: Records, center: float, scale: float) -> Records:
     """The records with (z - center) / scale as their last column, where it was z."""
     *before, last = records.columns
     return replace(records, columns=(*before, Column.of(in_units(last.units, center, scale))))
 
 
-def pair_slices(n_records):
+def pair_slices(n_records: int) -> tuple[slice, slice]:
     """The first and the second records of the pairs that `differences` subtracts."""
     half = n_records // 2
     return slice(0, half), slice(half, 2 * half)
 
 
-def pair_blocks(starts, n_pairs):
+def pair_blocks(starts: Iterable[int], n_pairs: int) -> list[slice]:
     """Slices that divide pairs of records where either record reaches one of some positions."""
     reached = {pair for start in starts for pair in (start, start - n_pairs) if 0 < pair < n_pairs}
     return [slice(*ends) for ends in itertools.pairwise(sorted(reached | {0, n_pairs}))]
 
 
 @np.errstate(all="ignore")
-def pair_differences(values):
+def pair_differences(values: Array) -> Array:
     """The first of each pair of some values, less the second."""
     first, second = pair_slices(len(values))
     return values[first] - values[second]
@@ -67,7 +71,7 @@ def pair_differences(values):
 class LocalRecords(Records):
     """Records in this process's memory: a compiled pass counts their values."""
 
-    def counts_at_most(self, values, thresholds):
+    def counts_at_most(self, values: Array, thresholds: Thresholds) -> NDArray[np.int64]:
         """See `queries.Records`."""
         thresholds = np.ascontiguousarray(thresholds, dtype=np.float64)
         counts = np.zeros(len(thresholds) + 1, dtype=np.int64)
@@ -78,131 +82,137 @@ class LocalRecords(Records):
 class QuantizedFamilies:
     """Features quantized by several quantizers, each of which gives a family of sums."""
 
-    def __init__(self, families):
+    def __init__(self, families: Iterable[Any]) -> None:
         self.families = tuple(families)
 
-    def take(self, rows):
+    def take(self, rows: Any) -> "QuantizedFamilies":
         """The levels of some rows."""
         return QuantizedFamilies(family.take(rows) for family in self.families)
 
-    def weighted_sums(self, weights, on_progress=None):
+    def weighted_sums(self, weights: Array, on_progress: OnProgress = None) -> NDArray[np.int64]:
         """Sums over rows of weight level times feature level, as int64: a row for each family."""
         return np.stack([family.weighted_sums(weights) for family in self.families])
 
 
 class LocalRows:
-    """A set of rows of X with their responses: the base of `protocols.Rows` here. Subclasses read the features.
+    """A set of rows of X with their responses: the base of `protocols.Rows` here. Subclasses read the features."""
 
-    Parameters
-    ----------
-    y : ndarray
-        Responses in float64.
-    n_features : int
-        Columns of X.
-    """
+    if TYPE_CHECKING:
 
-    def __init__(self, y, n_features):
+        def take(self, rows: Any) -> Any:
+            """Some of the rows."""
+
+        def differences(self) -> Any:
+            """The differences of pairs of records, where these are none already; see `protocols.Rows`."""
+
+        def column(self, j: int) -> Array:
+            """Raw values of a feature; see `protocols.Rows`."""
+
+        def quantized(self, *args: Any, **kwargs: Any) -> Any:
+            """The features as integers, by some quantizers."""
+
+    def __init__(self, y: Array, n_features: int) -> None:
         self.y = y
         self.n_records, self.n_features = len(y), n_features
         check_exact(self.n_records)
 
-    def part(self, index, of):
+    def part(self, index: int, of: int) -> Any:
         """Every `of`-th row from row `index` on: part `index` of `of` disjoint parts."""
         return self.take(slice(index, None, of))
 
-    def blocks(self):
+    def blocks(self) -> list[slice]:
         """Slices that divide the records among threads, for what is computed from a few columns."""
         sizes = config.current
         return slices(self.n_records, items_per_task(self.n_records, sizes.least_records, sizes.most_records))
 
-    def evaluate(self, query, *public):
+    def evaluate(self, query: Query, *public: Any) -> Any:
         """Sum what a query gives over blocks of rows."""
         blocks = self.blocks()
         if len(blocks) < 2:
             return query(self, *public)
         return total(parallel_map(lambda block: query(self.take(block), *public), blocks))
 
-    def session(self, quantizers, *, constant=False, check_finite=True, on_progress=None):
+    def session(
+        self,
+        quantizers: tuple[Quantizer, ...],
+        *,
+        constant: bool = False,
+        check_finite: bool = True,
+        on_progress: OnProgress = None,
+    ) -> "LocalSession":
         """Open a session; see `protocols.Rows`."""
         keep_freed_memory()
         if check_finite and not quantizers:
             self.require_finite()
         return LocalSession(self, constant, self.quantized(quantizers, check_finite))
 
-    def require_finite(self):
+    def require_finite(self) -> None:
         """Raise ValueError with a constant text unless all features are finite."""
         if self.evaluate(nonfinite_blocks):
             raise ValueError(NOT_FINITE)
 
-    def residuals(self, coef, support, quantizer):
+    def residuals(
+        self, coef: NDArray[np.float64], support: Sequence[int] | NDArray[np.int64], quantizer: Quantizer
+    ) -> NDArray[np.float64]:
         """Responses minus predictions in float64, one feature after another in the order of `support`.
 
-        Parameters
-        ----------
-        coef : ndarray of shape (n_features,) or (2 n_features,)
-            Zero outside the support. The second half, if any, is of the indicators of gaps.
-        support : sequence of int
-            The features to read; see `column`.
-        quantizer : Quantizer
-            Gives the units of the features, in which a gap is at 0, and clips them; it does not round them.
+        `coef` is zero outside the support; its second half, if any, is of the indicators of gaps. The quantizer gives
+        the units of the features, in which a gap is at 0, and clips them; it does not round them.
         """
         columns = (quantizer.clipped(self.column(j), j) for j in support)
         with np.errstate(all="ignore"):
-            return host(subtract_columns(self.y, columns, (coef[j] for j in support)))
+            residuals: NDArray[np.float64] = host(subtract_columns(self.y, columns, [coef[j] for j in support]))
+            return residuals
 
 
 class LocalSession:
     """A `protocols.Session` whose responses and columns are in this process.
 
-    Parameters
-    ----------
-    rows : Rows
-        They have `y`, `column` and `blocks`.
-    constant : bool
-        Whether the columns start with the constant 1.
-    quantized : object
-        All features as integers; its `weighted_sums` are those of each quantizer.
+    The rows have `y`, `column` and `blocks`. With `constant` the columns start with the constant 1. `quantized` holds
+    all features as integers; its `weighted_sums` are those of each quantizer.
     """
 
-    def __init__(self, rows, constant, quantized):
+    def __init__(self, rows: Any, constant: bool, quantized: Any) -> None:
         self._rows, self._quantized = rows, quantized
         self.n_records, self.n_features = rows.n_records, rows.n_features
         self._open(rows.y)
         if constant:
             self._append(module_of(rows.y).ones_like(rows.y))
 
-    def _open(self, y):
-        self._records = LocalRecords(y, None, ())
+    def _open(self, y: Array) -> None:
+        self._records: Records = LocalRecords(y, None, ())
 
-    def add(self, feature, on_progress=None):
+    def add(self, feature: int, on_progress: OnProgress = None) -> None:
         """Read one more feature."""
         self._append(self._rows.column(feature))
 
-    def _append(self, values):
+    def _append(self, values: Array) -> None:
         before = self._records
         if len(values) != len(before.y):
             # NumPy would repeat a single value for every record.
             raise ValueError(COLUMN_CHANGED)
         self._records = replace(before, columns=(*before.columns, Column.of(as_column(values, before.y))))
 
-    def rescale(self, center, scale):
+    def rescale(self, center: float, scale: float) -> None:
         """Make (z - center) / scale of the last column z."""
         self._records = rescaled(self._records, center, scale)
 
-    def close(self):
+    def close(self) -> None:
         """Nothing is kept elsewhere."""
 
-    def evaluate(self, query, *public):
+    def evaluate(self, query: Query, *public: Any) -> Any:
         """Sum what a query gives over the records."""
         return total(self._per_block(query, *public))
 
-    def _per_block(self, query, *public):
+    def _per_block(self, query: Query, *public: Any) -> Iterable[Any]:
         blocks = self._rows.blocks()
         if len(blocks) < 2:
             return [query(self._records, *public)]
         return parallel_map(lambda block: query(self._records.take(block), *public), blocks)
 
-    def scores(self, center, effects, bound, level=0.0, on_progress=None):
+    def scores(
+        self, center: float, effects: ArrayLike, bound: float, level: float = 0.0, on_progress: OnProgress = None
+    ) -> NDArray[np.int64]:
         """Absolute values of the sums of `queries.pick_sums`, a row for each quantizer.
 
         The weights of the records come first, then one pass over the quantized features in their memory order.
