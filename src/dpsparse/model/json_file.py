@@ -200,7 +200,7 @@ def _responses(fields: Fields | None) -> ResponseCount | None:
         number=fields.number("number", above=0),
         noise=fields.number("noise", least=0),
         n_records=fields.count("n_records"),
-        empty=fields.number("empty", 0.0, least=0),
+        empty=fields.number("empty", least=0),
     )
     fields.finish()
     if count.number > count.n_records or count.empty > 1:
