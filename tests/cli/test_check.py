@@ -194,3 +194,9 @@ def test_people_with_several_rows_are_remarked_on(people, capsys, names):
     # In any order, where not, nothing tells them from a quantity.
     table.sample(frac=1, random_state=0).to_csv("people.csv", index=False)
     assert "values in" not in told(capsys, "--json")
+
+
+def test_a_target_that_is_no_column_is_refused(people, capsys):
+    with pytest.raises(SystemExit):
+        main(["check", "people.csv", "--target", "cots"])
+    assert "--target: there is no column 'cots'; did you mean 'cost'?" in capsys.readouterr().err

@@ -1,7 +1,8 @@
 import json
 
 from dpsparse import load_model
-from dpsparse.cli import main
+from dpsparse.cli import main, output
+from dpsparse.model.effect import EFFECT_HEADINGS
 
 
 def test_inspect_shows_the_guarantee_in_words_and_in_full(folder, capsys, people, fit):
@@ -34,3 +35,13 @@ def test_inspect_writes_drafts_for_the_registry_and_for_a_review(folder, capsys,
     # A draft that somebody has filled in is not overwritten.
     assert "it exists" in failed("inspect", "model.json", "--registry", "entry.yaml")
     assert "something else" in failed("inspect", "model.json", "--registry", "new.yaml", "--nist", "new.yaml")
+
+
+def test_headings_are_folded_before_names(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    row = ["region (gap)", "0.005858", "[-0.02749, 0.03921]", "not significant", "195.3"]
+    output.print_table(EFFECT_HEADINGS, [row])
+    shown = capsys.readouterr().out
+    assert "region (gap)" in shown
+    assert "used for" in shown
+    output.print_table(EFFECT_HEADINGS, [])

@@ -131,6 +131,14 @@ def test_a_seeded_fit_guarantees_nothing():
             "By the releases the features explain nothing (the effects are smaller than their errors); predictions are "
             "the constant 1234.",
         ),
+        (
+            {"response_scale_known": False},
+            "How well it predicts Nothing was learned of the response's scale, so nothing can be said of how near",
+        ),
+        (
+            {"response_scale_known": False, "reason": "the fit is nearly exact"},
+            "What matters The fit is nearly exact. Is cost computed from the features? These effects are significant:",
+        ),
         ({"lumped": True}, "Many values of cost are equal, so its scale was learned from the others."),
         ({"lumped": True}, "Residuals are cut at a distance of 3000 from the prediction"),
         ({"prediction_range": None}, "Predictions have no limits."),

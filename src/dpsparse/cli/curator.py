@@ -32,13 +32,15 @@ def curator_faults(
     from dpsparse.io.bounds_file import read_bounds
     from dpsparse.io.cells.raw_table import as_raw_table
     from dpsparse.io.formats import require_format
-    from dpsparse.schema import FileError
+    from dpsparse.schema import FileError, alternatives, quoted
 
     require_format(data)
     if str(data).lower().endswith(".npy"):
         raise FileError(f"{data}: an npy file has no cells to check; check reads .csv and .parquet files, and stores")
     known = Bounds() if bounds is None else read_bounds(bounds)
     table = as_raw_table(data, separator=separator, encoding=encoding)
+    if target is not None and target not in table.names:
+        raise FileError(f"--target: there is no column {quoted(target)}; {alternatives(target, table.names)}")
     if bounds is not None:
         known.features(table.names, target)
     columns = [name for name in table.names if not known.is_dropped(name)]

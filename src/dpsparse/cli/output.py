@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
@@ -69,13 +70,24 @@ def say(heading: str, text: str) -> None:
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, texts: int = 1) -> None:
     """Print a table. The first `texts` columns are text, which a narrow screen folds; the others are numbers."""
+    console, cells = Console(**_PLAIN), [list(row) for row in rows]
+    table = _table(headings, cells, texts)
+    if console.measure(table).maximum >= console.width:
+        # Long headings of numbers are folded first, so that the names keep their place.
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)] or [1] * len(headings)
+        folded = [textwrap.fill(each, max(width, 10)) for each, width in zip(headings, widths, strict=True)]
+        table = _table(folded, cells, texts)
+    console.print(table)
+
+
+def _table(headings: Sequence[str], rows: Iterable[Sequence[str]], texts: int) -> Table:
     table = Table()
     for place, heading in enumerate(headings):
         is_text = place < texts
         table.add_column(heading, **({"overflow": "fold"} if is_text else {"justify": "right", "no_wrap": True}))
     for row in rows:
         table.add_row(*map(escape, row))
-    Console(**_PLAIN).print(table)
+    return table
 
 
 def model_facts(model: LinearModel) -> dict[str, Any]:

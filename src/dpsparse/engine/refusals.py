@@ -51,6 +51,7 @@ HEADER_NOT_TEXT = (
     "{path}: line 1 is not valid {encoding}; save the file as UTF-8, or give its encoding: --encoding cp1252 if it "
     'comes from Windows, or --encoding latin-1; encoding="cp1252" in Python'
 )
+HEADER_WIDE = "{path}: the file is UTF-16 or UTF-32, which Excel calls Unicode text; save it as CSV UTF-8"
 HEADER_QUOTES = "{path}: line 1 has a quote that is left open, or text after a closing quote"
 NO_NAME = "{path}: every column needs a printable name; an index without one is better left out"
 SAME_NAME = "{path}: two columns have the same name"

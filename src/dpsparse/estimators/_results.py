@@ -37,7 +37,8 @@ def set_results(
     size, d, selected = len(features), estimator.n_features_in_, result.features
     height = critical_value(size)
     errors = np.where(selected.trusted, selected.standard_errors, np.nan)
-    clear = significant(selected.effects, errors, size) & result.response.scale_known & result.predictions.explains
+    # Where nothing was learned no error is trusted; a nearly exact fit has errors, and is tested.
+    clear = significant(selected.effects, errors, size) & result.predictions.explains
     # "auto" drops effects that are too small to be significant, and not those that could not be tested or whose errors
     # are wide for other reasons: without a large one the others would say so. Where none is significant by itself,
     # features may say something together all the same.

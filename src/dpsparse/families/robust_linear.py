@@ -36,8 +36,8 @@ class RobustWords:
 
     too_few_records: str = "{n:,} records are too few at this epsilon to learn the response's centre and scale"
     too_few_responses: str = (
-        "too few records have a response that can be read as a number, a date, or true or false: about {count:,.0f} "
-        "of {n:,}"
+        "too few records at this epsilon have a response that can be read as a number, a date, or true or false: about "
+        "{count:,.0f} of {n:,}"
     )
     all_equal: str = "nearly all responses are equal"
     nothing_left: str = (

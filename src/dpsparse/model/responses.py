@@ -54,5 +54,6 @@ def refuse_unread(model: "LinearModel") -> None:
     if model.responses is not None and model.responses.is_too_short:
         raise ResponsesUnread(
             f"only {readable(model)} in {model.target!r}, by a noisy count that epsilon was spent on: nothing is "
-            "predicted from so few, and no model is kept. Write them as plain numbers, or choose another response"
+            "predicted from so few, and no model is kept. dpsparse check shows their holder those that are not, and "
+            "whether the file needs another --encoding or --separator; or choose another response"
         )

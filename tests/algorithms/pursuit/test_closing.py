@@ -85,7 +85,7 @@ def test_hardly_a_response_is_named():
         y = np.where(RNG.random(len(X)) < share, X[:, 3] + RNG.normal(size=len(X)), np.nan)
         model = fitted(y, missing="center")
         assert model.response_scale_known != named
-        too_few = "too few records have a response that can be read as a number, a date, or true or false: about"
+        too_few = "too few records at this epsilon have a response that can be read as a number, a date, or true"
         assert (too_few in model.reason) == named
 
 

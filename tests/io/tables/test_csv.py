@@ -31,7 +31,7 @@ def test_a_file_has_no_schema(tmp_path):
         (b"EUR 31.234,50;cost\n47;2\n", "the first line must name the columns"),
         (b"31'234.50 CHF;cost\n47;2\n", "the first line must name the columns"),
         (b"age,c\xffst\n1,2\n", "line 1 is not valid utf-8; save the file as UTF-8, or give its encoding"),
-        (b"\xff\xfea\x00g\x00e\x00\n\x00", "line 1 is not valid utf-8"),
+        (b"\xff\xfea\x00g\x00e\x00\n\x00", "the file is UTF-16 or UTF-32, which Excel calls Unicode text; save it as"),
         (b'age,"cost\n1,2\n', "line 1 has a quote that is left open, or text after a closing quote"),
         (b'"age"s,cost\n1,2\n', "line 1 has a quote that is left open, or text after a closing quote"),
         (b"a" * (2**20 + 1), "line 1 is longer than 1 MiB; it must name the columns"),

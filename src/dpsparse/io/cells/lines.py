@@ -20,6 +20,7 @@ from dpsparse.engine.refusals import (
     HEADER_NOT_TEXT,
     HEADER_QUOTES,
     HEADER_TOO_LONG,
+    HEADER_WIDE,
     NO_NAME,
     NOT_A_NAME,
     SAME_NAME,
@@ -34,6 +35,8 @@ ENCODINGS = ("utf-8", "latin-1", "cp1252")
 # Windows gives no character to five bytes; they are what they are in latin-1, so that no byte makes a line unreadable.
 _CP1252 = "".join(bytes([byte]).decode("cp1252", "ignore") or chr(byte) for byte in range(256))
 _BOM = b"\xef\xbb\xbf"
+# Before the header of a file in UTF-16 or UTF-32.
+_WIDE_BOMS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 
 # Why a line is a blank record.
 EMPTY_LINE = "the line is empty"
@@ -72,6 +75,8 @@ class Lines:
             if not file.seek(0, 2):
                 raise FileError(f"{self.path} is empty; its first line must name the columns")
             self.bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        if self.bytes[:4].startswith(_WIDE_BOMS):
+            raise FileError(HEADER_WIDE.format(path=self.path))
         start = len(_BOM) if encoding == "utf-8" and self.bytes[:3] == _BOM else 0
         end = self.bytes.find(b"\n", start)
         stop = len(self.bytes) if end < 0 else end
