@@ -158,7 +158,8 @@ def test_ctrl_c_ends_an_idle_page_at_once(program, capfd):
     shown = capfd.readouterr()
     assert shown.err == "The page has ended.\n"
     skips, searches = map(int, re.search(r"skips (\d+), searches (\d+)", running.last_words).groups())
-    assert skips > 100 * searches
+    # A search of some thousand objects takes no time that a person would notice; the page has loaded tens of thousands.
+    assert searches < 5_000 < skips
     asked.close()
     unused.close()
 

@@ -8,6 +8,7 @@ from typing import Any
 import dask
 from dask.utils import parse_timedelta
 from distributed import futures_of, wait
+from distributed.scheduler import NoWorkerError
 
 from dpsparse.engine.refusals import NO_WORKERS, NOT_COMPUTED, SENTENCES
 
@@ -39,6 +40,9 @@ def quoting_nothing() -> Iterator[None]:
         yield
     except MemoryError:
         raise
+    except NoWorkerError:
+        # The scheduler's own limit may come before ours.
+        raise NoWorkers(NO_WORKERS) from None
     except Exception as error:
         if str(error) in SENTENCES.values() or type(error).__module__.partition(".")[0] == "distributed":
             raise
