@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from dpsparse import OnDisk, PrivateSparseRegressor, load_model, save_model
+from dpsparse.algorithms.pursuit.result import NOTHING_LEARNED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.estimators import sparse_regressor
 from dpsparse.io.features import Feature
@@ -158,7 +159,8 @@ def test_features_that_explain_nothing_predict_a_constant(fitted):
 
 
 def test_nothing_learned_names_the_cause(fitted):
-    model = fitted(scale_known=False, reason="All responses seem to be equal.")
+    doubts = np.array([NOTHING_LEARNED] * 3, dtype=object)
+    model = fitted(scale_known=False, reason="All responses seem to be equal.", doubts=doubts)
     assert "Nothing learned: All responses seem to be equal." in model.summary()
     assert "Units learned" not in model.summary()
     assert not model.clear_.any()
