@@ -10,9 +10,9 @@ import dpsparse
 SOURCE = Path(dpsparse.__file__).parent
 # Where the numbers of a package stand; a family has its own file.
 HOMES = {
-    "algorithms/pursuit": {"constants.py", "budget.py"},
+    "algorithms/pursuit": {"constants.py", "budget.py", "reference_budget.py"},
     "inference": {"constants.py"},
-    "families": {"robust_linear.py"},
+    "families": {"robust_linear.py", "estimands.py"},
     "learning": {"constants.py", "prices.py"},
 }
 # What needs no name: nothing, one, two, a half.

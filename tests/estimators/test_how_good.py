@@ -92,7 +92,7 @@ def test_a_model_without_a_released_constant_predicts_at_the_public_centres():
 def test_effects_of_a_nearly_exact_fit_are_tested():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4_000, 5))
-    model = PrivateSparseRegressor(sparsity=3, epsilon=1.0).fit(X, 3 * X[:, 0] + X[:, 1])
+    model = PrivateSparseRegressor(sparsity=3, estimand="typical", epsilon=1.0).fit(X, 3 * X[:, 0] + X[:, 1])
     assert "the fit is nearly exact" in model.released_.reason
     assert model.clear_[:2].all()
     assert "Nearly exact: " in model.summary()

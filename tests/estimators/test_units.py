@@ -48,7 +48,6 @@ def fitted(monkeypatch):
                 "center": CENTER,
                 "scale": SCALE,
                 "learned": np.array([True, True, False]),
-                "narrow_errors": np.array([0.1, 0.2, 1.0]),
                 "doubts": np.array(["", "", ""], dtype=object),
                 "constant": 10.0,
                 "mean": np.zeros(3),
@@ -117,17 +116,12 @@ def test_an_error_that_cannot_be_trusted_is_not_shown(fitted):
     assert line.split()[-3:] == ["-", "-", "**"]
     assert "** Not reliable: 'age': too few records have it, so it has neither an interval" in model.summary()
     assert "age" not in [model.feature_names_in_[j] for j in np.flatnonzero(model.clear_)]
-    only = fitted(parameters={"sparsity": "auto", "max_sparsity": 3}, doubts=ONE_IN_DOUBT)
-    # What could not be tested is kept; what was tested and is not significant is not.
-    assert only.support_.tolist() == [3, 0]
-    assert list(only.units_) == ["year", "age"]
 
 
-def test_auto_keeps_large_effects_whose_errors_are_wide_for_another_reason_than_noise(fitted):
+def test_auto_keeps_all_effects_unless_nothing_is_explained(fitted):
     auto = {"sparsity": "auto", "max_sparsity": 3}
-    model = fitted(parameters=auto, standard_errors=np.array([0.1, 5.0, 5.0]))
-    assert model.support_.tolist() == [3, 0]
-    assert model.clear_.tolist() == [False, False, False, True, False, False]
+    assert fitted(parameters=auto, doubts=ONE_IN_DOUBT).support_.tolist() == [3, 0, 5]
+    assert fitted(parameters=auto, standard_errors=np.array([9.0, 9.0, 9.0])).support_.tolist() == [3, 0, 5]
 
 
 @pytest.mark.parametrize("sparsity", [3, "auto"])

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from dpsparse import PrivateSparseRegressor, evaluate, load_model, read_table, save_model, tune
+from dpsparse.algorithms.pursuit import constants
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.engine import regrets
@@ -25,9 +26,18 @@ COST = np.exp(1 + 0.6 * X[:, 0] + 0.8 * RNG.standard_normal(N))
 BEST = np.polyfit(X[:, 0], COST, 1)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def pursuit_alone():
+    """No step to the estimand's estimator, after which nothing is left to calibrate."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(constants, "REFERENCE_FROM", np.inf)
+        yield
+
+
 @pytest.fixture(scope="module")
-def fitted():
-    return PrivateSparseRegressor(sparsity=1, epsilon=2.0, random_state=3, **STANDARDIZED).fit(X, COST)
+def fitted(pursuit_alone):
+    model = PrivateSparseRegressor(sparsity=1, estimand="typical", epsilon=2.0, random_state=3, **STANDARDIZED)
+    return model.fit(X, COST)
 
 
 def line(model, rows):

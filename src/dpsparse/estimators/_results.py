@@ -39,16 +39,11 @@ def set_results(
     errors = np.where(selected.trusted, selected.standard_errors, np.nan)
     # Where nothing was learned no error is trusted; a nearly exact fit has errors, and is tested.
     clear = significant(selected.effects, errors, size) & result.predictions.explains
-    # "auto" drops effects that are too small to be significant, and not those that could not be tested or whose errors
-    # are wide for other reasons: without a large one the others would say so. Where none is significant by itself,
-    # features may say something together all the same.
-    auto, coef, dropped = estimator.sparsity == "auto", selected.shrunk_effects, np.zeros(len(clear), dtype=bool)
-    if auto and result.selected and clear.any():
-        dropped = selected.trusted & (np.abs(selected.effects) <= height * selected.narrow_errors)
-        coef = selected.shrunk_without(dropped)
-    if auto and (result.selected or not clear.any()):
-        dropped |= (coef == 0) & ~clear
-    kept = np.flatnonzero(~dropped)
+    # "auto" keeps all that it selected, so that intervals are of the effects that predict, or none where nothing is
+    # explained: a choice among them after the fit would need a fit of its own.
+    none = estimator.sparsity == "auto" and result.selected and not result.predictions.explains
+    coef = selected.shrunk_effects
+    kept = np.arange(0 if none else len(coef))
     kept = kept[~np.isin(selected.support[kept], list(result.left_out))]
     chosen, center, scale = selected.support[kept], selected.center[kept], selected.scale[kept]
     coef = coef[kept]
@@ -111,6 +106,7 @@ def set_results(
             calibration_slope=estimator.calibration_slope_,
             left_out={features[place].name: why for place, why in result.left_out.items()},
             responses=result.response.count,
+            estimand=estimator.estimand,
             **{"target": "y"} | described,
         )
     )

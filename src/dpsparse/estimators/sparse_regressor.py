@@ -23,6 +23,8 @@ from dpsparse.estimators._private import PrivateLinearRegressor
 from dpsparse.estimators._raw_fit import fit_raw
 from dpsparse.estimators._results import set_results
 from dpsparse.estimators._types import LedgerLocation, PerFeature, Progress
+from dpsparse.families.estimands import ESTIMANDS, MEAN
+from dpsparse.families.robust_linear import RobustLinear
 from dpsparse.model.numeric_columns import NumericColumns
 from dpsparse.planning import plan
 from dpsparse.privacy.accounting.meter import Meter
@@ -50,9 +52,13 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
     Parameters
     ----------
     sparsity : int or "auto", default=5
-        Features to select. "auto" takes all of them where the records allow it (see `max_sparsity`); otherwise it
-        selects some and drops those with effects too small to be significant, or keeps all if none is significant
-        by itself but together they explain something.
+        Features to select. "auto" takes all of them where the records allow it, and otherwise selects some (see
+        `max_sparsity`).
+    estimand : {"mean", "typical"}, default="mean"
+        What effects and predictions are of. "mean": the mean response; effects are those that least squares gives for
+        the selected features without privacy (statsmodels' ``OLS``). "typical": the response of most records, whatever
+        outliers do; effects are those of Huber's M-estimator (statsmodels' ``RLM`` with ``HuberT()``). A mean needs
+        more records: where there are too few at this epsilon, effects have no intervals, and the result says so.
     epsilon : float, default=1.0
         The guarantee to each person; smaller is more private.
     delta : float or None, default=None
@@ -72,9 +78,9 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         centre, whether a feature is missing is a feature of its own that may be selected, and a record without a
         response adds nothing. No row is dropped and nothing is filled in from the data.
     max_sparsity : int or None, default=None
-        The most features for ``sparsity="auto"``. None takes all of at most 300 features in known units, and all of
-        those in unknown units if they are few for the number of records and epsilon; otherwise, and for what
-        `read_table` gives, it stands for 10.
+        The most features for ``sparsity="auto"``. None takes all features if they are few for the number of records
+        and epsilon, or at most 300 in known units with ``estimand="typical"``; otherwise, and for what `read_table`
+        gives, it stands for 10.
     adjacency : {"replace-one", "zero-out-one"}, default="replace-one"
         Which tables the guarantee covers: one record changed to any other, or blanked. n is public in both.
     records_per_person : int, default=1
@@ -160,6 +166,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         self,
         *,
         sparsity: int | Literal["auto"] = 5,
+        estimand: Literal["mean", "typical"] = "mean",
         epsilon: float = 1.0,
         delta: float | None = None,
         feature_center: PerFeature = None,
@@ -176,6 +183,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         dataset: str | None = None,
     ) -> None:
         self.sparsity = sparsity
+        self.estimand = estimand
         self.epsilon = epsilon
         self.delta = delta
         self.feature_center = feature_center
@@ -272,7 +280,9 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         if asked is None:
             known = units_known(self.feature_center, self.feature_scale, d) == "all"
             all_of_them = (
-                n is not None and guarantee is not None and takes_all(n, candidates, guarantee.rho_per_record, known)
+                n is not None
+                and guarantee is not None
+                and takes_all(n, candidates, guarantee.rho_per_record, known, self.estimand == MEAN.name)
             )
             asked = candidates if all_of_them else MOST_SELECTED
         return int(min(asked, candidates))
@@ -298,6 +308,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             "scale_known": self.response_scale is not None,
             "fit_intercept": bool(self.fit_intercept),
             "missing": self._allow_missing,
+            "family": RobustLinear(estimand=ESTIMANDS[self.estimand]),
         } | others
         if of_units is not None and not leads:
             n_known = n_units_known(self.feature_center, self.feature_scale, d)
@@ -375,6 +386,8 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             raise ValueError(f"sparsity={self.sparsity!r} must be a whole number of at least 1, or 'auto'")
         else:
             check_count("sparsity", self.sparsity, remedy="it is the number of features to select, or 'auto'")
+        if self.estimand not in ESTIMANDS:
+            raise ValueError(f"estimand={self.estimand!r} must be 'mean' or 'typical'")
         if self.missing not in ("refuse", "center"):
             raise ValueError(f"missing={self.missing!r} must be 'refuse' or 'center'")
         if self.response_center is not None:

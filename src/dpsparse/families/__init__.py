@@ -6,6 +6,8 @@ counts, would be one more file here, with a class that has these members.
 
 from typing import Protocol
 
+from dpsparse.families.estimands import Estimand
+
 
 class Words(Protocol):
     """The sentences of a family, without a full stop."""
@@ -57,6 +59,10 @@ class Family(Protocol):
     @property
     def statistics(self) -> tuple[str, ...]:
         """What can be predicted of the responses of a record."""
+
+    @property
+    def estimand(self) -> Estimand | None:
+        """What effects are of; None for those that the pursuit itself estimates."""
 
     @property
     def words(self) -> Words:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from dpsparse.families.estimands import Estimand
 from dpsparse.inference.constants import NORMAL_MEDIAN
 
 # Where residuals are clipped in scores, in units of their scale; where public units are given, and otherwise. Set by
@@ -67,6 +68,7 @@ class RobustLinear:
     statistics: tuple[str, ...] = ("mean", "median")
     words: RobustWords = RobustWords()
     scale_range: tuple[float, float] = SCALE_RANGE
+    estimand: Estimand | None = None
 
     def selection_tau(self, residual_scale: float, units_known: bool) -> float:
         """Where residuals are clipped while features are selected."""

@@ -94,3 +94,38 @@ FAMILY_WISE_LEVEL = 0.05
 # The median of |z| for a standard normal z; the median difference of two of them is sqrt 2 times that.
 NORMAL_MEDIAN = 0.6745
 NORMAL_DIFFERENCE = math.sqrt(2) * NORMAL_MEDIAN
+
+# --- tails of norms
+
+# The fitted law of a tail stands for a histogram from the highest norm on beyond which this share of the records lies,
+# within the next bins, and as many as this many standard deviations of a count's noise. Set by `answers.py`.
+TAIL_SHARE, TAIL_DEVIATIONS, TAIL_WINDOW = 0.03, 12, 12
+# Bins that it is fitted to: a factor of 14 in the norm.
+TAIL_BINS = 12
+# The tail index a: above 1, or there is no mean; a lognormal prior about 2. Set by `answers.py`.
+LEAST_TAIL_INDEX, MOST_TAIL_INDEX, TYPICAL_TAIL_INDEX, TAIL_INDEX_SPREAD, TAIL_INDICES = 1.2, 10.0, 2.0, 0.6, 22
+# The curvature q, with exponential priors on either side of 0; below it the tail grows heavier outward, as that of a
+# mixture does. Set by `answers.py`.
+TYPICAL_CURVATURE, TYPICAL_CONVEXITY = 1.0, 0.4
+TAIL_CURVATURES = (-0.6, -0.4, -0.2, 0.0, 0.3, 0.7, 1.5, 3.0, 6.0)
+# The law is looked at up to this many thresholds, at so many points; what lies beyond is not seen by any clip.
+TAIL_REACH, TAIL_POINTS, TAIL_STRIDE = 60, 400, 4
+# The most that a clip may rise faster than the norm.
+MOST_RISE = 2.0
+# Rounds of reweighted least squares for the number of records beyond the threshold, and the least of it: this part of
+# what the threshold needs.
+TAIL_ROUNDS, TAIL_LEAST_SIZE = 3, 4
+
+# --- one step to a reference estimator
+
+# The least eigenvalue of released second moments of rows, in units in which a typical row's is 1.
+LEAST_ROW_MOMENT = 0.05
+# The least eigenvalue of a released variance of scores, in standard deviations of its noise and of the mean eigenvalue.
+SCORE_NOISE, LEAST_SCORE_VARIANCE = 0.7, 0.05
+# What a clip leaves out of a mean in one white direction of k is taken to be at most this many times a sqrt(k)-th of
+# what it leaves out of the norm. Set by `answers.py`.
+LEFT_OUT = 1.2
+# Standard errors with an allowance for bias give bias-aware intervals of this level, and wider ones above it.
+INTERVAL_LEVEL = 0.9
+# A step is taken to be at least this part as long, squared, as it is with its own noise.
+LEAST_LENGTH = 0.25

@@ -25,6 +25,40 @@ def shrunk(
     >>> shrunk(np.array([2.0, 0.5]), np.eye(2), np.ones(2, dtype=bool))
     array([1.5, 0. ])
     """
+    unit, target, noise, prior = _likely(effects, covariance, reliable)
+    return np.asarray(prior * np.linalg.solve(noise + np.diag(prior), target) * unit)
+
+
+def combined(
+    effects: NDArray[np.float64],
+    covariance: NDArray[np.float64],
+    others: NDArray[np.float64],
+    other_covariance: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Unbiased effects combined with others that may be off, and the covariance of the result.
+
+    By how much the others are off has a normal prior for each effect, of the variances under which the difference is
+    most likely: where both agree within their errors they are weighted by their precisions, and where they do not the
+    unbiased ones decide.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse.inference.shrinkage import combined
+    >>> combined(np.array([1.0, 1.0]), np.eye(2), np.array([2.0, 9.0]), np.eye(2))[0].round(2)
+    array([1.5 , 1.12])
+    """
+    unit, _, _, prior = _likely(effects - others, covariance + other_covariance, np.ones(len(effects), dtype=bool))
+    precision = np.linalg.inv(covariance)
+    of_others = np.linalg.inv(other_covariance + np.diag(prior * unit**2))
+    result = np.linalg.inv(precision + of_others)
+    return np.asarray(result @ (precision @ effects + of_others @ others)), np.asarray(result)
+
+
+def _likely(
+    effects: NDArray[np.float64], covariance: NDArray[np.float64], reliable: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], ...]:
+    """The units of the errors, and effects, their errors' correlations and the likely prior variances in these."""
     least = np.where(reliable, 1.0, UNRELIABLE_KEPT_FROM**2)
     # In units of the errors, so that nothing underflows.
     unit = np.sqrt(np.diagonal(covariance))
@@ -40,7 +74,7 @@ def shrunk(
             inverse -= change / (1 + change * inverse[j, j]) * np.outer(inverse[:, j], inverse[j])
         if np.all(np.abs(prior - before) <= CONVERGED * (1 + before)):
             break
-    return np.asarray(prior * np.linalg.solve(noise + np.diag(prior), target) * unit)
+    return unit, target, noise, prior
 
 
 def any_sure(effects: NDArray[np.float64], covariance: NDArray[np.float64]) -> bool:

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from dpsparse import __version__
 from dpsparse.algorithms.pursuit.response_count import ResponseCount
 from dpsparse.algorithms.pursuit.result import DOUBTS, HARDLY_VARIES, UNIT_WRONG
+from dpsparse.families.estimands import ESTIMANDS
 from dpsparse.io.atomic import atomic_file
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.features import Feature, read_feature
@@ -52,6 +53,7 @@ def as_dict(model: LinearModel) -> dict[str, Any]:
         "left_out": dict(model.left_out),
         "responses": model.responses and asdict(model.responses),
         "text_unused": dict(model.text_unused),
+        "estimand": model.estimand,
         "effects": [asdict(effect) for effect in model.effects],
         "features": [_without_defaults(feature) for feature in model.features],
         "privacy": model.privacy.to_dict(),
@@ -134,6 +136,7 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
         response_scale_known=fields.flag("response_scale_known"),
         privacy=read_record(fields.table("privacy")),
         context=read_context(fields.table("context", None)),
+        estimand=_estimand(fields),
         **_response_facts(fields),
         **_how_good(fields),
         **_left_out(fields, names),
@@ -153,6 +156,13 @@ def _response_facts(fields: Fields) -> dict[str, Any]:
         "target_kind": _kind(fields.text("target_kind", None), fields.where),
         "baselines": _texts(fields.table("baselines", None)),
     }
+
+
+def _estimand(fields: Fields) -> str | None:
+    name = fields.text("estimand", None)
+    if name is not None and name not in ESTIMANDS:
+        raise FileError(f"{fields.where}: 'estimand' must be one of {', '.join(ESTIMANDS)}")
+    return name
 
 
 def _kind(name: str | None, where: str) -> str | None:

@@ -91,6 +91,9 @@ class LinearModel(Coefficients):
     text_unused : mapping of str to str
         The columns of text of which no text was used, and why: "many values" where by their released number too many
         differ, as in an identifier, "none common" where no value is common enough to be used at this epsilon.
+    estimand : str or None
+        What effects are of: "mean", as least squares gives them, or "typical", as Huber's M-estimator does; None where
+        the method names none.
     """
 
     estimator: str
@@ -118,6 +121,7 @@ class LinearModel(Coefficients):
     left_out: Mapping[str, str] = field(default_factory=dict)
     responses: ResponseCount | None = None
     text_unused: Mapping[str, str] = field(default_factory=dict)
+    estimand: str | None = None
 
     def __repr__(self) -> str:
         guarantee = (

@@ -40,6 +40,10 @@ DOUBTS = {
     ),
     result.TOO_NOISY: Doubt("the privacy noise is too large for so many features", _MORE),
     result.NOTHING_LEARNED: Doubt("nothing was learned of the response", "the model's own reason has the remedy"),
+    result.NO_MEAN: Doubt(
+        "effects on a mean cannot be had from this many records at this epsilon",
+        'more records, a larger epsilon, or estimand="typical" would help',
+    ),
     result.NOTHING_EXPLAINED: Doubt("by the releases the features explain nothing", _MORE),
 }
 # Of model files that do not say why.

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from dpsparse.algorithms.pursuit.result import HARDLY_VARIES, UNIT_WRONG
+from dpsparse.families.estimands import ESTIMANDS
 from dpsparse.html import number
 from dpsparse.io.features import Feature
 from dpsparse.learning.categories import MANY_VALUES, NONE_COMMON
@@ -44,6 +45,8 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
         yield "Nothing explained", nothing_explained(model)
     elif not model.effects:
         yield "Nothing found", "no effect was kept"
+    if model.estimand and model.effects:
+        yield "Effects", ESTIMANDS[model.estimand].words.format(target=model.target)
     if model.spread_explained:
         yield "Explained", explained(model)
     if Verdict.NOT_SIGNIFICANT in verdicts:

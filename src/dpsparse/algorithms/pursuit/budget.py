@@ -80,7 +80,8 @@ def each(price: Price, facts: PublicFacts) -> float:
     return price.of(facts) * shrink
 
 
-def _always(facts: PublicFacts) -> bool:
+def always(facts: PublicFacts) -> bool:
+    """In every fit."""
     return True
 
 
@@ -239,7 +240,7 @@ SLOPE = Price(
 RESIDUAL_SCALE = Price(
     "residual scale",
     "each feature",
-    (Case("always", _always, Share(100, 0.001, 0.003)),),
+    (Case("always", always, Share(100, 0.001, 0.003)),),
     "Where residuals are clipped; fractions refine it.",
     "accuracy.py",
 )
@@ -253,7 +254,7 @@ EARLY_GRADIENTS = Price(
 FRACTION = Price(
     "fraction",
     "each feature",
-    (Case("always", _always, Fixed(0.0012)),),
+    (Case("always", always, Fixed(0.0012)),),
     "A count is cheap.",
     "accuracy.py",
 )
@@ -300,14 +301,14 @@ SCORE_VARIANCE = Price(
 RESPONSE_RANGE = Price(
     "response range",
     "once",
-    (Case("always", _always, Share(250, 0.002, 0.06, unknown_per_N2=600)),),
+    (Case("always", always, Share(250, 0.002, 0.06, unknown_per_N2=600)),),
     "It clips the gain, the offset and the predictions.",
     "honesty.py",
 )
 GAIN = Price(
     "gain",
     "once",
-    (Case("always", _always, Share(0, 0.004, 0.03, unknown_per_N2=1200)),),
+    (Case("always", always, Share(0, 0.004, 0.03, unknown_per_N2=1200)),),
     "Whether the features explain anything: in small tables with unknown units effects are more often wrong.",
     "honesty.py",
 )

@@ -6,6 +6,9 @@ N = n sqrt(rho) is the size of a table as privacy sees it. Scripts are in `bench
 
 import math
 
+import numpy as np
+from numpy.typing import NDArray
+
 # --- decisions: which features are in the result
 
 # One pick more than asked; the least significant is dropped after the first final gradient. In unknown units the budget
@@ -239,3 +242,21 @@ IMPROVEMENT_STEPS, IMPROVEMENT_LOSS = (-24, 33), 0.2
 SMALLEST_ERROR, LARGEST_ERROR, ERROR_STEP = 1e-6, 1e12, 0.02
 # The odds that a median on a grid is far from all data are at most exp of minus this.
 SAFE_MEDIAN_NATS = 6
+
+# --- the step to a reference estimator
+
+# It needs a table of this size for each column, the constant included, and for so many at least: of 1,000 records at
+# epsilon 1 intervals held in two cases of three, of 2,000 in nine of ten. Set by `answers.py`.
+REFERENCE_FROM, REFERENCE_COLUMNS = 50, 8
+
+# Norms are counted in bins of a geometric sequence, in units of what is typical: from a thirtieth to 18,000 of it.
+BIN_RATIO, LOWEST_BIN, HIGHEST_BIN = 1.25, -16, 44
+NORM_BINS: NDArray[np.float64] = np.power(BIN_RATIO, np.arange(LOWEST_BIN, HIGHEST_BIN + 1))
+MOST_BINS = len(NORM_BINS) - 1
+# Rough second moments are of rows clipped at this many times their typical squared norm.
+ROUGH_ROWS = 2
+# How much what a clip leaves out counts against noise where the clip is chosen: second moments of rows, and scores.
+# Half of it, for vectors beyond a clip do not all point the same way. Set by `answers.py`.
+ROW_BIAS, SCORE_BIAS = 0.5, 0.5
+# The residuals' scale is looked for again within a factor of 4 of the last one, in steps of 2 %.
+SCALE_AGAIN = (0.25, 4.0, 141)

@@ -19,8 +19,10 @@ def clip(value: float, low: float, high: float) -> float:
 # --- which features are in the result
 
 
-def takes_all(n: int, n_candidates: int, rho: float, known: bool) -> bool:
+def takes_all(n: int, n_candidates: int, rho: float, known: bool, mean: bool = False) -> bool:
     """Whether all features are better taken than some of them selected, if nobody knows how many matter.
+
+    Not where effects on the `mean` of so many could not be had.
 
     Examples
     --------
@@ -28,7 +30,10 @@ def takes_all(n: int, n_candidates: int, rho: float, known: bool) -> bool:
     >>> takes_all(10_000, 30, 0.02, known=False), takes_all(10_000, 200, 0.02, known=False)
     (True, False)
     """
-    return n_candidates <= (c.MOST_TAKEN if known else n * math.sqrt(rho) / c.RECORDS_A_FEATURE)
+    size = n * math.sqrt(rho)
+    if mean and size < reference_size(n_candidates):
+        return False
+    return n_candidates <= (c.MOST_TAKEN if known else size / c.RECORDS_A_FEATURE)
 
 
 def n_picks(facts: PublicFacts) -> int:
@@ -224,3 +229,16 @@ def tail_of_responses(facts: PublicFacts) -> int:
 def checks_sure_effects(facts: PublicFacts) -> bool:
     """Whether even sure effects must show in the gain: in tiny tables in unknown units they are more often wrong."""
     return facts.size < c.TINY and not facts.known
+
+
+def reaches_reference(facts: PublicFacts) -> bool:
+    """Whether effects of the estimand's estimator can be had, by a step from those of the pursuit.
+
+    In small tables second moments and histograms would be noise; the more columns, the larger a table must be.
+    """
+    return facts.family.estimand is not None and facts.size >= reference_size(facts.sparsity)
+
+
+def reference_size(n_effects: int) -> float:
+    """The N from which on that many effects of the estimand's estimator can be had."""
+    return c.REFERENCE_FROM * max(n_effects + 1, c.REFERENCE_COLUMNS)

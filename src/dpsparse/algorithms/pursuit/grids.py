@@ -112,3 +112,5 @@ _STEPS = np.arange(*c.IMPROVEMENT_STEPS)
 IMPROVEMENTS = Grid.of(2.0 ** (_STEPS / c.OCTAVE), -c.IMPROVEMENT_LOSS * np.abs(_STEPS))
 # Sizes of errors, from a millionth to a trillion in steps of 2 %: `tune` looks for a bound on them.
 SIZES = np.exp(np.arange(math.log(c.SMALLEST_ERROR), math.log(c.LARGEST_ERROR), c.ERROR_STEP))
+# The scale of residuals about an earlier estimate of it.
+FINE_RESIDUAL_SCALES = Grid.of(np.geomspace(*c.SCALE_AGAIN))

@@ -10,6 +10,7 @@ from dpsparse.algorithms.pursuit.budget import BOUNDED_RANGE
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.response_count import ResponseCount
 from dpsparse.algorithms.pursuit.result import (
+    NO_MEAN,
     NOTHING_EXPLAINED,
     NOTHING_LEARNED,
     EstimatingEquation,
@@ -21,47 +22,59 @@ from dpsparse.algorithms.pursuit.result import (
 from dpsparse.algorithms.pursuit.schedule import Schedule
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.algorithms.pursuit.steps.closing import mean_of_effects
-from dpsparse.algorithms.pursuit.updates import doubts_of, left_out, widened
+from dpsparse.algorithms.pursuit.updates import doubts_of, doubts_of_step, left_out, widened
+from dpsparse.families.estimands import MEAN
+from dpsparse.inference.bias_aware import widened_errors
+from dpsparse.inference.constants import INTERVAL_LEVEL
 from dpsparse.privacy import sensitivity
 
 
 def result_of(schedule: Schedule, state: State) -> PursuitResult:
     """Everything released, as the estimator needs it."""
-    facts, last, problem = schedule.facts, state.evidence.last, problem_of(schedule, state)
+    facts, problem = schedule.facts, problem_of(schedule, state)
     features = _features_of(state, facts, problem not in ("", _nearly_exact(facts)))
+    equation = _equation_of(state, facts, features)
     response = ResponseSummary(
         scale=float(state.response_scale),
         scale_known=not problem,
         spread_explained=None if problem else spread_explained(state, facts),
-        cut=float(last.tau),
+        cut=float(equation.tau),
         lumped=state.concluded.lumped,
         count=_count_of(state, facts),
     )
-    unit = features.support, features.center, features.scale
     return PursuitResult(
         features=features,
         predictions=_predictions_of(state),
         response=response,
         selected=decisions.selects(facts),
         reason=problem or _why_nothing(state, facts),
-        equation=EstimatingEquation(*unit, last.tau, last.weight.inner, last.weight.outer),
+        equation=equation,
         left_out=left_out(state),
     )
 
 
 def _features_of(state: State, facts: PublicFacts, has_problem: bool) -> FeatureEffects:
     concluded, columns, units = state.concluded, state.kept_features, state.kept_units
-    kept = slice(state.constants, None)
-    errors = (decisions.caution(facts) if facts.known else 1.0) * concluded.errors[kept]
-    doubts = doubts_of(state, facts)
-    if has_problem or not concluded.explains:
-        doubts = np.full_like(doubts, NOTHING_LEARNED if has_problem else NOTHING_EXPLAINED)
+    kept, step = slice(state.constants, None), state.evidence.step
+    if step is None:
+        effects = state.evidence.estimate.effects[kept]
+        errors = widened(state, (decisions.caution(facts) if facts.known else 1.0) * concluded.errors[kept])
+        doubts = doubts_of(state, facts)
+        if not concluded.explains:
+            doubts = np.full_like(doubts, NOTHING_EXPLAINED)
+        if facts.family.estimand == MEAN:
+            doubts = np.full_like(doubts, NO_MEAN)
+    else:
+        effects = step.effects[kept]
+        errors = widened_errors(np.sqrt(np.diagonal(step.covariance)), step.bias, INTERVAL_LEVEL)[kept]
+        doubts = doubts_of_step(state, facts)
+    if has_problem:
+        doubts = np.full_like(doubts, NOTHING_LEARNED)
     return FeatureEffects(
         support=np.array(state.features, dtype=np.int64)[columns - state.constants],
-        effects=state.evidence.estimate.effects[kept],
+        effects=effects,
         shrunk_effects=concluded.effects[columns],
-        standard_errors=widened(state, errors),
-        narrow_errors=errors,
+        standard_errors=errors,
         covariance=concluded.covariance[kept, kept],
         center=np.array([unit.center for unit in units]),
         scale=np.array([unit.scale for unit in units]),
@@ -69,6 +82,14 @@ def _features_of(state: State, facts: PublicFacts, has_problem: bool) -> Feature
         learned=np.array([unit.learned for unit in units], dtype=bool),
         doubts=doubts,
     )
+
+
+def _equation_of(state: State, facts: PublicFacts, features: FeatureEffects) -> EstimatingEquation:
+    unit, last = (features.support, features.center, features.scale), state.evidence.last
+    if state.evidence.step is None or facts.family.estimand is None:
+        return EstimatingEquation(*unit, last.tau, last.weight.inner, last.weight.outer)
+    # The residual scale that the step's residuals were clipped by, and rows as they are.
+    return EstimatingEquation(*unit, state.evidence.step.tau, math.inf, math.inf)
 
 
 def _predictions_of(state: State) -> Predictions:
@@ -106,6 +127,9 @@ def problem_of(schedule: Schedule, state: State) -> str:
         return words.too_few_responses.format(count=state.n_records, n=n)
     if concluded.all_equal:
         return words.all_equal
+    if state.evidence.step is not None and facts.family.estimand == MEAN:
+        # A mean needs no scale of residuals, and most responses may be equal.
+        return ""
     if concluded.exact:
         lumped = concluded.lumped or not concluded.explains
         return words.nothing_left.format(cause=words.most_equal) if lumped else _nearly_exact(facts)

@@ -37,6 +37,8 @@ class Planned:
         The part that it has of what is left, beside its share.
     about_units : bool
         Whether it tells a unit, of the response or of a feature: several fits can have it in common.
+    of_reference : bool
+        Whether its share is of what the step to the reference estimator may cost, beside rho.
     """
 
     name: str
@@ -45,6 +47,8 @@ class Planned:
     is_final: bool = False
     extra: Formula = NOTHING
     about_units: bool = False
+    of_reference: bool = False
+    numbers: int = LEAST_NUMBERS
 
     def slot(self, rho: float, n_picks: int, n_split: int) -> Slot:
         """The slot of this release at a price, in a fit that selects `n_picks` features and may split `n_split`."""
@@ -58,7 +62,7 @@ class Planned:
         # The coarsest noise and the most numbers: no released vector has fewer levels, no Gram matrix more entries, and
         # a calibration has four.
         k = n_picks + 1
-        scale, size = VECTOR_LEVELS / math.sqrt(2 * rho), max(k * (k + 1) // 2, LEAST_NUMBERS)
+        scale, size = VECTOR_LEVELS / math.sqrt(2 * rho), max(k * (k + 1) // 2, self.numbers)
         return GaussianMechanism.drawn(scale=scale, size=size, rho=rho)
 
 

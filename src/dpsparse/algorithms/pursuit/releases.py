@@ -1,5 +1,6 @@
 """Releases of a pursuit in its own units: each takes a slot and exact integer sums, and gives a noisy number."""
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -33,7 +34,7 @@ class Releases:
     """
 
     def __init__(self, meter: Meter, n_records: int, slots: Iterable[Slot] = ()) -> None:
-        self._meter, self._adjacency = meter, meter.guarantee.adjacency
+        self._meter, self.adjacency = meter, meter.guarantee.adjacency
         self._slots = {slot.name: slot for slot in slots}
         # The number of records with a response, as far as it is known.
         self.n_responses: float = n_records
@@ -66,28 +67,17 @@ class Releases:
     def located(self, slot: Slot, count: Counter, grid: Grid, window: Window, nonzero: bool = False) -> float:
         """A point near the median of the values, with many of them in its window."""
         utility = Tally.of(count, grid.points, window, nonzero).located()
-        return self._point(slot, utility, grid, sensitivity.located_utility(self._adjacency))
+        return _point(self._meter, slot, utility, grid, sensitivity.located_utility(self.adjacency))
 
     def quantile(self, slot: Slot, count: Counter, grid: Grid, tail: int = 2, nonzero: bool = False) -> float:
         """A point with about 1/tail of the values above it."""
         utility = Tally.of(count, grid.points, nonzero=nonzero).balanced(tail)
-        return self._point(slot, utility, grid, sensitivity.balanced_utility(tail, self._adjacency))
+        return _point(self._meter, slot, utility, grid, sensitivity.balanced_utility(tail, self.adjacency))
 
     def densest(self, slot: Slot, count: Counter, grid: Grid, window: Window) -> float:
         """A point with many of the values in its window."""
         near = Tally.of(count, grid.points, window).near
-        return self._point(slot, near, grid, sensitivity.count(self._adjacency))
-
-    def _point(self, slot: Slot, utility: NDArray[np.int64], grid: Grid, change: int) -> float:
-        return release_point(
-            self._meter,
-            utility,
-            grid.points,
-            sensitivity=change,
-            rho=slot.rho,
-            name=slot.name,
-            log_prior=grid.log_prior,
-        )
+        return _point(self._meter, slot, near, grid, sensitivity.count(self.adjacency))
 
     def splits(self, slot: Slot, counts: NDArray[np.int64], grid: Grid) -> NDArray[np.float64]:
         """For every feature a point that divides its values evenly.
@@ -101,14 +91,14 @@ class Releases:
         paid = int(slot.mechanism.count)
         utility = np.zeros((paid, len(grid.points)), dtype=np.int64)
         utility[: len(counts)] = np.minimum(above, counts)
-        change = sensitivity.split_utility(self._adjacency)
+        change = sensitivity.split_utility(self.adjacency)
         scores = utility + prior_levels(grid.log_prior, change, slot.rho / paid)
         chosen = exponential_picks(self._meter, scores, sensitivity=change, rho=slot.rho, name=slot.name)
         return np.asarray(grid.points[chosen[: len(counts)]])
 
     def pick(self, slot: Slot, scores: NDArray[np.int64], excluded: NDArray[np.int64]) -> int:
         """A candidate by its score, a sum of levels of features times levels of residuals."""
-        change = sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, self._adjacency)
+        change = sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, self.adjacency)
         return exponential_pick(
             self._meter, scores, sensitivity=change, rho=slot.rho, name=slot.name, excluded=excluded.tolist()
         )
@@ -117,7 +107,7 @@ class Releases:
         self, slot: Slot, sums: NDArray[np.int64], bound: float, n_records: float | None = None
     ) -> tuple[NDArray[np.float64], float]:
         """A mean over records, or pairs, of vectors of norm at most `bound`, and the noise's standard deviation."""
-        change = sensitivity.bounded_norm_sum(VECTOR_LEVELS, self._adjacency)
+        change = sensitivity.bounded_norm_sum(VECTOR_LEVELS, self.adjacency)
         noisy = release_vector(self._meter, sums, sensitivity=change, rho=slot.rho, name=slot.name)
         unit = bound / VECTOR_LEVELS / (n_records or self.n_responses)
         return np.asarray(noisy.values * unit), float(noisy.scale[0] * unit)
@@ -125,18 +115,45 @@ class Releases:
     def fraction(self, slot: Slot, count: int) -> tuple[float, float]:
         """A share of the records, and the standard deviation of its noise."""
         # In steps of 2^-20 records, so that the noise is as fine as that of the vectors.
-        change = VECTOR_LEVELS * sensitivity.count(self._adjacency)
+        change = VECTOR_LEVELS * sensitivity.count(self.adjacency)
         steps = VECTOR_LEVELS * np.array([count])
         noisy = release_vector(self._meter, steps, sensitivity=change, rho=slot.rho, name=slot.name)
         unit = 1 / VECTOR_LEVELS / self.n_responses
         return float(noisy.values[0] * unit), float(noisy.scale[0] * unit)
 
+    def histogram(self, slot: Slot, counts: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:
+        """Counts of records in bins, of which each record is in at most one, and the noise's standard deviation."""
+        change = sensitivity.histograms(1, self.adjacency)
+        # In steps of 2^-20 records, so that the noise is as fine as that of the vectors.
+        noisy = release_vector(
+            self._meter, VECTOR_LEVELS * counts, sensitivity=VECTOR_LEVELS * change, rho=slot.rho, name=slot.name
+        )
+        return np.asarray(noisy.values / VECTOR_LEVELS), float(noisy.scale[0] / VECTOR_LEVELS)
+
     def gram(self, slot: Slot, sums: NDArray[np.int64], bound: float) -> NoisyMatrix:
         """A mean over records of z z', with |z|^2 <= `bound`."""
-        change = sensitivity.gram(GRAM_LEVELS, self._adjacency, len(sums))
+        change = sensitivity.gram(GRAM_LEVELS, self.adjacency, len(sums))
         noisy = release_gram(self._meter, sums, sensitivity=change, rho=slot.rho, name=slot.name)
         unit = bound / GRAM_LEVELS**2 / self.n_responses
         return NoisyMatrix(np.asarray(noisy.values * unit), float(noisy.scale[-1, -1] * unit))
+
+
+def _point(meter: Meter, slot: Slot, utility: NDArray[np.int64], grid: Grid, change: int) -> float:
+    return release_point(
+        meter, utility, grid.points, sensitivity=change, rho=slot.rho, name=slot.name, log_prior=grid.log_prior
+    )
+
+
+def mean_noise(releases: Releases, planned: Planned) -> float:
+    """The standard deviation of the noise that a planned mean of vectors of norm at most 1 will have."""
+    change = sensitivity.bounded_norm_sum(1, releases.adjacency)
+    return change / math.sqrt(2 * releases.due(planned).rho) / releases.n_responses
+
+
+def gram_noise(releases: Releases, planned: Planned, dimension: int) -> float:
+    """That of the diagonal of a planned mean of z z', |z| at most 1."""
+    change = sensitivity.gram(1, releases.adjacency, dimension)
+    return change / math.sqrt(2 * releases.due(planned).rho) / releases.n_responses
 
 
 def skip_all(releases: Releases, planned: Iterable[Planned]) -> None:

@@ -14,7 +14,9 @@ HARDLY_VARIES, UNIT_WRONG = "hardly varies", "unit wrong"
 # have outlying responses, or are too few; gradients are too noisy, or nothing was learned or explained at all.
 MOVED_FAR, OUTLYING, FEW_CARRIERS = "moved far", "outlying", "few carriers"
 TOO_NOISY, NOTHING_LEARNED, NOTHING_EXPLAINED = "too noisy", "nothing learned", "nothing explained"
-DOUBTS = (MOVED_FAR, OUTLYING, FEW_CARRIERS, TOO_NOISY, NOTHING_LEARNED, NOTHING_EXPLAINED)
+# An effect on the mean cannot be had at this number of records and epsilon.
+NO_MEAN = "no mean"
+DOUBTS = (MOVED_FAR, OUTLYING, FEW_CARRIERS, TOO_NOISY, NOTHING_LEARNED, NOTHING_EXPLAINED, NO_MEAN)
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,6 @@ class FeatureEffects:
         The features.
     effects, shrunk_effects, standard_errors : ndarray
         For a step of one `scale` of each.
-    narrow_errors : ndarray
-        The same without what near collinearity and effects that have not arrived leave open.
     covariance : ndarray
         Of the effects; both errors may be larger by `decisions.caution`.
     center, scale : ndarray
@@ -61,7 +61,6 @@ class FeatureEffects:
     effects: NDArray[np.float64]
     shrunk_effects: NDArray[np.float64]
     standard_errors: NDArray[np.float64]
-    narrow_errors: NDArray[np.float64]
     covariance: NDArray[np.float64]
     center: NDArray[np.float64]
     scale: NDArray[np.float64]
@@ -73,13 +72,6 @@ class FeatureEffects:
     def trusted(self) -> NDArray[np.bool_]:
         """Which standard errors can be relied on."""
         return np.asarray(self.doubts == "")
-
-    def shrunk_without(self, dropped: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """The shrunk effects if those of some features are 0: the others take over what they have in common."""
-        kept, effects, V = ~dropped, self.shrunk_effects.copy(), self.covariance
-        effects[kept] -= V[np.ix_(kept, dropped)] @ np.linalg.solve(V[np.ix_(dropped, dropped)], effects[dropped])
-        effects[dropped] = 0.0
-        return effects
 
 
 @dataclass(frozen=True)

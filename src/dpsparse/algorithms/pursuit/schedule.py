@@ -15,6 +15,7 @@ from dpsparse.algorithms.pursuit.constants import (
 )
 from dpsparse.algorithms.pursuit.facts import PublicFacts, Sharing
 from dpsparse.algorithms.pursuit.planned import Planned
+from dpsparse.algorithms.pursuit.reference_budget import pursuit_share
 from dpsparse.algorithms.pursuit.steps.all_at_once import AverageStep, DescentStep, SettleStep
 from dpsparse.algorithms.pursuit.steps.closing import CalibrationStep, GainStep, MedianStep, RangeStep
 from dpsparse.algorithms.pursuit.steps.effect import EffectStep
@@ -25,11 +26,13 @@ from dpsparse.algorithms.pursuit.steps.joint import (
     SandwichStep,
     SlopesStep,
 )
+from dpsparse.algorithms.pursuit.steps.reference import LevelStep, ReferenceStep, ResidualScaleAgainStep
 from dpsparse.algorithms.pursuit.steps.response import ResponseStep
 from dpsparse.algorithms.pursuit.steps.select import SelectStep, TakeStep
 from dpsparse.algorithms.pursuit.steps.splits import SplitsStep
 from dpsparse.algorithms.pursuit.steps.step import Step
 from dpsparse.algorithms.pursuit.steps.unit import UnitStep
+from dpsparse.families.estimands import MEAN
 from dpsparse.learning.prices import TableReleases, preparation_slot
 from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.compose import largest_factor
@@ -37,8 +40,8 @@ from dpsparse.privacy.accounting.release import Slot
 from dpsparse.privacy.guarantee import Guarantee
 
 
-def steps_of(facts: PublicFacts) -> tuple[Step, ...]:
-    """The steps of a fit, in order of time.
+def steps_of(facts: PublicFacts, to_reference: bool = False) -> tuple[Step, ...]:
+    """The steps of a fit, in order of time; the last ones lead to the estimand's estimator if `to_reference`.
 
     Examples
     --------
@@ -50,8 +53,22 @@ def steps_of(facts: PublicFacts) -> tuple[Step, ...]:
      'FinalGradientStep', 'SandwichStep', 'FinalGradientStep', 'RangeStep', 'GainStep', 'CalibrationStep', 'MedianStep']
     """
     middle = _one_by_one(facts) if decisions.selects(facts) else _all_at_once(facts)
-    closing = RangeStep(facts), GainStep(facts), CalibrationStep(facts), MedianStep(facts)
+    closing = (
+        RangeStep(facts),
+        GainStep(facts),
+        CalibrationStep(facts),
+        *(_to_reference(facts) if to_reference else ()),
+        MedianStep(facts),
+    )
     return SplitsStep(facts), ResponseStep(facts), *middle, *closing
+
+
+def _to_reference(facts: PublicFacts) -> Iterator[Step]:
+    """One step to the estimator that the estimand names, and for a mean the level."""
+    yield ResidualScaleAgainStep(facts)
+    yield ReferenceStep(facts)
+    if facts.fit_intercept and facts.family.estimand == MEAN:
+        yield LevelStep(facts)
 
 
 def _one_by_one(facts: PublicFacts) -> Iterator[Step]:
@@ -90,6 +107,11 @@ def _all_at_once(facts: PublicFacts) -> Iterator[Step]:
     yield SettleStep(facts)
 
 
+def _of_pursuit(planned: tuple[Planned, ...]) -> tuple[Planned, ...]:
+    """The releases before the step to the estimand's estimator."""
+    return tuple(each for each in planned if not each.of_reference)
+
+
 @dataclass(frozen=True)
 class Schedule:
     """The releases of a pursuit in order of time, each at its price.
@@ -104,17 +126,20 @@ class Schedule:
         Has the releases about units that this fit shares with others.
     table : TableReleases
         The releases about a raw table, before all others, and the names of its texts, after them.
+    reference_rho : float
+        What the steps to the estimand's estimator may cost beside the rho of `facts`; 0 where there are none.
     """
 
     facts: PublicFacts
     factor: float = 1.0
     of_units: "Schedule | None" = None
     table: TableReleases = field(default_factory=TableReleases)
+    reference_rho: float = 0.0
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """The steps, in order of time."""
-        return steps_of(self.facts)
+        return steps_of(self.facts, self.reference_rho > 0)
 
     @cached_property
     def planned(self) -> tuple[Planned, ...]:
@@ -171,7 +196,7 @@ class Schedule:
     def _others(self) -> float:
         """What all releases but the final gradients ask for, as a share of rho."""
         of_table = *(share for _, share in self.table.preparation), self.table.naming
-        return math.fsum((*of_table, *(each.share for each in self.planned if not each.is_final)))
+        return math.fsum((*of_table, *(each.share for each in _of_pursuit(self.planned) if not each.is_final)))
 
     @cached_property
     def final_share(self) -> float:
@@ -181,12 +206,15 @@ class Schedule:
     @cached_property
     def _own(self) -> dict[str, Slot]:
         """The slots of the steps that this fit pays for, by name."""
-        n_final = sum(each.is_final for each in self.planned)
-        extra = {each.name: each.extra.of(self.facts) for each in self.planned if not each.is_final}
+        n_final = sum(each.is_final for each in _of_pursuit(self.planned))
+        extra = {each.name: each.extra.of(self.facts) for each in _of_pursuit(self.planned) if not each.is_final}
         final = self.final_share * (1 - math.fsum(extra.values())) / n_final
         n_picks, whole, slots = decisions.n_picks(self.facts), self._price(1.0, shrink=False), {}
         for each in self.planned:
-            rho = final * whole if each.is_final else self._price(each.share, self.final_share * extra[each.name])
+            if each.of_reference:
+                rho = each.share * self.factor * self.reference_rho * (1 - budget.ROUNDING)
+            else:
+                rho = final * whole if each.is_final else self._price(each.share, self.final_share * extra[each.name])
             if rho > 0:
                 slots[each.name] = each.slot(rho, n_picks, self.facts.n_split)
         return slots
@@ -236,7 +264,9 @@ def schedule_for(
     """
     sharing = Sharing(of_units.facts, n_selectable) if of_units else None
     facts = PublicFacts(n, d, sparsity, guarantee.rho_per_record, sharing=sharing, **public)
-    at_zcdp = Schedule(facts, of_units=of_units, table=table or TableReleases())
+    share = pursuit_share(facts)
+    facts, reference_rho = replace(facts, rho=share * facts.rho), (1 - share) * facts.rho
+    at_zcdp = Schedule(facts, of_units=of_units, table=table or TableReleases(), reference_rho=reference_rho)
     factor = largest_factor([slot.mechanism for slot in at_zcdp.slots()], guarantee.mu_per_record)
     stretched = at_zcdp.at_factor(factor)
     if factor > 1 and stretched.commitment.composed.tv_slack_fits(guarantee):

@@ -13,6 +13,7 @@ from dpsparse.algorithms.pursuit.descent import Descent
 from dpsparse.algorithms.pursuit.units import FeatureUnit
 from dpsparse.inference.gls import Estimate, Gradient
 from dpsparse.inference.matrices import NoisyMatrix
+from dpsparse.inference.one_step import OneStep
 from dpsparse.inference.sandwich import Jacobian
 
 
@@ -89,11 +90,15 @@ class Moments:
 
 @dataclass(frozen=True)
 class Evidence:
-    """All released gradients, the latest solution for the kept columns, and the noise of the last fraction."""
+    """All released gradients, the latest solution for the kept columns, and the noise of the last fraction.
+
+    `step` is the one to the estimand's estimator; None where it was not taken.
+    """
 
     gradients: tuple[Gradient, ...] = ()
     solution: Estimate | None = None
     fraction_noise: float = math.inf
+    step: OneStep | None = None
 
     @property
     def last(self) -> Gradient:

@@ -272,6 +272,16 @@ def doubts_of(state: State, facts: PublicFacts) -> NDArray[np.object_]:
     return doubts
 
 
+def doubts_of_step(state: State, facts: PublicFacts) -> NDArray[np.object_]:
+    """The same for effects of a step to a reference estimator, whose errors tell what a pursuit's leave open."""
+    out = left_out(state)
+    doubts = np.full(len(state.kept_features), "", dtype=object)
+    doubts[rare(state, facts)] = FEW_CARRIERS
+    for place, column in enumerate(state.kept_features):
+        doubts[place] = out.get(state.columns[column - state.constants].feature, doubts[place])
+    return doubts
+
+
 def widened(state: State, errors: NDArray[np.float64]) -> NDArray[np.float64]:
     """The kept features' errors, wider by what the last move and near collinearity leave open.
 

@@ -1,0 +1,62 @@
+"""What the releases of the step to the estimand's estimator cost: shares of what the pursuit leaves, with reasons.
+
+Coverage and width hardly change with any of them: half as much or twice as much of one moves the median width by less
+than a twentieth, on the tables on which they were set (`benchmarks/answers.py --set development`).
+"""
+
+import math
+
+from dpsparse.algorithms.pursuit import decisions
+from dpsparse.algorithms.pursuit.budget import Case, Price, always
+from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.shares import Fixed
+
+
+def _clips_residuals(facts: PublicFacts) -> bool:
+    return facts.family.estimand is not None and math.isfinite(facts.family.estimand.tuning)
+
+
+# The share of rho that a pursuit has where a step follows it: where features are selected, and where all are taken. A
+# selection needs more, and so do typical effects, which the pursuit estimates too. Set by `answers.py` and by
+# `accuracy.py`.
+PURSUIT_SELECTS, PURSUIT_TAKES_ALL = 0.35, 0.14
+TYPICAL_PURSUIT_SELECTS, TYPICAL_PURSUIT_TAKES_ALL = 0.6, 0.3
+
+
+def pursuit_share(facts: PublicFacts) -> float:
+    """The share of a whole rho, that of `facts`, which the pursuit has."""
+    if not decisions.reaches_reference(facts):
+        return 1.0
+    if facts.n_candidates > facts.sparsity:
+        return TYPICAL_PURSUIT_SELECTS if _clips_residuals(facts) else PURSUIT_SELECTS
+    return TYPICAL_PURSUIT_TAKES_ALL if _clips_residuals(facts) else PURSUIT_TAKES_ALL
+
+
+def of_reference(release: str, share: float, reason: str) -> Price:
+    """The share of a release of what the pursuit leaves."""
+    return Price(release, "once", (Case("always", always, Fixed(share)),), reason, "answers.py")
+
+
+REFERENCE_SCALE = Price(
+    "final residual scale",
+    "once",
+    (Case("typical effects", _clips_residuals, Fixed(0.03)),),
+    "Where Huber's estimator clips residuals.",
+    "answers.py",
+)
+ROUGH_ROW_MOMENTS = of_reference("rough row moments", 0.03, "They make rows white, so that one clip serves all.")
+ROW_NORMS = of_reference("row norms", 0.03, "Where to clip rows.")
+ROW_MOMENTS = of_reference("row moments", 0.08, "The derivative of the mean score; a first step makes its error small.")
+SCORE_NORMS = of_reference("score norms", 0.03, "Where to clip scores at first.")
+SCORE_MOMENTS = of_reference("score moments", 0.05, "They make scores white.")
+FIRST_MEAN_SCORE = of_reference("first mean score", 0.04, "A first step, after which second moments need not be exact.")
+WHITE_SCORE_NORMS = of_reference("white score norms", 0.07, "Where to clip scores, and how much that leaves out.")
+MEAN_SCORE = Price(
+    "mean score",
+    "once",
+    (Case("typical effects", _clips_residuals, Fixed(0.64)), Case("effects on the mean", always, Fixed(0.54))),
+    "The step itself: all precision comes from here.",
+    "answers.py",
+)
+RESIDUAL_SIZES = of_reference("residual sizes", 0.03, "Where to clip residuals for their mean.")
+MEAN_RESIDUAL = of_reference("mean residual", 0.10, "Predictions that are right on average.")

@@ -1,0 +1,235 @@
+"""The last estimate: one step from a pursuit's effects to those of the estimator that the estimand names.
+
+The step needs second moments of rows, the variance of scores, and their mean. Each is clipped at a norm that a released
+histogram of norms tells: the larger the table, the further out, so that what clips leave out fades.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsparse.algorithms.pursuit import constants as c
+from dpsparse.algorithms.pursuit import grids
+from dpsparse.algorithms.pursuit import reference_budget as budget
+from dpsparse.algorithms.pursuit.budget import Price
+from dpsparse.algorithms.pursuit.data import Data, counter
+from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.planned import Planned
+from dpsparse.algorithms.pursuit.releases import Releases, gram_noise, mean_noise
+from dpsparse.algorithms.pursuit.state import State
+from dpsparse.algorithms.pursuit.updates import covariance_of, rare
+from dpsparse.engine import queries, scores
+from dpsparse.inference.constants import NORMAL_MEDIAN
+from dpsparse.inference.matrices import NoisyMatrix
+from dpsparse.inference.one_step import OneStep, Whitening, power, rough_moments, score_root
+from dpsparse.inference.shrinkage import any_sure, combined, shrunk
+from dpsparse.inference.tails import Clip, Norms
+
+
+def _planned(price: Price, facts: PublicFacts) -> Planned:
+    return Planned(price.release, price.of(facts), of_reference=True, numbers=c.MOST_BINS)
+
+
+@dataclass(frozen=True)
+class ResidualScaleAgainStep:
+    """The median size of the residuals of the pursuit's predictions, where the estimator clips them by it."""
+
+    facts: PublicFacts
+
+    @cached_property
+    def scale(self) -> Planned:
+        """The median."""
+        price = budget.REFERENCE_SCALE
+        return Planned(price.release, price.of(self.facts), "pick", of_reference=True)
+
+    def planned(self) -> tuple[Planned, ...]:
+        """The releases of this step."""
+        return (self.scale,)
+
+    def run(self, data: Data, releases: Releases, state: State) -> State:
+        """Make them."""
+        slot = releases.slot(self.scale)
+        if slot is None:
+            return state
+        grid = grids.FINE_RESIDUAL_SCALES.times(state.residual_scale)
+        count = counter(data.records, queries.residual_counts, state.center, _start(state), sizes=True)
+        return replace(state, residual_scale=releases.quantile(slot, count, grid))
+
+
+@dataclass(frozen=True)
+class ReferenceStep:
+    """One step to the reference estimator."""
+
+    facts: PublicFacts
+
+    @cached_property
+    def of_rows(self) -> tuple[Planned, Planned, Planned]:
+        """Rough second moments of rows, the norms of rows that these make white, and second moments of those."""
+        rough, norms, moments = budget.ROUGH_ROW_MOMENTS, budget.ROW_NORMS, budget.ROW_MOMENTS
+        return _planned(rough, self.facts), _planned(norms, self.facts), _planned(moments, self.facts)
+
+    @cached_property
+    def of_scores(self) -> tuple[Planned, Planned, Planned]:
+        """The norms of scores of white rows, their second moments and their mean, for a first step."""
+        norms, moments, mean = budget.SCORE_NORMS, budget.SCORE_MOMENTS, budget.FIRST_MEAN_SCORE
+        return _planned(norms, self.facts), _planned(moments, self.facts), _planned(mean, self.facts)
+
+    @cached_property
+    def of_white_scores(self) -> tuple[Planned, Planned]:
+        """The norms of white scores and their mean."""
+        return _planned(budget.WHITE_SCORE_NORMS, self.facts), _planned(budget.MEAN_SCORE, self.facts)
+
+    def planned(self) -> tuple[Planned, ...]:
+        """The releases of this step."""
+        return *self.of_rows, *self.of_scores, *self.of_white_scores
+
+    def run(self, data: Data, releases: Releases, state: State) -> State:
+        """Make them, and step."""
+        estimand = self.facts.family.estimand
+        assert estimand is not None, "the step is for an estimand"
+        tau = estimand.tuning * state.residual_scale / NORMAL_MEDIAN
+        at = _Scores(data, releases, state.center, _start(state), tuple(map(int, state.kept)), tau)
+        whitening = self._whitening(at)
+        root, at = self._score_root(at, whitening, state)
+        white = at.terms("score", np.asarray(np.linalg.inv(root), dtype=np.float64))
+        norms = at.norms(self.of_white_scores[0], white, math.sqrt(at.k))
+        planned = self.of_white_scores[1]
+        clip = norms.best_clip(mean_noise(at.releases, planned), c.SCORE_BIAS / math.sqrt(at.k))
+        mean, noise = at.mean(planned, white, clip)
+        step = OneStep.of(tau, at.effects[state.kept], whitening, root, norms, clip, mean, noise)
+        return with_reference(state, self.facts, step, whitening.second_moments)
+
+    def _whitening(self, at: "_Scores") -> Whitening:
+        rough, norms, moments = self.of_rows
+        plain = at.terms("slope", np.eye(at.k))
+        first = rough_moments(at.second_moments(rough, plain, math.sqrt(c.ROUGH_ROWS * at.k)))
+        white = at.terms("slope", power(first, -0.5))
+        squares = at.squared_norms(norms, white, at.k)
+        clip = squares.best_clip(gram_noise(at.releases, moments, at.k) * math.sqrt(at.k), c.ROW_BIAS)
+        released = at.second_moments(moments, white, math.sqrt(clip.bound))
+        return Whitening.of(first, released, squares, clip)
+
+    def _score_root(self, at: "_Scores", whitening: Whitening, state: State) -> tuple[NDArray[np.float64], "_Scores"]:
+        """A root of the variance of the scores; and where a first step leads, for residuals that are nearer."""
+        norms, moments, first = self.of_scores
+        terms = at.terms("score", whitening.inverse_root)
+        law = at.norms(norms, terms, state.evidence.last.tau * math.sqrt(at.k))
+        clip = law.best_clip(mean_noise(at.releases, first), c.SCORE_BIAS / math.sqrt(at.k))
+        root = score_root(at.second_moments(moments, terms, clip.bound), whitening)
+        mean, _ = at.mean(first, terms, clip)
+        effects = at.effects.copy()
+        effects[state.kept] += whitening.inverse_root.T @ mean
+        return root, replace(at, effects=effects)
+
+
+@dataclass(frozen=True)
+class LevelStep:
+    """The mean residual: predictions of a mean are right on average.
+
+    A mean is one number, so that its clip can be further out than that of all scores together, and its rise can make up
+    for what is beyond.
+    """
+
+    facts: PublicFacts
+
+    @cached_property
+    def level(self) -> tuple[Planned, Planned]:
+        """The sizes of the residuals, and their mean."""
+        return _planned(budget.RESIDUAL_SIZES, self.facts), _planned(budget.MEAN_RESIDUAL, self.facts)
+
+    def planned(self) -> tuple[Planned, ...]:
+        """The releases of this step."""
+        return self.level
+
+    def run(self, data: Data, releases: Releases, state: State) -> State:
+        """Make them, and move the constant."""
+        sizes, mean = self.level
+        at = _Scores(data, releases, state.center, state.concluded.effects, (0,), math.inf)
+        terms = at.terms("score", np.eye(1))
+        law = at.norms(sizes, terms, state.residual_scale)
+        clip = law.best_clip(mean_noise(releases, mean), c.SCORE_BIAS, rising=True)
+        (offset,), _ = at.mean(mean, terms, clip)
+        return replace(state, conclusion=replace(state.concluded, offset=float(offset)))
+
+
+def with_reference(state: State, facts: PublicFacts, step: OneStep, moments: NDArray[np.float64]) -> State:
+    """Take in the step: predictions follow its effects, shrunk by their errors, through the same mean response.
+
+    A pursuit's own effects are of a typical response too, more precise and a little off: those of predictions have a
+    part of them.
+    """
+    features, concluded = slice(state.constants, None), state.concluded
+    covariance = step.covariance + np.diag(step.bias**2)
+    means = moments[0, 1:] / moments[0, 0] if state.constants else np.zeros(len(step.effects))
+    sure = any_sure(step.effects[features], covariance[features, features])
+    explains = (sure or concluded.explains) and not concluded.all_equal
+    best, errors = step.effects, covariance
+    if math.isfinite(step.tau):
+        best, errors = combined(best, errors, state.evidence.estimate.effects, covariance_of(state))
+    kept = explains * shrunk(best[features], errors[features, features], ~rare(state, facts))
+    effects = np.zeros(len(state.effects))
+    effects[state.kept_features] = kept
+    if state.constants:
+        effects[0] = step.effects[0] + means @ (step.effects[features] - kept)
+    concluded = replace(
+        concluded, covariance=covariance, effects=effects, means=means, offset=0.0, slope=1.0, explains=explains
+    )
+    return replace(state, evidence=replace(state.evidence, step=step), conclusion=concluded)
+
+
+def _start(state: State) -> NDArray[np.float64]:
+    """The effects that the pursuit predicts a mean by."""
+    effects = state.concluded.effects.copy()
+    if state.constants:
+        effects[0] += state.concluded.offset
+    return effects
+
+
+@dataclass(frozen=True)
+class _Scores:
+    """Scores of the records at some effects, on the columns at some positions, and releases about them."""
+
+    data: Data
+    releases: Releases
+    center: float
+    effects: NDArray[np.float64]
+    positions: tuple[int, ...]
+    tau: float
+
+    @property
+    def k(self) -> int:
+        """The number of columns."""
+        return len(self.positions)
+
+    def terms(self, factor: scores.Factor, matrix: NDArray[np.float64]) -> scores.Terms:
+        """The vectors of records that a matrix makes of rows."""
+        return scores.Terms(factor, matrix, self.positions, self.center, self.effects, self.tau)
+
+    def norms(self, planned: Planned, terms: scores.Terms, unit: float) -> Norms:
+        """The law of the vectors' norms, from a histogram in bins about `unit`."""
+        edges = unit * c.NORM_BINS
+        return Norms.of(edges, *self._histogram(planned, terms, edges), self.releases.n_responses)
+
+    def squared_norms(self, planned: Planned, terms: scores.Terms, unit: float) -> Norms:
+        """The law of their squares, in the same way."""
+        edges = unit * c.NORM_BINS
+        return Norms.of(edges, *self._histogram(planned, terms, np.sqrt(edges)), self.releases.n_responses)
+
+    def _histogram(
+        self, planned: Planned, terms: scores.Terms, edges: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], float]:
+        counts = self.data.records.evaluate(scores.norm_counts, terms, np.append(edges[1:-1], np.inf))
+        return self.releases.histogram(self.releases.due(planned), np.diff(counts, prepend=0))
+
+    def second_moments(self, planned: Planned, terms: scores.Terms, bound: float) -> NoisyMatrix:
+        """The mean of v v', each vector v clipped to norm `bound`."""
+        sums = self.data.records.evaluate(scores.second_moment_sums, terms, bound)
+        return self.releases.gram(self.releases.due(planned), sums, bound**2)
+
+    def mean(self, planned: Planned, terms: scores.Terms, clip: Clip) -> tuple[NDArray[np.float64], float]:
+        """The mean of the vectors, their norms clipped, and the noise's standard deviation."""
+        sums = self.data.records.evaluate(scores.clipped_sums, terms, clip.bound, clip.start, clip.rise)
+        return self.releases.mean(self.releases.due(planned), sums, clip.most)

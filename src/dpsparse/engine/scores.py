@@ -1,0 +1,91 @@
+"""Scores of records on the selected columns, transformed and clipped by their norm: sums, second moments, histograms.
+
+A record's vector is A z f, with z its selected columns, A a public matrix (in practice the inverse root of an earlier
+release) and f the clipped residual psi_tau(r) or its derivative, whether r lies within tau. Every entry of A z is added
+up one column after another, elementwise, so that it depends on that record alone and has the same bits on every engine.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsparse.engine import vector_sums
+from dpsparse.engine.arrays import Array, as_float64, like, module_of, quotient
+from dpsparse.engine.queries import Effects, Records, Thresholds
+
+Factor: TypeAlias = Literal["score", "slope"]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Public numbers that make a vector of a record.
+
+    Parameters
+    ----------
+    factor : {"score", "slope"}
+        What the row is multiplied by: the residual, clipped at `tau`, or 1 where it lies within `tau` and 0 elsewhere.
+    matrix : ndarray of shape (k, k)
+        What the row is transformed by.
+    positions : sequence of int
+        The k columns.
+    center, effects : float, sequence of float
+        The prediction, of all columns.
+    tau : float
+        Infinity for least squares.
+    """
+
+    factor: Factor
+    matrix: NDArray[np.float64]
+    positions: Sequence[int]
+    center: float
+    effects: Effects
+    tau: float = np.inf
+
+
+def norm_counts(records: Records, terms: Terms, thresholds: Thresholds) -> NDArray[np.int64]:
+    """For each of some rising thresholds how many vectors have a norm at or below it; blank records count nowhere."""
+    vectors, blank = _vectors(records, terms)
+    norms = vector_sums.norms(vectors)
+    return records.counts_at_most(module_of(norms).where(blank, like(np.nan, norms), norms), thresholds)
+
+
+def clipped_sums(records: Records, terms: Terms, bound: float, start: float, rise: float) -> NDArray[np.int64]:
+    """Sums of the vectors, their norms clipped: a norm u becomes min(u, bound) + rise (min(u, bound) - start)_+."""
+    vectors, _ = _vectors(records, terms)
+    norms = vector_sums.norms(vectors)
+    inside = norms.clip(None, bound)
+    with np.errstate(all="ignore"):
+        factor = quotient(inside + (inside - start).clip(0.0, None) * rise, norms)
+    return vector_sums.vector_sums(vectors, factor, bound + max(bound - start, 0.0) * rise)
+
+
+def second_moment_sums(records: Records, terms: Terms, bound: float) -> NDArray[np.int64]:
+    """Sums of v v', v a vector clipped to norm `bound`."""
+    vectors, _ = _vectors(records, terms)
+    return vector_sums.gram_sums(vectors, vector_sums.clip_factor(vector_sums.norms(vectors), bound), bound)
+
+
+def _vectors(records: Records, terms: Terms) -> tuple[Array, Array]:
+    """The vectors, one row for each entry, and which records are blank; their vectors are 0."""
+    xp, residuals = module_of(records.y), records.residuals(terms.center, terms.effects)
+    blank = xp.isnan(residuals)
+    columns = records.sanitized(terms.positions)
+    with np.errstate(all="ignore"):
+        if terms.factor == "slope":
+            factor = as_float64(abs(residuals) <= terms.tau)
+        else:
+            factor = residuals.clip(-terms.tau, terms.tau)
+        # A residual that overflowed is beyond every bound; a vector of NaN becomes 0.
+        vectors = xp.stack([_combined(columns, row) * factor for row in terms.matrix])
+    return vector_sums.sanitized(vectors), blank
+
+
+def _combined(columns: Array, weights: NDArray[np.float64]) -> Array:
+    """A sum of columns with these weights, one after another."""
+    total = columns[0] * float(weights[0])
+    for column, weight in zip(columns[1:], weights[1:], strict=True):
+        total = total + column * float(weight)
+    return total

@@ -1,0 +1,138 @@
+"""One step from rough effects to those of a reference estimator: least squares, or Huber's M-estimator.
+
+b = b0 + G^-1 E[z psi(r)], with G = E[psi'(r) z z'] (Bickel, 1975). Scores are whitened by their own variance before
+their norm is clipped, so that one clip serves all directions; a histogram of norms tells what a clip leaves out, which
+bounds the bias. Everything here is computed from releases.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsparse.inference import constants as c
+from dpsparse.inference.matrices import NoisyMatrix, floored
+from dpsparse.inference.tails import Clip, Norms
+
+
+def power(matrix: NDArray[np.float64], exponent: float) -> NDArray[np.float64]:
+    """A power of a symmetric positive definite matrix."""
+    values, vectors = np.linalg.eigh(matrix)
+    return np.asarray((vectors * values**exponent) @ vectors.T)
+
+
+@dataclass(frozen=True)
+class Whitening:
+    """The second moments of rows, G = root root', and what makes them white.
+
+    Parameters
+    ----------
+    root : ndarray
+        A root of G.
+    rough : ndarray
+        The inverse root of the rough second moments, in whose coordinates `inner` was released.
+    inner : ndarray
+        G in those coordinates.
+    noise : float
+        The standard deviation of its diagonal.
+    left_out : float
+        The share of the second moments that the clip of rows leaves out.
+    """
+
+    root: NDArray[np.float64]
+    rough: NDArray[np.float64]
+    inner: NDArray[np.float64]
+    noise: float
+    left_out: float
+
+    @classmethod
+    def of(cls, rough: NDArray[np.float64], released: NoisyMatrix, rows: Norms, clip: Clip) -> "Whitening":
+        """From rough second moments, those in their coordinates, and the law of squared norms there."""
+        inner = floored(released.values, max(released.noise * np.sqrt(len(rough)), c.LEAST_ROW_MOMENT))
+        root = power(rough, 0.5) @ power(inner, 0.5)
+        left_out = rows.beyond(clip.bound) / max(np.trace(inner), c.NO_VARIANCE)
+        return cls(root, power(rough, -0.5), inner, released.noise, left_out)
+
+    @property
+    def inverse_root(self) -> NDArray[np.float64]:
+        """What makes rows white."""
+        return np.asarray(np.linalg.inv(self.root))
+
+    @property
+    def second_moments(self) -> NDArray[np.float64]:
+        """G itself."""
+        return np.asarray(self.root @ self.root.T)
+
+    def solve(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """G^-1 times some vectors."""
+        inverse = self.inverse_root
+        return np.asarray(inverse.T @ (inverse @ vectors))
+
+
+def rough_moments(released: NoisyMatrix) -> NDArray[np.float64]:
+    """Rough second moments, with no eigenvalue below their noise."""
+    return floored(released.values, max(released.noise * np.sqrt(len(released.values)), c.LEAST_ROW_MOMENT))
+
+
+def shrunk_to_sphere(released: NoisyMatrix) -> NDArray[np.float64]:
+    """A released matrix, pulled toward a multiple of the identity by as much of its spread as is noise.
+
+    Linear shrinkage, as Ledoit and Wolf's, with a noise that is known: of variance s^2 on the diagonal and s^2 / 2 off
+    it, it adds k (k + 1) / 2 s^2 to the squared distance from the multiple of the identity, about.
+    """
+    k = len(released.values)
+    sphere = np.eye(k) * max(np.trace(released.values) / k, 0.0)
+    distance = float(np.sum((released.values - sphere) ** 2))
+    of_noise = released.noise**2 * k * (k + 1) / 2
+    return np.asarray(sphere + max(0.0, 1 - of_noise / max(distance, c.NO_VARIANCE)) * (released.values - sphere))
+
+
+def score_root(released: NoisyMatrix, whitening: Whitening) -> NDArray[np.float64]:
+    """A root of the variance of scores from its release in white coordinates."""
+    values = shrunk_to_sphere(released)
+    mean = float(np.mean(np.maximum(np.linalg.eigvalsh(values), 0.0)))
+    floor = max(c.SCORE_NOISE * released.noise, c.LEAST_SCORE_VARIANCE * mean, c.NO_VARIANCE)
+    return np.asarray(whitening.root @ power(floored(values, floor), 0.5))
+
+
+@dataclass(frozen=True)
+class OneStep:
+    """The step: effects, their covariance, a bound on the bias that clips leave, and where residuals are clipped."""
+
+    effects: NDArray[np.float64]
+    covariance: NDArray[np.float64]
+    bias: NDArray[np.float64]
+    tau: float
+
+    @classmethod
+    def of(
+        cls,
+        tau: float,
+        start: NDArray[np.float64],
+        whitening: Whitening,
+        root: NDArray[np.float64],
+        scores: Norms,
+        clip: Clip,
+        mean: NDArray[np.float64],
+        noise: float,
+    ) -> "OneStep":
+        """From a start, second moments of rows, a root of the scores' variance, and their mean in its units.
+
+        `tau` is where residuals are clipped, `scores` the law of the white norms, `clip` theirs, `noise` the mean's.
+        """
+        k, n = len(start), scores.n_records
+        turn = whitening.solve(root)
+        move = turn @ mean
+        spread = turn @ turn.T
+        sampling = scores.mean(clip.of(scores.values) ** 2) / k / n
+        # The noise of second moments tilts the step, by as much as it is long beyond its own noise.
+        straight = np.linalg.inv(whitening.rough)
+        long = float((straight @ move) @ (straight @ move))
+        own = noise**2 * float(np.trace(straight @ spread @ straight))
+        length = max(long - own, c.LEAST_LENGTH * long)
+        tilt = whitening.rough @ np.linalg.inv(whitening.inner)
+        tilted = tilt @ tilt.T * whitening.noise**2 / 2 * length * (1 + 1 / k)
+        # A clip of the norm leaves out the same in every white direction, as far as is known.
+        clipped = np.sqrt(np.diagonal(spread) / k) * c.LEFT_OUT * scores.beyond(clip.bound)
+        bias = np.hypot(clipped, whitening.left_out * move)
+        return cls(start + move, spread * (sampling + noise**2) + tilted, bias, tau)

@@ -1,0 +1,120 @@
+"""The law of norms from a noisy histogram, the clip that costs least, and what it leaves out of a mean.
+
+Beyond a threshold t where the histogram still rises above its noise, the survival function is taken to be
+A exp(-a x - q x^2 / 2) with x = log(u / t): a Pareto tail for q = 0, one that ends as a lognormal's does for q > 0.
+(a, q) have a posterior on a grid, given the noisy counts, and its mean is the law from there on.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsparse.inference import constants as c
+
+
+@dataclass(frozen=True)
+class Clip:
+    """What becomes of a norm u: u up to `start`, then faster by `rise` up to `bound`, and constant beyond.
+
+    With a rise of 0 it is the usual clip at `bound`. The rise makes up for what lies beyond the bound, if vectors there
+    point where those between `start` and `bound` do.
+    """
+
+    bound: float
+    start: float = np.inf
+    rise: float = 0.0
+
+    @property
+    def most(self) -> float:
+        """The largest norm after it."""
+        return float(self.of(np.array(np.inf)))
+
+    def of(self, norms: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Norms after it."""
+        inside = np.minimum(norms, self.bound)
+        return np.asarray(inside + self.rise * np.maximum(inside - self.start, 0.0))
+
+
+@dataclass(frozen=True)
+class Norms:
+    """A law of norms: records at some rising norms, of which there are `n_records`."""
+
+    values: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    n_records: float
+
+    @classmethod
+    def of(cls, edges: NDArray[np.float64], counts: NDArray[np.float64], noise: float, n_records: float) -> "Norms":
+        """From noisy counts between edges in a geometric sequence; the last bin holds all that is above it, too.
+
+        `noise` is the standard deviation of a count.
+        """
+        needed = max(c.TAIL_SHARE * n_records, c.TAIL_DEVIATIONS * noise)
+        start = _threshold(counts, needed)
+        fitted = counts[start : start + c.TAIL_BINS]
+        logs = np.log(edges[start : start + len(fitted) + 1] / edges[start])
+        points = np.linspace(0, np.log(c.TAIL_REACH), c.TAIL_POINTS)
+        beyond = _survival(logs, fitted, noise, needed, points)
+        body = np.sqrt(edges[:start] * edges[1 : start + 1])
+        tail = edges[start] * np.exp(points)
+        middles = np.append((tail[1:] + tail[:-1]) / 2, tail[-1])
+        masses = np.append(-np.diff(beyond), beyond[-1])
+        return cls(np.append(body, middles), np.append(np.maximum(counts[:start], 0.0), masses), n_records)
+
+    def mean(self, of: NDArray[np.float64]) -> float:
+        """The mean over records of a function of the norm, given at `values`."""
+        return float(self.counts @ of) / self.n_records
+
+    def beyond(self, bound: float) -> float:
+        """The mean of (norm - bound)_+."""
+        return self.mean(np.maximum(self.values - bound, 0.0))
+
+    def clip_at(self, bound: float) -> Clip:
+        """The clip at a bound that rises from half of it on, so that the mean norm stays as it is."""
+        start = bound / 2
+        between = self.mean(np.maximum(np.minimum(self.values, bound) - start, 0.0))
+        rise = self.beyond(bound) / max(between, c.NO_VARIANCE)
+        return Clip(bound, start, min(rise, c.MOST_RISE))
+
+    def best_clip(self, noise: float, bias: float, rising: bool = False) -> Clip:
+        """The clip with the least (noise most)^2 + (bias E(norm - bound)_+)^2."""
+        clips = [self.clip_at(bound) if rising else Clip(bound) for bound in self._bounds]
+        costs = [(noise * clip.most) ** 2 + (bias * self.beyond(clip.bound)) ** 2 for clip in clips]
+        return clips[int(np.argmin(costs))]
+
+    @property
+    def _bounds(self) -> NDArray[np.float64]:
+        return self.values[-c.TAIL_POINTS :: c.TAIL_STRIDE]
+
+
+def _threshold(counts: NDArray[np.float64], needed: float) -> int:
+    """The highest bin with enough records in it and the next ones."""
+    sums = np.convolve(counts, np.ones(c.TAIL_WINDOW))[c.TAIL_WINDOW - 1 :]
+    enough = np.flatnonzero(sums >= needed)
+    return int(enough[-1]) if len(enough) else 0
+
+
+def _survival(
+    logs: NDArray[np.float64], counts: NDArray[np.float64], noise: float, needed: float, points: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The posterior mean of the survival function, in records, at some log norms over the threshold."""
+    slopes = np.geomspace(c.LEAST_TAIL_INDEX, c.MOST_TAIL_INDEX, c.TAIL_INDICES)
+    a, q = (each.ravel()[:, None] for each in np.meshgrid(slopes, c.TAIL_CURVATURES, indexing="ij"))
+    falls = (a + q * points[-1] >= c.LEAST_TAIL_INDEX).ravel()
+    a, q = a[falls], q[falls]
+    shares = -np.diff(np.exp(-a * logs - q * logs**2 / 2), axis=1)
+    sizes = np.full((len(a), 1), max(needed / 2, float(counts[: c.TAIL_WINDOW].sum())))
+    for _ in range(c.TAIL_ROUNDS):
+        precision = 1 / (noise**2 + sizes * shares)
+        fitted = (precision * shares * counts).sum(1, keepdims=True) / (precision * shares**2).sum(1, keepdims=True)
+        sizes = np.maximum(fitted, needed / c.TAIL_LEAST_SIZE)
+    precision = 1 / (noise**2 + sizes * shares)
+    misfit = (precision * (counts - sizes * shares) ** 2).sum(1) - np.log(precision).sum(1)
+    prior = ((np.log(a) - np.log(c.TYPICAL_TAIL_INDEX)) / c.TAIL_INDEX_SPREAD) ** 2 + 2 * np.where(
+        q > 0, q / c.TYPICAL_CURVATURE, -q / c.TYPICAL_CONVEXITY
+    )
+    loss = (misfit + prior[:, 0]) / 2
+    weights = np.exp(loss.min() - loss)
+    weights /= weights.sum()
+    return np.asarray((weights[:, None] * sizes * np.exp(-a * points - q * points**2 / 2)).sum(0))
