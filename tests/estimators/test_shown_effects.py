@@ -84,8 +84,8 @@ def shown(model):
     """Effect and interval wherever both are shown: text, tables, pictures, sentences and JSON."""
     interval = rf"\[{NUMBER}, {NUMBER}\]"
     for line in model.summary().splitlines():
-        if match := re.search(rf"{NUMBER} +{NUMBER} +{NUMBER}   {interval}", line):
-            _, effect, _, *ends = map(as_number, match.groups())
+        if match := re.search(rf"{NUMBER} +{NUMBER} +{NUMBER} +<?{NUMBER}   {interval}", line):
+            _, effect, _, _, *ends = map(as_number, match.groups())
             yield "summary", effect, ends
     for name, text in (("notebook", model.as_html()), ("report", fit_page(model))):
         for match in re.finditer(rf">{NUMBER}</td><td[^>]*>{interval}<", text):

@@ -50,7 +50,7 @@ def test_a_model_comes_back_whole(path):
     assert [effect.feature for effect in again.effects] == [again.feature_names[j] for j in MODEL.support_]
     assert [effect.clear for effect in again.effects] == MODEL.clear_[MODEL.support_].tolist()
     intervals = np.array([effect.interval or (np.nan, np.nan) for effect in again.effects])
-    np.testing.assert_allclose(intervals, MODEL.conf_int(0.9)[MODEL.support_], rtol=1e-12)
+    np.testing.assert_allclose(intervals, MODEL.conf_int()[MODEL.support_], rtol=1e-12)
     assert [(f.center, f.scale) for f in again.features] == [(0.1, 1.0 + j) for j in range(8)]
     assert again.privacy == MODEL.privacy_
     assert again.privacy.statement() == MODEL.privacy_.statement()
@@ -173,7 +173,7 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
     optional |= {"center", "scale", "reason", "prediction_range", "cut", "context", "budget"}
     optional |= {"constant", "response_scale", "spread_explained", "scores", "target_kind", "baselines", "median_shift"}
     # Any feature may have been left out.
-    optional |= {"calibration_slope", "left_out", "d", "doubt", "responses", "text_unused", "note"}
+    optional |= {"calibration_slope", "left_out", "d", "doubt", "responses", "text_unused", "note", "estimand"}
     tried = 0
 
     def is_refused():

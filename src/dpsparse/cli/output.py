@@ -73,10 +73,12 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, texts
     console, cells = Console(**_PLAIN), [list(row) for row in rows]
     table = _table(headings, cells, texts)
     if console.measure(table).maximum >= console.width:
-        # Long headings of numbers are folded first, so that the names keep their place.
+        # Long headings of numbers are folded first, then the space between columns goes, so that names keep theirs.
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)] or [1] * len(headings)
         folded = [textwrap.fill(each, max(width, 10)) for each, width in zip(headings, widths, strict=True)]
         table = _table(folded, cells, texts)
+        if console.measure(table).maximum >= console.width:
+            table.padding = (0, 0, 0, 0)
     console.print(table)
 
 
@@ -93,13 +95,14 @@ def _table(headings: Sequence[str], rows: Iterable[Sequence[str]], texts: int) -
 def model_facts(model: LinearModel) -> dict[str, Any]:
     """A model for JSON: the content of its file, and of each effect what people read of it.
 
-    That is the effect itself, its 90 % interval, if any, the verdict and, where it is not reliable, why and what would
-    help.
+    That is the effect itself, its 95 % interval and its p-value (not adjusted), if any, the verdict (family-wise) and,
+    where it is not reliable, why and what would help.
     """
     facts = as_dict(model)
     for effect, shown in zip(model.effects, facts["effects"], strict=True):
         shown["effect"] = effect.value
         shown["interval"] = effect.interval and dict(zip(("low", "high"), effect.interval, strict=True))
+        shown["p_value"] = effect.p_value
         shown["verdict"] = effect.verdict.value
         doubt = doubt_of(effect)
         shown["reason"], shown["remedy"] = (None, None) if doubt is None else (doubt.reason, doubt.remedy)

@@ -65,7 +65,7 @@ def plan(
     output.say(
         "Units",
         "the response's noise per scaled feature. Detectable: the minimum detectable effect at 80 % power. "
-        "Interval width: of a 90 % interval.",
+        "Interval width: of a 95 % interval.",
     )
     if out is not None:
         click.echo(f"Picture: {out}")

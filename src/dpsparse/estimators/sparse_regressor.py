@@ -25,6 +25,7 @@ from dpsparse.estimators._results import set_results
 from dpsparse.estimators._types import LedgerLocation, PerFeature, Progress
 from dpsparse.families.estimands import ESTIMANDS, MEAN
 from dpsparse.families.robust_linear import RobustLinear
+from dpsparse.inference.constants import SHOWN_LEVEL
 from dpsparse.model.numeric_columns import NumericColumns
 from dpsparse.planning import plan
 from dpsparse.privacy.accounting.meter import Meter
@@ -99,10 +100,14 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
     coef_se_ : ndarray of shape (n_features,)
         Standard errors of the unshrunk effects, from privacy noise and sampling; NaN outside the support, and where
         the error cannot be trusted.
+    pvalues_ : ndarray of shape (n_features,)
+        Two-sided p-values of single effects, not adjusted for the number of features or for the selection; NaN where
+        `coef_se_` is.
     clear_ : ndarray of bool of shape (n_features,)
         Which effects are significant at the 5 % family-wise level (Bonferroni over d features): the unshrunk effect
-        is more than z(1 - 0.025/d) standard errors from zero. No effect is marked where its error cannot be trusted,
-        where the response's scale could not be learned, or where the features explain nothing.
+        is more than z(1 - 0.025/d) standard errors from zero, so its p-value is below 0.05/d. No effect is marked where
+        its error cannot be trusted, where the response's scale could not be learned, or where the features explain
+        nothing.
     missing_coef_ : ndarray of shape (n_features,)
         With ``missing="center"``: released effects of a feature being missing, against its being at its centre;
         `released_` has their errors and intervals.
@@ -354,14 +359,14 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             line.missing_coef_ = self.missing_coef_ * factor
         return line
 
-    def conf_int(self, level: float = 0.9) -> NDArray[np.float64]:
+    def conf_int(self, level: float = SHOWN_LEVEL) -> NDArray[np.float64]:
         """Confidence intervals of the effects, centred at the unshrunk estimates.
 
         They hold for features selected because they matter; a feature selected by chance is biased away from zero.
 
         Parameters
         ----------
-        level : float, default=0.9
+        level : float, default=0.95
             Coverage.
 
         Returns

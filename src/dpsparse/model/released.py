@@ -10,12 +10,13 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from dpsparse.algorithms.evaluation import Scores
 from dpsparse.algorithms.pursuit.response_count import ResponseCount
 from dpsparse.data.as_table import as_table
 from dpsparse.html import Html
+from dpsparse.inference.constants import SHOWN_LEVEL
+from dpsparse.inference.intervals import reach
 from dpsparse.io.features import Feature
 from dpsparse.model.coefficients import Coefficients
 from dpsparse.model.context import FitContext
@@ -142,14 +143,14 @@ class LinearModel(Coefficients):
         shift = sum(effect.coef * center for effect, center in zip(self.effects, centers, strict=True))
         return self.intercept + shift
 
-    def conf_int(self, level: float = 0.9) -> NDArray[np.float64]:
+    def conf_int(self, level: float = SHOWN_LEVEL) -> NDArray[np.float64]:
         """Confidence intervals of the effects, centred at the unshrunk estimates.
 
         They hold for features selected because they matter; a feature selected by chance is biased away from zero.
 
         Parameters
         ----------
-        level : float, default=0.9
+        level : float, default=0.95
             Coverage.
 
         Returns
@@ -158,12 +159,22 @@ class LinearModel(Coefficients):
             Lower and upper ends; NaN where there is no effect, or no error that can be trusted.
         """
         if not 0 < level < 1:
-            raise ValueError(f"level={level!r} must lie strictly between 0 and 1; 0.9 is common")
+            raise ValueError(f"level={level!r} must lie strictly between 0 and 1; {SHOWN_LEVEL} is common")
         estimates, errors = np.full((2, len(self.features)), np.nan)
         estimates[self._places] = [effect.estimate for effect in self.effects]
         errors[self._places] = [effect.standard_error if effect.trusted else None for effect in self.effects]
-        reach = stats.norm.ppf((1 + level) / 2) * errors
-        return np.column_stack([estimates - reach, estimates + reach])
+        half = reach(level) * errors
+        return np.column_stack([estimates - half, estimates + half])
+
+    @property
+    def pvalues(self) -> NDArray[np.float64]:
+        """Two-sided p-values of single effects, over all features: `Effect.p_value`, and NaN where there is none.
+
+        They are not adjusted for the number of features. The verdicts are: Bonferroni over all of them.
+        """
+        values = np.full(len(self.features), np.nan)
+        values[self._places] = [np.nan if effect.p_value is None else effect.p_value for effect in self.effects]
+        return values
 
     def summary(self) -> str:
         """The guarantee and the effects as text."""

@@ -4,7 +4,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from dpsparse.html import Html, tag
-from dpsparse.model.effect import Effect, Verdict, effects_table, unit_rows, units_table
+from dpsparse.model.effect import INTERVAL_HEADING, Effect, Verdict, effects_table, p_text, unit_rows, units_table
 from dpsparse.model.evaluation import HEADINGS, in_words, score_rows, scores_table, text_rows
 from dpsparse.model.privacy_html import record_html
 from dpsparse.model.remarks import NOT_SIGNIFICANT, NOT_TRUSTED, remarks
@@ -18,7 +18,7 @@ def summary_text(model: "LinearModel") -> str:
     lines = [
         textwrap.fill(model.privacy.statement(), 100),
         "",
-        f"{'feature':<24} {'for prediction':>14} {'effect':>12} {'std. error':>12}   90 % interval",
+        f"{'feature':<24} {'for prediction':>14} {'effect':>12} {'std. error':>12} {'p-value':>8}   {INTERVAL_HEADING}",
         *map(_summary_line, model.effects),
         f"{'(intercept)':<24} {model.intercept + 0.0:>14.5g}",
     ]
@@ -39,10 +39,10 @@ def summary_text(model: "LinearModel") -> str:
 def _summary_line(effect: Effect) -> str:
     text = f"{effect.feature:<24} {effect.coef + 0.0:>14.5g} {effect.value + 0.0:>12.5g}"
     if effect.interval is None:
-        return f"{text} {'-':>12}   -{' **' if effect.verdict is Verdict.NOT_TRUSTED else ''}"
+        return f"{text} {'-':>12} {'-':>8}   -{' **' if effect.verdict is Verdict.NOT_TRUSTED else ''}"
     low, high = effect.interval
     mark = "" if effect.verdict is Verdict.SIGNIFICANT else " *"
-    return f"{text} {effect.standard_error:>12.3g}   [{low:.5g}, {high:.5g}]{mark}"
+    return f"{text} {effect.standard_error:>12.3g} {p_text(effect.p_value):>8}   [{low:.5g}, {high:.5g}]{mark}"
 
 
 def summary_html(model: "LinearModel") -> Html:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.inference.intervals import SHOWN_PERCENT
 from dpsparse.planning.accuracy import Accuracy
 from dpsparse.privacy.accounting.zcdp import epsilon_from_rho
 from dpsparse.privacy.guarantee import Guarantee, default_delta
@@ -134,7 +135,7 @@ class Plan:
 
     @property
     def interval_width(self) -> float:
-        """The expected width of a 90 % interval."""
+        """The expected width of a 95 % interval."""
         return self._accuracy.interval_width
 
     def n_for_error(self, target: float) -> int:
@@ -263,5 +264,5 @@ class Plan:
             f"n = {self.n:,}, d = {self.d:,}, sparsity {self.sparsity}, {self.units}, noise {self.noise_scale:g}, "
             f"correlation {self.correlation:g}\n{self.table()}\n"
             "Units of the response per scaled feature. Detectable: the minimum detectable effect at 80 % power.\n"
-            "Interval width: of a 90 % interval."
+            f"Interval width: of a {SHOWN_PERCENT} interval."
         )
