@@ -7,7 +7,8 @@ import pytest
 
 import dpsparse
 from dpsparse import DPIHTH, PrivateSparseRegressor, load_model, plan, save_model
-from dpsparse.algorithms.evaluation import Estimate, Scores
+from dpsparse.algorithms.estimates import Estimate
+from dpsparse.algorithms.evaluation import Scores
 from dpsparse.algorithms.pursuit.schedule import schedule_for
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
@@ -324,13 +325,15 @@ def test_the_summary_tells_how_well_it_predicts(model, low, high, verdict):
         model=Estimate(value=150.0, standard_error=6.0, low=140.0, high=160.0, cut=0.02),
         constant=Estimate(value=210.0, standard_error=12.0, low=190.0, high=230.0, cut=0.05),
         improvement=improvement,
+        r2=Estimate(value=0.4, standard_error=0.05, low=0.3, high=0.5, cut=0.05),
     )
     text = words(fit_page(replace(model, scores=scores, constant=70.0, spread_explained=0.25)))
     assert "The features explain about 25% of the spread of cost" in text
     assert (
         "On 200 records that were held out, predictions are off by 150 on average, and the constant 70 by 210; errors "
-        f"count up to 900. {verdict}"
+        f"count up to 900. {verdict} R² against the constant is 0.4 (between 0.3 and 0.5, with 95 % confidence)."
     ) in text
+    assert "R², errors up to 900 0.4 [0.3, 0.5] 5.0%" in text
     assert "min(|error|, 900), model 150 [140, 160] 2.0%" in text
     # The effects come from the other records.
     assert "from public numbers alone, for 800 records" in text

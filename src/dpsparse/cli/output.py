@@ -22,12 +22,11 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from dpsparse.algorithms.evaluation import Scores
 from dpsparse.io.atomic import atomic_file
 from dpsparse.io.store.manifest import Manifest
 from dpsparse.model.context import FitContext
 from dpsparse.model.effect import EFFECT_HEADINGS, UNIT_HEADINGS, effect_rows, unit_rows
-from dpsparse.model.evaluation import HEADINGS, in_words, score_rows
+from dpsparse.model.evaluation import Evaluation, headings, in_words, score_rows
 from dpsparse.model.json_file import as_dict
 from dpsparse.model.released import LinearModel
 from dpsparse.model.reliability import doubt_of
@@ -124,18 +123,18 @@ def print_effects(model: LinearModel) -> None:
     print_table(EFFECT_HEADINGS, effect_rows(model.effects, model.intercept))
     for heading, text in remarks(model):
         say(heading, text)
-    if model.scores is not None:
-        print_scores(model.scores, model.constant_prediction, model.target)
+    if model.evaluation is not None:
+        print_scores(model.evaluation)
     # Where nothing was learned they are noise.
     if model.response_scale_known and (units := unit_rows(model.effects)):
         say("Units learned", "centres and scales that the fit released within its guarantee")
         print_table(UNIT_HEADINGS, units)
 
 
-def print_scores(scores: Scores, constant: float, target: str) -> None:
+def print_scores(evaluation: Evaluation) -> None:
     """Print how well a model predicts records held out."""
-    say("Held out", in_words(scores, target))
-    print_table(HEADINGS, score_rows(scores, constant))
+    say("Held out", in_words(evaluation))
+    print_table(headings(evaluation), score_rows(evaluation))
 
 
 def print_store(folder: str | os.PathLike[str], manifest: Manifest, notes: Sequence[str] = ()) -> None:

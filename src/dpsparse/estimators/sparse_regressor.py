@@ -320,16 +320,17 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             known["n_selectable"] = n_selectable(of_units, n_known)
         return schedule_for(guarantee, n, d, self._picks(d, n, guarantee), of_units=of_units, **known)
 
-    def predict(self, X: Any, statistic: Literal["mean", "median"] = "mean") -> Any:
+    def predict(self, X: Any, statistic: Literal["mean", "median"] | None = None) -> Any:
         """Predict responses; it reads nothing but the released coefficients.
 
         Parameters
         ----------
         X : array-like, sparse matrix, GPU array, dask array or data frame of shape (n_samples, n_features)
             The caller's own records; after a fit on what `read_table` gives also a file or a data frame with text.
-        statistic : {"mean", "median"}, default="mean"
-            What to predict of the responses of such records: "mean", which is right on average, or "median", which half
-            of them lie below and which is nearer to most where they are skewed, as costs and incomes are.
+        statistic : {"mean", "median"} or None, default=None
+            What to predict of the responses of such records. None: what the effects are of, by `estimand`: the mean, or
+            the typical response. "mean" is right on average, and needs ``estimand="mean"``. "median" has half of them
+            below it, and is nearer to most where they are skewed, as costs and incomes are.
 
         Returns
         -------
@@ -351,9 +352,9 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         released = self.released_
         return released.predict(X, statistic) if released.reads_cells else as_table(X).predict(self._line(statistic))
 
-    def _line(self, statistic: str = "mean") -> Any:
+    def _line(self, statistic: str | None = None) -> Any:
         """The same model with the coefficients and the intercept that predict this statistic."""
-        line, factor = copy(self), self.calibration_slope_ if statistic == "mean" else 1.0
+        line, factor = copy(self), 1.0 if statistic == "median" else self.calibration_slope_
         line.intercept_, line.coef_ = self.released_.for_statistic(statistic).intercept, self.coef_ * factor
         if self._allow_missing:
             line.missing_coef_ = self.missing_coef_ * factor

@@ -8,7 +8,7 @@ from dpsparse.inference.intervals import SHOWN_PERCENT
 from dpsparse.io.features import Feature
 from dpsparse.model import remarks
 from dpsparse.model.effect import Effect, Verdict, p_words
-from dpsparse.model.evaluation import verdict
+from dpsparse.model.evaluation import Evaluation, verdict
 from dpsparse.model.reliability import doubt_of
 from dpsparse.model.responses import readable, unread
 from dpsparse.model.row_numbers import row_numbers
@@ -198,14 +198,8 @@ def _predictions(model: "LinearModel") -> Iterator[str]:
         yield f"The features explain {remarks.explained(model)}."
     elif model.effects:
         yield "The features explain something: predictions from them came nearer to the responses than a constant."
-    if model.scores is not None:
-        scores = model.scores
-        constant = f"the constant {number(model.constant_prediction)} by {number(scores.constant.value)}"
-        yield (
-            f"On {scores.n_records:,} records that were held out, predictions are off by "
-            f"{number(scores.model.value)} on average, and {constant}; errors count up to {number(scores.cut)}. "
-            f"{verdict(scores, model.target)}"
-        )
+    if model.evaluation is not None:
+        yield _held_out(model.evaluation)
     elif model.effects and model.explains:
         yield (
             "How near predictions for new people are, only records that were held out can tell: dpsparse evaluate and "
@@ -217,6 +211,22 @@ def _predictions(model: "LinearModel") -> Iterator[str]:
         yield as_sentence(remarks.calibration(model))
     if remarks.is_skewed(model):
         yield as_sentence(remarks.median(model))
+
+
+def _held_out(evaluation: Evaluation) -> str:
+    scores = evaluation.scores
+    name = "training mean" if evaluation.constant_name == "mean" else evaluation.constant_name
+    constant = f"the {name} {number(evaluation.constant_prediction)} by {number(scores.constant.value)}"
+    explained = (
+        ""
+        if scores.r2 is None
+        else f" R² against the {name} is {number(scores.r2.value)} (between {number(scores.r2.low)} and "
+        f"{number(scores.r2.high)}, with {scores.level:.0%} confidence).".replace("%", " %")
+    )
+    return (
+        f"On {scores.n_records:,} records that were held out, predictions are off by {number(scores.model.value)} on "
+        f"average, and {constant}; errors count up to {number(scores.cut)}. {verdict(evaluation)}{explained}"
+    )
 
 
 def _meaning(model: "LinearModel") -> Iterator[str]:
