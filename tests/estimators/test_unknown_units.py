@@ -182,6 +182,7 @@ def test_where_nothing_is_there_it_is_not_worse_than_a_constant():
         assert absolute < 1.02
 
 
+@pytest.mark.slow
 def test_one_center_that_is_not_found_does_not_spoil_the_others():
     rng = np.random.default_rng(0)
     features = rng.standard_normal((4000, 6))
