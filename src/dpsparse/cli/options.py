@@ -41,7 +41,7 @@ _ENCODING = click.option(
     type=click.Choice(["utf-8", "latin-1", "cp1252"]),
     default="utf-8",
     show_default=True,
-    help="Of a CSV file; cp1252 is that of Windows.",
+    help="Of a CSV file; cp1252 is that of Windows, and latin-1 is read as it.",
 )
 N_RECORDS = click.option("--n", type=int, required=True, help="Records.")
 N_FEATURES = click.option("--d", type=int, required=True, help="Features.")
