@@ -115,7 +115,7 @@ def test_an_error_that_cannot_be_trusted_is_not_shown(fitted):
     assert (effect.verdict, effect.interval) == (Verdict.NOT_TRUSTED, None)
     line = next(line for line in model.summary().splitlines() if line.startswith("age "))
     assert line.split()[-3:] == ["-", "-", "**"]
-    assert "** Not reliable: 'age': too few records have it, so it has neither an interval" in model.summary()
+    assert "** Not reliable: 'age': too few records differ in it, so it has neither an interval" in model.summary()
     assert "age" not in [model.feature_names_in_[j] for j in np.flatnonzero(model.clear_)]
     only = fitted(parameters={"sparsity": "auto", "max_sparsity": 3}, doubts=ONE_IN_DOUBT)
     # What could not be tested is kept; what was tested and is not significant is not.

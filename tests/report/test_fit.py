@@ -50,7 +50,7 @@ def test_the_page_has_everything(model):
         "Effects hold for typical records: a response far from its prediction (further than 3000)",
         "They say what goes together, not what causes what.",
         "The standard errors of these are not reliable, so they have neither an interval nor a verdict: bmi: too few "
-        "records have it; more records would help, or rare categories put together in a bounds file. Do not publish "
+        "records differ in it; more records would help, or a rare category put together with others. Do not publish "
         "their sizes as findings.",
         "smoker 0.4 3600 [3468, 3732]",
         "age 15 -1500 [-1599, -1401]",
