@@ -136,8 +136,8 @@ def test_a_seeded_fit_guarantees_nothing():
             "How well it predicts Nothing was learned of the response's scale, so nothing can be said of how near",
         ),
         (
-            {"response_scale_known": False, "reason": "the fit is nearly exact"},
-            "What matters The fit is nearly exact. Is cost computed from the features? These effects are significant:",
+            {"response_scale_known": False, "nearly_exact": True, "reason": "the fit fits"},
+            "What matters The fit fits. Is cost computed from the features? These effects are significant:",
         ),
         ({"lumped": True}, "Many values of cost are equal, so its scale was learned from the others."),
         ({"lumped": True}, "Residuals are cut at a distance of 3000 from the prediction"),

@@ -36,7 +36,7 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
     verdicts = {effect.verdict for effect in model.effects}
     if model.responses is not None:
         yield ("Warning", unread(model)) if model.responses.is_short else ("Responses", readable(model))
-    if is_nearly_exact(model):
+    if model.nearly_exact:
         yield "Nearly exact", nothing_learned(model)
     elif not model.response_scale_known:
         yield "Nothing learned", nothing_learned(model)
@@ -65,11 +65,6 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
         yield "Calibration", calibration(model)
     if is_skewed(model):
         yield "Median", median(model)
-
-
-def is_nearly_exact(model: "LinearModel") -> bool:
-    """Whether all that was not learned is how small the residuals are: effects have intervals and verdicts then."""
-    return not model.response_scale_known and model.explains and (model.reason or "").endswith("is nearly exact")
 
 
 def nothing_learned(model: "LinearModel") -> str:

@@ -73,7 +73,7 @@ def verdicts(model: "LinearModel") -> Iterator[str]:
     groups = {verdict: [effect for effect in model.effects if effect.verdict is verdict] for verdict in Verdict}
     significant, not_significant = groups[Verdict.SIGNIFICANT], groups[Verdict.NOT_SIGNIFICANT]
     count = f"{len(model.features):,}"
-    if remarks.is_nearly_exact(model):
+    if model.nearly_exact:
         yield f"{as_sentence(remarks.nothing_learned(model))} Is {model.target} computed from the features?"
     elif not model.response_scale_known:
         yield tag(
@@ -188,7 +188,7 @@ def _baseline(feature: Feature, baselines: Mapping[str, str]) -> str:
 def _predictions(model: "LinearModel") -> Iterator[str]:
     if not model.explains:
         yield tag("p", as_sentence(remarks.nothing_explained(model)), class_="bad")
-    elif remarks.is_nearly_exact(model):
+    elif model.nearly_exact:
         yield "Nearly exactly; by how much predictions are off was too small to be learned."
     elif not model.response_scale_known:
         yield tag("p", _UNKNOWN, class_="bad")

@@ -1,6 +1,7 @@
 """The result of a pursuit, from its last state: nothing here reads data."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,10 +26,24 @@ from dpsparse.algorithms.pursuit.updates import doubts_of, left_out, widened
 from dpsparse.privacy import sensitivity
 
 
+@dataclass(frozen=True)
+class Problem:
+    """Why the scales were not learned, as a sentence without a full stop; empty, and false, where they were.
+
+    Where the fit is nearly exact all that is not known is how small the residuals are: effects have errors then.
+    """
+
+    words: str = ""
+    nearly_exact: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.words)
+
+
 def result_of(schedule: Schedule, state: State) -> PursuitResult:
     """Everything released, as the estimator needs it."""
     facts, last, problem = schedule.facts, state.evidence.last, problem_of(schedule, state)
-    features = _features_of(state, facts, problem not in ("", _nearly_exact(facts)))
+    features = _features_of(state, facts, bool(problem) and not problem.nearly_exact)
     response = ResponseSummary(
         scale=float(state.response_scale),
         scale_known=not problem,
@@ -36,6 +51,7 @@ def result_of(schedule: Schedule, state: State) -> PursuitResult:
         cut=float(last.tau),
         lumped=state.concluded.lumped,
         count=_count_of(state, facts),
+        nearly_exact=problem.nearly_exact,
     )
     unit = features.support, features.center, features.scale
     return PursuitResult(
@@ -43,7 +59,7 @@ def result_of(schedule: Schedule, state: State) -> PursuitResult:
         predictions=_predictions_of(state),
         response=response,
         selected=decisions.selects(facts),
-        reason=problem or _why_nothing(state, facts),
+        reason=problem.words or _why_nothing(state, facts),
         equation=EstimatingEquation(*unit, last.tau, last.weight.inner, last.weight.outer),
         left_out=left_out(state),
     )
@@ -95,29 +111,24 @@ def _count_of(state: State, facts: PublicFacts) -> ResponseCount | None:
     return ResponseCount(float(released.n_records), float(released.noise), facts.n)
 
 
-def problem_of(schedule: Schedule, state: State) -> str:
-    """Why the scales were not learned, as a sentence without a full stop; empty where they were."""
+def problem_of(schedule: Schedule, state: State) -> Problem:
+    """Why the scales were not learned."""
     facts, concluded = schedule.facts, state.concluded
     n, words, high = facts.n, facts.family.words, facts.family.scale_range[1]
     if not response_is_safe(schedule, n):
-        return words.too_few_records.format(n=n)
+        return Problem(words.too_few_records.format(n=n))
     # Their number is noisy: where half of the records have a response, it says less than the public one.
     if state.n_records < n / 2 and not response_is_safe(schedule, state.n_records):
-        return words.too_few_responses.format(count=state.n_records, n=n)
+        return Problem(words.too_few_responses.format(count=state.n_records, n=n))
     if concluded.all_equal:
-        return words.all_equal
+        return Problem(words.all_equal)
     if concluded.exact:
-        lumped = concluded.lumped or not concluded.explains
-        return words.nothing_left.format(cause=words.most_equal) if lumped else _nearly_exact(facts)
+        nearly = concluded.explains and not concluded.lumped
+        cause = words.nearly_exact if nearly else words.most_equal
+        return Problem(words.nothing_left.format(cause=cause), nearly_exact=nearly)
     if state.residual_scale >= c.AT_UPPER_END * high * state.response_scale:
-        return words.astray
-    return ""
-
-
-def _nearly_exact(facts: PublicFacts) -> str:
-    """The one problem with which effects have errors: all that is not known is how small the residuals are."""
-    words = facts.family.words
-    return words.nothing_left.format(cause=words.nearly_exact)
+        return Problem(words.astray)
+    return Problem()
 
 
 def response_is_safe(schedule: Schedule, n_responses: float) -> bool:
