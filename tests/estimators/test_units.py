@@ -161,7 +161,7 @@ def test_features_that_explain_nothing_predict_a_constant(fitted):
 def test_nothing_learned_names_the_cause(fitted):
     doubts = np.array([NOTHING_LEARNED] * 3, dtype=object)
     model = fitted(scale_known=False, reason="All responses seem to be equal.", doubts=doubts)
-    assert "Nothing learned: All responses seem to be equal." in model.summary()
+    assert "Not sure: All responses seem to be equal. Effects and predictions are guesses" in model.summary()
     assert "Units learned" not in model.summary()
     assert not model.clear_.any()
     assert model.released_.reason == "All responses seem to be equal."

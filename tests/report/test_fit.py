@@ -121,7 +121,12 @@ def test_a_seeded_fit_guarantees_nothing():
     ("change", "sentence"),
     [
         ({"effects": ()}, "No effect was kept"),
-        ({"response_scale_known": False}, "Nothing was learned: the response's scale could not be learned"),
+        ({"response_scale_known": False, "effects": ()}, "Nothing was learned: the response's scale could not be"),
+        (
+            {"response_scale_known": False, "reason": "too few records"},
+            "What matters Too few records. Effects and predictions are guesses, near the truth or far from it: do not "
+            "rely on them. So no effect could be tested.",
+        ),
         (
             {"response_scale_known": False, "explains": False, "reason": "All but a few responses are equal."},
             "Nothing was learned: All but a few responses are equal; predictions are the constant 1234. So no effect",
@@ -133,7 +138,7 @@ def test_a_seeded_fit_guarantees_nothing():
         ),
         (
             {"response_scale_known": False},
-            "How well it predicts Nothing was learned of the response's scale, so nothing can be said of how near",
+            "How well it predicts The response's scale could not be learned, so nothing can be said of how near",
         ),
         (
             {"response_scale_known": False, "nearly_exact": True, "reason": "the fit fits"},

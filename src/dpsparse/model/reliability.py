@@ -41,7 +41,7 @@ DOUBTS = {
         "more records would help, or a rare category put together with others",
     ),
     result.TOO_NOISY: Doubt("the privacy noise is too large for so many features", _MORE),
-    result.NOTHING_LEARNED: Doubt("nothing was learned of the response", "the model's own reason has the remedy"),
+    result.NOTHING_LEARNED: Doubt("the response's scale could not be learned", "the model's own reason has the remedy"),
     result.NOTHING_EXPLAINED: Doubt("by the releases the features explain nothing", _MORE),
 }
 # Of model files that do not say why.
