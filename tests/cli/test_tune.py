@@ -58,6 +58,7 @@ def test_every_option_reaches_the_candidates(folder, capsys, monkeypatch):
         assert (str(candidate.ledger), candidate.dataset) == (str(folder / "budget.db"), "people")
 
 
+@pytest.mark.slow
 def test_json_and_a_ledger_that_is_charged_once(folder, capsys):
     main(["budget", "grant", "budget.db", "people", "--epsilon", "3", "--delta", "1e-4"])
     capsys.readouterr()

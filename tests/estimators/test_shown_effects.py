@@ -120,6 +120,7 @@ def test_no_effect_is_shown_outside_its_interval(name):
     assert places.count("sentence") == sum(effect.clear for effect in model.effects)
 
 
+@pytest.mark.slow
 def test_what_predictions_use_may_lie_outside_and_stands_apart():
     """Otherwise the test above could not fail."""
     with_interval = [each for name in FITS for each in fitted(name).effects if each.interval is not None]

@@ -77,6 +77,7 @@ def test_a_constant_column_is_no_proxy_for_the_intercept(seed):
     assert errors_of(model, TABLE, Y + 1e4)[0] < 0.7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("columns", [1, 3, 5, 6])
 def test_as_many_features_as_there_are(columns, fit_intercept):
