@@ -116,9 +116,9 @@ def sources(X, path):
     ]
 
 
-@pytest.mark.parametrize("n", [2, 3, 40, 101])
+@pytest.mark.parametrize("n", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (3, 40)), 101])
 @pytest.mark.parametrize("share", [0.0, 1e-9, 0.5])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.slow)])
 def test_on_a_disk(n, share, dtype, tmp_path, configure, monkeypatch):
     # With room for 500 bytes of levels some blocks are kept, and the others are read again.
     monkeypatch.setattr(disk_rows, "available_bytes", lambda: 5e11)

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.algorithms.progress import Progress
+from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
+from dpsparse.algorithms.pursuit.reference_budget import pursuit_share
 from dpsparse.algorithms.pursuit.result import FEW_CARRIERS, PursuitResult
 from dpsparse.algorithms.pursuit.schedule import Schedule, n_selectable, schedule_for
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits
@@ -56,13 +58,10 @@ def raw_schedule(
     `of_units` has the releases that the fit shares with others, and the one that `leads` makes these.
     """
     n, d = data.table.n_records, n_expected(data)
-    shares = preparation_shares(
-        n,
-        guarantee.rho_per_record,
-        len(data.columns) + 1,
-        len(data.maybe_text),
-        estimator._picks(d),
-    )
+    picks, family = estimator._picks(d), estimator._family
+    # What is learned of a table is for the pursuit, and priced as its releases are.
+    share = pursuit_share(PublicFacts(n, d, picks, guarantee.rho_per_record, missing=True, family=family))
+    shares = preparation_shares(n, share * guarantee.rho_per_record, len(data.columns) + 1, len(data.maybe_text), picks)
     naming = shares.pop("names")
     table = TableReleases(
         tuple((name, share) for name, share in shares.items() if share),
@@ -73,7 +72,7 @@ def raw_schedule(
         guarantee,
         n,
         d,
-        estimator._picks(d),
+        picks,
         of_units=of_units,
         n_selectable=None if leads or of_units is None else n_selectable(of_units, data.n_units_known()),
         table=table if prepare else None,
@@ -83,6 +82,7 @@ def raw_schedule(
         fit_intercept=bool(estimator.fit_intercept),
         missing=True,
         most_splits=len(data.maybe_numbers),
+        family=family,
     )
 
 

@@ -97,6 +97,7 @@ def set_results(
             prediction_range=estimator.prediction_range_,
             explains=estimator.explains_,
             reason=result.reason,
+            nearly_exact=bool(result.response.nearly_exact),
             cut=float(result.response.cut) if np.isfinite(result.response.cut) else None,
             lumped=bool(result.response.lumped),
             constant=result.predictions.constant,

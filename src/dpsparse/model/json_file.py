@@ -38,6 +38,7 @@ def as_dict(model: LinearModel) -> dict[str, Any]:
         "response_scale_known": model.response_scale_known,
         "explains": model.explains,
         "reason": model.reason or None,
+        "nearly_exact": model.nearly_exact,
         "prediction_range": model.prediction_range and dict(zip(("low", "high"), model.prediction_range, strict=True)),
         "cut": model.cut,
         "lumped": model.lumped,
@@ -150,6 +151,7 @@ def _response_facts(fields: Fields) -> dict[str, Any]:
     return {
         "explains": fields.flag("explains"),
         "reason": fields.text("reason", None) or "",
+        "nearly_exact": fields.flag("nearly_exact", False),
         "prediction_range": _range(fields.table("prediction_range", None)),
         "cut": fields.number("cut", None, least=0),
         "lumped": fields.flag("lumped"),

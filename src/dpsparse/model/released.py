@@ -88,6 +88,9 @@ class LinearModel(Coefficients):
         "unit wrong" where by the releases noise chose the centre or the scale.
     responses : ResponseCount or None
         The released number of records whose response is there and could be read; None where none may be missing.
+    nearly_exact : bool
+        Whether all that could not be learned of the response's scale is how small the residuals are: effects have
+        intervals and verdicts then.
     text_unused : mapping of str to str
         The columns of text of which no text was used, and why: "many values" where by their released number too many
         differ, as in an identifier, "none common" where no value is common enough to be used at this epsilon.
@@ -120,6 +123,7 @@ class LinearModel(Coefficients):
     calibration_slope: float = 1.0
     left_out: Mapping[str, str] = field(default_factory=dict)
     responses: ResponseCount | None = None
+    nearly_exact: bool = False
     text_unused: Mapping[str, str] = field(default_factory=dict)
     estimand: str | None = None
 
