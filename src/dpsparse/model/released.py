@@ -24,6 +24,7 @@ from dpsparse.model.frames import frame_names, predict_frame
 from dpsparse.model.numeric_columns import NumericColumns
 from dpsparse.model.summary import summary_html, summary_text
 from dpsparse.model.tables import ModelTable
+from dpsparse.model.variables import Variable
 from dpsparse.privacy.accounting.record import PrivacyRecord
 
 
@@ -97,6 +98,8 @@ class LinearModel(Coefficients):
     estimand : str or None
         What effects are of: "mean", as least squares gives them, or "typical", as Huber's M-estimator does; None where
         the method names none.
+    variables : tuple of Variable
+        The columns with several effects, such as categories, each tested as a whole.
     """
 
     estimator: str
@@ -126,6 +129,7 @@ class LinearModel(Coefficients):
     nearly_exact: bool = False
     text_unused: Mapping[str, str] = field(default_factory=dict)
     estimand: str | None = None
+    variables: tuple[Variable, ...] = ()
 
     def __repr__(self) -> str:
         guarantee = (

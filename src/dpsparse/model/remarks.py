@@ -12,6 +12,7 @@ from dpsparse.model.effect import Verdict
 from dpsparse.model.reliability import doubtful, in_words
 from dpsparse.model.responses import readable, unread
 from dpsparse.model.row_numbers import row_numbers
+from dpsparse.model.variables import in_words as variable_in_words
 from dpsparse.schema import listed, quoted
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
         yield "Nothing found", "no effect was kept"
     if model.estimand and model.effects:
         yield "Effects", ESTIMANDS[model.estimand].words.format(target=model.target)
+    for variable in model.variables:
+        yield "Variable", variable_in_words(variable, model.baselines.get(variable.name))
     if model.spread_explained:
         yield "Explained", explained(model)
     if Verdict.NOT_SIGNIFICANT in verdicts:
