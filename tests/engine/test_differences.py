@@ -70,7 +70,8 @@ def test_in_memory(X, dtype, storage, size, compiled):
     with np.errstate(all="ignore"):
         X = X.astype(dtype)
     y = np.where(np.arange(len(X)) % 3 == 1, np.inf, np.linspace(-3, 3, len(X)))
-    with configured(block_bytes=size, least_records=1, most_records=size, compiled=compiled):
+    records = {"least_records": 1, "most_records": size, "least_query_records": 1, "most_query_records": size}
+    with configured(block_bytes=size, compiled=compiled, **records):
         rows = as_table(STORAGES[storage](X)).rows(y)
         assert_differences(rows, X, y)
         part = np.arange(len(X))[1::2]
