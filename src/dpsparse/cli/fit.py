@@ -8,6 +8,7 @@ from dpsparse.cli import options
 
 if TYPE_CHECKING:
     from dpsparse.cli.spending import FitOutcome
+    from dpsparse.families.estimands import EstimandName
     from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 @options.target(" A store knows its own.")
 @options.epsilon(required=True)
 @options.sparsity("Features to select, or 'auto'.", options.Sparsity())
+@options.ESTIMAND
 @options.DELTA
 @options.BOUNDS
 @options.DROP
@@ -35,6 +37,7 @@ def fit(
     target: str | None,
     epsilon: float,
     sparsity: Any,
+    estimand: "EstimandName",
     delta: float | None,
     bounds: str | None,
     drop: tuple[str, ...],
@@ -78,6 +81,7 @@ def fit(
         target,
         epsilon,
         sparsity=sparsity,
+        estimand=estimand,
         delta=delta,
         bounds=bounds,
         drop=drop,

@@ -43,6 +43,14 @@ _ENCODING = click.option(
     show_default=True,
     help="Of a CSV file; cp1252 is that of Windows.",
 )
+ESTIMAND = click.option(
+    "--estimand",
+    type=click.Choice(["mean", "typical"]),
+    default="mean",
+    show_default=True,
+    help="What effects are on: the mean response, as least squares gives them; or the typical one, whatever outliers "
+    "do, as Huber's robust regression does. A mean needs more records.",
+)
 N_RECORDS = click.option("--n", type=int, required=True, help="Records.")
 N_FEATURES = click.option("--d", type=int, required=True, help="Features.")
 DATA = click.argument("data", type=PATH)

@@ -8,6 +8,7 @@ from dpsparse.cli import options
 
 if TYPE_CHECKING:
     from dpsparse.cli.spending import FitOutcome
+    from dpsparse.families.estimands import EstimandName
 
 # Candidates that differ much, as those measured in docs/scikit-learn.md.
 CANDIDATES = (2, 5, 15)
@@ -30,6 +31,7 @@ ONE_CANDIDATE = (
     show_default=True,
     help="A candidate: features to select, or 'auto'. Repeat it for each; two to four that differ much are best.",
 )
+@options.ESTIMAND
 @options.DELTA
 @options.BOUNDS
 @options.DROP
@@ -46,6 +48,7 @@ def tune(
     target: str | None,
     epsilon: float,
     candidates: tuple[Any, ...],
+    estimand: "EstimandName",
     delta: float | None,
     bounds: str | None,
     drop: tuple[str, ...],
@@ -80,6 +83,7 @@ def tune(
         data,
         target,
         epsilon,
+        estimand=estimand,
         delta=delta,
         bounds=bounds,
         drop=drop,

@@ -99,7 +99,7 @@ def _threshold(counts: NDArray[np.float64], needed: float, needed_far: float) ->
     enough = sums[mode:] >= needed
     near = mode - 1 + (len(enough) if enough.all() else int(np.argmin(enough)))
     far = np.flatnonzero(sums >= max(needed, needed_far))
-    return max(near, 0, *far[-1:].tolist())
+    return max(near, int(far[-1]) if len(far) else 0)
 
 
 def _survival(
