@@ -22,7 +22,13 @@ def test_more_privacy_costs_and_more_records_pay():
     assert plan(10_000, 1_000, 5, 0.5, records_per_person=2).expected_error > base.expected_error
 
 
-@pytest.mark.parametrize("size", [(2_000, 1_000), (10_000, 1_000), (5_000, 20), (50_000, 300)])
+@pytest.mark.parametrize(
+    "size",
+    [
+        (5_000, 20),
+        *(pytest.param(n_d, marks=pytest.mark.slow) for n_d in ((2_000, 1_000), (10_000, 1_000), (50_000, 300))),
+    ],
+)
 def test_unknown_units_cost_and_are_the_default(size):
     unknown, known = plan(*size, 5, 0.5), plan(*size, 5, 0.5, units_known=True)
     assert unknown == plan(*size, 5, 0.5, units_known=False)

@@ -171,6 +171,12 @@ def assert_same(actual, expected, where):
         np.testing.assert_array_equal(actual[name], value, err_msg=f"{name}, {where}")
 
 
+def sizes_of(size):
+    """Blocks of at most so many bytes, or records."""
+    records = {"least_records": 1, "most_records": size, "least_query_records": 1, "most_query_records": size}
+    return {"block_bytes": size, "disk_block_bytes": size, **records}
+
+
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(tables(), dtypes, st.booleans(), st.sampled_from([50, 2**26]))
@@ -184,7 +190,7 @@ def test_scores_are_those_of_the_definition(table, dtype, compiled, size):
     of_pairs = scores_by_definition(
         known(differences), np.where(np.isnan(y_pairs), None, y_pairs), gap_pairs, quantizers
     )
-    sizes = {"block_bytes": size, "disk_block_bytes": size, "least_records": 1, "most_records": size}
+    sizes = sizes_of(size)
     with configured(compiled=compiled, **sizes):
         for name, rows in engines(X, y):
             scores = rows.session(quantizers, check_finite=False).scores(0.0, [], 2.0)
@@ -205,7 +211,7 @@ def test_every_engine_has_the_same_bits(table, dtype, compiled, size, share):
     expected = evaluated(session_of(first, d), 2 * d + 1)
     counts = first.evaluate(queries.feature_counts, POINTS)
     of_pairs = evaluated(session_of(first.differences(), d, False), 2 * d) if len(X) > 1 else None
-    sizes = {"block_bytes": size, "disk_block_bytes": size, "least_records": 1, "most_records": size}
+    sizes = sizes_of(size)
     with configured(compiled=compiled, disk_memory_share=share, **sizes):
         for name, rows in [("by NumPy", first), *others]:
             assert_same(evaluated(session_of(rows, d), 2 * d + 1), expected, name)

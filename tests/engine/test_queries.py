@@ -216,6 +216,7 @@ some_thresholds = st.lists(st.sampled_from([-np.inf, -1e300, -1.0, -1e-9, 0.0, 1
 
 
 class TestFeatureCounts:
+    @pytest.mark.slow
     @settings(max_examples=200, deadline=None)
     @given(tables, some_thresholds, st.sampled_from([np.float32, np.float64]), st.booleans(), st.sampled_from([1, 2]))
     def test_they_are_numpys_in_every_storage(self, X, thresholds, dtype, compiled, step):

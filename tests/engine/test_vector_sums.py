@@ -26,6 +26,7 @@ hostile = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.tuples(hostile, hostile, hostile), min_size=1, max_size=4), hostile, st.floats(1e-6, 1e6))
 def test_integer_vectors_never_exceed_their_norm(rows, scale, bound):

@@ -183,6 +183,7 @@ def test_tune_learns_what_the_columns_are_once(files):
     assert compose_gdp(training) > 0.99 * tuned.privacy.guarantee.mu_per_record
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:random_state", "ignore:With n=")
 @pytest.mark.parametrize("sparsities", [(2,), (1, 2)])
 def test_candidates_are_compared_by_their_errors_on_every_fifth_record(files, monkeypatch, sparsities):

@@ -50,7 +50,7 @@ def test_the_page_has_everything(model):
         "Effects hold for typical records: a response far from its prediction (further than 3000)",
         "They say what goes together, not what causes what.",
         "The standard errors of these are not reliable, so they have neither an interval nor a verdict: bmi: too few "
-        "records have it; more records would help, or rare categories put together in a bounds file. Do not publish "
+        "records differ in it; more records would help, or a rare category put together with others. Do not publish "
         "their sizes as findings.",
         "smoker 0.4 3600 [3468, 3732]",
         "age 15 -1500 [-1599, -1401]",
@@ -121,7 +121,12 @@ def test_a_seeded_fit_guarantees_nothing():
     ("change", "sentence"),
     [
         ({"effects": ()}, "No effect was kept"),
-        ({"response_scale_known": False}, "Nothing was learned: the response's scale could not be learned"),
+        ({"response_scale_known": False, "effects": ()}, "Nothing was learned: the response's scale could not be"),
+        (
+            {"response_scale_known": False, "reason": "too few records"},
+            "What matters Too few records. Effects and predictions are guesses, near the truth or far from it: do not "
+            "rely on them. So no effect could be tested.",
+        ),
         (
             {"response_scale_known": False, "explains": False, "reason": "All but a few responses are equal."},
             "Nothing was learned: All but a few responses are equal; predictions are the constant 1234. So no effect",
@@ -133,11 +138,11 @@ def test_a_seeded_fit_guarantees_nothing():
         ),
         (
             {"response_scale_known": False},
-            "How well it predicts Nothing was learned of the response's scale, so nothing can be said of how near",
+            "How well it predicts The response's scale could not be learned, so nothing can be said of how near",
         ),
         (
-            {"response_scale_known": False, "reason": "the fit is nearly exact"},
-            "What matters The fit is nearly exact. Is cost computed from the features? These effects are significant:",
+            {"response_scale_known": False, "nearly_exact": True, "reason": "the fit fits"},
+            "What matters The fit fits. Is cost computed from the features? These effects are significant:",
         ),
         ({"lumped": True}, "Many values of cost are equal, so its scale was learned from the others."),
         ({"lumped": True}, "Residuals are cut at a distance of 3000 from the prediction"),

@@ -268,6 +268,10 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             warnings.warn(warning, UserWarning, stacklevel=3)
 
     @property
+    def _family(self) -> RobustLinear:
+        return RobustLinear(estimand=ESTIMANDS[self.estimand])
+
+    @property
     def _allow_missing(self) -> bool:  # type: ignore[override]  # here it is a parameter's, above a constant
         return self.missing == "center"
 
@@ -308,7 +312,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             "scale_known": self.response_scale is not None,
             "fit_intercept": bool(self.fit_intercept),
             "missing": self._allow_missing,
-            "family": RobustLinear(estimand=ESTIMANDS[self.estimand]),
+            "family": self._family,
         } | others
         if of_units is not None and not leads:
             n_known = n_units_known(self.feature_center, self.feature_scale, d)

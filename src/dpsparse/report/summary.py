@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Said where no effect is significant: of all of them, or of those that could be tested.
 _NONE = {False: "No effect is significant.", True: "No effect that could be tested is significant."}
 _UNKNOWN = (
-    "Nothing was learned of the response's scale, so nothing can be said of how near predictions are. They use the "
+    "The response's scale could not be learned, so nothing can be said of how near predictions are. They use the "
     "numbers in the last column of the table all the same: do not rely on them."
 )
 
@@ -73,13 +73,15 @@ def verdicts(model: "LinearModel") -> Iterator[str]:
     groups = {verdict: [effect for effect in model.effects if effect.verdict is verdict] for verdict in Verdict}
     significant, not_significant = groups[Verdict.SIGNIFICANT], groups[Verdict.NOT_SIGNIFICANT]
     count = f"{len(model.features):,}"
-    if remarks.is_nearly_exact(model):
+    if model.nearly_exact:
         yield f"{as_sentence(remarks.nothing_learned(model))} Is {model.target} computed from the features?"
     elif not model.response_scale_known:
+        why = remarks.nothing_learned(model)
+        said = as_sentence(why) if remarks.shows_guesses(model) else f"Nothing was learned: {why}."
         yield tag(
             "p",
-            f"Nothing was learned: {remarks.nothing_learned(model)}. So no effect could be tested. The page "
-            "'Read a result' of the documentation has a remedy for each cause.",
+            f"{said} So no effect could be tested. The page 'Read a result' of the documentation has a remedy for each "
+            "cause.",
             class_="bad",
         )
         return
@@ -188,7 +190,7 @@ def _baseline(feature: Feature, baselines: Mapping[str, str]) -> str:
 def _predictions(model: "LinearModel") -> Iterator[str]:
     if not model.explains:
         yield tag("p", as_sentence(remarks.nothing_explained(model)), class_="bad")
-    elif remarks.is_nearly_exact(model):
+    elif model.nearly_exact:
         yield "Nearly exactly; by how much predictions are off was too small to be learned."
     elif not model.response_scale_known:
         yield tag("p", _UNKNOWN, class_="bad")

@@ -18,6 +18,7 @@ from dpsparse.algorithms.pursuit.planned import Planned
 from dpsparse.algorithms.pursuit.reference_budget import pursuit_share
 from dpsparse.algorithms.pursuit.steps.all_at_once import AverageStep, DescentStep, SettleStep
 from dpsparse.algorithms.pursuit.steps.closing import CalibrationStep, GainStep, MedianStep, RangeStep
+from dpsparse.algorithms.pursuit.steps.companions import CompanionsStep
 from dpsparse.algorithms.pursuit.steps.effect import EffectStep
 from dpsparse.algorithms.pursuit.steps.joint import (
     FinalGradientStep,
@@ -40,8 +41,8 @@ from dpsparse.privacy.accounting.release import Slot
 from dpsparse.privacy.guarantee import Guarantee
 
 
-def steps_of(facts: PublicFacts, to_reference: bool = False) -> tuple[Step, ...]:
-    """The steps of a fit, in order of time; the last ones lead to the estimand's estimator if `to_reference`.
+def steps_of(facts: PublicFacts, reference_rho: float = 0.0) -> tuple[Step, ...]:
+    """The steps of a fit, in order of time; the last ones lead to the estimand's estimator if they may cost anything.
 
     Examples
     --------
@@ -53,20 +54,24 @@ def steps_of(facts: PublicFacts, to_reference: bool = False) -> tuple[Step, ...]
      'FinalGradientStep', 'SandwichStep', 'FinalGradientStep', 'RangeStep', 'GainStep', 'CalibrationStep', 'MedianStep']
     """
     middle = _one_by_one(facts) if decisions.selects(facts) else _all_at_once(facts)
-    closing = (
+    closing: tuple[Step, ...] = (
         RangeStep(facts),
         GainStep(facts),
         CalibrationStep(facts),
-        *(_to_reference(facts) if to_reference else ()),
+        *_to_reference(facts, reference_rho),
         MedianStep(facts),
     )
     return SplitsStep(facts), ResponseStep(facts), *middle, *closing
 
 
-def _to_reference(facts: PublicFacts) -> Iterator[Step]:
+def _to_reference(facts: PublicFacts, rho: float) -> Iterator[Step]:
     """One step to the estimator that the estimand names, and for a mean the level."""
+    if not rho:
+        return
+    most = decisions.most_columns(facts, rho)
+    yield CompanionsStep(most)
     yield ResidualScaleAgainStep(facts)
-    yield ReferenceStep(facts)
+    yield ReferenceStep(facts, most)
     if facts.fit_intercept and facts.family.estimand == MEAN:
         yield LevelStep(facts)
 
@@ -139,7 +144,7 @@ class Schedule:
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """The steps, in order of time."""
-        return steps_of(self.facts, self.reference_rho > 0)
+        return steps_of(self.facts, self.reference_rho)
 
     @cached_property
     def planned(self) -> tuple[Planned, ...]:
