@@ -18,7 +18,8 @@ def estimating_root(X, y, tau, centers, scales, inner=np.inf, outer=np.inf, star
     """Solve sum v(z) psi(r) z = 0, the equation that a private fit solves with noise.
 
     z is a record in the units of the fit, (1, (x - center) / scale), v = min(1, inner/|z|, inner outer/|z|^2) its
-    weight, and psi clips the residual r at tau. Without `inner` and `outer` it is Huber's regression.
+    weight, and psi clips the residual r at tau. Without `inner` and `outer` it is Huber's regression, and least squares
+    where tau is infinite.
 
     v does not depend on the coefficients, so the equation is the gradient of a convex loss and has one root. Each step
     is Newton's where that halves the gradient, and a step of reweighted least squares, which never raises the loss,
@@ -31,7 +32,7 @@ def estimating_root(X, y, tau, centers, scales, inner=np.inf, outer=np.inf, star
     y : ndarray of shape (n,) or (n, copies)
         Responses; several for one record of features count as so many records.
     tau : float
-        Clip of the residuals, in the units of y.
+        Clip of the residuals, in the units of y; infinite for none.
     centers, scales : array-like of shape (k,)
         Units of the fit.
     inner, outer : float, default=inf
@@ -61,8 +62,9 @@ def estimating_root(X, y, tau, centers, scales, inner=np.inf, outer=np.inf, star
         return (Z * (weight * record_weights)[:, None]).T @ Z
 
     residuals, psi, gradient = score(effects)
-    # Rounding of a sum of y.size terms of at most tau each, with room.
-    enough = 1e-10 * tau * y.size
+    # Rounding of a sum of y.size terms of about this size each, with room.
+    size = tau if np.isfinite(tau) else np.abs(residuals).mean() + np.abs(y).mean()
+    enough = 1e-10 * size * y.size
     for _ in range(500):
         newton = jacobian((np.abs(residuals) <= tau).sum(axis=1))
         if np.abs(gradient).max() <= enough:

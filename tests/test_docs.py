@@ -113,7 +113,12 @@ def team_ledger(request):
 COMMANDS = {name: dict(shown_commands(text)) for name, text in PAGES.items()}
 
 
-@pytest.mark.parametrize("name", [name for name, commands in COMMANDS.items() if set(commands) - set(NOT_RUN)])
+RUN = [name for name, commands in COMMANDS.items() if set(commands) - set(NOT_RUN)]
+
+
+@pytest.mark.parametrize(
+    "name", [name if name == "README.md" else pytest.param(name, marks=pytest.mark.slow) for name in RUN]
+)
 def test_the_commands_run(name, folder, team_ledger, capsys):
     ledger = None
     # Those that need a server come last, so that a skip for want of one skips nothing else.

@@ -61,7 +61,7 @@ STATED = [
     ("the effects of the last {} steps are **averaged**", c.N_AVERAGED),
     ("up to {} features in known units", c.MOST_TAKEN),
     (r"$N \ge {}\,d$ in unknown ones", c.RECORDS_A_FEATURE),
-    ("Otherwise it selects {} and drops", c.MOST_SELECTED),
+    ("Otherwise it selects {}.", c.MOST_SELECTED),
     ("In unknown units and below $N = {}$", c.LEAST_SIZE),
     (r"$\tau$ between {:g} and", family.LEAST_FINAL_TAU),
     ("and {:g} residual scales", family.MOST_FINAL_TAU),

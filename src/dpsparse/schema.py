@@ -189,10 +189,17 @@ class Fields:
         value = self.take(key, default)
         return value if value is default else Fields(value, f"{self.where}: {quoted(key)}")
 
-    def tables(self, key: str) -> "list[Fields]":
+    def tables(self, key: str, default: Any = _REQUIRED) -> "list[Fields]":
         """A list of tables."""
-        rows = self._checked(key, lambda value: isinstance(value, list), "a list", _REQUIRED)
+        rows = self._checked(key, lambda value: isinstance(value, list), "a list", default)
         return [Fields(row, f"{self.where}: {key}[{place}]") for place, row in enumerate(rows)]
+
+    def texts(self, key: str) -> list[str]:
+        """A list of printable, non-empty strings."""
+        result: list[str] = self._checked(
+            key, lambda value: isinstance(value, list) and all(map(is_name, value)), "a list of texts", _REQUIRED
+        )
+        return result
 
     def finish(self) -> None:
         """Refuse keys that were not taken."""

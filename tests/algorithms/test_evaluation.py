@@ -26,6 +26,7 @@ def released(y, f, *, constant=0.0, scale=1.0, source=None, guarantee=None):
     return release_scores(meter, commitment, y, f, constant, scale), meter
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(
     st.floats(1e-4, 50),
@@ -75,6 +76,7 @@ def test_without_noise_the_estimates_are_the_plain_means():
     assert 0.03 < (np.abs(b - a) > scores.bound).mean() < 0.08
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_noise_of_the_means_is_of_the_size_that_is_stated(adjacency):
     rng = np.random.default_rng(0)

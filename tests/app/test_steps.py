@@ -196,6 +196,7 @@ def test_a_step_that_comes_too_early_leads_to_the_one_before(client):
     refused(client.post("/spend", sure="on"), "no budget yet")
 
 
+@pytest.mark.slow
 def test_hundreds_of_columns_by_pattern(client, work, data):
     wide = pd.DataFrame(np.zeros((4, 600)), columns=[f"gene_{k}" for k in range(599)] + ["cost"])
     wide.to_csv(data / "wide.csv", index=False)

@@ -89,6 +89,7 @@ def test_moments_are_those_of_the_draws(load, row):
         assert column.std() == pytest.approx(sd, rel=within.get(law, 0.05))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "row", ["carriers' noise x4", "noise exp(.6 x)", "skewed noise", "neighbors .9", "share .1, x10"]
 )

@@ -86,6 +86,7 @@ def test_a_marker_is_filled_again_and_again(load):
         fill(once, "b", "2")
 
 
+@pytest.mark.slow
 def test_the_page_is_made_of_the_results(load, tmp_path):
     results, report = load("peers.results"), load("peers.report")
     # Ours has half of AdaSSP's error at epsilon 1, twice its error at epsilon 3; DP-SLR is far behind.

@@ -85,6 +85,7 @@ def test_a_run_has_every_fit_once_and_survives_a_peer_that_raises(small, tmp_pat
     assert "failed: raises on one, two: ValueError: no line" in said
 
 
+@pytest.mark.slow
 def test_a_run_that_was_stopped_goes_on_where_it_was(small, tmp_path, monkeypatch):
     whole, _ = run(small, tmp_path / "whole")
     calls = []

@@ -55,6 +55,7 @@ print(memory.extra)
 """
 
 
+@pytest.mark.slow
 def test_memory_given_back_before_the_end_is_seen():
     extra = subprocess.run(
         [sys.executable, "-c", HELD], cwd=BENCHMARKS, check=True, capture_output=True, timeout=240

@@ -79,6 +79,7 @@ def test_a_schema_tells_names_from_records(folder, people, capsys):
     assert "age" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_without_pyarrow_the_error_says_what_to_install(folder, people):
     code = (
         "import sys; sys.modules['pyarrow'] = None\n"

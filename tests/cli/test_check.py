@@ -191,9 +191,43 @@ def test_people_with_several_rows_are_remarked_on(people, capsys, names):
     even = table.drop_duplicates("who")
     pd.concat([even, even, even]).to_csv("people.csv", index=False)
     assert "it has 2,000 values in 6,000 rows" in told(capsys, "--json")
-    # In any order, where not, nothing tells them from a quantity.
+    # In any order, where not: these are counted off, as quantities are not.
     table.sample(frac=1, random_state=0).to_csv("people.csv", index=False)
-    assert "values in" not in told(capsys, "--json")
+    _, shown = faults(capsys)
+    assert [each["column"] for each in shown["remarks"] if "values in" in each["remark"]] == ["who"]
+
+
+def scattered(rng, names, **facts):
+    """People with one to twelve rows each in any order; a score for each row, and facts that are a person's."""
+    who = rng.permutation(np.repeat(np.arange(len(names)), rng.integers(1, 13, len(names))))
+    table = pd.DataFrame({"k": names[who], "score": rng.integers(0, 500, len(who))})
+    return table.assign(**{fact: values[who] for fact, values in facts.items()})
+
+
+@pytest.mark.parametrize("kind", ["numbers", "texts"])
+@pytest.mark.parametrize("sign", ["a fact", "its name", "nothing"])
+def test_people_with_scattered_rows_of_any_number_are_remarked_on(people, capsys, kind, sign):
+    rng = np.random.default_rng(1)
+    names = rng.choice(900_000, 90, replace=False) + 100_000
+    if kind == "texts":
+        names = np.array([f"P{name}" for name in names])
+    facts = {"sex": rng.choice(["f", "m"], 90)} if sign == "a fact" else {}
+    table = scattered(rng, names, **facts).rename(columns={"k": "patient_id" if sign == "its name" else "k"})
+    table.to_csv("people.csv", index=False)
+    _, shown = faults(capsys)
+    remarked = [each["column"] for each in shown["remarks"] if "90 values in" in each["remark"]]
+    assert remarked == ([] if sign == "nothing" else [table.columns[0]])
+
+
+def test_quantities_that_repeat_are_not_called_names(people, capsys):
+    rng = np.random.default_rng(2)
+    age = rng.integers(20, 80, 900)
+    income = np.round(rng.lognormal(8, 1, 900), -2).astype(int)
+    table = pd.DataFrame({"age": age, "group": age // 10, "squared": age**2, "income": income, "rich": income > 5_000})
+    # In order of another column, too.
+    table.assign(sex=rng.choice(["f", "m"], 900)).sort_values("sex").to_csv("people.csv", index=False)
+    _, shown = faults(capsys)
+    assert [each for each in shown["remarks"] if "values in" in each["remark"]] == []
 
 
 def test_a_target_that_is_no_column_is_refused(people, capsys):

@@ -20,6 +20,7 @@ def test_demo_tells_the_whole_story(tmp_path, capsys):
         assert len(image.convert("RGB").getcolors(2**24)) > 10
 
 
+@pytest.mark.slow
 def test_demo_as_json(tmp_path, capsys):
     main(["demo", "--json", "--out", str(tmp_path / "demo.png")])
     found = json.loads(capsys.readouterr().out)

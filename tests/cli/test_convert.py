@@ -181,6 +181,7 @@ def test_a_store_knows_its_target_and_bounds(folder, capsys, monkeypatch):
     assert "Missing option '--target'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [OPTIONS, OPTIONS[:2]])
 def test_whatever_the_cells_are_the_same_is_said(folder, capsys, options):
     """Of a file and of its neighbours with a gap, a word or a malformed line: nothing that is said depends on cells."""

@@ -350,7 +350,8 @@ def test_predictions_from_a_file_stay_in_the_range(folder, capsys, fit):
             {"explains": False, "reason": "the effects drown in noise"},
             "the features explain nothing (the effects drown",
         ),
-        ({"response_scale_known": False, "reason": "too few records"}, "Nothing learned: too few records"),
+        ({"response_scale_known": False, "reason": "too few records"}, "Not sure: too few records. Effects and predic"),
+        ({"response_scale_known": False, "explains": False, "reason": "too few"}, "Nothing learned: too few; predict"),
         ({"lumped": True, "cut": 1250.0}, "Lump: many values of cost are equal"),
     ],
 )

@@ -15,7 +15,13 @@ def model(folder, capsys, fit):
     content = json.loads((folder / "model.json").read_text())
     effect = content["effects"][0] | {"estimate": None, "standard_error": None, "clear": False}
     content["effects"] = [effect | {"feature": "smoker", "coef": 9.0}, effect | {"feature": "region=east", "coef": 4.0}]
-    content |= {"intercept": 1.0, "prediction_range": None, "median_shift": -0.5, "calibration_slope": 1.0}
+    content |= {
+        "intercept": 1.0,
+        "prediction_range": None,
+        "median_shift": -0.5,
+        "calibration_slope": 1.0,
+        "variables": [],
+    }
     (folder / "model.json").write_text(json.dumps(content))
     capsys.readouterr()
     return load_model("model.json")

@@ -1,5 +1,8 @@
+import ast
+import inspect
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -7,6 +10,8 @@ import pytest
 
 from dpsparse import PrivacyLedger, load_model
 from dpsparse.cli import main
+from dpsparse.cli.fit import fit
+from dpsparse.cli.tune import tune
 from dpsparse.privacy.accounting.meter import Meter
 
 OPTIONS = ["--target", "cost", "--epsilon", "3"]
@@ -19,7 +24,8 @@ def test_from_a_file_to_the_chosen_model(folder, capsys, people):
     assert "Guarantee: (3, " in told
     model = load_model("r.json")
     assert chosen in (1, 3)
-    assert len(model.effects) <= chosen
+    # A column counts once, with all of its categories.
+    assert len({effect.feature.partition("=")[0].partition(" (")[0] for effect in model.effects}) <= chosen
     assert model.effects[0].feature == "smoker"
     assert (model.privacy.n_records, model.privacy.private) == (len(people), True)
     assert model.privacy.epsilon <= 3
@@ -53,6 +59,7 @@ def test_every_option_reaches_the_candidates(folder, capsys, monkeypatch):
         assert (str(candidate.ledger), candidate.dataset) == (str(folder / "budget.db"), "people")
 
 
+@pytest.mark.slow
 def test_json_and_a_ledger_that_is_charged_once(folder, capsys):
     main(["budget", "grant", "budget.db", "people", "--epsilon", "3", "--delta", "1e-4"])
     capsys.readouterr()
@@ -99,3 +106,19 @@ def test_other_tables(folder, capsys, data):
     main(["tune", data, *target, "--epsilon", "3", "--sparsity", "1", "--sparsity", "2", "--out", "model.json"])
     assert "Chosen: --sparsity" in capsys.readouterr().out
     assert load_model("model.json").effects
+
+
+def test_it_takes_the_options_of_a_fit_which_are_written_once():
+    assert {each.name for each in fit.params} - {each.name for each in tune.params} == {"sparsity", "holdout"}
+    sources = [ast.parse(Path(inspect.getfile(each.callback)).read_text()) for each in (fit, tune)]
+    decorators = [
+        {
+            ast.unparse(each)
+            for node in ast.walk(source)
+            if isinstance(node, ast.FunctionDef)
+            for each in node.decorator_list
+        }
+        for source in sources
+    ]
+    shared = {"options.DATA", "options.target(' A store knows its own.')", "options.epsilon(required=True)"}
+    assert decorators[0] & decorators[1] == shared | {"options.of_a_fit", "options.of_a_model"}

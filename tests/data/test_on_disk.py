@@ -216,6 +216,7 @@ def test_blocks_cover_every_cell_once(tmp_path, configure):
         np.testing.assert_array_equal(source.columns([1, 0]), whole[:, [1, 0]])
 
 
+@pytest.mark.slow
 def test_integers_are_never_copied_whole():
     genotypes = np.ones((2_000, 20_000), dtype=np.int8)
     model = PrivateSparseRegressor(sparsity=1, random_state=0, **STANDARDIZED)

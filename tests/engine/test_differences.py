@@ -70,7 +70,8 @@ def test_in_memory(X, dtype, storage, size, compiled):
     with np.errstate(all="ignore"):
         X = X.astype(dtype)
     y = np.where(np.arange(len(X)) % 3 == 1, np.inf, np.linspace(-3, 3, len(X)))
-    with configured(block_bytes=size, least_records=1, most_records=size, compiled=compiled):
+    records = {"least_records": 1, "most_records": size, "least_query_records": 1, "most_query_records": size}
+    with configured(block_bytes=size, compiled=compiled, **records):
         rows = as_table(STORAGES[storage](X)).rows(y)
         assert_differences(rows, X, y)
         part = np.arange(len(X))[1::2]
@@ -116,9 +117,9 @@ def sources(X, path):
     ]
 
 
-@pytest.mark.parametrize("n", [2, 3, 40, 101])
+@pytest.mark.parametrize("n", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (3, 40)), 101])
 @pytest.mark.parametrize("share", [0.0, 1e-9, 0.5])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.slow)])
 def test_on_a_disk(n, share, dtype, tmp_path, configure, monkeypatch):
     # With room for 500 bytes of levels some blocks are kept, and the others are read again.
     monkeypatch.setattr(disk_rows, "available_bytes", lambda: 5e11)

@@ -11,8 +11,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from dpsparse import AdaHuber, AdaHuberCV
 
 
-@parametrize_with_checks([AdaHuber(), AdaHuber(sparsity=1), AdaHuberCV(n_lambdas=10)])
+@parametrize_with_checks([AdaHuber()])
 def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([AdaHuber(sparsity=1), AdaHuberCV(n_lambdas=10)])
+def test_scikit_learn_conventions_of_options(estimator, check):
     check(estimator)
 
 
@@ -60,7 +66,7 @@ def test_float32_is_kept(data, model, layout):
 
 
 @pytest.mark.parametrize("layout", [np.asarray, np.asfortranarray, sparse.csr_array])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [pytest.param(np.float32, marks=pytest.mark.slow), np.float64])
 def test_no_copy_of_a_large_table_is_made(layout, dtype):
     rng = np.random.default_rng(0)
     X = layout(rng.standard_normal((40_000, 100), dtype=np.float32).astype(dtype))

@@ -94,6 +94,7 @@ def test_effects_of_a_nearly_exact_fit_are_tested():
     X = rng.normal(size=(4_000, 5))
     model = PrivateSparseRegressor(sparsity=3, estimand="typical", epsilon=1.0).fit(X, 3 * X[:, 0] + X[:, 1])
     assert "the fit is nearly exact" in model.released_.reason
+    assert model.released_.nearly_exact
     assert model.clear_[:2].all()
     assert "Nearly exact: " in model.summary()
     assert "Nothing learned" not in model.summary()

@@ -146,6 +146,7 @@ def test_float32_is_kept():
     np.testing.assert_array_equal(model.coef_, fit_bits(sparse.csr_matrix(X.astype(np.float32))).coef_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [

@@ -63,7 +63,6 @@ def estimators():
 @pytest.fixture(autouse=True)
 def no_collection():
     """Count references alone."""
-    gc.collect()
     gc.disable()
     yield
     gc.enable()

@@ -65,6 +65,7 @@ def test_a_file_of_windows(tmp_path, compiled):
     assert model.coef_.tolist() == plain.coef_.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:random_state is set")
 @pytest.mark.parametrize("negative", ["{}-", "({})", "\u2212{}", "-{}"])
 def test_negative_responses(tmp_path, negative):

@@ -38,17 +38,20 @@ def table(dtype):
     return X.astype(dtype), y
 
 
+ONE_BLOCK = {"least_records": 2**15, "least_query_records": 2**15, "block_bytes": 2**30}
+
+
 @pytest.fixture(autouse=True)
 def small_blocks(configure):
     """Many blocks, of sizes that divide nothing evenly."""
-    configure(least_records=333, block_bytes=5_000, disk_block_bytes=7_001)
+    configure(least_records=333, least_query_records=333, block_bytes=5_000, disk_block_bytes=7_001)
 
 
 @pytest.fixture
 def expected(request):
     """Coefficients of the plainest fit there is: NumPy, one thread, one block."""
     X, y = table(request.param[1])
-    with configured(compiled=False, least_records=2**15, block_bytes=2**30), threads(1):
+    with configured(compiled=False, **ONE_BLOCK), threads(1):
         return MODELS[request.param[0]]().fit(X, y).coef_, *request.param
 
 
@@ -139,7 +142,7 @@ def test_gaps_and_missing_responses(units, dtype, tmp_path):
         model = PrivateSparseRegressor(**options, **units).fit(values, y)
         return np.concatenate([model.coef_, model.missing_coef_, [model.intercept_]])
 
-    with configured(compiled=False, least_records=2**15, block_bytes=2**30), threads(1):
+    with configured(compiled=False, **ONE_BLOCK), threads(1):
         expected = fitted(X)
     assert expected[D + 1] > 0
     np.save(tmp_path / "x.npy", X)

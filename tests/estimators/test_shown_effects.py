@@ -67,6 +67,7 @@ FITS = {
     "DP-IHT-L": lambda: on_arrays(DPIHTL(sparsity=3, epsilon=4.0, random_state=1)),
     "DP-SLR": lambda: on_arrays(DPSLR(sparsity=3, epsilon=4.0, random_state=1)),
 }
+QUICK = ("given units", "auto", "gaps", "0/1", "raw table", "tuned", "DP-IHT-H")
 
 
 @cache
@@ -101,7 +102,9 @@ def shown(model):
             yield "JSON", effect["effect"], list(effect["interval"].values())
 
 
-@pytest.mark.parametrize("name", FITS)
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in FITS]
+)
 def test_no_effect_is_shown_outside_its_interval(name):
     model = fitted(name)
     places = [place for place, effect, (low, high) in shown(model)]
@@ -117,6 +120,7 @@ def test_no_effect_is_shown_outside_its_interval(name):
     assert places.count("sentence") == sum(effect.clear for effect in model.effects)
 
 
+@pytest.mark.slow
 def test_what_predictions_use_differs_and_stands_apart():
     """Otherwise the test above could not fail."""
     with_interval = [each for name in FITS for each in fitted(name).effects if each.interval is not None]

@@ -24,15 +24,21 @@ def seeded(data=X, response=Y, **parameters):
 
 
 @pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks([PrivateSparseRegressor(**STANDARDIZED)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
     [
         PrivateSparseRegressor(),
-        PrivateSparseRegressor(**STANDARDIZED),
         PrivateSparseRegressor(sparsity="auto", fit_intercept=False, **STANDARDIZED),
         PrivateSparseRegressor(sparsity="auto", fit_intercept=False),
     ]
 )
-def test_scikit_learn_checks(estimator, check):
+def test_scikit_learn_checks_of_options(estimator, check):
     check(estimator)
 
 
@@ -111,6 +117,7 @@ def test_auto_finds_nothing_in_noise():
     assert false < 5
 
 
+@pytest.mark.slow
 def test_auto_takes_all_features_where_public_numbers_allow_it():
     known = seeded(sparsity="auto", estimand="typical")
     assert len(known.support_) == X.shape[1]
@@ -134,6 +141,7 @@ def cost_of_smoking(noise, effect, share, seed, **options):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [50, 500])
 def test_effects_far_above_the_noise_are_learned_to_the_end(noise):
     # Most residuals become small long before the effect of a rare feature is learned; tau must not follow them.
@@ -164,6 +172,7 @@ def test_an_effect_that_has_not_settled_admits_it(monkeypatch):
     assert verdicts["1"] == Verdict.NOT_TRUSTED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.5, 0.2, 0.1, 0.05])
 def test_unbalanced_0_1_features_are_estimated_without_bias(share):
     # Clipped 0/1 rows are not centred: without a constant among the columns effects were 7 to 10 % off here.
@@ -337,6 +346,7 @@ def test_bounds_give_center_and_scale():
         scale_from_bounds([0, 1, 3], [0, 2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sparsity", [4, 8])
 def test_nothing_is_significant_where_responses_have_two_modes_and_no_feature_an_effect(sparsity):
     # Few residuals lie within four fifths of their median size, most within five: the Jacobian of a gradient is right

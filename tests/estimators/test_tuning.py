@@ -63,6 +63,7 @@ def test_shares_of_any_number_of_candidates_fill_the_guarantee(count):
     assert 0.69 < record.epsilon <= 0.7
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:With n=160", "ignore:delta=", "ignore:epsilon=")
 @pytest.mark.parametrize(("epsilon", "delta"), [(1e-6, 0.2), (0.01, 1e-9), (8.0, 0.2), (200.0, 1e-9)])
 def test_strong_and_weak_guarantees(epsilon, delta):

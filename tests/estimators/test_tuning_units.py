@@ -59,6 +59,7 @@ def shared(monkeypatch):
     return made
 
 
+@pytest.mark.slow
 def test_each_unit_is_released_once_and_reused_by_later_candidates(shared):
     tuned = tune(candidates(1, 2, 4), X, Y)
     names = [name for name, _ in about_units(tuned.privacy)]
@@ -150,6 +151,7 @@ def test_plans_fill_the_guarantee_and_only_the_first_fit_pays_for_units(count, e
         assert decisions.learns_units(fit.facts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("table", [None, of_table])
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])

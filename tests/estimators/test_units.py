@@ -114,7 +114,7 @@ def test_an_error_that_cannot_be_trusted_is_not_shown(fitted):
     assert (effect.verdict, effect.interval) == (Verdict.NOT_TRUSTED, None)
     line = next(line for line in model.summary().splitlines() if line.startswith("age "))
     assert line.split()[-3:] == ["-", "-", "**"]
-    assert "** Not reliable: 'age': too few records have it, so it has neither an interval" in model.summary()
+    assert "** Not reliable: 'age': too few records differ in it, so it has neither an interval" in model.summary()
     assert "age" not in [model.feature_names_in_[j] for j in np.flatnonzero(model.clear_)]
 
 
@@ -155,7 +155,7 @@ def test_features_that_explain_nothing_predict_a_constant(fitted):
 def test_nothing_learned_names_the_cause(fitted):
     doubts = np.array([NOTHING_LEARNED] * 3, dtype=object)
     model = fitted(scale_known=False, reason="All responses seem to be equal.", doubts=doubts)
-    assert "Nothing learned: All responses seem to be equal." in model.summary()
+    assert "Not sure: All responses seem to be equal. Effects and predictions are guesses" in model.summary()
     assert "Units learned" not in model.summary()
     assert not model.clear_.any()
     assert model.released_.reason == "All responses seem to be equal."

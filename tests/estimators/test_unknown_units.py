@@ -77,6 +77,7 @@ def test_a_constant_column_is_no_proxy_for_the_intercept(seed):
     assert errors_of(model, TABLE, Y + 1e4)[0] < 0.7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("columns", [1, 3, 5, 6])
 def test_as_many_features_as_there_are(columns, fit_intercept):
@@ -180,6 +181,7 @@ def test_where_nothing_is_there_it_is_not_worse_than_a_constant():
         assert absolute < 1.02
 
 
+@pytest.mark.slow
 def test_one_center_that_is_not_found_does_not_spoil_the_others():
     rng = np.random.default_rng(0)
     features = rng.standard_normal((4000, 6))

@@ -82,6 +82,7 @@ def test_unread_responses_are_counted_and_warned_of_everywhere(tmp_path):
     assert load_model(tmp_path / "model.json").responses == count
 
 
+@pytest.mark.slow
 def test_complete_responses_are_said_to_be_complete_without_a_warning():
     for seed in range(10):
         with warnings.catch_warnings():

@@ -32,6 +32,7 @@ def expected(function, features):
 
 class TestRowWeight:
     # 4000 quantiles miss the ends of the distribution, where one feature has the heaviest tail.
+    @pytest.mark.slow
     @pytest.mark.parametrize(("size", "error"), [(1, 2e-3), (2, 5e-4), (6, 3e-4), (40, 2e-4)])
     @pytest.mark.parametrize(("inner", "outer"), [(0.6, 1.5), (0.95, 1.3)])
     def test_constants_are_the_integrals(self, size, error, inner, outer):

@@ -90,6 +90,7 @@ def test_without_released_matrices_they_rest_on_the_second_moments():
     np.testing.assert_allclose(errors, WITHOUT * exact, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("carriers", [1.0, 3.0])
 def test_they_are_the_spread_of_estimates_under_unequal_variances(carriers):
     # One Newton step from the truth, on fresh records each time; the noise of half of the records is larger.

@@ -198,6 +198,7 @@ def test_killed_and_resumed_it_is_byte_for_byte_the_same(tmp_path, bounds, kind)
     assert files_of(tmp_path / "store") == files_of(tmp_path / "once")
 
 
+@pytest.mark.slow
 def test_at_whatever_chunk_it_stops_the_result_is_the_same(tmp_path, bounds, monkeypatch):
     path = written(tmp_path, "parquet")
     converted(path, tmp_path / "once", bounds)

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from html import unescape
 
+import numpy as np
 import pytest
 
 from dpsparse import PrivateSparseRegressor
@@ -12,6 +13,7 @@ from dpsparse.cli.output import model_facts
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.model.effect import Effect
 from dpsparse.model.reliability import DOUBTS
+from dpsparse.model.responses import UnreadResponsesWarning
 from dpsparse.report.fit import fit_page
 from dpsparse.report.summary import publishable, verdicts
 
@@ -40,6 +42,8 @@ def said(model):
 
 def test_every_reason_has_words():
     assert set(DOUBTS) == set(result.DOUBTS)
+    # A record has a category, and not a number: the words are for both.
+    assert not any("have it" in str(doubt) or "carr" in str(doubt) for doubt in DOUBTS.values())
 
 
 @pytest.mark.parametrize("reason", [*ALONE, None])
@@ -93,6 +97,27 @@ def test_where_nothing_was_tested_nothing_is_called_not_significant(change, reas
         assert "significant" not in text
     assert publishable(model) is None
     assert "no effect could be tested" in said(model)
+
+
+def test_nothing_learned_is_not_said_beside_effects():
+    """With 2,400 responses in 24,000 records a scale cannot be relied on, and effects are near the truth or not."""
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(24_000, 4))
+    y = np.where(rng.random(24_000) < 0.1, 3 * table[:, 0] - 2 * table[:, 1] + rng.standard_t(3, 24_000), np.nan)
+    guessed = 0
+    for seed in range(6):
+        estimator = PrivateSparseRegressor(sparsity=2, epsilon=1.0, random_state=seed, missing="center")
+        with pytest.warns(UnreadResponsesWarning):
+            model = estimator.fit(table, y).released_
+        assert not model.response_scale_known
+        has_effects = any(effect.coef for effect in model.effects)
+        for text in (model.summary(), words(model.as_html()), words(fit_page(model)), said(model)):
+            text = " ".join(text.split())
+            assert ("Effects and predictions are guesses" in text) == has_effects
+            assert ("Nothing learned" in text or "Nothing was learned" in text) != has_effects
+            assert "predictions are the constant" not in text or not has_effects
+        guessed += has_effects
+    assert guessed > 0
 
 
 def test_a_fit_that_learned_nothing_has_no_intervals():

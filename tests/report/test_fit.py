@@ -51,7 +51,7 @@ def test_the_page_has_everything(model):
         "Effects hold for typical records: a response far from its prediction (further than 3000)",
         "They say what goes together, not what causes what.",
         "The standard errors of these are not reliable, so they have neither an interval nor a verdict: bmi: too few "
-        "records have it; more records would help, or rare categories put together in a bounds file. Do not publish "
+        "records differ in it; more records would help, or a rare category put together with others. Do not publish "
         "their sizes as findings.",
         "smoker 0.4 3600 [3443, 3757] <1e-16",
         "age 15 -1500 [-1618, -1382] <1e-16",
@@ -122,7 +122,12 @@ def test_a_seeded_fit_guarantees_nothing():
     ("change", "sentence"),
     [
         ({"effects": ()}, "No effect was kept"),
-        ({"response_scale_known": False}, "Nothing was learned: the response's scale could not be learned"),
+        ({"response_scale_known": False, "effects": ()}, "Nothing was learned: the response's scale could not be"),
+        (
+            {"response_scale_known": False, "reason": "too few records"},
+            "What matters Too few records. Effects and predictions are guesses, near the truth or far from it: do not "
+            "rely on them. So no effect could be tested.",
+        ),
         (
             {"response_scale_known": False, "explains": False, "reason": "All but a few responses are equal."},
             "Nothing was learned: All but a few responses are equal; predictions are the constant 1234. So no effect",
@@ -134,11 +139,11 @@ def test_a_seeded_fit_guarantees_nothing():
         ),
         (
             {"response_scale_known": False},
-            "How well it predicts Nothing was learned of the response's scale, so nothing can be said of how near",
+            "How well it predicts The response's scale could not be learned, so nothing can be said of how near",
         ),
         (
-            {"response_scale_known": False, "reason": "the fit is nearly exact"},
-            "What matters The fit is nearly exact. Is cost computed from the features? These effects are significant:",
+            {"response_scale_known": False, "nearly_exact": True, "reason": "the fit fits"},
+            "What matters The fit fits. Is cost computed from the features? These effects are significant:",
         ),
         ({"lumped": True}, "Many values of cost are equal, so its scale was learned from the others."),
         ({"lumped": True}, "Residuals are cut at a distance of 3000 from the prediction"),
@@ -237,6 +242,19 @@ def test_effects_say_what_a_step_is(of_cells):
     assert "A feature such as region=east is 1 for records in that category and 0 for others: its effect is the" in text
     gaps = replace(of_cells, effects=tuple(each for each in of_cells.effects if each.feature == "age (gap)"))
     assert "A feature such as 'age (gap)' is 1 where the cell is missing" in words(fit_page(gaps))
+
+
+def test_pages_of_means_do_not_speak_of_typical_records(model):
+    of_means, of_typical = replace(model, estimand="mean"), replace(model, estimand="typical")
+    for text in (words(fit_page(of_means)), publishable(of_means)):
+        assert "typical records" not in text
+    assert "Effects are on the mean of cost, as least squares gives them" in words(fit_page(of_means))
+    assert "by a sparse regression on" in publishable(of_means)
+    assert "associations of means" in publishable(of_means)
+    assert "Effects hold for typical records" in words(fit_page(of_typical))
+    assert "by a robust sparse regression" in publishable(of_typical)
+    lumped = replace(of_means, lumped=True, cut=None)
+    assert "not how its mean changes" not in words(fit_page(lumped))
 
 
 def test_features_of_text_without_a_name_are_explained(of_cells):

@@ -8,7 +8,6 @@ from dpsparse.cli import options
 
 if TYPE_CHECKING:
     from dpsparse.cli.spending import FitOutcome
-    from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
 
 @click.command(short_help="Fit privately on a table.")
@@ -16,38 +15,22 @@ if TYPE_CHECKING:
 @options.target(" A store knows its own.")
 @options.epsilon(required=True)
 @options.sparsity("Features to select, or 'auto'.", options.Sparsity())
-@options.DELTA
-@options.BOUNDS
-@options.DROP
-@options.dialect
-@options.RECORDS_PER_PERSON
-@options.LEDGER
-@options.DATASET
-@options.WITNESS
+@options.of_a_fit
 @click.option(
     "--holdout", type=float, help="The share of the records to hold out, to tell how well the model predicts them."
 )
-@options.MODEL_OUT
-@options.REPORT
-@options.AS_JSON
+@options.of_a_model
 def fit(
     data: str,
     target: str | None,
     epsilon: float,
     sparsity: Any,
-    delta: float | None,
-    bounds: str | None,
-    drop: tuple[str, ...],
-    separator: str | None,
-    encoding: str,
-    records_per_person: int,
-    ledger: "str | PrivacyLedger | None",
-    dataset: str | None,
     witness: str | None,
     holdout: float | None,
     out: str | None,
     report: str | None,
     as_json: bool,
+    **shared: Any,
 ) -> None:
     """Fit privately on DATA (.csv, .parquet, .npy, a store): which few columns matter, and by how much.
 
@@ -62,32 +45,15 @@ def fit(
     --holdout 0.2 fits on four records of five and evaluates on the fifth, by position, for the same epsilon.
     """
     from dpsparse.cli import output
-    from dpsparse.cli.spending import fit_and_save, opened_ledger, require_target
-    from dpsparse.fitting import FileFit
+    from dpsparse.cli.spending import asked_fit, fit_and_save
     from dpsparse.io.store.manifest import FEATURES, is_store, read_manifest
 
-    require_target(data, target)
     if holdout is not None and is_store(data) and read_manifest(data).layout == FEATURES:
         raise click.UsageError(
             "--holdout needs the table, or a store of its cells: this one holds features; hold records out before "
             "`dpsparse convert`"
         )
-    ledger = opened_ledger(ledger)
-    asked = FileFit(
-        data,
-        target,
-        epsilon,
-        sparsity=sparsity,
-        delta=delta,
-        bounds=bounds,
-        drop=drop,
-        separator=separator,
-        encoding=encoding,
-        records_per_person=records_per_person,
-        ledger=ledger,
-        dataset=dataset,
-        holdout=holdout,
-    )
+    asked = asked_fit(data, target, epsilon, shared, sparsity=sparsity, holdout=holdout)
     given = asked.open()
 
     def run() -> "FitOutcome":

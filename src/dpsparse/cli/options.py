@@ -41,7 +41,15 @@ _ENCODING = click.option(
     type=click.Choice(["utf-8", "latin-1", "cp1252"]),
     default="utf-8",
     show_default=True,
-    help="Of a CSV file; cp1252 is that of Windows.",
+    help="Of a CSV file; cp1252 is that of Windows, and latin-1 is read as it.",
+)
+ESTIMAND = click.option(
+    "--estimand",
+    type=click.Choice(["mean", "typical"]),
+    default="mean",
+    show_default=True,
+    help="What effects are on: the mean response, as least squares gives them; or the typical one, whatever outliers "
+    "do, as Huber's robust regression does. A mean needs more records.",
 )
 N_RECORDS = click.option("--n", type=int, required=True, help="Records.")
 N_FEATURES = click.option("--d", type=int, required=True, help="Features.")
@@ -92,3 +100,15 @@ def out_file(text: str, default: str) -> Decorator:
 def dialect(command: Command) -> Command:
     """`--separator` and `--encoding` of a CSV file: its dialect comes from options or line 1, never from records."""
     return _SEPARATOR(_ENCODING(command))
+
+
+def of_a_fit(command: Command) -> Command:
+    """What every command that fits a file takes beside its epsilon: the fields of `FileFit`, and a witness."""
+    for option in (WITNESS, DATASET, LEDGER, RECORDS_PER_PERSON, dialect, DROP, BOUNDS, DELTA, ESTIMAND):
+        command = option(command)
+    return command
+
+
+def of_a_model(command: Command) -> Command:
+    """Where the result of a fit goes."""
+    return MODEL_OUT(REPORT(AS_JSON(command)))

@@ -52,6 +52,14 @@ def require_target(data: str, target: str | None) -> None:
         raise click.MissingParameter(param_hint="'--target'", param_type="option")
 
 
+def asked_fit(data: str, target: str | None, epsilon: float, shared: dict[str, Any], **own: Any) -> "FileFit":
+    """The fit on a file that `options.of_a_fit`, and a command's own options, ask for."""
+    from dpsparse.fitting import FileFit
+
+    require_target(data, target)
+    return FileFit(data, target, epsilon, **{**shared, "ledger": opened_ledger(shared["ledger"]), **own})
+
+
 def model_path(out: str | None, report: str | None) -> str:
     """Where a model goes: `--out`, or beside the report. Without either nothing is fitted."""
     if out is not None:

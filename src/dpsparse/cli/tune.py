@@ -30,34 +30,18 @@ ONE_CANDIDATE = (
     show_default=True,
     help="A candidate: features to select, or 'auto'. Repeat it for each; two to four that differ much are best.",
 )
-@options.DELTA
-@options.BOUNDS
-@options.DROP
-@options.dialect
-@options.RECORDS_PER_PERSON
-@options.LEDGER
-@options.DATASET
-@options.WITNESS
-@options.MODEL_OUT
-@options.REPORT
-@options.AS_JSON
+@options.of_a_fit
+@options.of_a_model
 def tune(
     data: str,
     target: str | None,
     epsilon: float,
     candidates: tuple[Any, ...],
-    delta: float | None,
-    bounds: str | None,
-    drop: tuple[str, ...],
-    separator: str | None,
-    encoding: str,
-    records_per_person: int,
-    ledger: str | None,
-    dataset: str | None,
     witness: str | None,
     out: str | None,
     report: str | None,
     as_json: bool,
+    **shared: Any,
 ) -> None:
     """Fit DATA once for each --sparsity, and choose one by a private score on records held out.
 
@@ -69,26 +53,12 @@ def tune(
     records. It pays where a wrong number of features would ruin the fit. Otherwise `dpsparse fit --sparsity auto`, one
     fit with the whole budget, does better.
     """
-    from dpsparse.cli.spending import fit_and_save, opened_ledger, require_target
-    from dpsparse.fitting import FileFit
+    from dpsparse.cli.spending import asked_fit, fit_and_save
 
-    require_target(data, target)
     different = list(dict.fromkeys(candidates))
     if len(different) < 2:
         raise click.UsageError(ONE_CANDIDATE)
-    asked = FileFit(
-        data,
-        target,
-        epsilon,
-        delta=delta,
-        bounds=bounds,
-        drop=drop,
-        separator=separator,
-        encoding=encoding,
-        records_per_person=records_per_person,
-        ledger=opened_ledger(ledger),
-        dataset=dataset,
-    )
+    asked = asked_fit(data, target, epsilon, shared)
     given = asked.open()
 
     def run() -> "FitOutcome":

@@ -157,7 +157,7 @@ def read_table(
     separator : str or None, default=None
         Between the cells of a CSV file; None to take it from the first line.
     encoding : {"utf-8", "latin-1", "cp1252"}, default="utf-8"
-        Of a CSV file; "cp1252" is that of Windows in western Europe and America.
+        Of a CSV file; "cp1252" is that of Windows in western Europe and America, and "latin-1" is read as it.
 
     Returns
     -------

@@ -18,9 +18,13 @@ class Config:
     # Bytes of features per task: small enough that a stalled thread does not delay the pass. Below an eighth of this
     # another thread does not pay.
     block_bytes: int = 2**26
-    # Records per task where few columns are read: few enough for the cache, enough to hide Python's overhead.
+    # Records per task of a pass over their features: enough to hide Python's overhead.
     least_records: int = 2**13
     most_records: int = 2**15
+    # Records per task of a query on a few columns: few enough for the cache. Each of NumPy's short operations takes
+    # Python's lock again, so that two threads on fewer records take longer than one.
+    least_query_records: int = 2**15
+    most_query_records: int = 2**16
     # Bytes read from a disk at a time: large enough for a disk, small enough for several to lie in memory.
     disk_block_bytes: int = 2**26
     disk_long_row_bytes: int = 2**18  # Rows longer than this are read a page at a time where a single column is wanted.

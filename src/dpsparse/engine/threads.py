@@ -45,8 +45,9 @@ def threads(count: int) -> Iterator[None]:
 
 def items_per_task(count: int, least: int, most: int) -> int:
     """How many of `count` items a task takes: from `least` to `most`, with the same number of tasks for each thread."""
-    rounds = -(-count // (n_threads() * most)) or 1
-    return max(least, -(-count // (n_threads() * rounds)))
+    tasks = n_threads()
+    rounds = -(-count // (tasks * most)) or 1
+    return max(least, -(-count // (tasks * rounds)))
 
 
 def slices(size: int, step: int, start: int = 0) -> list[slice]:

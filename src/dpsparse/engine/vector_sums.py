@@ -60,7 +60,7 @@ def clipped_psi(residuals: Array, tau: float) -> Array:
 def _squares(columns: Array) -> Array:
     total = columns[0] * columns[0]
     for column in columns[1:]:
-        total = total + column * column
+        total += column * column
     return total
 
 

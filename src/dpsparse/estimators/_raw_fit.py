@@ -9,7 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.algorithms.progress import Progress
+from dpsparse.algorithms.pursuit.data import Companions
+from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
+from dpsparse.algorithms.pursuit.reference_budget import pursuit_share
 from dpsparse.algorithms.pursuit.result import FEW_CARRIERS, PursuitResult
 from dpsparse.algorithms.pursuit.schedule import Schedule, n_selectable, schedule_for
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits
@@ -26,6 +29,7 @@ from dpsparse.io.cells.encoding import encode
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.features import Feature
 from dpsparse.learning.categories import missing_feature
+from dpsparse.learning.constants import LEAST_SHARE
 from dpsparse.learning.names import release_labels
 from dpsparse.learning.preparation import Preparation
 from dpsparse.learning.prices import TableReleases, names_failure, preparation_shares
@@ -37,6 +41,11 @@ if TYPE_CHECKING:
     from dpsparse.data.raw_data import RawData
     from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
 
+# The share of a 0/1 feature of which nothing is known.
+BINARY_SHARE = 0.5
+# A gap comes with a selected column where more than this share of its cells is missing: three standard deviations of
+# the noise with which small tables know it.
+COMING_GAP = 0.05
 # Features that a raw column is taken for in prices, which are fixed before it is known what the columns are.
 FEATURES_PER_COLUMN = 3
 
@@ -56,13 +65,10 @@ def raw_schedule(
     `of_units` has the releases that the fit shares with others, and the one that `leads` makes these.
     """
     n, d = data.table.n_records, n_expected(data)
-    shares = preparation_shares(
-        n,
-        guarantee.rho_per_record,
-        len(data.columns) + 1,
-        len(data.maybe_text),
-        estimator._picks(d),
-    )
+    picks, family = estimator._picks(d), estimator._family
+    # What is learned of a table is for the pursuit, and priced as its releases are.
+    share = pursuit_share(PublicFacts(n, d, picks, guarantee.rho_per_record, missing=True, family=family))
+    shares = preparation_shares(n, share * guarantee.rho_per_record, len(data.columns) + 1, len(data.maybe_text), picks)
     naming = shares.pop("names")
     table = TableReleases(
         tuple((name, share) for name, share in shares.items() if share),
@@ -73,7 +79,7 @@ def raw_schedule(
         guarantee,
         n,
         d,
-        estimator._picks(d),
+        picks,
         of_units=of_units,
         n_selectable=None if leads or of_units is None else n_selectable(of_units, data.n_units_known()),
         table=table if prepare else None,
@@ -83,6 +89,7 @@ def raw_schedule(
         fit_intercept=bool(estimator.fit_intercept),
         missing=True,
         most_splits=len(data.maybe_numbers),
+        family=family,
     )
 
 
@@ -165,6 +172,40 @@ class PreparedTable:
         X = encode(table, self.features, self._buckets_of)
         return DenseRows(X, self.encoding.responses(table))
 
+    @cached_property
+    def companions(self) -> Companions:
+        """The 0/1 features that come with each one: other categories of its column, and whether it is missing.
+
+        A number does not come with "it is missing": it needs a unit.
+        """
+        d, of_column = len(self.features), dict[str, list[int]]()
+        for place, feature in enumerate(self.features):
+            of_column.setdefault(feature.column, []).append(place)
+        binary = self.binary
+        gaps = [
+            place
+            for place in np.flatnonzero(self.may_be_missing & ~binary).tolist()
+            if self._share(missing_feature(self.features[place].column)) > COMING_GAP
+        ]
+        coming = {
+            place: [other for other in of_column[feature.column] if other != place and self._is_there(other)]
+            for place, feature in enumerate(self.features)
+            if binary[place]
+        }
+        shares = {place: self._share(feature) for place, feature in enumerate(self.features) if binary[place]}
+        shares |= {d + place: self._share(missing_feature(self.features[place].column)) for place in gaps}
+        return Companions(coming | {place: [d + place] for place in gaps}, shares)
+
+    def _share(self, feature: Feature) -> float:
+        """The share of records that have a 0/1 feature, about; that of a public category is its centre."""
+        share = self.encoding.shares.get(feature, feature.center)
+        return float(np.clip(BINARY_SHARE if share is None else share, LEAST_SHARE, 1 - LEAST_SHARE))
+
+    def _is_there(self, place: int) -> bool:
+        """Whether more than hardly a record has a feature; that cells are missing may be noise."""
+        feature = self.features[place]
+        return feature not in self.encoding.rare and not (feature.missing and self._share(feature) <= COMING_GAP)
+
     def all_features(self) -> tuple[Feature, ...]:
         """All features that may be selected: those of the table, and whether a number is missing."""
         missing = [each for each in self.features if self._has_gaps(each)]
@@ -185,6 +226,7 @@ class PreparedTable:
             response_center=bounds.response_center,
             response_scale=bounds.response_scale,
             shared=shared,
+            companions=self.companions,
             check_finite=False,
             progress=progress,
         )

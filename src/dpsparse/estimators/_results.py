@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from dpsparse.algorithms.pursuit.result import PursuitResult
+from dpsparse.algorithms.pursuit.result import FeatureEffects, PursuitResult
 from dpsparse.estimators._private import as_dtype
+from dpsparse.inference.constants import FAMILY_WISE_LEVEL
 from dpsparse.inference.intervals import p_value
-from dpsparse.inference.significance import critical_value, significant
+from dpsparse.inference.significance import critical_value, joint_p_value, significant
 from dpsparse.io.features import Feature
 from dpsparse.model.effect import Effect
 from dpsparse.model.released import LinearModel
 from dpsparse.model.responses import UnreadResponsesWarning, unread
+from dpsparse.model.variables import Variable
 from dpsparse.privacy.accounting.meter import Meter
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ def set_results(
     coef = selected.shrunk_effects
     kept = np.arange(0 if none else len(coef))
     kept = kept[~np.isin(selected.support[kept], list(result.left_out))]
+    kept = _by_column(kept, [features[place].column for place in selected.support[kept]])
     chosen, center, scale = selected.support[kept], selected.center[kept], selected.scale[kept]
     coef = coef[kept]
     shrunk = as_dtype(coef / scale, dtype)
@@ -99,6 +102,7 @@ def set_results(
             prediction_range=estimator.prediction_range_,
             explains=estimator.explains_,
             reason=result.reason,
+            nearly_exact=bool(result.response.nearly_exact),
             cut=float(result.response.cut) if np.isfinite(result.response.cut) else None,
             lumped=bool(result.response.lumped),
             constant=result.predictions.constant,
@@ -109,11 +113,34 @@ def set_results(
             left_out={features[place].name: why for place, why in result.left_out.items()},
             responses=result.response.count,
             estimand=estimator.estimand,
+            variables=_variables(selected, kept, features) if result.predictions.explains else (),
             **{"target": "y"} | described,
         )
     )
     if result.response.count is not None and result.response.count.is_short:
         warnings.warn(unread(estimator.released_), UnreadResponsesWarning, stacklevel=4)
+
+
+def _by_column(places: NDArray[np.int64], columns: Sequence[str]) -> NDArray[np.int64]:
+    """Places in order of the first one of each column, so that effects of a column stand together."""
+    first = {column: k for k, column in reversed(list(enumerate(columns)))}
+    return places[np.argsort([first[column] for column in columns], kind="stable")] if len(places) else places
+
+
+def _variables(selected: FeatureEffects, kept: NDArray[np.int64], features: Sequence[Feature]) -> tuple[Variable, ...]:
+    """The columns with several effects that can be tested, each tested as a whole."""
+    places: dict[str, list[int]] = {}
+    for place in kept[selected.trusted[kept]]:
+        places.setdefault(features[selected.support[place]].column, []).append(int(place))
+    # Each column had a chance.
+    level = FAMILY_WISE_LEVEL / len({feature.column for feature in features})
+    variables = []
+    for column, own in places.items():
+        if len(own) > 1:
+            p_value = joint_p_value(selected.effects[own], selected.covariance[np.ix_(own, own)])
+            names = tuple(features[selected.support[place]].name for place in own)
+            variables.append(Variable(column, names, p_value, p_value < level))
+    return tuple(variables)
 
 
 def _spread(size: int, places: NDArray[np.int64], values: ArrayLike, elsewhere: float) -> NDArray[Any]:

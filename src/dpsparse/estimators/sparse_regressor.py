@@ -23,7 +23,7 @@ from dpsparse.estimators._private import PrivateLinearRegressor
 from dpsparse.estimators._raw_fit import fit_raw
 from dpsparse.estimators._results import set_results
 from dpsparse.estimators._types import LedgerLocation, PerFeature, Progress
-from dpsparse.families.estimands import ESTIMANDS, MEAN
+from dpsparse.families.estimands import ESTIMANDS, MEAN, TYPICAL, EstimandName
 from dpsparse.families.robust_linear import RobustLinear
 from dpsparse.inference.constants import SHOWN_LEVEL
 from dpsparse.model.numeric_columns import NumericColumns
@@ -268,9 +268,14 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
 
     def _warn_if_hopeless(self, n: int, d: int, meter: Meter, known: bool) -> None:
         """Warn, from public numbers, where a fit would learn next to nothing."""
-        warning = forecast_warning(n, d, min(d, self._picks(d, n, meter.guarantee)), meter.guarantee, known)
+        picks = min(d, self._picks(d, n, meter.guarantee))
+        warning = forecast_warning(n, d, picks, meter.guarantee, known, self.estimand)
         if warning is not None:
             warnings.warn(warning, UserWarning, stacklevel=3)
+
+    @property
+    def _family(self) -> RobustLinear:
+        return RobustLinear(estimand=ESTIMANDS[self.estimand])
 
     @property
     def _allow_missing(self) -> bool:  # type: ignore[override]  # here it is a parameter's, above a constant
@@ -313,7 +318,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             "scale_known": self.response_scale is not None,
             "fit_intercept": bool(self.fit_intercept),
             "missing": self._allow_missing,
-            "family": RobustLinear(estimand=ESTIMANDS[self.estimand]),
+            "family": self._family,
         } | others
         if of_units is not None and not leads:
             n_known = n_units_known(self.feature_center, self.feature_scale, d)
@@ -402,7 +407,9 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             check_number("response_scale", self.response_scale, above=0, remedy="use None to release it privately")
 
 
-def forecast_warning(n: int, d: int, sparsity: int, guarantee: Guarantee, known: bool) -> str | None:
+def forecast_warning(
+    n: int, d: int, sparsity: int, guarantee: Guarantee, known: bool, estimand: EstimandName
+) -> str | None:
     """From public numbers: would even large effects be missed, and would public units help? None for no warning."""
     forecast = plan(
         n,
@@ -410,9 +417,13 @@ def forecast_warning(n: int, d: int, sparsity: int, guarantee: Guarantee, known:
         sparsity,
         guarantee.epsilon,
         guarantee.delta,
+        estimand=estimand,
         units_known=known,
         records_per_person=guarantee.records_per_person,
     )
+    if not forecast.has_intervals:
+        # What can be found is what the pursuit finds with the whole budget. The result says that nothing is tested.
+        forecast = replace(forecast, estimand=TYPICAL.name)
     effect, with_units = forecast.smallest_effect, replace(forecast, units_known=True).smallest_effect
     if effect > HOPELESS:
         epsilon = forecast.epsilon_for_effect(0.5)

@@ -24,6 +24,7 @@ from dpsparse.learning.categories import (
     missing_feature,
     release_buckets,
     release_categorical,
+    shares_of,
 )
 from dpsparse.learning.constants import KIND_DEVIATIONS
 from dpsparse.learning.kinds import Columns, release_kinds
@@ -51,6 +52,8 @@ class Encoding:
         The columns of text of which no text is a feature, and why: `MANY_VALUES` or `NONE_COMMON`.
     empty_responses : float
         The share of records whose response is an empty cell; 0 where that is within noise.
+    shares : dict of Feature to float
+        The share of records that have a text or a gap, about, by noisy counts.
     """
 
     features: tuple[Feature, ...]
@@ -60,6 +63,7 @@ class Encoding:
     rare: frozenset[Feature] = frozenset()
     text_unused: dict[str, str] = field(default_factory=dict)
     empty_responses: float = 0.0
+    shares: dict[Feature, float] = field(default_factory=dict)
 
     def encode(
         self, raw: RawTable, buckets_of: Callable[[str], NDArray[np.int16]] | None = None
@@ -147,11 +151,13 @@ class Preparation:
             slot = self._slots["distinct values"]
             categorical, with_many = release_categorical(self._meter, slot, self._raw, texts)
         made: dict[str, list[Feature]] = {}
+        shares = {missing_feature(column): 1 - known.filled[column] / n for column in (*self._columns, *self._others)}
         if self._is_needed("categories", categorical):
             buckets = [self.buckets_of(column) for column in categorical]
             counts = release_buckets(self._meter, self._slots["categories"], buckets)
             for column, noisy in zip(categorical, counts.values, strict=True):
                 made[column] = category_features(column, noisy, counts.noise, n)
+                shares |= shares_of(made[column], noisy, known.filled[column], n)
                 for each in made[column]:
                     if each.other and is_rare(noisy, counts.noise, each, known.filled[column], known.noise):
                         rare.add(each)
@@ -171,7 +177,9 @@ class Preparation:
         if empty * n < KIND_DEVIATIONS * known.noise:
             empty = 0.0
         target_kind = kinds[self._target]
-        return Encoding(tuple(features), self._target, target_kind, with_gaps, frozenset(rare), unused, min(empty, 1.0))
+        return Encoding(
+            tuple(features), self._target, target_kind, with_gaps, frozenset(rare), unused, min(empty, 1.0), shares
+        )
 
     def buckets_of(self, column: str) -> NDArray[np.int16]:
         """The buckets of a text column, read once."""

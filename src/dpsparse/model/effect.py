@@ -131,16 +131,16 @@ def p_text(p_value: float | None) -> str:
     return f"{p_value:.3f}" if p_value >= _SMALL_P_VALUE else f"{p_value:.1e}"
 
 
-def p_words(effect: Effect) -> str:
-    """The p-value of an effect in a sentence.
+def p_words(p_value: float | None) -> str:
+    """A p-value in a sentence.
 
     Examples
     --------
-    >>> from dpsparse.model.effect import Effect, p_words
-    >>> p_words(Effect("age", 2.0, 2.0, 1.0))
-    'p = 0.046'
+    >>> from dpsparse.model.effect import p_words
+    >>> p_words(0.0456), p_words(1e-30)
+    ('p = 0.046', 'p < 1e-16')
     """
-    text = p_text(effect.p_value)
+    text = p_text(p_value)
     return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
 
 

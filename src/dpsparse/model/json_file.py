@@ -20,6 +20,7 @@ from dpsparse.model.effect import Effect
 from dpsparse.model.evaluation import read_scores
 from dpsparse.model.privacy_json import read_record
 from dpsparse.model.released import LinearModel
+from dpsparse.model.variables import Variable
 from dpsparse.schema import Fields, FileError, read_json
 
 FORMAT, VERSION = "dpsparse-model", 3
@@ -38,6 +39,7 @@ def as_dict(model: LinearModel) -> dict[str, Any]:
         "response_scale_known": model.response_scale_known,
         "explains": model.explains,
         "reason": model.reason or None,
+        "nearly_exact": model.nearly_exact,
         "prediction_range": model.prediction_range and dict(zip(("low", "high"), model.prediction_range, strict=True)),
         "cut": model.cut,
         "lumped": model.lumped,
@@ -54,6 +56,7 @@ def as_dict(model: LinearModel) -> dict[str, Any]:
         "responses": model.responses and asdict(model.responses),
         "text_unused": dict(model.text_unused),
         "estimand": model.estimand,
+        "variables": [asdict(variable) for variable in model.variables],
         "effects": [asdict(effect) for effect in model.effects],
         "features": [_without_defaults(feature) for feature in model.features],
         "privacy": model.privacy.to_dict(),
@@ -137,6 +140,7 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
         privacy=read_record(fields.table("privacy")),
         context=read_context(fields.table("context", None)),
         estimand=_estimand(fields),
+        variables=_variables(fields, {effect.feature for effect in effects}),
         **_response_facts(fields),
         **_how_good(fields),
         **_left_out(fields, names),
@@ -150,6 +154,7 @@ def _response_facts(fields: Fields) -> dict[str, Any]:
     return {
         "explains": fields.flag("explains"),
         "reason": fields.text("reason", None) or "",
+        "nearly_exact": fields.flag("nearly_exact", False),
         "prediction_range": _range(fields.table("prediction_range", None)),
         "cut": fields.number("cut", None, least=0),
         "lumped": fields.flag("lumped"),
@@ -163,6 +168,23 @@ def _estimand(fields: Fields) -> str | None:
     if name is not None and name not in ESTIMANDS:
         raise FileError(f"{fields.where}: 'estimand' must be one of {', '.join(ESTIMANDS)}")
     return name
+
+
+def _variables(fields: Fields, names: set[str]) -> tuple[Variable, ...]:
+    return tuple(_variable(row, names) for row in fields.tables("variables", []))
+
+
+def _variable(fields: Fields, names: set[str]) -> Variable:
+    variable = Variable(
+        name=fields.text("name"),
+        features=tuple(fields.texts("features")),
+        p_value=fields.number("p_value", least=0),
+        clear=fields.flag("clear"),
+    )
+    fields.finish()
+    if not {*variable.features} <= names or variable.p_value > 1:
+        raise FileError(f"{fields.where}: 'features' must have effects, and 'p_value' be at most 1")
+    return variable
 
 
 def _kind(name: str | None, where: str) -> str | None:

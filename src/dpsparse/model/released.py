@@ -23,6 +23,7 @@ from dpsparse.model.frames import frame_names, predict_frame
 from dpsparse.model.numeric_columns import NumericColumns
 from dpsparse.model.summary import summary_html, summary_text
 from dpsparse.model.tables import ModelTable
+from dpsparse.model.variables import Variable
 from dpsparse.privacy.accounting.record import PrivacyRecord
 
 
@@ -87,12 +88,17 @@ class LinearModel(Coefficients):
         "unit wrong" where by the releases noise chose the centre or the scale.
     responses : ResponseCount or None
         The released number of records whose response is there and could be read; None where none may be missing.
+    nearly_exact : bool
+        Whether all that could not be learned of the response's scale is how small the residuals are: effects have
+        intervals and verdicts then.
     text_unused : mapping of str to str
         The columns of text of which no text was used, and why: "many values" where by their released number too many
         differ, as in an identifier, "none common" where no value is common enough to be used at this epsilon.
     estimand : str or None
         What effects are of: "mean", as least squares gives them, or "typical", as Huber's M-estimator does; None where
         the method names none.
+    variables : tuple of Variable
+        The columns with several effects, such as categories, each tested as a whole.
     """
 
     estimator: str
@@ -119,8 +125,10 @@ class LinearModel(Coefficients):
     calibration_slope: float = 1.0
     left_out: Mapping[str, str] = field(default_factory=dict)
     responses: ResponseCount | None = None
+    nearly_exact: bool = False
     text_unused: Mapping[str, str] = field(default_factory=dict)
     estimand: str | None = None
+    variables: tuple[Variable, ...] = ()
 
     def __repr__(self) -> str:
         guarantee = (

@@ -19,7 +19,7 @@ class Doubt:
     >>> from dpsparse.model.effect import Effect
     >>> from dpsparse.model.reliability import doubt_of
     >>> print(doubt_of(Effect("age", 2.0, trusted=False, doubt="few carriers")))
-    too few records have it; more records would help, or rare categories put together in a bounds file
+    too few records differ in it; more records would help, or a rare category put together with others
     """
 
     reason: str
@@ -29,17 +29,19 @@ class Doubt:
         return f"{self.reason}; {self.remedy}"
 
 
+# In words for numbers and for categories: a record has a category, and not a number.
 DOUBTS = {
     result.MOVED_FAR: Doubt("the last step of the fit still moved it far", _MORE),
     result.OUTLYING: Doubt(
-        "most records that have it are so far from their predictions that they are cut",
+        "most records that tell of it are so far from their predictions that they are cut",
         "more records, or the logarithm of the response, would help",
     ),
     result.FEW_CARRIERS: Doubt(
-        "too few records have it", "more records would help, or rare categories put together in a bounds file"
+        "too few records differ in it",
+        "more records would help, or a rare category put together with others",
     ),
     result.TOO_NOISY: Doubt("the privacy noise is too large for so many features", _MORE),
-    result.NOTHING_LEARNED: Doubt("nothing was learned of the response", "the model's own reason has the remedy"),
+    result.NOTHING_LEARNED: Doubt("the response's scale could not be learned", "the model's own reason has the remedy"),
     result.NO_MEAN: Doubt(
         "effects on a mean cannot be had from this many records at this epsilon",
         'more records, a larger epsilon, or estimand="typical" would help',

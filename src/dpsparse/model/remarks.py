@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from dpsparse.algorithms.pursuit.result import HARDLY_VARIES, UNIT_WRONG
-from dpsparse.families.estimands import ESTIMANDS
+from dpsparse.families.estimands import ESTIMANDS, MEAN
 from dpsparse.html import number
 from dpsparse.inference.constants import FAMILY_WISE_LEVEL
 from dpsparse.io.features import Feature
@@ -13,12 +13,14 @@ from dpsparse.model.effect import Verdict
 from dpsparse.model.reliability import doubtful, in_words
 from dpsparse.model.responses import readable, unread
 from dpsparse.model.row_numbers import row_numbers
+from dpsparse.model.variables import in_words as variable_in_words
 from dpsparse.schema import listed, quoted
 
 if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
 
-NOT_SIGNIFICANT, NOT_TRUSTED = "Not significant", "Not reliable"
+NOT_SIGNIFICANT, NOT_TRUSTED, NOT_SURE = "Not significant", "Not reliable", "Not sure"
+GUESSES = "Effects and predictions are guesses, near the truth or far from it: do not rely on them"
 # A median is worth a word where it is this many of the response's scales off the prediction, and three standard
 # deviations of its noise: in ranks that is 0.7 of the release's noise scale, and 1 % of the ranks moves the median of a
 # normal law by 0.037 scales.
@@ -38,16 +40,18 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
     verdicts = {effect.verdict for effect in model.effects}
     if model.responses is not None:
         yield ("Warning", unread(model)) if model.responses.is_short else ("Responses", readable(model))
-    if is_nearly_exact(model):
+    if model.nearly_exact:
         yield "Nearly exact", nothing_learned(model)
     elif not model.response_scale_known:
-        yield "Nothing learned", nothing_learned(model)
+        yield NOT_SURE if shows_guesses(model) else "Nothing learned", nothing_learned(model)
     elif not model.explains:
         yield "Nothing explained", nothing_explained(model)
     elif not model.effects:
         yield "Nothing found", "no effect was kept"
     if model.estimand and model.effects:
         yield "Effects", ESTIMANDS[model.estimand].words.format(target=model.target)
+    for variable in model.variables:
+        yield "Variable", variable_in_words(variable, model.baselines.get(variable.name))
     if model.spread_explained:
         yield "Explained", explained(model)
     if text := p_values(model):
@@ -73,14 +77,19 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
         yield "Median", median(model)
 
 
-def is_nearly_exact(model: "LinearModel") -> bool:
-    """Whether all that was not learned is how small the residuals are: effects have intervals and verdicts then."""
-    return not model.response_scale_known and model.explains and (model.reason or "").endswith("is nearly exact")
+def shows_guesses(model: "LinearModel") -> bool:
+    """Whether nobody can tell if the response's scale is right, and the effects may be near the truth or far from it.
+
+    Predictions from them came nearer to the responses than a constant, by a release that has that scale as its unit.
+    """
+    return not model.response_scale_known and not model.nearly_exact and model.explains and bool(model.effects)
 
 
 def nothing_learned(model: "LinearModel") -> str:
-    """Why the response's scale could not be learned, and what is predicted."""
+    """Why the response's scale could not be learned, and what is shown or predicted all the same."""
     reason = model.reason or "the response's scale could not be learned, or does not suit the scales of the features"
+    if shows_guesses(model):
+        return f"{reason.rstrip('.')}. {GUESSES}"
     return f"{reason.rstrip('.')}{'' if model.explains else f'; {constant(model)}'}"
 
 
@@ -130,9 +139,12 @@ def text_unused(model: "LinearModel") -> list[str]:
 
 def lump(model: "LinearModel") -> str:
     """The meaning of effects on a response of which many values are equal."""
+    alike = f"many values of {model.target} are equal, so its scale was learned from the others"
+    if model.estimand == MEAN.name and model.cut is None:
+        return alike
     cut = "" if model.cut is None else f" of {number(model.cut)}"
     return (
-        f"many values of {model.target} are equal, so its scale was learned from the others. Residuals are cut at a "
+        f"{alike}. Residuals are cut at a "
         f"distance{cut} from the prediction: effects describe how {model.target} changes within that distance, not how "
         "its mean changes, and values further away count as if they were at it"
     )

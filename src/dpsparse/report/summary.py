@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from dpsparse.families.estimands import MEAN
 from dpsparse.html import Html, number, tag
 from dpsparse.inference.intervals import SHOWN_PERCENT
 from dpsparse.io.features import Feature
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 # Said where no effect is significant: of all of them, or of those that could be tested.
 _NONE = {False: "No effect is significant.", True: "No effect that could be tested is significant."}
 _UNKNOWN = (
-    "Nothing was learned of the response's scale, so nothing can be said of how near predictions are. They use the "
+    "The response's scale could not be learned, so nothing can be said of how near predictions are. They use the "
     "numbers in the last column of the table all the same: do not rely on them."
 )
 
@@ -74,13 +75,15 @@ def verdicts(model: "LinearModel") -> Iterator[str]:
     groups = {verdict: [effect for effect in model.effects if effect.verdict is verdict] for verdict in Verdict}
     significant, not_significant = groups[Verdict.SIGNIFICANT], groups[Verdict.NOT_SIGNIFICANT]
     count = f"{len(model.features):,}"
-    if remarks.is_nearly_exact(model):
+    if model.nearly_exact:
         yield f"{as_sentence(remarks.nothing_learned(model))} Is {model.target} computed from the features?"
     elif not model.response_scale_known:
+        why = remarks.nothing_learned(model)
+        said = as_sentence(why) if remarks.shows_guesses(model) else f"Nothing was learned: {why}."
         yield tag(
             "p",
-            f"Nothing was learned: {remarks.nothing_learned(model)}. So no effect could be tested. The page "
-            "'Read a result' of the documentation has a remedy for each cause.",
+            f"{said} So no effect could be tested. The page 'Read a result' of the documentation has a remedy for each "
+            "cause.",
             class_="bad",
         )
         return
@@ -143,7 +146,9 @@ def sentence(effect: Effect, feature: Feature, target: str, baselines: Mapping[s
     low, high = sorted(map(abs, effect.interval))
     size = f"{number(abs(effect.estimate))} {way} of {target}"
     # A significant effect is further from 0 than its interval reaches, however few the features.
-    within = f"between {number(low)} and {number(high)} {way}, with {SHOWN_PERCENT} confidence; {p_words(effect)}"
+    within = (
+        f"between {number(low)} and {number(high)} {way}, with {SHOWN_PERCENT} confidence; {p_words(effect.p_value)}"
+    )
     return f"{effect.feature}: {_step(feature, baselines or {})} goes with {size} ({within})."
 
 
@@ -161,10 +166,12 @@ def publishable(model: "LinearModel") -> str | None:
     significant = [effect for effect in model.effects if effect.verdict is Verdict.SIGNIFICANT]
     untested = any(effect.verdict is Verdict.NOT_TRUSTED for effect in model.effects)
     found = " ".join(_of(model, effect, features) for effect in significant) or _NONE[untested]
+    of_means = model.estimand == MEAN.name
     return (
-        f"What goes with {model.target} in {record.n_records:,} records, by a robust sparse regression on "
-        f"{len(model.features):,} features at the 5 % family-wise level: {found} These are associations in typical "
-        "records, the other selected features being equal, and not causes. The result is "
+        f"What goes with {model.target} in {record.n_records:,} records, by a {'' if of_means else 'robust '}sparse "
+        f"regression on {len(model.features):,} features at the 5 % family-wise level: {found} These are associations "
+        f"{'of means' if of_means else 'in typical records'}, the other selected features being equal, and not causes. "
+        "The result is "
         f"({number(record.epsilon)}, {record.delta:.2g})-differentially private for each person."
     )
 
@@ -190,7 +197,7 @@ def _baseline(feature: Feature, baselines: Mapping[str, str]) -> str:
 def _predictions(model: "LinearModel") -> Iterator[str]:
     if not model.explains:
         yield tag("p", as_sentence(remarks.nothing_explained(model)), class_="bad")
-    elif remarks.is_nearly_exact(model):
+    elif model.nearly_exact:
         yield "Nearly exactly; by how much predictions are off was too small to be learned."
     elif not model.response_scale_known:
         yield tag("p", _UNKNOWN, class_="bad")
@@ -245,6 +252,13 @@ def _meaning(model: "LinearModel") -> Iterator[str]:
             f"If the categories of {listed(columns)} are publicly known, give them in a bounds file: then each has its "
             "name."
         )
+    if model.estimand == MEAN.name:
+        yield (
+            f"Effects are on the mean of {model.target}, as least squares gives them: extreme responses count in full, "
+            "but for the few that privacy cuts, and intervals allow for those. They say what goes together, not what "
+            "causes what."
+        )
+        return
     cut = "" if model.cut is None else f" (further than {number(model.cut)})"
     yield (
         f"Effects hold for typical records: a response far from its prediction{cut} counts as if it were no further, "

@@ -115,7 +115,8 @@ def test_a_scale_at_the_end_of_its_range_is_named(residual_scale, lumped, words)
         conclusion=Conclusion(1.0, lumped=lumped, exact=residual_scale == 0.02),
     )
     problem = problem_of(schedule, state)
-    assert words in problem if words else problem == ""
+    assert words in problem.words if words else not problem
+    assert problem.nearly_exact == (words is not None and words.endswith("nearly exact"))
 
 
 def started(facts):

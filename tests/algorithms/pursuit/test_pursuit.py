@@ -102,7 +102,7 @@ def unequal(n, seed):
 
 
 @pytest.mark.parametrize("known", [True, False])
-@pytest.mark.parametrize("epsilon", [100.0, 1e4, 1e6])
+@pytest.mark.parametrize("epsilon", [100.0, *(pytest.param(large, marks=pytest.mark.slow) for large in (1e4, 1e6))])
 def test_with_little_noise_it_is_the_root_of_the_estimating_equation(known, epsilon):
     X, y = unequal(100_000, 0)
     units = {"center": X.mean(axis=0), "scale": X.std(axis=0)} if known else {}

@@ -39,6 +39,7 @@ def test_prices_add_up_to_the_budget(numbers):
     assert total == pytest.approx(numbers.rho, rel=1e-8)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(public_numbers)
 def test_every_slot_has_a_price_and_a_mechanism(numbers):
@@ -50,6 +51,7 @@ def test_every_slot_has_a_price_and_a_mechanism(numbers):
         assert isinstance(slot.mechanism, kind or GaussianMechanism)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(public_numbers)
 def test_the_commitment_is_the_concatenation_of_the_steps_slots(numbers):
@@ -67,6 +69,7 @@ def test_a_schedule_is_a_function_of_public_numbers(numbers):
     assert Schedule(again).slots() == Schedule(numbers).slots()
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(public_numbers)
 def test_as_many_features_as_asked_and_at_most_one_more(numbers):
@@ -87,6 +90,7 @@ def test_as_many_features_as_asked_and_at_most_one_more(numbers):
     assert all(names[k + 1] == f"fraction at {names[k]}" for k in gradients)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(public_numbers)
 def test_what_is_public_is_not_released(numbers):
@@ -104,6 +108,7 @@ def test_what_is_public_is_not_released(numbers):
         assert "unit size" in groups
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "d", "sparsity", "guarantee", "units_known"),
     [

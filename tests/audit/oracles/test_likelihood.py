@@ -28,6 +28,7 @@ def test_one_of_several_always_wins():
     assert sum(math.exp(_log_win(sizes, place, 20.0)) for place in range(4)) == pytest.approx(1.0, abs=2e-3)
 
 
+@pytest.mark.slow
 def test_the_peeling_ratio_averages_to_one():
     # E[exp(-L)] under the first law is the total mass of the second.
     first, second, scale = np.array([2_000, 0, 500]), np.array([0, 2_000, 500]), 3_000.0

@@ -128,6 +128,7 @@ def test_every_text_has_one_class_and_a_bucket(text):
     assert bucket(text) == bucket(text.strip())
 
 
+@pytest.mark.slow
 def test_long_cells_take_no_time():
     for piece in ("1", "1,", "1.", "1,234", " ", "-", "$", "e5", "2024-", " 123", "'123", "(", "kr", "EUR ", "1 "):
         text = piece * (2**20 // len(piece))

@@ -36,6 +36,7 @@ def test_a_fit_on_a_store_has_the_bits_of_one_on_its_file(folder, configure, bou
     assert fitted(read_table("store")) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:random_state is set")
 def test_a_fit_without_room_in_memory_reads_blocks_and_has_the_same_bits(folder, configure, monkeypatch):
     expected = fitted(read_table("people.csv", "cost"))

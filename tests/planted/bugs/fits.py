@@ -197,7 +197,7 @@ FITS = (
         PURSUITS,
         {
             "algorithms.pursuit.candidates:OpenCandidates.scores": [
-                ("for feature in state.features)", "for feature in ())")
+                ("for feature in (*state.features, *coming))", "for feature in ())")
             ]
         },
     ),

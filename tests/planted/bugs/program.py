@@ -35,19 +35,19 @@ PROGRAM = (
     Bug(
         "--records-per-person dropped by fit",
         WHOLE,
-        {"cli.fit:fit": [("records_per_person=records_per_person", "records_per_person=1")]},
+        {"cli.fit:fit": [("sparsity=sparsity", "sparsity=sparsity, records_per_person=1")]},
     ),
     Bug(
         "--records-per-person dropped by evaluate",
         WHOLE,
         {"cli.evaluate:evaluate": [("records_per_person=records_per_person", "records_per_person=1")]},
     ),
-    Bug("--delta dropped by fit", WHOLE, {"cli.fit:fit": [("delta=delta", "delta=None")]}),
+    Bug("--delta dropped by fit", WHOLE, {"cli.fit:fit": [("sparsity=sparsity", "sparsity=sparsity, delta=None")]}),
     Bug("--delta dropped by evaluate", WHOLE, {"cli.evaluate:evaluate": [("delta=delta", "delta=None")]}),
     Bug(
         "a fit that is charged to nobody",
         WHOLE,
-        {"cli.fit:fit": [("ledger=ledger,\n        dataset=dataset,", "ledger=None,\n        dataset=None,")]},
+        {"cli.fit:fit": [("sparsity=sparsity", "sparsity=sparsity, ledger=None, dataset=None")]},
     ),
     Bug(
         "a store clipped at its block's own quantiles",

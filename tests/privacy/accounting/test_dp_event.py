@@ -28,6 +28,7 @@ def epsilon(record, relation):
     return accountant.compose(record.to_dp_event()).get_epsilon(record.delta)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("records_per_person", [1, 3])
 @pytest.mark.parametrize("name", FITS)
 def test_dp_accounting_gives_an_upper_bound_close_to_ours(name, records_per_person):

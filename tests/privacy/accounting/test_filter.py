@@ -191,6 +191,7 @@ def test_impossible_costs_are_refused(bad):
         Cost(*bad)
 
 
+@pytest.mark.slow
 @given(st.floats(1e-6, 1e6))
 def test_rounding_is_never_up(epsilon):
     assert 0.99 * epsilon <= round_down(epsilon) <= epsilon

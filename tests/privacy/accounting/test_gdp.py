@@ -130,6 +130,7 @@ def test_the_exact_curve_notices_constants_that_are_too_small(ratio):
         assert (delta - error <= gaussian_curve(mu, 0.0)) == holds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0])
 @pytest.mark.parametrize("n", [10_000, 100_000])
 def test_the_bound_is_near_for_real_schedules(epsilon, n):
@@ -146,6 +147,7 @@ def test_delta_is_near_where_picks_cost_little():
     assert gaussian_curve(compose_gdp(sequence), 0.1) <= 1.25 * delta
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mus", [[0.3], [0.1, 0.2, 0.2], [0.5] * 5, [2.0, 0.3]])
 def test_gaussians_agree_with_dp_accounting(mus):
     accountant = PLDAccountant(NeighboringRelation.ADD_OR_REMOVE_ONE)

@@ -40,6 +40,7 @@ def test_agrees_with_dp_accounting(epsilon, delta):
     assert independent_epsilon(rho, delta) == pytest.approx(epsilon, rel=1e-6)
 
 
+@pytest.mark.slow
 @given(st.floats(1e-3, 100), st.floats(1e-15, 0.5))
 def test_roots_come_from_the_safe_side_and_are_tight(epsilon, delta):
     rho = rho_from_epsilon(epsilon, delta)

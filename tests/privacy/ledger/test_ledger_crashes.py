@@ -76,6 +76,7 @@ def test_no_reported_charge_is_lost_at_any_system_call(shim, tmp_path, how, cut,
     sweep(shim, tmp_path, how, cut, 1, record_property)
 
 
+@pytest.mark.slow
 def test_the_shim_sees_every_system_call_of_a_charge(shim, tmp_path):
     """Those that strace shows between the two marks, on a file of the ledger's folder."""
     strace = shutil.which("strace")
@@ -132,6 +133,7 @@ def test_a_journal_planted_beside_a_ledger_takes_nothing_back(path):
     assert PrivacyLedger(path).balance("d").epsilon_spent == 0.5
 
 
+@pytest.mark.slow
 def test_another_ledgers_journal_is_refused(path, tmp_path):
     """Left at this name by another ledger that crashed here, and was moved away."""
     other = tmp_path / "other.db"
@@ -152,6 +154,7 @@ def test_every_byte_tells_a_foreign_journal(path, place):
         PrivacyLedger(path).verify()
 
 
+@pytest.mark.slow
 def test_an_empty_journal_that_would_cut_the_file_is_refused(path):
     journal = path.with_name("b.db-journal")
     planted = bytearray(journal_of(path.read_bytes()[:4096]))

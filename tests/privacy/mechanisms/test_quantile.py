@@ -61,6 +61,7 @@ def test_scores_with_a_prior_move_as_their_utilities_however_small_the_price(rho
     assert max(scores[0]) - min(scores[0]) < 2**63
 
 
+@pytest.mark.slow
 def test_a_point_follows_the_closed_form_with_its_prior():
     utility, log_prior = np.array([0, -3, 2]), np.log([0.2, 0.5, 0.3])
     rho, change = 0.02, 2

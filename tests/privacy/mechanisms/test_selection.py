@@ -37,13 +37,14 @@ def chi_square(picks, probability):
     return stats.chisquare(np.bincount(picks, minlength=len(probability)), probability * len(picks)).pvalue
 
 
-@pytest.mark.parametrize("rate", [0.05, 0.2])
+@pytest.mark.parametrize("rate", [pytest.param(0.05, marks=pytest.mark.slow), 0.2])
 @pytest.mark.parametrize("source", [SecureSource(), SeededSource(1)])
 def test_picks_follow_the_closed_form(source, rate):
     picks = [pick_index(SCORES, rate, source) for _ in range(20_000)]
     assert chi_square(picks, softmax(SCORES, rate)) > FALSE_ALARM
 
 
+@pytest.mark.slow
 def test_picks_agree_with_opendp():
     rate = 0.2
     import opendp.domains as domains
@@ -108,6 +109,7 @@ def test_far_scores_neither_overflow_nor_vanish_wrongly():
     assert pick_index(np.array([3]), 1e-300, SecureSource()) == 0
 
 
+@pytest.mark.slow
 def test_one_pick_of_a_million_is_exactly_distributed_over_groups():
     rng = np.random.default_rng(1)
     scores = rng.integers(0, 30, size=100_000)
@@ -184,6 +186,7 @@ def test_peeling_picks_have_the_law_of_report_noisy_max():
     assert chi_square(picks, laplace_max_probabilities(np.abs(scores).astype(float), scale)) > 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [2.0**61, 2.0**64])
 def test_saturated_scores_are_compared_as_if_they_were_not_cut(scale):
     # With ties for the first index it would be picked 3 times in 4 at the larger scale, and 5 times in 8 if only the
@@ -209,6 +212,7 @@ def test_the_largest_scale_may_be_used():
         selection._checked_scale(math.nextafter(2.0**64, math.inf))
 
 
+@pytest.mark.slow
 def test_a_saturated_pick_has_the_law_of_the_unsaturated_one(monkeypatch):
     # The same cut at 40 instead of 2^62: noise of scale 30 is beyond it a quarter of the time.
     class Cut(SeededSource):
@@ -330,6 +334,7 @@ def test_a_pick_among_some_is_a_pick_of_a_table_without_the_others(excluded, mon
     assert pick_index(two, 1.0, ScriptedBits(2**63), [0, 2]) == 3  # on an edge, in decimals
 
 
+@pytest.mark.slow
 def test_several_picks_follow_the_closed_form_and_are_charged_once():
     scores, rho = np.array([[0, 40, 10], [25, 0, 0]]), 0.01
     rate = math.sqrt(8 * rho / 2) / (2 * 5)

@@ -13,6 +13,7 @@ way. A cell that is missing has level 0 in the other ways.
 """
 
 import math
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -166,9 +167,11 @@ class OpenCandidates:
         return self._facts.family.selection_tau(state.residual_scale, self._facts.known)
 
     def scores(
-        self, state: State, level: float = 0.0, on_progress: OnProgress = None
+        self, state: State, coming: Sequence[int] = (), level: float = 0.0, on_progress: OnProgress = None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """The scores of all candidates, which features they are, and the places of those that are selected already.
+
+        `coming` are features that come with the selected ones, and are no candidates any more.
 
         Residuals enter less their released mean, `level` in units of tau, so that a feature which hardly varies has no
         score, whatever the intercept and however the responses lump together. Differences of pairs have no level.
@@ -181,5 +184,5 @@ class OpenCandidates:
             scores.append(self.pairs.scores(0.0, state.effects[state.constants :], math.sqrt(2) * tau))
         table = scores[0] if len(scores) == 1 else np.concatenate(scores)
         nothing = np.zeros(0, dtype=np.int64)
-        selected = np.concatenate([nothing, *(self._places_of(feature) for feature in state.features)])
+        selected = np.concatenate([nothing, *(self._places_of(feature) for feature in (*state.features, *coming))])
         return self._of_candidates(table), self._features, selected

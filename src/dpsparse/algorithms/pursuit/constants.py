@@ -245,9 +245,12 @@ SAFE_MEDIAN_NATS = 6
 
 # --- the step to a reference estimator
 
-# It needs a table of this size for each column, the constant included, and for so many at least: of 1,000 records at
-# epsilon 1 intervals held in two cases of three, of 2,000 in nine of ten. Set by `answers.py`.
-REFERENCE_FROM, REFERENCE_COLUMNS = 50, 8
+# It needs a table of this size times the number of columns, the constant included, to a power, and for so many at
+# least: rough second moments of k columns have noise in proportion to k, and k^1.5 of it in their eigenvalues. Of 1,000
+# records at epsilon 1 intervals held in two cases of three, of 2,000 in nine of ten. Set by `answers.py`.
+REFERENCE_FROM, REFERENCE_POWER, REFERENCE_COLUMNS = 18, 1.5, 8
+# Categories that come with a selected one make no more columns than this: the step takes k^2 passes over k columns.
+MOST_COLUMNS = 24
 
 # Norms are counted in bins of a geometric sequence, in units of what is typical: from a thirtieth to 18,000 of it.
 BIN_RATIO, LOWEST_BIN, HIGHEST_BIN = 1.25, -16, 44

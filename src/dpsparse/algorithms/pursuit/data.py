@@ -1,7 +1,8 @@
 """The records of one fit as its steps read them: sums over records and over pairs of them, by an engine."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,33 @@ from dpsparse.algorithms.pursuit.quantiles import Counter
 from dpsparse.algorithms.pursuit.units import FeatureUnit
 from dpsparse.data.units import PublicUnits
 from dpsparse.engine.protocols import Query, Session
+
+
+@dataclass(frozen=True)
+class Companions:
+    """The 0/1 features that come with a selected one: other categories of a variable, and whether it is missing.
+
+    Parameters
+    ----------
+    features : mapping of int to sequence of int
+        Those of each feature, the most common first, from releases about the table.
+    shares : mapping of int to float
+        The share of records that have each one, about, from the same releases.
+    """
+
+    features: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    shares: Mapping[int, float] = field(default_factory=dict)
+
+    def of(self, features: Iterable[int]) -> list[int]:
+        """The features that come with some selected ones, without these."""
+        selected = list(features)
+        coming = (each for feature in selected for each in self.features.get(feature, ()))
+        return [each for each in dict.fromkeys(coming) if each not in selected]
+
+    def unit(self, feature: int) -> FeatureUnit:
+        """The centre and the scale of one of them."""
+        share = self.shares[feature]
+        return FeatureUnit(share, math.sqrt(share * (1 - share)))
 
 
 @dataclass
@@ -35,6 +63,8 @@ class Data:
         Whether to raise ValueError, with a constant text, if a feature is not finite.
     reporter : ProgressReporter
         Told of each long pass.
+    companions : Companions
+        The 0/1 features that come with a selected one.
     opened : OpenCandidates or None
         The candidates in sessions on the records and on the differences of pairs; None before the first pass.
     split_counts : ndarray or None
@@ -47,6 +77,7 @@ class Data:
     taken_over: Mapping[int, FeatureUnit]
     check_finite: bool
     reporter: ProgressReporter
+    companions: Companions = field(default_factory=Companions)
     opened: OpenCandidates | None = None
     split_counts: NDArray[np.int64] | None = None
 
@@ -84,10 +115,9 @@ class Data:
         """The session on the differences of pairs."""
         return self.scored.pairs
 
-    @property
-    def n_selectable(self) -> int:
-        """How many features there are to select: a table may have fewer than were paid for."""
-        return len(self.candidates.features)
+    def has_more(self, features: Sequence[int]) -> bool:
+        """Whether there is a feature to select beside some: a table may have fewer than were paid for."""
+        return len(self.candidates.features) > len({*features, *self.companions.of(features)})
 
     def add_column(self, feature: int) -> FeatureUnit:
         """Read one more feature as a column; gives what is publicly known of its unit, or was released before."""

@@ -239,6 +239,12 @@ def reaches_reference(facts: PublicFacts) -> bool:
     return facts.family.estimand is not None and facts.size >= reference_size(facts.sparsity)
 
 
+def most_columns(facts: PublicFacts, reference_rho: float) -> int:
+    """How many columns such a step may have, the constant included, if it costs that much beside the pursuit."""
+    size = facts.n * math.sqrt(facts.rho + reference_rho)
+    return max(facts.sparsity + 1, min(int((size / c.REFERENCE_FROM) ** (1 / c.REFERENCE_POWER)), c.MOST_COLUMNS))
+
+
 def reference_size(n_effects: int) -> float:
     """The N from which on that many effects of the estimand's estimator can be had."""
-    return c.REFERENCE_FROM * max(n_effects + 1, c.REFERENCE_COLUMNS)
+    return float(c.REFERENCE_FROM * max(n_effects + 1, c.REFERENCE_COLUMNS) ** c.REFERENCE_POWER)

@@ -1,6 +1,7 @@
 """The result of a pursuit, from its last state: nothing here reads data."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,10 +30,24 @@ from dpsparse.inference.constants import INTERVAL_LEVEL
 from dpsparse.privacy import sensitivity
 
 
+@dataclass(frozen=True)
+class Problem:
+    """Why the scales were not learned, as a sentence without a full stop; empty, and false, where they were.
+
+    Where the fit is nearly exact all that is not known is how small the residuals are: effects have errors then.
+    """
+
+    words: str = ""
+    nearly_exact: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.words)
+
+
 def result_of(schedule: Schedule, state: State) -> PursuitResult:
     """Everything released, as the estimator needs it."""
     facts, problem = schedule.facts, problem_of(schedule, state)
-    features = _features_of(state, facts, problem not in ("", _nearly_exact(facts)))
+    features = _features_of(state, facts, bool(problem) and not problem.nearly_exact)
     equation = _equation_of(state, facts, features)
     response = ResponseSummary(
         scale=float(state.response_scale),
@@ -41,13 +56,14 @@ def result_of(schedule: Schedule, state: State) -> PursuitResult:
         cut=float(equation.tau),
         lumped=state.concluded.lumped,
         count=_count_of(state, facts),
+        nearly_exact=problem.nearly_exact,
     )
     return PursuitResult(
         features=features,
         predictions=_predictions_of(state),
         response=response,
         selected=decisions.selects(facts),
-        reason=problem or _why_nothing(state, facts),
+        reason=problem.words or _why_nothing(state, facts),
         equation=equation,
         left_out=left_out(state),
     )
@@ -116,32 +132,27 @@ def _count_of(state: State, facts: PublicFacts) -> ResponseCount | None:
     return ResponseCount(float(released.n_records), float(released.noise), facts.n)
 
 
-def problem_of(schedule: Schedule, state: State) -> str:
-    """Why the scales were not learned, as a sentence without a full stop; empty where they were."""
+def problem_of(schedule: Schedule, state: State) -> Problem:
+    """Why the scales were not learned."""
     facts, concluded = schedule.facts, state.concluded
     n, words, high = facts.n, facts.family.words, facts.family.scale_range[1]
     if not response_is_safe(schedule, n):
-        return words.too_few_records.format(n=n)
+        return Problem(words.too_few_records.format(n=n))
     # Their number is noisy: where half of the records have a response, it says less than the public one.
     if state.n_records < n / 2 and not response_is_safe(schedule, state.n_records):
-        return words.too_few_responses.format(count=state.n_records, n=n)
+        return Problem(words.too_few_responses.format(count=state.n_records, n=n))
     if concluded.all_equal:
-        return words.all_equal
+        return Problem(words.all_equal)
     if state.evidence.step is not None and facts.family.estimand == MEAN:
         # A mean needs no scale of residuals, and most responses may be equal.
-        return ""
+        return Problem()
     if concluded.exact:
-        lumped = concluded.lumped or not concluded.explains
-        return words.nothing_left.format(cause=words.most_equal) if lumped else _nearly_exact(facts)
+        nearly = concluded.explains and not concluded.lumped
+        cause = words.nearly_exact if nearly else words.most_equal
+        return Problem(words.nothing_left.format(cause=cause), nearly_exact=nearly)
     if state.residual_scale >= c.AT_UPPER_END * high * state.response_scale:
-        return words.astray
-    return ""
-
-
-def _nearly_exact(facts: PublicFacts) -> str:
-    """The one problem with which effects have errors: all that is not known is how small the residuals are."""
-    words = facts.family.words
-    return words.nothing_left.format(cause=words.nearly_exact)
+        return Problem(words.astray)
+    return Problem()
 
 
 def response_is_safe(schedule: Schedule, n_responses: float) -> bool:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpsparse.algorithms.progress import Progress, ProgressReporter
 from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit.candidates import Candidates
-from dpsparse.algorithms.pursuit.data import Data
+from dpsparse.algorithms.pursuit.data import Companions, Data
 from dpsparse.algorithms.pursuit.outcome import result_of
 from dpsparse.algorithms.pursuit.releases import Releases
 from dpsparse.algorithms.pursuit.result import PursuitResult
@@ -53,6 +53,8 @@ class Pursuit:
         Public centre and scale of the response; None to release them, or to take them over.
     shared : SharedUnits or None
         What this pursuit releases for others too, if it leads, or takes over from the one that led.
+    companions : Companions or None
+        The 0/1 features that come with a selected one.
     check_finite : bool
         Whether to raise ValueError, with a constant text, if a feature is not finite.
     progress : callable or None
@@ -72,6 +74,7 @@ class Pursuit:
         response_center: float | None = None,
         response_scale: float | None = None,
         shared: SharedUnits | None = None,
+        companions: Companions | None = None,
         check_finite: bool = True,
         progress: Progress = None,
     ) -> None:
@@ -93,7 +96,9 @@ class Pursuit:
             known = with_released(units, taken_over, rows.n_features)
             candidates = Candidates(rows, facts, known, binary, may_be_missing, among)
             candidates.set_all_splits(splits(units, taken_over, rows.n_features))
-        self._data = Data(facts, candidates, units, taken_over, check_finite, self._reporter)
+        # Without a step to the estimand's estimator nothing would estimate their effects.
+        coming = companions if companions and schedule.reference_rho > 0 else Companions()
+        self._data = Data(facts, candidates, units, taken_over, check_finite, self._reporter, coming)
         self._data.read_first()
 
     @one_blas_thread()

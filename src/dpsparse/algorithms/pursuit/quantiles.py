@@ -5,6 +5,7 @@ So a lump, the two values of a 0/1 feature for instance, is found wherever it li
 values lie beyond the grid its last point is their quantile.
 """
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -43,11 +44,14 @@ class Tally:
         order = np.argsort(thresholds, kind="stable")
         at_most = np.empty(len(thresholds), dtype=np.int64)
         at_most[order] = count(thresholds[order])
-        ends = np.cumsum([len(group) for group in groups])[:-1]
-        at, before, up_to_high, before_low, (zeros, everything) = np.split(at_most, ends)
+        ends = itertools.accumulate((len(group) for group in groups), initial=0)
+        at, before, up_to_high, before_low, (zeros, total) = (
+            at_most[first:end] for first, end in itertools.pairwise(ends)
+        )
         zeros *= nonzero
-        below, above = np.append(0, before - zeros), np.append(everything - at, 0)
-        return cls(below, above, up_to_high - before_low, int(everything - zeros))
+        below, above = np.zeros((2, len(points)), dtype=np.int64)
+        below[1:], above[:-1] = before - zeros, total - at
+        return cls(below, above, up_to_high - before_low, int(total - zeros))
 
     def balanced(self, tail: int = 2) -> NDArray[np.int64]:
         """0 where at most 1/tail of the values are above and the rest below, and less elsewhere.

@@ -117,6 +117,8 @@ class ResponseSummary:
         Whether many responses lie at one point, their centre.
     count : ResponseCount or None
         The released number of responses; None where every record has one.
+    nearly_exact : bool
+        Whether all that is not known of the scale is how small the residuals are: effects have errors then.
     """
 
     scale: float
@@ -125,6 +127,7 @@ class ResponseSummary:
     cut: float
     lumped: bool
     count: ResponseCount | None
+    nearly_exact: bool = False
 
 
 @dataclass(frozen=True)

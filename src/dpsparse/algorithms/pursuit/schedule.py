@@ -18,6 +18,7 @@ from dpsparse.algorithms.pursuit.planned import Planned
 from dpsparse.algorithms.pursuit.reference_budget import pursuit_share
 from dpsparse.algorithms.pursuit.steps.all_at_once import AverageStep, DescentStep, SettleStep
 from dpsparse.algorithms.pursuit.steps.closing import CalibrationStep, GainStep, MedianStep, RangeStep
+from dpsparse.algorithms.pursuit.steps.companions import CompanionsStep
 from dpsparse.algorithms.pursuit.steps.effect import EffectStep
 from dpsparse.algorithms.pursuit.steps.joint import (
     FinalGradientStep,
@@ -40,8 +41,8 @@ from dpsparse.privacy.accounting.release import Slot
 from dpsparse.privacy.guarantee import Guarantee
 
 
-def steps_of(facts: PublicFacts, to_reference: bool = False) -> tuple[Step, ...]:
-    """The steps of a fit, in order of time; the last ones lead to the estimand's estimator if `to_reference`.
+def steps_of(facts: PublicFacts, reference_rho: float = 0.0) -> tuple[Step, ...]:
+    """The steps of a fit, in order of time; the last ones lead to the estimand's estimator if they may cost anything.
 
     Examples
     --------
@@ -53,20 +54,24 @@ def steps_of(facts: PublicFacts, to_reference: bool = False) -> tuple[Step, ...]
      'FinalGradientStep', 'SandwichStep', 'FinalGradientStep', 'RangeStep', 'GainStep', 'CalibrationStep', 'MedianStep']
     """
     middle = _one_by_one(facts) if decisions.selects(facts) else _all_at_once(facts)
-    closing = (
+    closing: tuple[Step, ...] = (
         RangeStep(facts),
         GainStep(facts),
         CalibrationStep(facts),
-        *(_to_reference(facts) if to_reference else ()),
+        *_to_reference(facts, reference_rho),
         MedianStep(facts),
     )
     return SplitsStep(facts), ResponseStep(facts), *middle, *closing
 
 
-def _to_reference(facts: PublicFacts) -> Iterator[Step]:
+def _to_reference(facts: PublicFacts, rho: float) -> Iterator[Step]:
     """One step to the estimator that the estimand names, and for a mean the level."""
+    if not rho:
+        return
+    most = decisions.most_columns(facts, rho)
+    yield CompanionsStep(most)
     yield ResidualScaleAgainStep(facts)
-    yield ReferenceStep(facts)
+    yield ReferenceStep(facts, most)
     if facts.fit_intercept and facts.family.estimand == MEAN:
         yield LevelStep(facts)
 
@@ -112,6 +117,12 @@ def _of_pursuit(planned: tuple[Planned, ...]) -> tuple[Planned, ...]:
     return tuple(each for each in planned if not each.of_reference)
 
 
+def _share(schedule: "Schedule", planned: Planned) -> float:
+    """The share of a release of the pursuit's rho."""
+    whole = 1 + schedule.reference_rho / schedule.facts.rho
+    return planned.share * whole if planned.of_whole else planned.share
+
+
 @dataclass(frozen=True)
 class Schedule:
     """The releases of a pursuit in order of time, each at its price.
@@ -139,7 +150,7 @@ class Schedule:
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """The steps, in order of time."""
-        return steps_of(self.facts, self.reference_rho > 0)
+        return steps_of(self.facts, self.reference_rho)
 
     @cached_property
     def planned(self) -> tuple[Planned, ...]:
@@ -196,7 +207,7 @@ class Schedule:
     def _others(self) -> float:
         """What all releases but the final gradients ask for, as a share of rho."""
         of_table = *(share for _, share in self.table.preparation), self.table.naming
-        return math.fsum((*of_table, *(each.share for each in _of_pursuit(self.planned) if not each.is_final)))
+        return math.fsum((*of_table, *(_share(self, each) for each in _of_pursuit(self.planned) if not each.is_final)))
 
     @cached_property
     def final_share(self) -> float:
@@ -214,7 +225,11 @@ class Schedule:
             if each.of_reference:
                 rho = each.share * self.factor * self.reference_rho * (1 - budget.ROUNDING)
             else:
-                rho = final * whole if each.is_final else self._price(each.share, self.final_share * extra[each.name])
+                rho = (
+                    final * whole
+                    if each.is_final
+                    else self._price(_share(self, each), self.final_share * extra[each.name])
+                )
             if rho > 0:
                 slots[each.name] = each.slot(rho, n_picks, self.facts.n_split)
         return slots

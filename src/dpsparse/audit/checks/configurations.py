@@ -116,7 +116,7 @@ def _pursuit(**known):
 REAL = {
     "units unknown": (_pursuit(), "C order", {}),
     "units unknown, centre known": (_pursuit(response_center=0.5, missing="center"), "Fortran order", {}),
-    "units known": (_pursuit(**UNITS["units known"]), "CSR", {"least_records": 2**14}),
+    "units known": (_pursuit(**UNITS["units known"]), "CSR", {"least_records": 2**14, "least_query_records": 2**14}),
     "scale known, blocks of features": (_pursuit(response_scale=1.5), "float32", {"block_bytes": 2**20}),
     "memory map": (_pursuit(fit_intercept=False), "memory map", {"disk_block_bytes": 2**20}),
     "DPIHTH": (ESTIMATORS["DPIHTH"], "C order", {"block_bytes": 2**18}),

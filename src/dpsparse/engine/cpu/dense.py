@@ -42,8 +42,8 @@ class DenseRows(LocalRows):
 
     def column(self, j: int) -> NDArray[Any]:
         """Raw values of a feature, or the indicators of its gaps; see `protocols.Rows`."""
-        values: NDArray[Any] = feature_of(self.X, j)
-        return values
+        # Its cells may lie a page apart: they are gathered once.
+        return np.ascontiguousarray(feature_of(self.X, j))
 
     def residuals(
         self, coef: NDArray[np.float64], support: Sequence[int] | NDArray[np.int64], quantizer: Quantizer

@@ -156,6 +156,16 @@ def round_columns(line, step, n, center, rate, out, out_step):
     return bad
 
 
+@_inline
+def _add_levels(levels, step, weights, count, block):
+    """Add to `block` the first rows of levels times their weights."""
+    for j in range(len(block)):
+        total = np.int32(0)
+        for q in range(count):
+            total = np.int32(total + np.int32(weights[q] * levels[np.uintp(q * step + j)]))
+        block[j] += total
+
+
 @_kernel
 def add_level_rows(levels, step, weights, sums):
     """Add to `sums` each row of levels times its weight in int32."""
@@ -163,19 +173,11 @@ def add_level_rows(levels, step, weights, sums):
     block = np.zeros(d, dtype=np.int32)
     for start in range(0, n, ROWS_IN_32_BITS):
         stop = min(n, start + ROWS_IN_32_BITS)
-        i = start
-        while i + 4 <= stop:
-            a = i * step
-            x0, x1, x2, x3 = levels[a:], levels[a + step :], levels[a + 2 * step :], levels[a + 3 * step :]
-            w0, w1, w2, w3 = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
-            for j in range(d):
-                block[j] += w0 * x0[j] + w1 * x1[j] + w2 * x2[j] + w3 * x3[j]
-            i += 4
-        while i < stop:
-            x0, w0 = levels[i * step :], weights[i]
-            for j in range(d):
-                block[j] += w0 * x0[j]
-            i += 1
+        whole = stop - (stop - start) % ROWS
+        for i in range(start, whole, ROWS):
+            _add_levels(levels[i * step :], step, weights[i:], ROWS, block)
+        for i in range(whole, stop):
+            _add_levels(levels[i * step :], step, weights[i:], 1, block)
         for j in range(d):
             sums[j] += block[j]
             block[j] = 0

@@ -121,7 +121,7 @@ class LocalRows:
         return self.take(slice(index, None, of))
 
     def blocks(self) -> list[slice]:
-        """Slices that divide the records among threads, for what is computed from a few columns."""
+        """Slices that divide the records among threads, for a pass over their features."""
         sizes = config.current
         return slices(self.n_records, items_per_task(self.n_records, sizes.least_records, sizes.most_records))
 
@@ -168,7 +168,7 @@ class LocalRows:
 class LocalSession:
     """A `protocols.Session` whose responses and columns are in this process.
 
-    The rows have `y`, `column` and `blocks`. With `constant` the columns start with the constant 1. `quantized` holds
+    The rows have `y` and `column`. With `constant` the columns start with the constant 1. `quantized` holds
     all features as integers; its `weighted_sums` are those of each quantizer.
     """
 
@@ -205,7 +205,9 @@ class LocalSession:
         return total(self._per_block(query, *public))
 
     def _per_block(self, query: Query, *public: Any) -> Iterable[Any]:
-        blocks = self._rows.blocks()
+        sizes = config.current
+        size = items_per_task(self.n_records, sizes.least_query_records, sizes.most_query_records)
+        blocks = slices(self.n_records, size)
         if len(blocks) < 2:
             return [query(self._records, *public)]
         return parallel_map(lambda block: query(self._records.take(block), *public), blocks)

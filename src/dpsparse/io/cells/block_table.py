@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.engine.threads import parallel_map
-from dpsparse.io.cells.columns import Cells, Texts, codes_of
+from dpsparse.io.cells.columns import Cells, Texts, codes_of, texts_of
 from dpsparse.io.cells.faults import FaultGroup, Faults, find_faults
 from dpsparse.io.cells.grammar import CellClass, Kind
 from dpsparse.io.cells.grammar import bucket as bucket_of
@@ -205,9 +205,3 @@ class BlockTable:
 
     def _texts(self, block: TableBlock, column: str) -> Texts:
         return texts_of(self.kept(block, [column])[1][0])
-
-
-def texts_of(cells: Cells) -> Texts:
-    """Places in a list of texts, -1 for empty cells and blank records, and the list."""
-    codes, texts = cells.texts()
-    return np.where(cells.classes() == CellClass.EMPTY, -1, codes), texts

@@ -190,3 +190,9 @@ def text_of(number: float, kind: Kind) -> str:
             return str(number)
         return text.removesuffix(" 00:00:00")
     return str(int(number)) if number.is_integer() and abs(number) < 1e16 else repr(number)
+
+
+def texts_of(cells: Cells) -> Texts:
+    """Places in a list of texts, -1 for empty cells and blank records, and the list."""
+    codes, texts = cells.texts()
+    return np.where(cells.classes() == CellClass.EMPTY, -1, codes), texts

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpsparse.engine.threads import parallel_map
 from dpsparse.io.cells.columns import BLANK
 from dpsparse.io.cells.grammar import CellClass, Kind
+from dpsparse.io.cells.people import MANY, ROWS_A_VALUE, People
 from dpsparse.io.cells.selection import TableBlock
 
 if TYPE_CHECKING:
@@ -30,12 +31,6 @@ _EXPECTED = {
     Kind.date_dmy: "not a date as 31/01/2024",
     Kind.date_mdy: "not a date as 01/31/2024",
 }
-# Below this many different values a column without repetition says nothing.
-_MANY = 20
-# A column that may name people with several rows each: rows a value on average, and how nearly the rows of a value lie
-# together (runs of equal cells for each value) or their number is the same for all (the largest over the average). On
-# 870 public tables of R 275 columns are such, most of them names of people, schools, firms, places or dates.
-_ROWS_A_VALUE, _RUNS_A_VALUE, _EVEN = (1.2, 50.0), 1.05, 1.25
 
 
 @dataclass(frozen=True)
@@ -125,15 +120,15 @@ def _grouped(
 
 def _identifiers(table: "BlockTable", columns: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Columns of text, or of whole numbers, in which hardly any value occurs twice, or which may name people."""
-    counts = table.class_counts(columns)
+    counts, people = table.class_counts(columns), People(table, columns)
     for column, classes, distinct in zip(columns, counts, table.distinct_counts(columns).tolist(), strict=True):
         filled = int(classes.sum() - classes[CellClass.EMPTY])
         is_text = classes[CellClass.TEXT] > 0.9 * filled
-        if distinct < _MANY or not (is_text or _are_whole(table.numbers([column], [Kind.number]), filled)):
+        if distinct < MANY or not (is_text or _are_whole(table.numbers([column], [Kind.number]), filled)):
             continue
         if distinct >= (0.9 if is_text else 1.0) * filled:
             yield column, "hardly any value occurs twice: it may be an identifier, which a fit has no use for"
-        elif _ROWS_A_VALUE[0] * distinct <= filled <= _ROWS_A_VALUE[1] * distinct and _may_name(table, column, is_text):
+        elif ROWS_A_VALUE[0] <= filled / distinct <= ROWS_A_VALUE[1] and people.may_have_names(column, is_text=is_text):
             yield (
                 column,
                 f"it has {distinct:,} values in {table.n_records:,} rows: if it names people, a person has several "
@@ -141,18 +136,6 @@ def _identifiers(table: "BlockTable", columns: Sequence[str]) -> Iterator[tuple[
                 "(--records-per-person, records_per_person in Python), or the guarantee is to a row and not to a "
                 "person",
             )
-
-
-def _may_name(table: "BlockTable", column: str, is_text: bool) -> bool:
-    """Whether the rows of a value lie together, or all values have about as many."""
-    if is_text:
-        cells = np.array([text for text in table.texts(column) if text], dtype=str)
-    else:
-        cells = table.numbers([column], [Kind.number])[:, 0]
-        cells = cells[np.isfinite(cells)]
-    _, counts = np.unique(cells, return_counts=True)
-    runs = 1 + np.count_nonzero(cells[1:] != cells[:-1])
-    return bool(runs <= _RUNS_A_VALUE * len(counts) or counts.max() <= _EVEN * counts.mean())
 
 
 def _are_whole(numbers: NDArray[np.float64], count: int) -> bool:

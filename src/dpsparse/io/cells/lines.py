@@ -32,7 +32,9 @@ from dpsparse.schema import FileError, checked_path, is_name
 LONGEST_LINE = 2**20
 SEPARATORS = (",", ";", "\t", "|")
 ENCODINGS = ("utf-8", "latin-1", "cp1252")
-# Windows gives no character to five bytes; they are what they are in latin-1, so that no byte makes a line unreadable.
+# Latin-1 is read as browsers read it, as the encoding of Windows, in which its control characters are signs such as
+# the euro: no CSV file means the former, and no message could say so, since it would depend on a cell. Windows gives no
+# character to five bytes; they are what they are in latin-1, so that no byte makes a line unreadable.
 _CP1252 = "".join(bytes([byte]).decode("cp1252", "ignore") or chr(byte) for byte in range(256))
 _BOM = b"\xef\xbb\xbf"
 # Before the header of a file in UTF-16 or UTF-32.
@@ -169,10 +171,10 @@ def decoded(text: bytes, encoding: str) -> str:
     Examples
     --------
     >>> from dpsparse.io.cells.lines import decoded
-    >>> decoded(b"5 \x80", "cp1252")
-    '5 €'
+    >>> decoded(b"5 \x80", "cp1252"), decoded(b"5 \x80", "latin-1")
+    ('5 €', '5 €')
     """
-    return codecs.charmap_decode(text, "strict", _CP1252)[0] if encoding == "cp1252" else text.decode(encoding)
+    return text.decode(encoding) if encoding == "utf-8" else codecs.charmap_decode(text, "strict", _CP1252)[0]
 
 
 def split(line: bytes, separator: bytes) -> list[bytes] | None:

@@ -61,7 +61,7 @@ class EffectStep:
 
     def run(self, data: Data, releases: Releases, state: State) -> State:
         """Make them; where there is no newest feature, those about all effects alone."""
-        if self.place > data.n_selectable:
+        if self.place > len(state.columns):
             skip_all(releases, (self.gram_row, self.slope))
         else:
             if slot := releases.slot(self.gram_row):

@@ -29,8 +29,10 @@ from dpsparse.inference.shrinkage import any_sure, combined, shrunk
 from dpsparse.inference.tails import Clip, Norms
 
 
-def _planned(price: Price, facts: PublicFacts) -> Planned:
-    return Planned(price.release, price.of(facts), of_reference=True, numbers=c.MOST_BINS)
+def _planned(price: Price, facts: PublicFacts, columns: int = 1) -> Planned:
+    """A histogram, or a matrix of at most so many columns."""
+    numbers = max(c.MOST_BINS, columns * (columns + 1) // 2)
+    return Planned(price.release, price.of(facts), of_reference=True, numbers=numbers)
 
 
 @dataclass(frozen=True)
@@ -61,26 +63,31 @@ class ResidualScaleAgainStep:
 
 @dataclass(frozen=True)
 class ReferenceStep:
-    """One step to the reference estimator."""
+    """One step to the reference estimator, on at most `most` columns."""
 
     facts: PublicFacts
+    most: int
 
     @cached_property
     def of_rows(self) -> tuple[Planned, Planned, Planned]:
         """Rough second moments of rows, the norms of rows that these make white, and second moments of those."""
-        rough, norms, moments = budget.ROUGH_ROW_MOMENTS, budget.ROW_NORMS, budget.ROW_MOMENTS
-        return _planned(rough, self.facts), _planned(norms, self.facts), _planned(moments, self.facts)
+        prices = budget.ROUGH_ROW_MOMENTS, budget.ROW_NORMS, budget.ROW_MOMENTS
+        first, second, third = (_planned(price, self.facts, self.most) for price in prices)
+        return first, second, third
 
     @cached_property
     def of_scores(self) -> tuple[Planned, Planned, Planned]:
         """The norms of scores of white rows, their second moments and their mean, for a first step."""
-        norms, moments, mean = budget.SCORE_NORMS, budget.SCORE_MOMENTS, budget.FIRST_MEAN_SCORE
-        return _planned(norms, self.facts), _planned(moments, self.facts), _planned(mean, self.facts)
+        prices = budget.SCORE_NORMS, budget.SCORE_MOMENTS, budget.FIRST_MEAN_SCORE
+        first, second, third = (_planned(price, self.facts, self.most) for price in prices)
+        return first, second, third
 
     @cached_property
     def of_white_scores(self) -> tuple[Planned, Planned]:
         """The norms of white scores and their mean."""
-        return _planned(budget.WHITE_SCORE_NORMS, self.facts), _planned(budget.MEAN_SCORE, self.facts)
+        return _planned(budget.WHITE_SCORE_NORMS, self.facts, self.most), _planned(
+            budget.MEAN_SCORE, self.facts, self.most
+        )
 
     def planned(self) -> tuple[Planned, ...]:
         """The releases of this step."""
@@ -167,7 +174,8 @@ def with_reference(state: State, facts: PublicFacts, step: OneStep, moments: NDA
     sure = any_sure(step.effects[features], covariance[features, features])
     explains = (sure or concluded.explains) and not concluded.all_equal
     best, errors = step.effects, covariance
-    if math.isfinite(step.tau):
+    # Categories that came with others have no effects of the pursuit.
+    if math.isfinite(step.tau) and len(best) == len(state.evidence.estimate.effects):
         best, errors = combined(best, errors, state.evidence.estimate.effects, covariance_of(state))
     kept = explains * shrunk(best[features], errors[features, features], ~rare(state, facts))
     effects = np.zeros(len(state.effects))

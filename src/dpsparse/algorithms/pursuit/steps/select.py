@@ -41,14 +41,14 @@ class SelectStep:
 
     def run(self, data: Data, releases: Releases, state: State) -> State:
         """Make them, unless no feature is left."""
-        if self.place > data.n_selectable:
+        if not data.has_more(state.features):
             skip_all(releases, self.planned())
             return state
         level, slot = 0.0, releases.slot(self.level)
         if slot is not None:
             level = _level(slot, data, releases, state)
         with data.reporter.step() as on_progress:
-            scores, features, taken = data.scored.scores(state, level, on_progress)
+            scores, features, taken = data.scored.scores(state, data.companions.of(state.features), level, on_progress)
         selected = int(features[releases.pick(releases.due(self.pick), scores, taken)])
         if slot is not None:
             tau = data.scored.tau(state)
@@ -77,7 +77,7 @@ class TakeStep:
 
     def run(self, data: Data, releases: Releases, state: State) -> State:
         """Add the feature, if there is one."""
-        if self.place > data.n_selectable:
+        if self.place > len(data.candidates.features):
             return state
         feature = int(data.candidates.features[self.place - 1])
         return with_column(state, feature, data.add_column(feature))

@@ -66,7 +66,7 @@ class UnitStep:
 
     def run(self, data: Data, releases: Releases, state: State) -> State:
         """Make them, unless there is no such feature."""
-        if self.place > data.n_selectable:
+        if self.place > len(state.columns):
             skip_all(releases, self.planned())
             return state
         unit = state.newest_unit

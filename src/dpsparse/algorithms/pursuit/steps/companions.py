@@ -1,0 +1,48 @@
+"""A variable as a whole: the other categories of a selected one, and whether a selected number is missing."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dpsparse.algorithms.pursuit.data import Data
+from dpsparse.algorithms.pursuit.planned import Planned
+from dpsparse.algorithms.pursuit.releases import Releases
+from dpsparse.algorithms.pursuit.state import Column, State
+from dpsparse.algorithms.pursuit.units import FeatureUnit
+
+
+@dataclass(frozen=True)
+class CompanionsStep:
+    """Add the 0/1 features that come with the selected ones, up to `most` columns; nothing is released.
+
+    Which they are follows from releases about the table. Their effects start at 0, and their units
+    are those of their released shares.
+    """
+
+    most: int
+
+    def planned(self) -> tuple[Planned, ...]:
+        """Nothing."""
+        return ()
+
+    def run(self, data: Data, releases: Releases, state: State) -> State:
+        """Add them, those of the first feature first."""
+        for feature in data.companions.of(state.features[column - state.constants] for column in state.kept_features):
+            if len(state.kept) >= self.most:
+                break
+            unit = data.companions.unit(feature)
+            data.records.add(feature)
+            data.records.rescale(unit.center, unit.scale)
+            state = _with_column(state, feature, unit)
+        return state
+
+
+def _with_column(state: State, feature: int, unit: FeatureUnit) -> State:
+    concluded = state.concluded
+    return replace(
+        state,
+        columns=(*state.columns, Column(feature, unit)),
+        effects=np.append(state.effects, 0.0),
+        kept=np.append(state.kept, len(state.effects)),
+        conclusion=replace(concluded, effects=np.append(concluded.effects, 0.0)),
+    )

@@ -1,0 +1,43 @@
+"""Variables as wholes: a column of categories, or one with its gap, tested by all of its effects together."""
+
+from dataclasses import dataclass
+
+from dpsparse.model.effect import p_words
+from dpsparse.schema import listed
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A selected column with several effects.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    features : tuple of str
+        The names of its effects.
+    p_value : float
+        Of the hypothesis that all of them are 0, by a Wald test on their released covariance.
+    clear : bool
+        Whether that is significant at the 5 % family-wise level (Bonferroni over all columns).
+    """
+
+    name: str
+    features: tuple[str, ...]
+    p_value: float
+    clear: bool
+
+
+def in_words(variable: Variable, baseline: str | None) -> str:
+    """What a variable says as a whole, without a full stop.
+
+    Examples
+    --------
+    >>> from dpsparse.model.variables import Variable, in_words
+    >>> print(in_words(Variable("region", ("region=north", "region=west"), 0.00002, True), "south"))
+    'region': 2 effects against 'south', together significant (p = 2.0e-05)
+    """
+    against = "" if baseline is None else f" against {listed([baseline])}"
+    verdict = "significant" if variable.clear else "not significant"
+    said = f"{len(variable.features)} effects{against}, together {verdict} ({p_words(variable.p_value)})"
+    return f"{listed([variable.name])}: {said}"
