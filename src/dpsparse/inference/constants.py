@@ -95,6 +95,11 @@ FAMILY_WISE_LEVEL = 0.05
 NORMAL_MEDIAN = 0.6745
 NORMAL_DIFFERENCE = math.sqrt(2) * NORMAL_MEDIAN
 
+# --- what people read
+
+# The level of intervals in summaries, tables, reports, pictures and forecasts.
+SHOWN_LEVEL = 0.95
+
 # --- tails of norms
 
 # The fitted law of a tail stands for a histogram from the highest norm on beyond which this share of the records lies,
