@@ -223,8 +223,8 @@ def _predictions(model: "LinearModel") -> Iterator[str]:
 def _meaning(model: "LinearModel") -> Iterator[str]:
     yield (
         f"The difference in {of_target(model)} between records that differ by 1 in a feature, in that feature's own "
-        "unit, and are alike in the other selected ones. The interval of an effect lies around it. Predictions use other "
-        "numbers, in a column of their own: effects shrunk by their errors, all together."
+        "unit, and are alike in the other selected ones. The interval of an effect lies around it. Predictions use "
+        "other numbers, in a column of their own: effects shrunk by their errors, all together."
     )
     example = _an_example(model)
     if example is not None:
