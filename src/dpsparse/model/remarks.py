@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from dpsparse.algorithms.pursuit.result import HARDLY_VARIES, UNIT_WRONG
-from dpsparse.families.estimands import ESTIMANDS
 from dpsparse.html import number
 from dpsparse.inference.constants import FAMILY_WISE_LEVEL
 from dpsparse.io.features import Feature
 from dpsparse.learning.categories import MANY_VALUES, NONE_COMMON
 from dpsparse.model.effect import Verdict
+from dpsparse.model.meaning import estimand_of, reaches_estimand
 from dpsparse.model.reliability import doubtful, in_words
 from dpsparse.model.responses import readable, unread
 from dpsparse.model.row_numbers import row_numbers
@@ -48,8 +48,8 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
         yield "Nothing explained", nothing_explained(model)
     elif not model.effects:
         yield "Nothing found", "no effect was kept"
-    if model.estimand and model.effects:
-        yield "Effects", ESTIMANDS[model.estimand].words.format(target=model.target)
+    if model.effects and (text := estimand_of(model)):
+        yield "Effects", text
     for variable in model.variables:
         yield "Variable", variable_in_words(variable, model.baselines.get(variable.name))
     if model.spread_explained:
@@ -139,6 +139,8 @@ def text_unused(model: "LinearModel") -> list[str]:
 
 def lump(model: "LinearModel") -> str:
     """The meaning of effects on a response of which many values are equal."""
+    if reaches_estimand(model) and model.cut is None:
+        return f"many values of {model.target} are equal: the mean is of them and of the others together"
     cut = "" if model.cut is None else f" of {number(model.cut)}"
     return (
         f"many values of {model.target} are equal, so its scale was learned from the others. Residuals are cut at a "
