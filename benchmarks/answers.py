@@ -5,10 +5,11 @@ nothing about a table. Parts, by ``--part``:
 
 coverage
     Does the 90 % interval of a "mean" effect hold OLS's coefficient, and that of a "typical" one RLM's with
-    ``HuberT()``? All features are taken. "With interval" is the share of effects that have one. Widths are medians, as
-    multiples of the reference's own standard error (HC3; the sandwich of Huber's equation). Pooled figures are of all
-    intervals, and the median of the widths of tables of at least 4,000 records. With ``--bootstrap`` a fit is on a bootstrap sample, the reference
-    on the whole table.
+    ``HuberT()``? All features are taken. "With interval" is the share of effects that have one. Widths are medians,
+    as multiples of the reference's own standard error (HC3; the sandwich of Huber's equation). Pooled figures are of
+    all intervals, and the median of the widths of tables of at least 4,000 records. With ``--bootstrap`` a fit is on
+    a bootstrap sample, the reference on the whole table. Where most responses are equal, ``RLM``'s scale can collapse
+    to 0: there is no reference then.
 level
     Mean prediction over mean response, of the records of the fit: the share of fits within 10 %.
 errors
@@ -76,6 +77,12 @@ def column(found, key):
     return np.array([each[key] for each in found], dtype=float)
 
 
+def ratio(found, above, below):
+    """A ratio of sums over fits; NaN of nothing."""
+    total = column(found, below).sum()
+    return float(column(found, above).sum() / total) if total else np.nan
+
+
 def median(values):
     """The median; NaN of none."""
     return float(np.median(values)) if len(values) else np.nan
@@ -87,8 +94,8 @@ def covered(found, lowest, highest=np.inf):
     return {
         "fits": len(found),
         "coverage": share,
-        "verdict": share.verdict(lowest, highest),
-        "with_interval": float(column(found, "intervals").sum() / column(found, "effects").sum()),
+        "verdict": share.verdict(lowest, highest) if column(found, "effects").any() else "no reference",
+        "with_interval": ratio(found, "intervals", "effects"),
         "width": median(np.concatenate([each["widths"] for each in found])),
         "distance": median(np.concatenate([each["distances"] for each in found])),
         "outside": int(column(found, "outside").sum()),
@@ -110,12 +117,12 @@ def coverage(run):
             shares = share_of_sums(column(sums, "held"), column(sums, "intervals"))
             width = median([row["width"] for row in rows if row["width"] > 0 and row["records"] >= WIDTH_FROM])
             large = [each for each, row in zip(sums, rows, strict=True) if row["records"] >= INTERVALS_FROM]
-            have = float(column(large, "intervals").sum() / column(large, "effects").sum()) if large else np.nan
+            have = ratio(large, "intervals", "effects")
             yield {
                 "table": "pooled", "fits": sum(row["fits"] for row in rows), "coverage": shares,
                 "least": min((row["coverage"].value for row in rows if row["coverage"].value >= 0), default=np.nan),
                 "verdict": shares.verdict(*POOLED_LIMITS),
-                "with_interval": float(column(sums, "intervals").sum() / column(sums, "effects").sum()),
+                "with_interval": ratio(sums, "intervals", "effects"),
                 "with_interval_large": have, "verdict_interval": verdict(have, lowest=INTERVALS_LIMIT),
                 "width": width, "verdict_width": verdict(width, highest=WIDTH_LIMITS.get(epsilon, np.inf)),
                 "outside": sum(row["outside"] for row in rows),

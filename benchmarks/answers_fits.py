@@ -44,13 +44,16 @@ def fit_file(frame, target, epsilon, estimand, seed, sparsity):
 
 
 def against(model, target, error=1.0):
-    """How the intervals of a fit stand to coefficients: counts, widths and distances in units of `error`."""
+    """How the intervals of a fit stand to coefficients: counts, widths and distances in units of `error`.
+
+    Effects without a coefficient to compare with are not counted.
+    """
     low, high = model.conf_int(LEVEL_OF_INTERVALS).T
-    has = np.isfinite(low)
+    has = np.isfinite(low) & np.isfinite(target)
     off = np.abs((low + high) / 2 - target) / error
     shown = [(effect.value, effect.interval) for effect in model.released_.effects if effect.interval]
     return {
-        "effects": len(low),
+        "effects": int(np.isfinite(target).sum()),
         "intervals": int(has.sum()),
         "held": int((has & (low <= target) & (target <= high)).sum()),
         "widths": ((high - low) / (2 * REACH) / error)[has].tolist(),

@@ -141,6 +141,10 @@ def share_of_sums(hits, trials):
     return estimate._replace(low=min(estimate.low, float(wilson.low)), high=max(estimate.high, float(wilson.high)))
 
 
+# Of a residuals' scale, in standard deviations of the response.
+COLLAPSED = 1e-6
+
+
 class Reference(NamedTuple):
     """Coefficients that anyone can compute without privacy, and their standard errors."""
 
@@ -153,22 +157,26 @@ def statsmodels_fit(X, y, estimand):
 
     "mean" is ``OLS`` with HC3 errors. "typical" is ``RLM`` with ``HuberT()`` and the sandwich errors of Huber's
     equation at its scale: statsmodels' own assume errors that are independent of the features. Columns are
-    standardised for the sake of rounding.
+    standardised for the sake of rounding, and responses, too: in other units ``RLM`` may stop after two iterations.
+    Where most residuals can be made 0 its scale collapses to 0, and it says nothing: all is NaN then.
     """
     import statsmodels.api as sm
 
-    scales = X.std(axis=0)
-    A = np.column_stack([np.ones(len(X)), (X - X.mean(axis=0)) / scales])
+    units = y.std() / X.std(axis=0)
+    A = np.column_stack([np.ones(len(X)), (X - X.mean(axis=0)) / X.std(axis=0)])
     if estimand == "mean":
-        found = sm.OLS(y, A).fit(cov_type="HC3")
-        return Reference(found.params[1:] / scales, found.bse[1:] / scales)
+        found = sm.OLS(y / y.std(), A).fit(cov_type="HC3")
+        return Reference(found.params[1:] * units, found.bse[1:] * units)
     norm = sm.robust.norms.HuberT()
-    found = sm.RLM(y, A, M=norm).fit(maxiter=300)
+    found = sm.RLM(y / y.std(), A, M=norm).fit(maxiter=1000, conv="coefs")
+    if found.scale < COLLAPSED:
+        return Reference(np.full_like(units, np.nan), np.full_like(units, np.nan))
     tau = norm.t * found.scale
+    inner = A[np.abs(found.resid) <= tau]
     scores = A * np.clip(found.resid, -tau, tau)[:, None]
-    inverse = np.linalg.inv(A[np.abs(found.resid) <= tau].T @ A[np.abs(found.resid) <= tau])
+    inverse = np.linalg.inv(inner.T @ inner)
     errors = np.sqrt(np.diag(inverse @ (scores.T @ scores) @ inverse))
-    return Reference(found.params[1:] / scales, errors[1:] / scales)
+    return Reference(found.params[1:] * units, errors[1:] * units)
 
 
 def least_squares_predictions(X, y, X_new):
