@@ -21,23 +21,25 @@ permuted
     Share of fits with a significant effect where responses are permuted, of chosen features and of whole files.
 refused
     On 1,000 records at epsilon 1 effects on a mean have no intervals, and the summary says so.
+worked
+    One fit of each estimand on medical costs at the first seed, effect by effect, beside its reference.
 
 Figures in brackets are 99 % bootstrap intervals over fits, or over tables where these are pooled, and for shares at
 least as wide as Wilson's. A limit is missed where they exclude it; "met*" says that the estimate itself is beyond it.
 ``--set held-out`` is for measuring alone. Tune nothing on the default seeds, from 280,000 on.
 """
 
-import json
 import os
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import answers_fits as fits
 import click
 import numpy as np
 from answers_tables import LEVEL, NINE, SETS
-from honesty import plain
+from answers_text import line, save
 from joblib import Parallel, delayed
 from reference_fits import ratio_of_sums, share_of_sums
 
@@ -47,6 +49,7 @@ INTERVALS_LIMIT, INTERVALS_FROM = 0.85, 5_000
 LEVEL_BAND, LEVEL_LIMIT = (0.9, 1.1), 0.9
 FORWARD_LIMIT, PERMUTED_LIMIT = 1.25, 0.05
 FEW = 1_000
+WORKED = "MedExp"
 
 
 @dataclass(frozen=True)
@@ -208,6 +211,13 @@ def refused(run):
     }  # fmt: skip
 
 
+def worked(run):
+    """Effects of one table, one fit of each estimand."""
+    for epsilon in run.epsilons:
+        for estimand in run.estimands:
+            yield from fits.worked(LEVEL[WORKED], epsilon, estimand, run.seeds[0])
+
+
 PARTS = {
     "coverage": coverage,
     "level": level,
@@ -215,36 +225,8 @@ PARTS = {
     "simulated": simulated,
     "permuted": permuted,
     "refused": refused,
+    "worked": worked,
 }
-
-
-def line(row):
-    """A row's figures as text, in their order."""
-    words = []
-    for key, value in row.items():
-        name = key.replace("_", " ")
-        if hasattr(value, "_asdict"):
-            words.append(f"{name} {value.value:.3f} [{value.low:.3f}, {value.high:.3f}]")
-        elif key in ("table", "of") or key.startswith("verdict"):
-            words.append(str(value))
-        elif isinstance(value, float | np.floating):
-            words.append(f"{name} {value:.3g}")
-        elif isinstance(value, list):
-            words.append(f"{name} {' / '.join(f'{each:.3g}' for each in value)}")
-        elif isinstance(value, dict):
-            words.append(", ".join(f"{each} {share:.2f}" for each, share in value.items() if share))
-        else:
-            words.append(f"{name} {value:,}" if type(value) is int else f"{name} {value}")
-    return "  ".join(word for word in words if word)
-
-
-def save(out, part, rows):
-    """Put a part's rows into answers.json, beside those of other parts."""
-    if out:
-        out.mkdir(parents=True, exist_ok=True)
-        path = out / "answers.json"
-        kept = json.loads(path.read_text()) if path.exists() else {}
-        path.write_text(json.dumps(kept | {part: plain(rows)}, indent=1, default=float) + "\n")
 
 
 @click.command()
@@ -267,6 +249,8 @@ def save(out, part, rows):
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for answers.json.")
 def main(parts, which, names, epsilons, estimands, bootstrap, seeds, first_seed, sizes, sparsity, jobs, out):
     """Print figures line by line as they are known, with verdicts."""
+    if find_spec("statsmodels") is None:
+        raise click.ClickException('statsmodels has the references: pip install -e ".[bench]"')
     os.environ["DPSPARSE_NUM_THREADS"] = "1"  # Processes share the cores.
     known = SETS[which] | LEVEL
     if unknown := set(names) - set(known):

@@ -175,3 +175,24 @@ def refused(table, n, epsilon, seed):
     model = fit(X[rows], y[rows], epsilon, "mean", seed)
     said = "cannot be had" in model.summary() or not model.released_.explains
     return {"intervals": int(np.isfinite(model.conf_int()).all(axis=1).sum()), "said": said}
+
+
+def worked(table, epsilon, estimand, seed):
+    """Effects with their 90 % intervals and the reference's, one by one; then mean prediction and mean response."""
+    X, y = arrays(table)
+    model, whole = fit(X, y, epsilon, estimand, seed), reference(table, estimand)
+    found = {"estimand": estimand, "epsilon": epsilon}
+    intervals = model.conf_int(LEVEL_OF_INTERVALS).tolist()
+    for name, ours, coef, error in zip(table.features, intervals, whole.coef, whole.error, strict=True):
+        yield found | {
+            "feature": name,
+            "interval": ours,
+            "reference": float(coef),
+            "reference_interval": [float(coef - REACH * error), float(coef + REACH * error)],
+        }
+    yield found | {
+        "feature": "all",
+        "mean_prediction": float(model.predict(X).mean()),
+        "mean_response": float(y.mean()),
+        "median_response": float(np.median(y)),
+    }
