@@ -165,7 +165,7 @@ def errors(run):
             yield {
                 "table": name, "records": n, "epsilon": epsilon, "fits": len(found), "over_mean": explained,
                 "over_same_variables": same, "over_forward": forward, "variables": column(found, "variables").mean(),
-                "limit": limit, "verdict": same.verdict(highest=limit),
+                "limit": limit, "verdict": same.verdict(highest=limit) if np.isfinite(limit) else "",
                 "verdict_forward": forward.verdict(highest=FORWARD_LIMIT),
             }  # fmt: skip
 
