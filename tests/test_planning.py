@@ -172,7 +172,7 @@ def test_where_all_effects_are_lost_the_error_is_their_length(sparsity):
 @pytest.mark.parametrize("estimand", ["mean", "typical"])
 @pytest.mark.parametrize("known", [True, False])
 def test_where_all_features_are_taken_more_of_them_cost(known, estimand):
-    taken = [plan(30_000, d, d, 1.0, estimand=estimand, units_known=known) for d in (2, 5, 10, 30, 60)]
+    taken = [plan(100_000, d, d, 1.0, estimand=estimand, units_known=known) for d in (2, 5, 10, 30, 60)]
     for name in ("expected_error", "smallest_effect", "interval_width"):
         values = [getattr(each, name) for each in taken]
         assert values == sorted(values)

@@ -188,8 +188,20 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
     optional |= {"center", "scale", "reason", "prediction_range", "cut", "context", "budget"}
     optional |= {"constant", "response_scale", "spread_explained", "scores", "target_kind", "baselines", "median_shift"}
     # Any feature may have been left out.
-    optional |= {"calibration_slope", "left_out", "d", "doubt", "responses", "text_unused", "note", "nearly_exact"}
-    optional |= {"r2", "level", "estimand", "variables"}
+    optional |= {
+        "calibration_slope",
+        "left_out",
+        "d",
+        "doubt",
+        "responses",
+        "text_unused",
+        "note",
+        "estimand",
+        "r2",
+        "level",
+        "nearly_exact",
+        "variables",
+    }
     tried = 0
 
     def is_refused():

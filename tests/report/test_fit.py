@@ -12,6 +12,8 @@ from dpsparse.algorithms.evaluation import Scores
 from dpsparse.algorithms.pursuit.schedule import schedule_for
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
+from dpsparse.families.estimands import MEAN, TYPICAL
+from dpsparse.families.robust_linear import RobustLinear
 from dpsparse.io.features import Feature
 from dpsparse.model.context import Budget, FitContext
 from dpsparse.model.effect import Effect
@@ -170,9 +172,37 @@ def test_odd_models_have_a_report_too(model, change, sentence):
 
 @pytest.mark.parametrize("known", ["all", "none"])
 @pytest.mark.parametrize("n", [300, 5_000, 100_000])
-def test_every_release_of_a_fit_has_a_purpose(known, n):
-    schedule = schedule_for(Guarantee(1.0, 1e-6), n, 40, 5, units_known=known)
+@pytest.mark.parametrize("estimand", [MEAN, TYPICAL])
+def test_every_release_of_a_fit_has_a_purpose(known, n, estimand):
+    family = RobustLinear(estimand=estimand)
+    schedule = schedule_for(Guarantee(1.0, 1e-6), n, 40, 5, units_known=known, family=family)
     assert {slot.group for slot in schedule.slots()} <= set(PURPOSE)
+
+
+def test_a_report_says_what_effects_are_of():
+    X, y, _ = make_heavy_tailed(10_000, 4, 2, random_state=0)
+
+    def read(n, estimand):
+        options = {"sparsity": 2, "epsilon": 2.0, "random_state": 0, **STANDARDIZED}
+        model = PrivateSparseRegressor(estimand=estimand, **options).fit(X[:n], y[:n])
+        return words(fit_page(model.released_)), " ".join(model.summary().split())
+
+    page, text = read(10_000, "mean")
+    assert "How the mean of y changes for a step of 1" in page
+    assert "every record counts in full, extreme ones too" in page
+    assert "typical records" not in page
+    assert "--estimand mean" in page or "estimand='mean'" in page
+    assert "Effects: on the mean of y, as least squares (OLS) gives them" in text
+    page, text = read(10_000, "typical")
+    assert "How the typical y changes for a step of 1" in page
+    assert "counts as if it were no further" in page
+    assert "Effects: on the typical y, as Huber's robust regression gives them" in text
+    # Too small for the step: effects are not those of least squares, and nobody says so.
+    page, text = read(500, "mean")
+    assert "Effects: on the mean" not in text
+    assert "effects on a mean cannot be had from this many records at this epsilon" in text
+    assert "How y changes for a step of 1" in page
+    assert "near those of Huber's robust regression" in read(500, "typical")[1]
 
 
 def test_a_model_that_explains_nothing_is_not_drawn(model):
@@ -244,17 +274,13 @@ def test_effects_say_what_a_step_is(of_cells):
     assert "A feature such as 'age (gap)' is 1 where the cell is missing" in words(fit_page(gaps))
 
 
-def test_pages_of_means_do_not_speak_of_typical_records(model):
-    of_means, of_typical = replace(model, estimand="mean"), replace(model, estimand="typical")
-    for text in (words(fit_page(of_means)), publishable(of_means)):
-        assert "typical records" not in text
-    assert "Effects are on the mean of cost, as least squares gives them" in words(fit_page(of_means))
-    assert "by a sparse regression on" in publishable(of_means)
-    assert "associations of means" in publishable(of_means)
-    assert "Effects hold for typical records" in words(fit_page(of_typical))
-    assert "by a robust sparse regression" in publishable(of_typical)
-    lumped = replace(of_means, lumped=True, cut=None)
-    assert "not how its mean changes" not in words(fit_page(lumped))
+def test_a_paragraph_on_means_does_not_speak_of_typical_records(model):
+    of_means, of_typical = (publishable(replace(model, estimand=name)) for name in ("mean", "typical"))
+    assert "by a sparse regression on 5 features" in of_means
+    assert "associations of means" in of_means
+    assert "typical" not in of_means
+    assert "by a robust sparse regression" in of_typical
+    assert "associations in typical records" in of_typical
 
 
 def test_features_of_text_without_a_name_are_explained(of_cells):

@@ -11,7 +11,6 @@ from dpsparse.app.settings import Settings, settings_of
 from dpsparse.html import number
 from dpsparse.inference.intervals import SHOWN_PERCENT
 from dpsparse.report.charts import curves
-from dpsparse.report.summary import as_sentence
 from dpsparse.schema import Fields
 
 if TYPE_CHECKING:
@@ -60,6 +59,7 @@ def forecast(
     that one hopes to find, in the same units. Returns texts for the template.
     """
     from dpsparse.planning import plan
+    from dpsparse.report.summary import as_sentence
 
     fitted = n if holdout is None else n - math.floor(n * holdout)
     here = plan(

@@ -27,6 +27,10 @@ TERMS = {
     "epsilon": (
         'How much "hardly" allows: probabilities change by a factor of at most e^epsilon. Smaller is more private.'
     ),
+    "estimand": (
+        "What effects are of. mean: the mean response, as least squares gives them for the same features. typical: the "
+        "response of most records, whatever outliers do, as Huber's robust regression gives them."
+    ),
     "family-wise error rate": ("The probability of at least one false discovery among all features."),
     "gap": (
         "A missing cell, or one that cannot be read as its column's kind. It counts as a typical value. "

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from dpsparse.algorithms.pursuit.result import HARDLY_VARIES, UNIT_WRONG
-from dpsparse.families.estimands import ESTIMANDS, MEAN
 from dpsparse.html import number
 from dpsparse.inference.constants import FAMILY_WISE_LEVEL
 from dpsparse.io.features import Feature
 from dpsparse.learning.categories import MANY_VALUES, NONE_COMMON
 from dpsparse.model.effect import Verdict
+from dpsparse.model.meaning import estimand_of, reaches_estimand
 from dpsparse.model.reliability import doubtful, in_words
 from dpsparse.model.responses import readable, unread
 from dpsparse.model.row_numbers import row_numbers
@@ -48,8 +48,8 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
         yield "Nothing explained", nothing_explained(model)
     elif not model.effects:
         yield "Nothing found", "no effect was kept"
-    if model.estimand and model.effects:
-        yield "Effects", ESTIMANDS[model.estimand].words.format(target=model.target)
+    if model.effects and (text := estimand_of(model)):
+        yield "Effects", text
     for variable in model.variables:
         yield "Variable", variable_in_words(variable, model.baselines.get(variable.name))
     if model.spread_explained:
@@ -139,12 +139,11 @@ def text_unused(model: "LinearModel") -> list[str]:
 
 def lump(model: "LinearModel") -> str:
     """The meaning of effects on a response of which many values are equal."""
-    alike = f"many values of {model.target} are equal, so its scale was learned from the others"
-    if model.estimand == MEAN.name and model.cut is None:
-        return alike
+    if reaches_estimand(model) and model.cut is None:
+        return f"many values of {model.target} are equal: the mean is of them and of the others together"
     cut = "" if model.cut is None else f" of {number(model.cut)}"
     return (
-        f"{alike}. Residuals are cut at a "
+        f"many values of {model.target} are equal, so its scale was learned from the others. Residuals are cut at a "
         f"distance{cut} from the prediction: effects describe how {model.target} changes within that distance, not how "
         "its mean changes, and values further away count as if they were at it"
     )

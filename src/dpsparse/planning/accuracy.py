@@ -201,7 +201,7 @@ class Accuracy:
 
     @property
     def _standard_error(self) -> float:
-        """The standard error of an effect's interval, in units of the noise; infinite where there is none."""
+        """The standard error of an effect in units of the noise; infinite where there is none."""
         if not self.has_intervals:
             return math.inf
         if self.takes_step:

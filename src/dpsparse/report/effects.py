@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from dpsparse.html import folded, number, table, tag
 from dpsparse.model import remarks
 from dpsparse.model.effect import INTERVAL_HEADING, Verdict, effects_table, interval_text, p_text
+from dpsparse.model.meaning import of_target
 from dpsparse.report.charts import Row, forest
 from dpsparse.report.summary import as_sentence
 
@@ -17,7 +18,7 @@ NO_INTERVALS = {False: "The method gives no intervals.", True: "No interval is r
 
 def effects(model: "LinearModel") -> Iterator[str]:
     """The table of all effects and their picture."""
-    yield f"How {model.target} changes for a step of 1 of each feature, the other selected ones being equal."
+    yield f"How {of_target(model)} changes for a step of 1 of each feature, the other selected ones being equal."
     yield effects_table(model.effects, model.intercept)
     if text := remarks.p_values(model):
         yield as_sentence(f"p-values: {text}")

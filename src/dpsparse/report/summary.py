@@ -10,6 +10,7 @@ from dpsparse.io.features import Feature
 from dpsparse.model import remarks
 from dpsparse.model.effect import Effect, Verdict, p_words
 from dpsparse.model.evaluation import Evaluation, verdict
+from dpsparse.model.meaning import of_target, what_counts
 from dpsparse.model.reliability import doubt_of
 from dpsparse.model.responses import readable, unread
 from dpsparse.model.row_numbers import row_numbers
@@ -238,9 +239,9 @@ def _held_out(evaluation: Evaluation) -> str:
 
 def _meaning(model: "LinearModel") -> Iterator[str]:
     yield (
-        f"The difference in {model.target} between records that differ by 1 in a feature, in that feature's own unit, "
-        "and are alike in the other selected ones. The interval of an effect lies around it. Predictions use other "
-        "numbers, in a column of their own: effects shrunk by their errors, all together."
+        f"The difference in {of_target(model)} between records that differ by 1 in a feature, in that feature's own "
+        "unit, and are alike in the other selected ones. The interval of an effect lies around it. Predictions use "
+        "other numbers, in a column of their own: effects shrunk by their errors, all together."
     )
     example = _an_example(model)
     if example is not None:
@@ -252,18 +253,7 @@ def _meaning(model: "LinearModel") -> Iterator[str]:
             f"If the categories of {listed(columns)} are publicly known, give them in a bounds file: then each has its "
             "name."
         )
-    if model.estimand == MEAN.name:
-        yield (
-            f"Effects are on the mean of {model.target}, as least squares gives them: extreme responses count in full, "
-            "but for the few that privacy cuts, and intervals allow for those. They say what goes together, not what "
-            "causes what."
-        )
-        return
-    cut = "" if model.cut is None else f" (further than {number(model.cut)})"
-    yield (
-        f"Effects hold for typical records: a response far from its prediction{cut} counts as if it were no further, "
-        "so that a few extreme ones hardly move the result. They say what goes together, not what causes what."
-    )
+    yield f"{what_counts(model)} They say what goes together, not what causes what."
 
 
 def _an_example(model: "LinearModel") -> str | None:

@@ -61,6 +61,8 @@ def _terms(table, storage):
         columns = chosen.sanitized(range(N_FEATURES))
         with np.errstate(all="ignore"):
             within = np.minimum(1.0, 1.2 / norms(columns))
+        with np.errstate(all="ignore"):
+            yield "scores", None, np.concatenate([scores._vectors(chosen, each)[0] for each in (SCORES, SLOPES)])
         yield "vectors", VECTOR_LEVELS, integer_vectors(columns, within, 1.2, VECTOR_LEVELS)
         yield "Gram factors", GRAM_LEVELS, integer_vectors(columns, within, 1.2, GRAM_LEVELS)
 

@@ -22,6 +22,7 @@ from dpsparse.algorithms.pursuit.releases import Releases, gram_noise, mean_nois
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.algorithms.pursuit.updates import covariance_of, rare
 from dpsparse.engine import queries, scores
+from dpsparse.families.estimands import MEAN
 from dpsparse.inference.constants import NORMAL_MEDIAN
 from dpsparse.inference.matrices import NoisyMatrix
 from dpsparse.inference.one_step import OneStep, Whitening, power, rough_moments, score_root
@@ -57,7 +58,7 @@ class ResidualScaleAgainStep:
         if slot is None:
             return state
         grid = grids.FINE_RESIDUAL_SCALES.times(state.residual_scale)
-        count = counter(data.records, queries.residual_counts, state.center, _start(state), sizes=True)
+        count = counter(data.records, queries.residual_counts, state.center, _start(state, self.facts), sizes=True)
         return replace(state, residual_scale=releases.quantile(slot, count, grid))
 
 
@@ -98,7 +99,7 @@ class ReferenceStep:
         estimand = self.facts.family.estimand
         assert estimand is not None, "the step is for an estimand"
         tau = estimand.tuning * state.residual_scale / NORMAL_MEDIAN
-        at = _Scores(data, releases, state.center, _start(state), tuple(map(int, state.kept)), tau)
+        at = _Scores(data, releases, state.center, _start(state, self.facts), tuple(map(int, state.kept)), tau)
         whitening = self._whitening(at)
         root, at = self._score_root(at, whitening, state)
         white = at.terms("score", np.asarray(np.linalg.inv(root), dtype=np.float64))
@@ -188,10 +189,14 @@ def with_reference(state: State, facts: PublicFacts, step: OneStep, moments: NDA
     return replace(state, evidence=replace(state.evidence, step=step), conclusion=concluded)
 
 
-def _start(state: State) -> NDArray[np.float64]:
-    """The effects that the pursuit predicts a mean by."""
+def _start(state: State, facts: PublicFacts) -> NDArray[np.float64]:
+    """The effects that the pursuit predicts by: for a mean with its offset, for what is typical without.
+
+    One step is as good as the estimator only from nearby. Huber's constant is that of the bulk, and so is the residual
+    scale by which it clips: at a mean residuals of a skewed response are larger.
+    """
     effects = state.concluded.effects.copy()
-    if state.constants:
+    if state.constants and facts.family.estimand == MEAN:
         effects[0] += state.concluded.offset
     return effects
 
