@@ -39,6 +39,8 @@ class Planned:
         Whether it tells a unit, of the response or of a feature: several fits can have it in common.
     of_reference : bool
         Whether its share is of what the step to the reference estimator may cost, beside rho.
+    numbers : int
+        The most numbers that it draws noise for, if these are more than a Gram matrix of the selected columns has.
     """
 
     name: str
