@@ -135,5 +135,8 @@ SCORE_NOISE, LEAST_SCORE_VARIANCE = 0.7, 0.05
 LEFT_OUT = 1.2
 # Standard errors with an allowance for bias give bias-aware intervals of this level, and wider ones above it.
 INTERVAL_LEVEL = 0.9
+# A step of this many standard deviations of what is expected has not settled: on 26 tables most were below 2.6, and
+# between 1.9 and 7 where codes of 98 and 99 stand among numbers of children. Set by `answers.py`.
+UNSETTLED = 3.0
 # A step is taken to be at least this part as long, squared, as it is with its own noise.
 LEAST_LENGTH = 0.25

@@ -101,13 +101,14 @@ class ReferenceStep:
         tau = estimand.tuning * state.residual_scale / NORMAL_MEDIAN
         at = _Scores(data, releases, state.center, _start(state, self.facts), tuple(map(int, state.kept)), tau)
         whitening = self._whitening(at)
-        root, at = self._score_root(at, whitening, state)
+        root, at, errors = self._score_root(at, whitening, state)
         white = at.terms("score", np.asarray(np.linalg.inv(root), dtype=np.float64))
         norms = at.norms(self.of_white_scores[0], white, math.sqrt(at.k))
         planned = self.of_white_scores[1]
         clip = norms.best_clip(mean_noise(at.releases, planned), c.SCORE_BIAS / math.sqrt(at.k))
         mean, noise = at.mean(planned, white, clip)
-        step = OneStep.of(tau, at.effects[state.kept], whitening, root, norms, clip, mean, noise)
+        start = at.effects[state.kept]
+        step = OneStep.of(tau, start, whitening, root, norms, clip, mean, noise).since(start, errors)
         return with_reference(state, self.facts, step, whitening.second_moments)
 
     def _whitening(self, at: "_Scores") -> Whitening:
@@ -120,17 +121,22 @@ class ReferenceStep:
         released = at.second_moments(moments, white, math.sqrt(clip.bound))
         return Whitening.of(first, released, squares, clip)
 
-    def _score_root(self, at: "_Scores", whitening: Whitening, state: State) -> tuple[NDArray[np.float64], "_Scores"]:
-        """A root of the variance of the scores; and where a first step leads, for residuals that are nearer."""
+    def _score_root(
+        self, at: "_Scores", whitening: Whitening, state: State
+    ) -> tuple[NDArray[np.float64], "_Scores", NDArray[np.float64]]:
+        """A root of the variance of the scores; and where a first step leads, for residuals that are nearer.
+
+        The last are the standard errors of the first step's effects, as far as they are its noise.
+        """
         norms, moments, first = self.of_scores
         terms = at.terms("score", whitening.inverse_root)
         law = at.norms(norms, terms, state.evidence.last.tau * math.sqrt(at.k))
         clip = law.best_clip(mean_noise(at.releases, first), c.SCORE_BIAS / math.sqrt(at.k))
         root = score_root(at.second_moments(moments, terms, clip.bound), whitening)
-        mean, _ = at.mean(first, terms, clip)
-        effects = at.effects.copy()
-        effects[state.kept] += whitening.inverse_root.T @ mean
-        return root, replace(at, effects=effects)
+        mean, noise = at.mean(first, terms, clip)
+        turn, effects = whitening.inverse_root.T, at.effects.copy()
+        effects[state.kept] += turn @ mean
+        return root, replace(at, effects=effects), noise * np.sqrt(np.sum(turn**2, axis=1))
 
 
 @dataclass(frozen=True)
