@@ -24,7 +24,7 @@ refused
 worked
     One fit of each estimand on medical costs at the first seed, effect by effect, beside its reference.
 
-Figures in brackets are 99 % bootstrap intervals over fits, or over tables where these are pooled, and for shares at
+Figures in brackets are 99 % bootstrap intervals over fits, or over tables where coverage is pooled, and for shares at
 least as wide as Wilson's. A limit is missed where they exclude it; "met*" says that the estimate itself is beyond it.
 ``--set held-out`` is for measuring alone. Tune nothing on the default seeds, from 280,000 on.
 """

@@ -53,13 +53,16 @@ records_per_person = 5
 # Plan before spending
 # --------------------
 # The forecast needs the size of the table and a guess of the noise, say 3 visits. It reads no record
-# and spends nothing.
+# and spends nothing. With five rows a person the table is as small to privacy as one of 4,000 rows, and
+# a few people with dozens of visits rule the mean: intervals of effects on the mean would be wide. We
+# ask for effects on the typical number of visits (:doc:`/how-to/mean-or-typical`).
 
 forecast = plan(
     n=len(people),
     d=people.shape[1],
     sparsity=5,
     epsilon=1.0,
+    estimand="typical",
     units_known=True,
     noise_scale=3,
     records_per_person=records_per_person,
@@ -80,6 +83,7 @@ plt.show()
 
 model = PrivateSparseRegressor(
     sparsity=5,
+    estimand="typical",
     epsilon=1.0,
     feature_center=center,
     feature_scale=scale,
