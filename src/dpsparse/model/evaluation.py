@@ -106,7 +106,7 @@ class Evaluation:
 def headings(evaluation: Evaluation) -> tuple[str, str, str, str]:
     """The headings of a table of estimates."""
     level = f"{evaluation.scores.level:.0%}".replace("%", " %")
-    return "mean on records held out", "estimate", f"{level} interval", "cut"
+    return "on records held out", "estimate", f"{level} interval", "cut"
 
 
 def score_rows(evaluation: Evaluation) -> list[tuple[str, str, str, str]]:
