@@ -29,6 +29,7 @@ MODELS = [
     DPIHTH(sparsity=3, random_state=0),
     DPIHTL(sparsity=3, random_state=0),
     DPSLR(sparsity=3, random_state=0),
+    PrivateSparseRegressor(sparsity=3, estimand="typical", epsilon=4.0, random_state=0),
 ]
 NAMES = [f"x{j}" for j in range(D)]
 

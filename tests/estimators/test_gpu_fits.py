@@ -23,6 +23,7 @@ MODELS = {
     "pursuit": PrivateSparseRegressor(random_state=0, **STANDARDIZED),
     "pursuit, public numbers": PrivateSparseRegressor(random_state=1, feature_center=CENTER, feature_scale=SCALE),
     "pursuit, units unknown": PrivateSparseRegressor(random_state=2),
+    "pursuit, typical": PrivateSparseRegressor(random_state=5, estimand="typical", **STANDARDIZED),
     "pursuit, centers unknown": PrivateSparseRegressor(random_state=3, feature_scale=SCALE),
     "DPIHTH": DPIHTH(random_state=0),
     "DPIHTL": DPIHTL(random_state=0),

@@ -24,8 +24,11 @@ MODELS = {
     "pursuit without intercept": lambda: PrivateSparseRegressor(
         sparsity=4, fit_intercept=False, random_state=2, **STANDARDIZED
     ),
-    # At this epsilon every release is made: splits of the features, tails, means, slopes, Jacobian.
+    # At this epsilon every release is made: splits of the features, tails, means, slopes, Jacobian, a step to the mean.
     "pursuit, units unknown": lambda: PrivateSparseRegressor(sparsity=3, epsilon=9.0, random_state=5),
+    "pursuit, typical": lambda: PrivateSparseRegressor(
+        sparsity=3, estimand="typical", epsilon=9.0, random_state=6, **STANDARDIZED
+    ),
     "DP-IHT-H": lambda: DPIHTH(sparsity=3, random_state=3),
     "DP-IHT-L": lambda: DPIHTL(sparsity=3, random_state=3),
     "DP-SLR": lambda: DPSLR(sparsity=3, random_state=3),
