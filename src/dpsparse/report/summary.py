@@ -8,7 +8,7 @@ from dpsparse.io.features import Feature
 from dpsparse.model import remarks
 from dpsparse.model.effect import Effect, Verdict
 from dpsparse.model.evaluation import verdict
-from dpsparse.model.meaning import of_target, what_counts
+from dpsparse.model.meaning import of_method, of_target, what_counts
 from dpsparse.model.reliability import doubt_of
 from dpsparse.model.responses import readable, unread
 from dpsparse.model.row_numbers import row_numbers
@@ -162,10 +162,11 @@ def publishable(model: "LinearModel") -> str | None:
     significant = [effect for effect in model.effects if effect.verdict is Verdict.SIGNIFICANT]
     untested = any(effect.verdict is Verdict.NOT_TRUSTED for effect in model.effects)
     found = " ".join(_of(model, effect, features) for effect in significant) or _NONE[untested]
+    method, records = of_method(model)
     return (
-        f"What goes with {model.target} in {record.n_records:,} records, by a robust sparse regression on "
-        f"{len(model.features):,} features at the 5 % family-wise level: {found} These are associations in typical "
-        "records, the other selected features being equal, and not causes. The result is "
+        f"What goes with {of_target(model)} in {record.n_records:,} records, by {method} on "
+        f"{len(model.features):,} features at the 5 % family-wise level: {found} These are associations{records}, "
+        "the other selected features being equal, and not causes. The result is "
         f"({number(record.epsilon)}, {record.delta:.2g})-differentially private for each person."
     )
 
