@@ -166,7 +166,8 @@ def fit_once(task, seed, known, estimand):
         **(STANDARDIZED if known else {}),
     ).fit(X, y)
     error = np.linalg.norm(model.coef_ * scale - coef) / unit
-    low, high = model.conf_int(0.9).T * scale
+    # Of the level that forecasts are of.
+    low, high = model.conf_int().T * scale
     # An effect without an interval has no width.
     widths = list((high - low)[np.isfinite(high - low)] / unit)
     return error, widths, [(abs(coef[j]) / unit, j in model.support_) for j in np.flatnonzero(coef)]

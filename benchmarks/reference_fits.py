@@ -141,3 +141,80 @@ def share_of_sums(hits, trials):
         return estimate
     wilson = stats.binomtest(int(np.sum(hits)), count).proportion_ci(0.99, "wilson")
     return estimate._replace(low=min(estimate.low, float(wilson.low)), high=max(estimate.high, float(wilson.high)))
+
+
+# Of a residuals' scale, in standard deviations of the response.
+COLLAPSED = 1e-6
+
+
+class Reference(NamedTuple):
+    """Coefficients that anyone can compute without privacy, and their standard errors."""
+
+    coef: np.ndarray
+    error: np.ndarray
+
+
+def statsmodels_fit(X, y, estimand):
+    """What "mean" or "typical" effects are of, as statsmodels gives it for an intercept and the columns of X.
+
+    "mean" is ``OLS`` with HC3 errors. "typical" is ``RLM`` with ``HuberT()`` and the sandwich errors of Huber's
+    equation at its scale: statsmodels' own assume errors that are independent of the features. Columns are
+    standardised for the sake of rounding, and responses, too: in other units ``RLM`` may stop after two iterations.
+    Where most residuals can be made 0 its scale collapses to 0, and it says nothing: all is NaN then.
+    """
+    import statsmodels.api as sm
+
+    units = y.std() / X.std(axis=0)
+    A = np.column_stack([np.ones(len(X)), (X - X.mean(axis=0)) / X.std(axis=0)])
+    if estimand == "mean":
+        found = sm.OLS(y / y.std(), A).fit(cov_type="HC3")
+        return Reference(found.params[1:] * units, found.bse[1:] * units)
+    norm = sm.robust.norms.HuberT()
+    found = sm.RLM(y / y.std(), A, M=norm).fit(maxiter=1000, conv="coefs")
+    if found.scale < COLLAPSED:
+        return Reference(np.full_like(units, np.nan), np.full_like(units, np.nan))
+    tau = norm.t * found.scale
+    inner = A[np.abs(found.resid) <= tau]
+    scores = A * np.clip(found.resid, -tau, tau)[:, None]
+    inverse = np.linalg.inv(inner.T @ inner)
+    errors = np.sqrt(np.diag(inverse @ (scores.T @ scores) @ inverse))
+    return Reference(found.params[1:] * units, errors[1:] * units)
+
+
+def least_squares_predictions(X, y, X_new):
+    """Predictions of least squares with an intercept, of fitted columns that may be collinear or constant."""
+    center, scale = X.mean(axis=0), X.std(axis=0)
+    scale = np.where(scale > 0, scale, 1.0)
+    coef = np.linalg.lstsq((X - center) / scale, y - y.mean(), rcond=None)[0]
+    return y.mean() + (X_new - center) / scale @ coef
+
+
+def forward_selection(groups, y, count):
+    """Names of `count` groups of columns, one after another, each the one that lowers the squared error most.
+
+    Parameters
+    ----------
+    groups : dict of str to ndarray of shape (n, columns)
+        Variables, with all columns of each.
+    y : ndarray of shape (n,)
+        Responses.
+    count : int
+        How many to take.
+    """
+    left = {name: columns - columns.mean(axis=0) for name, columns in groups.items()}
+    residual, chosen = y - y.mean(), []
+    while len(chosen) < min(count, len(groups)):
+        gains = {name: ((_basis(left[name]).T @ residual) ** 2).sum() for name in left}
+        best = max(gains, key=gains.get)
+        chosen.append(best)
+        basis = _basis(left.pop(best))
+        residual = residual - basis @ (basis.T @ residual)
+        left = {name: columns - basis @ (basis.T @ columns) for name, columns in left.items()}
+    return chosen
+
+
+def _basis(columns):
+    """Orthonormal columns that span these, without directions that are rounding."""
+    sizes = np.sqrt((columns**2).sum(axis=0))
+    u, s, _ = np.linalg.svd(columns / np.where(sizes > 0, sizes, 1.0), full_matrices=False)
+    return u[:, s > 1e-6]

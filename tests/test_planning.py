@@ -177,7 +177,7 @@ def test_where_all_features_are_taken_more_of_them_cost(known, estimand):
         values = [getattr(each, name) for each in taken]
         assert values == sorted(values)
     # Nothing is selected, so an effect must only be significant: more than 2.8 standard errors, for any number of them.
-    assert all(each.smallest_effect > 2.8 * each.interval_width / (2 * 1.645) for each in taken)
+    assert all(each.smallest_effect > 2.8 * each.interval_width / (2 * 1.96) for each in taken)
 
 
 def test_records_and_epsilon_for_a_target():

@@ -18,6 +18,7 @@ UNMEASURED = (
     "outputs of raw tables",
     "replay of pursuits",
     "replay of all features",
+    "replay of reference steps",
     "replay of tuning",
     "replay of configurations",
     "mechanism games",

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from dpsparse.engine import queries
+from dpsparse.engine import queries, scores
 from dpsparse.engine.config import configured
 from dpsparse.engine.cpu.dense import DenseRows
 from dpsparse.engine.cpu.sparse import SparseRows
@@ -116,6 +116,22 @@ def session_of(rows, d, constant=True):
     return session
 
 
+def _of_scores(effects):
+    """Queries of scores on all columns, mixed."""
+    k = len(effects)
+    matrix = np.eye(k) + np.linspace(-0.3, 0.4, k * k).reshape(k, k)
+    score = scores.Terms("score", matrix, range(k), 0.2, effects)
+    slope = scores.Terms("slope", matrix, range(k), 0.2, effects, 0.8)
+    return {
+        "norms": (scores.norm_counts, score, POINTS),
+        "norms of rows": (scores.norm_counts, slope, POINTS),
+        "mean score": (scores.clipped_sums, score, 1.1, np.inf, 0.0),
+        "mean score, rising": (scores.clipped_sums, score, 2.3, 1.15, 0.7),
+        "score moments": (scores.second_moment_sums, score, 2.3),
+        "row moments": (scores.second_moment_sums, slope, 1.1),
+    }
+
+
 POINTS = np.array([-np.inf, -2.0, 0.0, 0.25, 0.5, 1.0, 1e30, np.inf])
 
 
@@ -133,6 +149,7 @@ def evaluated(session, n_columns):
         "Gram matrix": (queries.gram_sums, *equation[3:]),
         "Jacobian": (queries.jacobian_sums, *equation),
         "variance": (queries.variance_sums, *equation),
+        **_of_scores(effects),
     }
     for k in range(n_columns):
         asked[f"column {k}"] = (queries.column_counts, k, POINTS)
@@ -279,6 +296,7 @@ def evaluated_sums(session):
         "Gram matrix": (queries.gram_sums, *equation[3:]),
         "Jacobian": (queries.jacobian_sums, *equation),
         "variance": (queries.variance_sums, *equation),
+        **_of_scores(effects),
         "spread": (queries.spread_sums, 1, 0.7, 6.0),
         "mean": (queries.mean_sums, 1, 0.0, 0.7, 2.5),
     }
@@ -297,9 +315,9 @@ LARGEST = {
 def _kind(name):
     if name.startswith("scores"):
         return "scores"
-    if name in ("Gram matrix", "Jacobian", "variance"):
+    if name in ("Gram matrix", "Jacobian", "variance", "score moments", "row moments"):
         return "matrices"
-    counted = ("residual counts", "sizes", "column", "slopes")
+    counted = ("residual counts", "sizes", "column", "slopes", "norms")
     return "counts" if name.startswith(counted) else "vectors"
 
 

@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from dpsparse.data.as_table import as_table
-from dpsparse.engine import queries
+from dpsparse.engine import queries, scores
 from dpsparse.engine.config import configured
 from dpsparse.engine.cpu.dense import DenseRows
 from dpsparse.engine.cpu.sparse import SparseRows
@@ -22,6 +22,10 @@ from dpsparse.engine.vector_sums import GRAM_LEVELS, VECTOR_LEVELS
 
 EFFECTS, CENTER, TAU, INNER, OUTER = [0.7, -1.1], 0.1, 0.8, 1.2, 1.9
 THRESHOLDS = np.array([-np.inf, -2.0, -0.5, 0.0, 0.5, 1.0, 3.0, 1e9, np.inf])
+TERMS = {
+    name: scores.Terms(factor, np.array([[1.3, -0.4], [0.2, 0.9]]), [0, 1], CENTER, EFFECTS, tau)
+    for name, factor, tau in (("score", "score", np.inf), ("cut", "score", TAU), ("slope", "slope", TAU))
+}
 HOSTILE = [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -7.0, 5e-324, 1e-300, 1e160, 1e300, -1e300, np.inf, -np.inf, np.nan]
 
 QUERIES = {
@@ -37,12 +41,18 @@ QUERIES = {
     "gram_sums": (queries.gram_sums, [0, 1], INNER, OUTER),
     "jacobian_sums": (queries.jacobian_sums, CENTER, EFFECTS, TAU, [0, 1], INNER, OUTER),
     "variance_sums": (queries.variance_sums, CENTER, EFFECTS, TAU, [0, 1], INNER, OUTER),
+    "norm_counts": (scores.norm_counts, TERMS["score"], THRESHOLDS),
+    "clipped_sums": (scores.clipped_sums, TERMS["cut"], INNER, np.inf, 0.0),
+    "rising_sums": (scores.clipped_sums, TERMS["score"], OUTER, OUTER / 2, 2.0),
+    "score_moments": (scores.second_moment_sums, TERMS["score"], OUTER),
+    "slope_moments": (scores.second_moment_sums, TERMS["slope"], INNER),
 }
 # What a record may add at most, in the integers' own units, by the norm that the sensitivity rests on.
 BOUNDS = {
     **dict.fromkeys(["product_sums", "spread_sums", "mean_sums", "gain_sums"], VECTOR_LEVELS),
-    **dict.fromkeys(["calibration_sums", "gradient_sums"], VECTOR_LEVELS),
+    **dict.fromkeys(["calibration_sums", "gradient_sums", "clipped_sums", "rising_sums"], VECTOR_LEVELS),
     **dict.fromkeys(["gram_sums", "jacobian_sums", "variance_sums"], GRAM_LEVELS**2),
+    **dict.fromkeys(["score_moments", "slope_moments"], GRAM_LEVELS**2),
 }
 
 
@@ -193,6 +203,10 @@ def test_nothing_is_learned_of_a_missing_value():
     assert not evaluated("calibration_sums", nothing).any()
     assert not flat(evaluated("gradient_sums", nothing)).any()
     assert not evaluated("jacobian_sums", nothing).any()
+    for name in ("norm_counts", "clipped_sums", "rising_sums", "score_moments", "slope_moments"):
+        assert not evaluated(name, nothing).any()
+        # A blank record, whatever its features are.
+        assert not evaluated(name, records_of([np.nan], [1.0], [2.0])).any()
 
 
 tables = hnp.arrays(

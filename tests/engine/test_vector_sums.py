@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsparse.data.as_table import as_table
-from dpsparse.engine import queries
+from dpsparse.engine import queries, scores
 from dpsparse.engine.quantize import EXACT_BELOW, FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer, check_exact
 from dpsparse.engine.vector_sums import (
     GRAM_LEVELS,
@@ -67,6 +67,7 @@ def test_gram_sums_are_sums_of_outer_products_of_integers():
     np.testing.assert_array_equal(gram_sums(columns, np.full(50, 0.3), 1.0), expected)
 
 
+SCORES = scores.Terms("score", np.array([[1.3, -0.4], [0.2, 0.9]]), [0, 1], 0.1, [0.7, -1.1])
 QUERIES = (
     (queries.residual_counts, 0.1, [0.7, -1.1], np.linspace(-3, 3, 50)),
     (queries.residual_counts, 0.1, [0.7, -1.1], np.linspace(0, 3, 50), True),
@@ -81,6 +82,9 @@ QUERIES = (
     (queries.gram_sums, [0, 1], 1.2, 1.4),
     (queries.jacobian_sums, 0.1, [0.7, -1.1], 0.8, [0, 1], 1.2, 1.4),
     (queries.variance_sums, 0.1, [0.7, -1.1], 0.8, [0, 1], 1.2, 1.4),
+    (scores.norm_counts, SCORES, np.linspace(0, 3, 50)),
+    (scores.clipped_sums, SCORES, 1.9, 0.95, 1.4),
+    (scores.second_moment_sums, SCORES, 1.2),
 )
 
 

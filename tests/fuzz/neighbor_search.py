@@ -16,7 +16,7 @@ from dpsparse.algorithms.evaluation import sums_of
 from dpsparse.algorithms.losses import Huber
 from dpsparse.algorithms.pursuit.quantiles import Tally, center_window
 from dpsparse.data.as_table import as_table
-from dpsparse.engine import queries
+from dpsparse.engine import queries, scores
 from dpsparse.engine.errors import Errors
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer
 from dpsparse.engine.regrets import absolute_errors, regret_sums
@@ -117,6 +117,39 @@ def _sum_of(name):
     return lambda adjacency: sums_of(name, adjacency)[1] / (VECTOR_LEVELS if name in ("responses", "shares cut") else 1)
 
 
+def _terms(view, factor, size=2, tau=np.inf):
+    """Scores, or slopes, on some of the features, mixed by a matrix of public numbers."""
+    public, k = view.public, min(size, N_FEATURES)
+    matrix = np.eye(k) / public.clip + public.level * np.linspace(-0.5, 0.5, k * k).reshape(k, k)
+    return scores.Terms(factor, matrix, range(k), public.center, public.effects, tau)
+
+
+def _norms(factor):
+    """A histogram of norms, as `steps.reference` asks for it: the last bin is open."""
+
+    def histogram(view):
+        terms = _terms(view, factor, tau=20 * view.public.bound)
+        return np.diff(
+            view.ask(scores.norm_counts, terms, np.append(np.unique(abs(view.public.grid)), np.inf)), prepend=0
+        )
+
+    return Statistic(histogram, lambda adjacency: sensitivity.histograms(1, adjacency), 2)
+
+
+def _mean_score(view, rise=0.0, size=2):
+    bound = view.public.bound
+    return view.ask(scores.clipped_sums, _terms(view, "score", size), bound, bound / 2 if rise else np.inf, rise)
+
+
+def _moments(factor, size):
+    def of(view):
+        return view.ask(
+            scores.second_moment_sums, _terms(view, factor, size, 20 * view.public.bound), view.public.bound
+        )
+
+    return Statistic(of, _gram(size), 2)
+
+
 def _candidates(view):
     public = view.public
     coefs = [np.zeros(N_FEATURES), public.effects, -public.effects]
@@ -197,6 +230,14 @@ STATISTICS = {
     "a Gram matrix": Statistic(lambda v: v.ask(queries.gram_sums, *_equation(v)[3:]), _gram(2), 2),
     "a Jacobian": Statistic(lambda v: v.ask(queries.jacobian_sums, *_equation(v)), _gram(2), 2),
     "a score variance": Statistic(lambda v: v.ask(queries.variance_sums, *_equation(v)), _gram(2), 2),
+    "norms of scores": _norms("score"),
+    "norms of rows": _norms("slope"),
+    "a mean score": Statistic(_mean_score, _vector, 2),
+    "a mean score that rises": Statistic(lambda v: _mean_score(v, rise=2.0), _vector, 2),
+    "a mean of one column": Statistic(lambda v: _mean_score(v, rise=0.7, size=1), _vector, 2),
+    "second moments of scores": _moments("score", 2),
+    "second moments of rows": _moments("slope", 2),
+    "a second moment of one column": _moments("slope", 1),
     "regrets": Statistic(_candidates, lambda adjacency: sensitivity.regret(WEIGHT_LEVELS, adjacency)),
     "responses of an evaluation": Statistic(lambda v: v.errors().count(), _sum_of("responses"), 2),
     "errors of an evaluation": Statistic(lambda v: v.errors().error_sums(v.public.bound), _sum_of("errors"), 2),

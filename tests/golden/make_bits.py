@@ -97,6 +97,16 @@ CASES = {
     "pursuit, units unknown, no intercept": (_pursuit(fit_intercept=False, epsilon=2.0, **UNKNOWN), "small"),
     "pursuit, some units unknown": (_pursuit(feature_center=0.0, feature_scale=SOME, epsilon=4.0), "small"),
     "pursuit, units unknown, long": (_pursuit(sparsity=4, **UNKNOWN), "long"),
+    # A step to Huber's estimator; where there is enough of a table, the others above make one to least squares.
+    "pursuit, typical, long": (_pursuit(sparsity=4, estimand="typical"), "long"),
+    "pursuit, typical, units unknown": (_pursuit(estimand="typical", epsilon=8.0, **UNKNOWN), "small"),
+    "pursuit, typical, no intercept": (
+        _pursuit(estimand="typical", fit_intercept=False, sparsity=1, epsilon=8.0, adjacency="zero-out-one"),
+        "small",
+    ),
+    "pursuit, typical, all features": (_pursuit(estimand="typical", sparsity=6, epsilon=9.0), "narrow"),
+    "pursuit, mean, no intercept": (_pursuit(fit_intercept=False, sparsity=1, epsilon=8.0), "small"),
+    "pursuit, mean, all features": (_pursuit(sparsity=6, epsilon=9.0, **UNKNOWN), "narrow"),
     "DP-IHT-H": (DPIHTH(sparsity=3, random_state=3), "small"),
     "DP-IHT-H, theory": (DPIHTH(sparsity=3, tau=None, zeta=0.5, epsilon=4.0, random_state=4), "small"),
     "DP-IHT-H, options": (
@@ -133,7 +143,10 @@ NAMES = [(name, dtype) for name in CASES for dtype in DTYPES]
 FEW = [
     *(
         (name, "float64")
-        for name in ("pursuit", "pursuit, units unknown, long", "pursuit, long", "DP-IHT-H", "DP-IHT-L", "DP-SLR")
+        for name in (
+            *("pursuit", "pursuit, units unknown, long", "pursuit, long", "pursuit, typical, units unknown"),
+            *("DP-IHT-H", "DP-IHT-L", "DP-SLR"),
+        )
     ),
     *((name, "float32") for name in ("pursuit, units by feature", "pursuit, scaled before", "DP-IHT-H, long")),
 ]
@@ -330,7 +343,7 @@ def _of_model(model, X):
     bits = {"coef": _hash(coef), "intercept": _hash(intercept), "predict": _hash(predictions)}
     bits["support"] = _hash(np.asarray(model.support_, dtype=np.int64))
     if hasattr(model, "coef_se_"):
-        bits |= {"coef_se": _hash(model.coef_se_), "conf_int": _hash(model.conf_int())}
+        bits |= {"coef_se": _hash(model.coef_se_), "conf_int": _hash(model.conf_int(0.9))}
         bits["clear"] = _hash(model.clear_, float(model.noise_floor_))
     if hasattr(model, "privacy_"):
         record = model.privacy_.to_dict()

@@ -8,7 +8,7 @@ from scipy import stats
 
 from dpsparse.inference import shrinkage
 from dpsparse.inference.constants import UNRELIABLE_KEPT_FROM as RELIABLE
-from dpsparse.inference.shrinkage import any_sure, shrunk
+from dpsparse.inference.shrinkage import any_sure, combined, shrunk
 
 effects = st.lists(st.floats(-20, 20), min_size=1, max_size=6).map(np.array)
 
@@ -103,3 +103,34 @@ def test_without_effects_hardly_any_is_called_sure():
     sure = sum(any_sure(root @ rng.standard_normal(4), covariance) for _ in range(4000))
     # Five tests at a two-sided level of .00047: 9.3 expected at most; 22 or more have a probability below .0004.
     assert sure < 22
+
+
+class TestCombined:
+    def test_effects_that_agree_are_weighted_by_their_precisions(self):
+        covariance, other = np.diag([1.0, 4.0]), np.diag([0.25, 1.0])
+        found, errors = combined(np.array([1.0, 1.0]), covariance, np.array([1.2, 0.5]), other)
+        np.testing.assert_allclose(found, [(1 + 4 * 1.2) / 5, (0.25 + 0.5) / 1.25])
+        np.testing.assert_allclose(errors, np.diag([1 / 5, 1 / 1.25]))
+
+    def test_where_they_do_not_the_unbiased_ones_decide(self):
+        for off in (10.0, 100.0, 1e4):
+            found, errors = combined(np.array([1.0]), np.eye(1), np.array([1.0 + off]), np.eye(1) / 9)
+            # The prior's variance is off^2 less both errors, the weight of the others 1 / (off^2 - 1).
+            assert found[0] == pytest.approx(1 + off / (off**2), rel=0.05)
+            assert errors[0, 0] == pytest.approx(1, rel=2 / off**2)
+
+    @given(effects, st.integers(0, 10_000), st.floats(1e-6, 1e6))
+    def test_the_result_is_no_less_precise_and_in_the_same_unit(self, b, seed, unit):
+        k = len(b)
+        covariance, other = covariance_of(k, seed) + 0.1 * np.eye(k), covariance_of(k, seed + 1) + 0.1 * np.eye(k)
+        rest = b + np.random.default_rng(seed).standard_normal(k)
+        found, errors = combined(b, covariance, rest, other)
+        scaled, scaled_errors = combined(unit * b, unit**2 * covariance, unit * rest, unit**2 * other)
+        np.testing.assert_allclose(scaled / unit, found, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(scaled_errors / unit**2, errors, rtol=1e-4, atol=1e-4)
+        assert np.linalg.eigvalsh(covariance - errors).min() > -1e-9 * np.trace(covariance)
+
+    def test_others_without_any_precision_change_nothing(self):
+        found, errors = combined(np.array([1.0, -2.0]), np.eye(2), np.zeros(2), 1e12 * np.eye(2))
+        np.testing.assert_allclose(found, [1.0, -2.0], atol=1e-9)
+        np.testing.assert_allclose(errors, np.eye(2), atol=1e-9)

@@ -105,6 +105,8 @@ FINDABLE = {
     "the Gram's sqrt 2 dropped": "a Gram matrix",
     "entrywise Gram rounding": "a Gram matrix",
     "weights unclipped": "scores of features",
+    "a clip's rise left out of its bound": "a mean score that rises",
+    "second moments of vectors of any length": "second moments of rows",
 }
 SEARCH = "tests/fuzz/test_neighbors.py::test_no_neighbor_moves_a_statistic_beyond_its_sensitivity"
 

@@ -94,12 +94,12 @@ print(model.summary())
 # %%
 # Read the intervals
 # ------------------
-# An effect is in visits per unit of the feature. The interval includes sampling error and
-# privacy noise. Effects with a star are not significant: among nine features without any effect, one
+# An effect is in visits per unit of the feature. The 95 % interval and the p-value include sampling
+# error and privacy noise. Effects with a star are not significant: among nine features without any effect, one
 # this large is common. `clear_` marks the significant ones (5 % family-wise), and `noise_floor_` is
 # the threshold, per *scaled* feature.
 
-low, high = model.conf_int(0.9).T
+low, high = model.conf_int().T
 selected = model.support_
 units = np.array([scale[name] for name in people.columns])[selected]
 figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")

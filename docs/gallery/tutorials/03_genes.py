@@ -72,14 +72,14 @@ print(model.summary())
 #   fit may select the other. An effect means "this gene, or those correlated with it".
 # - An effect is not a cause.
 
-low, high = model.conf_int(0.9).T
+low, high = model.conf_int().T
 figure, axes = plt.subplots(figsize=(6, 3.5), layout="constrained")
 for row, j in enumerate(model.support_):
     axes.plot([low[j], high[j]], [row, row], color="tab:blue", linewidth=3)
 floor = model.noise_floor_
 axes.axvspan(-floor, floor, color="tab:gray", alpha=0.2, label="noise floor")
 axes.set_yticks(range(len(model.support_)), genes.columns[model.support_])
-axes.set_xlabel("effect and 90 % interval")
+axes.set_xlabel("effect and 95 % interval")
 axes.legend()
 plt.show()
 

@@ -25,6 +25,7 @@ from dpsparse.audit.checks.replay import (
     check_evaluations,
     check_loops,
     check_pursuits,
+    check_references,
     check_tuning,
 )
 from dpsparse.audit.checks.sources import check_sources
@@ -51,6 +52,7 @@ CHECKS = {
     "replay of raw tables": check_raw_tables,
     "replay of loops": check_loops,
     "replay of all features": check_all_features,
+    "replay of reference steps": check_references,
     "replay of pursuits": check_pursuits,
     "replay of tuning": check_tuning,
     "replay of evaluations": check_evaluations,

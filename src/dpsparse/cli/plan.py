@@ -81,7 +81,7 @@ def plan(
     output.say(
         "Units",
         "the response's noise per scaled feature. Detectable: the minimum detectable effect at 80 % power. "
-        "Interval width: of a 90 % interval; - where there is none.",
+        "Interval width: of a 95 % interval; - where there is none.",
     )
     # At the largest epsilon without intervals: those below need more still.
     caveat = next((at.caveat for at in reversed(plans) if at.caveat), None)

@@ -95,11 +95,16 @@ FAMILY_WISE_LEVEL = 0.05
 NORMAL_MEDIAN = 0.6745
 NORMAL_DIFFERENCE = math.sqrt(2) * NORMAL_MEDIAN
 
+# --- what people read
+
+# The level of intervals in summaries, tables, reports, pictures and forecasts.
+SHOWN_LEVEL = 0.95
+
 # --- tails of norms
 
 # The fitted law of a tail stands for a histogram from the highest norm on beyond which this share of the records lies,
 # within the next bins, and as many as this many standard deviations of a count's noise. Set by `answers.py`.
-TAIL_SHARE, TAIL_DEVIATIONS, TAIL_WINDOW = 0.03, 12, 12
+TAIL_SHARE, TAIL_DEVIATIONS, TAIL_WINDOW = 0.005, 12, 12
 # Beyond a gap it takes this many: 12 are 3.5 standard deviations of a window's noise, which one histogram in 100 has
 # somewhere by chance, and 20 are 5.8.
 FAR_DEVIATIONS = 20

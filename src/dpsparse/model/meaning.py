@@ -48,10 +48,3 @@ def of_target(model: "LinearModel") -> str:
     if not reaches_estimand(model):
         return model.target
     return f"the mean of {model.target}" if model.estimand == MEAN.name else f"the typical {model.target}"
-
-
-def of_method(model: "LinearModel") -> tuple[str, str]:
-    """What a published sentence calls the method, and in which records associations are."""
-    if reaches_estimand(model) and model.estimand == MEAN.name:
-        return "a sparse least squares regression", ""
-    return "a robust sparse regression", " in typical records"

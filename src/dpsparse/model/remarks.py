@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from dpsparse.algorithms.pursuit.result import HARDLY_VARIES, UNIT_WRONG
 from dpsparse.html import number
+from dpsparse.inference.constants import FAMILY_WISE_LEVEL
 from dpsparse.io.features import Feature
 from dpsparse.learning.categories import MANY_VALUES, NONE_COMMON
 from dpsparse.model.effect import Verdict
@@ -53,6 +54,8 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
         yield "Variable", variable_in_words(variable, model.baselines.get(variable.name))
     if model.spread_explained:
         yield "Explained", explained(model)
+    if text := p_values(model):
+        yield "P-values", text
     if Verdict.NOT_SIGNIFICANT in verdicts:
         count = f"{len(model.features):,}"
         yield NOT_SIGNIFICANT, f"among {count} features without effect one this large is common"
@@ -101,6 +104,18 @@ def explained(model: "LinearModel") -> str:
     return (
         f"about {model.spread_explained:.0%} of the spread of {model.target}: the median distance of a response from "
         "its prediction is that much smaller than from a constant"
+    )
+
+
+def p_values(model: "LinearModel") -> str:
+    """That p-values are of single effects, and verdicts of all features together; empty where there are none."""
+    if all(effect.interval is None for effect in model.effects):
+        return ""
+    count = len(model.features)
+    return (
+        "each is of one effect alone, two-sided, and not adjusted for the number of features; verdicts are adjusted: "
+        f"significant is p below {number(FAMILY_WISE_LEVEL / count)}, the {FAMILY_WISE_LEVEL:.0%} family-wise level "
+        f"over {count:,} feature{'s' * (count > 1)} (Bonferroni)".replace("%", " %")
     )
 
 

@@ -39,6 +39,7 @@ from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.reference_budget import pursuit_share
 from dpsparse.families.estimands import MEAN, TYPICAL
+from dpsparse.inference.intervals import reach
 
 # Fitted by benchmarks/calibrate_plan.py. What "unknown" and "pairs" multiply privacy's part by, less 1, where units are
 # unknown and where features are compared by pairs alone; "correlation" is for each unit of variance inflation.
@@ -119,8 +120,8 @@ class Accuracy:
 
     @property
     def interval_width(self) -> float:
-        """The expected width of a 90 % interval; infinite where there is none."""
-        return self.noise_scale * self._width
+        """The expected width of an interval as results show it, of 95 %; infinite where there is none."""
+        return self.noise_scale * 2 * reach() * self._standard_error
 
     @property
     def takes_step(self) -> bool:
@@ -192,7 +193,7 @@ class Accuracy:
         facts = self._pursuit
         if not decisions.selects(facts):
             standard_errors = NormalDist().inv_cdf(1 - 0.025 / facts.d) + NormalDist().inv_cdf(0.8)
-            return standard_errors * self._width / (2 * 1.645)
+            return standard_errors * self._standard_error
         log_d, c = math.log(max(facts.d, 3)), EFFECT
         by_privacy = c["privacy"] * log_d * math.sqrt(facts.sparsity) / facts.size
         if not facts.known:
@@ -201,14 +202,14 @@ class Accuracy:
         return math.hypot(by_privacy, c["sampling"] * math.sqrt(log_d / facts.n))
 
     @property
-    def _width(self) -> float:
-        """The width of a 90 % interval in units of the noise."""
+    def _standard_error(self) -> float:
+        """The standard error of an effect in units of the noise; infinite where there is none."""
         if not self.has_intervals:
             return math.inf
         if self.takes_step:
-            return 2 * 1.645 * math.sqrt(self._step_variance(WIDTH_STEP))
+            return math.sqrt(self._step_variance(WIDTH_STEP))
         c = WIDTH_SELECTED if decisions.selects(self.facts) else WIDTH_TAKEN
         by_noise = math.sqrt(self._variance(c) * (1 + self._inflation) ** c["correlation"])
         # Unknown units make no interval narrower.
-        result: float = 2 * 1.645 * decisions.caution(self.facts) * by_noise
+        result: float = decisions.caution(self.facts) * by_noise
         return result

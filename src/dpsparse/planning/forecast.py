@@ -11,6 +11,7 @@ from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit.facts import Known, PublicFacts
 from dpsparse.families.estimands import ESTIMANDS, EstimandName
 from dpsparse.families.robust_linear import RobustLinear
+from dpsparse.inference.intervals import SHOWN_PERCENT
 from dpsparse.planning.accuracy import Accuracy
 from dpsparse.privacy.accounting.zcdp import epsilon_from_rho
 from dpsparse.privacy.guarantee import Guarantee, default_delta
@@ -152,7 +153,7 @@ class Plan:
 
     @property
     def interval_width(self) -> float:
-        """The expected width of a 90 % interval; infinite where there is none."""
+        """The expected width of a 95 % interval; infinite where there is none."""
         return self._accuracy.interval_width
 
     @property
@@ -324,7 +325,7 @@ class Plan:
             f"n = {self.n:,}, d = {self.d:,}, sparsity {self.sparsity}, effects on the {self.estimand} response, "
             f"{self.units}, noise {self.noise_scale:g}, correlation {self.correlation:g}\n{self.table()}\n"
             "Units of the response per scaled feature. Detectable: the minimum detectable effect at 80 % power.\n"
-            f"Interval width: of a 90 % interval; - where there is none.{caveat}"
+            f"Interval width: of a {SHOWN_PERCENT} interval; - where there is none.{caveat}"
         )
 
 

@@ -10,9 +10,11 @@ each proof below bounds that difference and nothing else.
 The engine enforces the bounds: `quantize.rounded` and `quantize.weight_levels` that of `clipped_sum`, and
 `vector_sums.integer_vectors` those of `bounded_norm_sum` and `gram`; `regrets.regret_sums` that of `regret`;
 `errors.levels` those of `nonnegative_sums` and, for the sums of an evaluation, of `bounded_norm_sum`: k entries of at
-most H levels have a norm of at most H sqrt k. A `count` adds up comparisons. A record of a raw table is a line of text
-or a row of cells: its cells' classes and hash buckets are functions of the cell alone (`io.cells`), and a malformed
-line is a null record. Compiled loops (`cpu.numba_kernels`) and GPU kernels (`cuda.levels`, `cuda.terms`) do the same,
+most H levels have a norm of at most H sqrt k. A `count` adds up comparisons. Scores of records (`engine.scores`) go
+through `integer_vectors` too, whatever becomes of their norms u before: a clip that rises from s on,
+min(u, T) + q (min(u, T) - s)_+, is at most T + q (T - s)_+, the norm that has the levels. A record of a raw table is a
+line of text or a row of cells: its cells' classes and hash buckets are functions of the cell alone (`io.cells`), and a
+malformed line is a null record. Compiled loops (`cpu.numba_kernels`) and GPU kernels (`cuda.levels`, `cuda.terms`) do the same,
 to the same bits. Bounds are in levels, the integer steps of `integer_vectors` and `errors.levels`: 2^20 or, for a Gram
 matrix, 2^11.
 
@@ -68,7 +70,9 @@ def histograms(columns: int, adjacency: Adjacency) -> float:
     """l2 sensitivity of `columns` = C histograms in one vector, each of which counts a record at most once.
 
     The histograms of the classes of C columns' cells (votes for their kinds), of the hash buckets of C columns' text,
-    and of the values themselves (`mechanisms.partition`).
+    and of the values themselves (`mechanisms.partition`). With C = 1 also the histogram of norms of scores in public
+    bins (`engine.scores.norm_counts`): a norm lies in one bin, since the thresholds rise and the last one is infinite;
+    a null record, and a residual that overflows to NaN, lie in none.
 
     Proof. In one histogram the term of a record is a unit vector e_j or 0. Replaced: |e_j - e_k|^2 <= 2, reached at
     j != k. Zeroed: |e_j|^2 <= 1. Squares of C histograms add up to 2C, or C.

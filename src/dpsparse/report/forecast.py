@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpsparse.families.estimands import ESTIMANDS, TYPICAL
 from dpsparse.html import table, tag
+from dpsparse.inference.intervals import SHOWN_PERCENT
 from dpsparse.planning.forecast import EPSILONS, plan
 from dpsparse.report.charts import curves
 from dpsparse.report.summary import as_sentence
@@ -67,7 +68,7 @@ def forecast(model: "LinearModel", sparsity: int) -> Iterator[str]:
     picture = curves(grid, lines, (here.epsilon, f"this fit: {here.epsilon:g}"), words)
     if picture is not None:
         yield tag("figure", [picture, tag("figcaption", words)])
-    headings = ["epsilon", "error", "minimum detectable effect", "width of a 90 % interval"]
+    headings = ["epsilon", "error", "minimum detectable effect", f"width of a {SHOWN_PERCENT} interval"]
     yield table("What each epsilon buys", headings, rows, numbers=(1, 2, 3))
     yield tag("p", _caveat(model), class_="note")
 

@@ -1,5 +1,7 @@
 """Replay on random neighbours, and a proof that its pairs reach the bounds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,9 +11,11 @@ from dpsparse import PrivateSparseRegressor
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.schedule import Schedule
 from dpsparse.algorithms.pursuit.steps import closing
-from dpsparse.audit.checks.replay import ESTIMATORS, replay_all, replay_pair
+from dpsparse.audit.checks.replay import ESTIMATORS, REFERENCES, replay_all, replay_pair
 from dpsparse.audit.harness.neighbors import N_FEATURES, N_RECORDS, STORAGES, Pair, pairs
 from dpsparse.engine.threads import threads
+from dpsparse.families.estimands import MEAN
+from dpsparse.families.robust_linear import RobustLinear
 from dpsparse.privacy.guarantee import ADJACENCIES
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
@@ -24,7 +28,10 @@ record = st.lists(value, min_size=1 + N_FEATURES, max_size=1 + N_FEATURES).map(n
 UNKNOWN = "PrivateSparseRegressor, units unknown, every release"
 
 
-@pytest.mark.parametrize("name", ["PrivateSparseRegressor", UNKNOWN, "DPIHTH", "DPIHTL"])
+TYPICAL = "PrivateSparseRegressor, step to the typical response"
+
+
+@pytest.mark.parametrize("name", ["PrivateSparseRegressor", UNKNOWN, TYPICAL, "DPIHTH", "DPIHTL"])
 @settings(max_examples=25, deadline=None)
 @given(
     record,
@@ -60,14 +67,29 @@ def test_every_release_of_a_pursuit_comes_up_to_its_bound(monkeypatch):
 
 def test_the_replayed_fits_make_every_release_there_is():
     everything = PublicFacts(10_000, 60, 5, 1.0, units_known="none")
-    groups = {slot.group for slot in Schedule(everything).slots()}
+    everything = replace(everything, family=RobustLinear(estimand=MEAN))
+    groups = {slot.group for slot in Schedule(everything, reference_rho=1.0).slots()}
     _, shares = replay_all(UNKNOWN, "zero-out-one")
+    assert {"row norms", "mean score", "mean residual"} <= groups
     assert groups == {name.rstrip(" 0123456789") for name in shares}
-    everything = PublicFacts(10_000, 4, 4, 1.0, units_known="none", fit_intercept=False)
-    groups = {slot.group for slot in Schedule(everything).slots()}
+    everything = replace(everything, d=4, sparsity=4, fit_intercept=False)
+    groups = {slot.group for slot in Schedule(everything, reference_rho=1.0).slots()}
     _, shares = replay_all(f"{UNKNOWN.partition(', every')[0]}, all features, no intercept", "zero-out-one")
     assert "descent" in groups
     assert groups == {name.rstrip(" 0123456789") for name in shares}
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_every_release_of_a_step_comes_up_to_its_bound(name, adjacency):
+    violation, shares = replay_all(name, adjacency)
+    assert violation is None
+    assert {"row norms", "score norms", "white score norms", "first mean score", "mean score"} <= set(shares)
+    assert ("final residual scale" in shares) == ("typical" in name)
+    for release in ("row norms", "score norms", "white score norms", "score moments", "first mean score", "mean score"):
+        assert shares[release] > 0.99, release
+    # Rows at right angles to each other, within Huber's clip both: no pair is made for that.
+    assert min(shares["rough row moments"], shares["row moments"]) > 0.5
 
 
 @pytest.mark.parametrize("storage", ["C order", "CSR", "float32"])

@@ -1,6 +1,7 @@
 """Gaps and blank records on a GPU have the bits of the CPU."""
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ pytest.importorskip("triton", reason="the GPU engine needs triton: pip install '
 
 from dpsparse import PrivateSparseRegressor, Streamed  # noqa: E402
 from dpsparse.data.as_table import as_table  # noqa: E402
-from dpsparse.engine import queries  # noqa: E402
+from dpsparse.engine import queries, scores  # noqa: E402
 from dpsparse.engine.config import Config  # noqa: E402
 from dpsparse.engine.cpu.dense import DenseRows  # noqa: E402
 from dpsparse.engine.cuda import kernels as cuda_kernels  # noqa: E402
@@ -64,6 +65,7 @@ def results(rows, constant):
     k = 4 + constant
     effects = np.linspace(-0.7, 0.9, k)
     equation = (0.2, effects, 0.8, np.arange(k), 1.1, 2.3)
+    score = scores.Terms("score", np.eye(k) + np.linspace(-0.3, 0.4, k * k).reshape(k, k), range(k), 0.2, effects)
     asked = [
         (queries.residual_counts, 0.2, effects, POINTS),
         (queries.residual_counts, 0.2, effects, np.arange(4.0), True),
@@ -78,6 +80,10 @@ def results(rows, constant):
         (queries.gram_sums, *equation[3:]),
         (queries.jacobian_sums, *equation),
         (queries.variance_sums, *equation),
+        (scores.norm_counts, score, POINTS),
+        (scores.clipped_sums, score, 1.1, np.inf, 0.0),
+        (scores.clipped_sums, score, np.float64(2.3), np.float64(1.15), np.float64(0.7)),
+        (scores.second_moment_sums, replace(score, factor="slope", tau=np.float64(0.8)), 2.3),
     ]
     found = [session.evaluate(*query) for query in asked]
     found += [session.scores(0.2, effects, 2.0, level) for level in (0.0, 0.3)]

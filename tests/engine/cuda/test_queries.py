@@ -14,7 +14,7 @@ pytest.importorskip("triton", reason="the GPU engine needs triton: pip install '
 
 from dpsparse import Streamed  # noqa: E402
 from dpsparse.data.as_table import as_table  # noqa: E402
-from dpsparse.engine import queries  # noqa: E402
+from dpsparse.engine import queries, scores  # noqa: E402
 from dpsparse.engine.config import Config  # noqa: E402
 from dpsparse.engine.cuda import counts  # noqa: E402
 from dpsparse.engine.cuda.features import CardFeatures  # noqa: E402
@@ -59,7 +59,21 @@ def share_at_most(records, position, most):
     return np.array([int((records.columns[position].units <= most).sum()), len(records.y)])
 
 
-WITHOUT_KERNELS = [(share_at_most, 3, 0.2)]
+MATRIX = np.array([[1.0, 0.2, -0.3], [0.1, 1.2, 0.0], [-0.4, 0.0, 0.9]])
+SCORES = [
+    scores.Terms("score", MATRIX, (0, 2, 3), 0.4, EFFECTS),
+    scores.Terms("score", 1e-3 * MATRIX, (1, 4, 6), np.float64(0.4), 0.1 * EFFECTS, np.float64(1.3)),
+    scores.Terms("slope", MATRIX, (0, 2, 3), 0.4, EFFECTS, np.float64(2.5)),
+    scores.Terms("score", np.eye(1), (0,), 0.4, EFFECTS),
+]
+NORMS = np.append(np.geomspace(0.01, 1e6, 60), np.inf)
+WITHOUT_KERNELS = [
+    (share_at_most, 3, 0.2),
+    *((scores.norm_counts, terms, NORMS) for terms in SCORES),
+    *((scores.clipped_sums, terms, np.float64(2.3), np.inf, 0.0) for terms in SCORES),
+    *((scores.clipped_sums, terms, np.float64(2.3), np.float64(1.15), np.float64(0.7)) for terms in SCORES),
+    *((scores.second_moment_sums, terms, np.float64(3.1)) for terms in SCORES),
+]
 
 
 def session_of(rows, quantizer, d):
@@ -92,7 +106,7 @@ def test_queries_have_the_bits_of_the_cpu(asked, monkeypatch):
         assert np.any(one)
 
 
-@pytest.mark.parametrize("asked", WITH_KERNELS, ids=lambda asked: asked[0].__name__)
+@pytest.mark.parametrize("asked", WITH_KERNELS + WITHOUT_KERNELS[1:], ids=lambda asked: asked[0].__name__)
 def test_the_own_code_serves_tensors(asked):
     query, *public = asked
     if query is queries.pick_sums:

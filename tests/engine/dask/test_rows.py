@@ -1,5 +1,7 @@
 """Rows in partitions of a dask graph give the sums of rows in memory, and nothing but integers leaves the workers."""
 
+from dataclasses import replace
+
 import dask
 import dask.array as da
 import numpy as np
@@ -7,7 +9,7 @@ import pytest
 from distributed import Actor, ActorFuture, Client
 
 from dpsparse.algorithms.losses import Huber
-from dpsparse.engine import queries
+from dpsparse.engine import queries, scores
 from dpsparse.engine.cpu.dense import DenseRows
 from dpsparse.engine.dask import actors
 from dpsparse.engine.dask.rows import DaskRows, Partitions
@@ -39,12 +41,18 @@ def results(rows, **options):
         session.add(feature)
         session.rescale(*GRID.center_and_scale(feature))
     effects = np.array([0.1, -0.5, 0.25])
+    terms = scores.Terms(
+        "score", np.array([[1.0, 0.2, -0.3], [0.1, 1.2, 0.0], [-0.4, 0.0, 0.9]]), range(3), 0.2, effects
+    )
     return [
         session.scores(0.2, effects, 3.0),
         session.evaluate(queries.residual_counts, 0.2, effects, np.linspace(-1, 1, 30), True),
         session.evaluate(queries.product_sums, range(1, 3), 2.0),
         *session.evaluate(queries.gradient_sums, 0.2, effects, 1.5, np.arange(3), 2.0, 3.0),
         session.evaluate(queries.gram_sums, np.arange(3), 2.0, 3.0),
+        session.evaluate(scores.norm_counts, terms, np.geomspace(0.1, 9, 30)),
+        session.evaluate(scores.clipped_sums, terms, 3.0, 1.5, 0.8),
+        session.evaluate(scores.second_moment_sums, replace(terms, factor="slope", tau=1.5), 2.0),
     ]
 
 

@@ -17,6 +17,7 @@ from bugs.program import PROGRAM
 from bugs.raw_paths import RAW_PATHS
 from bugs.raw_tables import RAW_TABLES
 from bugs.reading import READING
+from bugs.references import REFERENCES
 from bugs.tuning import SHARED_UNITS, TUNING
 from bugs.units import UNITS
 
@@ -25,7 +26,7 @@ ONE_IN = 16
 BUGS = (
     *(*NOISE, *SENSITIVITIES, *ACCOUNTS, *LEDGER, *TERMS, *FITS, *GAPS, *UNITS, *ALL_AT_ONCE, *TUNING, *SHARED_UNITS),
     *(*EVALUATION, *READING, *RAW_TABLES, *RAW_PATHS, *DRAWS, *PROGRAM, *CONFIGURATIONS, *SIZES),
-    *(*FITTING, *STORES, *APP, *INEQUALITIES, *FORGERIES),
+    *(*FITTING, *STORES, *APP, *INEQUALITIES, *FORGERIES, *REFERENCES),
 )
 
 

@@ -195,10 +195,6 @@ FITS = (
     Bug(
         "a coordinate selected twice",
         PURSUITS,
-        {
-            "algorithms.pursuit.candidates:OpenCandidates.scores": [
-                ("for feature in state.features)", "for feature in ())")
-            ]
-        },
+        {"algorithms.pursuit.candidates:OpenCandidates.scores": [("in (*state.features, *coming))", "in coming)")]},
     ),
 )

@@ -20,7 +20,7 @@ UNITS = (
         "a prior from the data",
         PURSUITS,
         {
-            "algorithms.pursuit.releases:Releases._point": [
+            "algorithms.pursuit.releases:_point": [
                 ("log_prior=grid.log_prior", "log_prior=grid.log_prior + utility / len(utility)")
             ]
         },
@@ -137,11 +137,9 @@ UNITS = (
         PURSUITS,
         {
             "algorithms.pursuit.releases:Releases.skip": [
-                ("self._meter.skip(slot.name)", "self._meter.skip(slot.name)\n    self.left = slot.rho")
+                ("self._meter.skip(slot.name)", "self._meter.skip(slot.name)\n    self._meter.left = slot.rho")
             ],
-            "algorithms.pursuit.releases:Releases._point": [
-                ("rho=slot.rho", "rho=slot.rho + getattr(self, 'left', 0.0)")
-            ],
+            "algorithms.pursuit.releases:_point": [("rho=slot.rho", "rho=slot.rho + getattr(meter, 'left', 0.0)")],
         },
     ),
     Bug(

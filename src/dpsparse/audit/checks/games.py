@@ -178,6 +178,14 @@ def _names(version, meter):
     return names_loss(*in_steps, scale, threshold)
 
 
+def _norms(version, meter):
+    """A histogram of norms of scores, as a record moves from one bin to another."""
+    sides = np.array([5, 2, 0]), np.array([4, 2, 1])
+    slot = Slot("norms", GaussianMechanism(GUARANTEE.rho_per_record))
+    noisy, _ = Releases(meter, 7).histogram(slot, sides[version])
+    return gaussian_loss(noisy, *sides, 1 / math.sqrt(GUARANTEE.rho_per_record))
+
+
 MECHANISMS = {
     "Gaussian vector": _vector,
     "Gram matrix": _gram,
@@ -186,6 +194,7 @@ MECHANISMS = {
     "located point with a prior": _located,
     "splits of three features": _splits,
     "mean over pairs": _spread,
+    "norms of scores": _norms,
     "squares of an evaluation": _scores,
     "Laplace peeling": _peeling,
     "votes of three columns": _votes,
@@ -236,6 +245,8 @@ def exact_or_far():
 FITS = {
     "PrivateSparseRegressor, public response, no intercept": 1,
     "PrivateSparseRegressor, units unknown": 1,
+    "PrivateSparseRegressor, step to the mean": 1,
+    "PrivateSparseRegressor, step to the typical response": 1,
     "evaluate": 1,
     "DPIHTH": 2,
     "DPIHTL": 2,

@@ -5,6 +5,8 @@ definition gives for pairs: records are paired by their positions, whatever they
 pass them, one record at a time and all together.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
@@ -13,7 +15,7 @@ from dpsparse.audit.finding import Finding
 from dpsparse.audit.harness.neighbors import N_FEATURES, N_RECORDS
 from dpsparse.data.as_table import as_table
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.engine import queries
+from dpsparse.engine import queries, scores
 from dpsparse.engine.quantize import Quantizer
 
 STORAGES = {"C order": np.ascontiguousarray, "Fortran order": np.asfortranarray, "CSR": sparse.csr_matrix}
@@ -54,6 +56,7 @@ def _sums(rows, constant=True):
     k = 3 + constant
     effects = np.linspace(-0.7, 0.9, k)
     equation = (0.2, effects, 0.8, np.arange(k), 0.9, 2.1)
+    terms = scores.Terms("score", np.eye(k) + np.linspace(-0.3, 0.4, k * k).reshape(k, k), range(k), 0.2, effects)
     asked = {
         "residual counts": (queries.residual_counts, 0.2, effects, GRID),
         "column counts": (queries.column_counts, k - 1, GRID),
@@ -67,6 +70,10 @@ def _sums(rows, constant=True):
         "Gram matrix": (queries.gram_sums, *equation[3:]),
         "Jacobian": (queries.jacobian_sums, *equation),
         "score variance": (queries.variance_sums, *equation),
+        "norms of scores": (scores.norm_counts, terms, GRID),
+        "mean score": (scores.clipped_sums, terms, 1.3, 0.65, 0.8),
+        "score moments": (scores.second_moment_sums, terms, 1.3),
+        "row moments": (scores.second_moment_sums, replace(terms, factor="slope", tau=0.8), 2.1),
     }
     sums = {name: session.evaluate(*query) for name, query in asked.items()}
     sums["scores"] = session.scores(0.2, effects, 2.0, 0.3)

@@ -13,7 +13,7 @@ from dpsparse.audit.finding import Finding
 from dpsparse.audit.harness.neighbors import CLIP, N_FEATURES, pairs
 from dpsparse.data.as_table import as_table
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.engine import queries
+from dpsparse.engine import queries, scores
 from dpsparse.engine.config import configured
 from dpsparse.engine.quantize import (
     EXACT_BELOW,
@@ -61,6 +61,8 @@ def _terms(table, storage):
         columns = chosen.sanitized(range(N_FEATURES))
         with np.errstate(all="ignore"):
             within = np.minimum(1.0, 1.2 / norms(columns))
+        with np.errstate(all="ignore"):
+            yield "scores", None, np.concatenate([scores._vectors(chosen, each)[0] for each in (SCORES, SLOPES)])
         yield "vectors", VECTOR_LEVELS, integer_vectors(columns, within, 1.2, VECTOR_LEVELS)
         yield "Gram factors", GRAM_LEVELS, integer_vectors(columns, within, 1.2, GRAM_LEVELS)
 
@@ -93,6 +95,10 @@ def _one_at_a_time():
 
 GRID = np.array([-1e9, -2.0, -0.5, 0.0, 0.3, 1.0, 2.5, 1e9])
 EQUATION = (0.2, COEF, 0.8, [0, 2, 3], 0.9, 2.1)
+MATRIX = np.array([[1.3, -0.4, 0.1], [0.2, 0.9, -0.5], [0.0, 0.3, 1.1]])
+SCORES = scores.Terms("score", MATRIX, [0, 2, 3], 0.2, COEF)
+SLOPES = scores.Terms("slope", MATRIX, [0, 2, 3], 0.2, COEF, 0.8)
+NORMS = np.append(np.geomspace(0.1, 1e6, 20), np.inf)
 # Each with its public numbers and, for sums of vectors, the largest norm of a record's integers.
 QUERIES = {
     "residual counts": (queries.residual_counts, (0.2, COEF, GRID), None),
@@ -108,6 +114,12 @@ QUERIES = {
     "Gram matrix": (queries.gram_sums, EQUATION[3:], GRAM_LEVELS**2),
     "Jacobian": (queries.jacobian_sums, EQUATION, GRAM_LEVELS**2),
     "score variance": (queries.variance_sums, EQUATION, GRAM_LEVELS**2),
+    "norms of scores": (scores.norm_counts, (SCORES, NORMS), None),
+    "norms of rows": (scores.norm_counts, (SLOPES, NORMS), None),
+    "mean score": (scores.clipped_sums, (SCORES, 0.9, np.inf, 0.0), VECTOR_LEVELS),
+    "mean score, rising": (scores.clipped_sums, (SCORES, 2.1, 1.05, 2.0), VECTOR_LEVELS),
+    "score moments": (scores.second_moment_sums, (SCORES, 2.1), GRAM_LEVELS**2),
+    "row moments": (scores.second_moment_sums, (SLOPES, 0.9), GRAM_LEVELS**2),
 }
 
 

@@ -1,0 +1,156 @@
+"""The step to a reference estimator: what is planned for it, and where it leads."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from dpsparse import PrivateSparseRegressor
+from dpsparse.algorithms.pursuit import decisions
+from dpsparse.algorithms.pursuit.constants import MOST_BINS
+from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.reference_budget import pursuit_share
+from dpsparse.algorithms.pursuit.schedule import Schedule, schedule_for
+from dpsparse.data.units import STANDARDIZED
+from dpsparse.engine.vector_sums import GRAM_LEVELS, VECTOR_LEVELS
+from dpsparse.families.estimands import ESTIMANDS
+from dpsparse.families.robust_linear import RobustLinear
+from dpsparse.privacy import sensitivity
+from dpsparse.privacy.accounting.release import GaussianMechanism
+from dpsparse.privacy.guarantee import ADJACENCIES, Guarantee
+
+facts = st.builds(
+    PublicFacts,
+    n=st.integers(2_000, 10**7),
+    d=st.integers(1, 10**5),
+    sparsity=st.integers(1, 100),
+    rho=st.floats(1e-3, 50),
+    units_known=st.sampled_from(["all", "none", "some"]),
+    fit_intercept=st.booleans(),
+    missing=st.booleans(),
+    family=st.sampled_from([RobustLinear(estimand=each) for each in ESTIMANDS.values()]),
+)
+
+
+def schedule_of(numbers):
+    share = pursuit_share(numbers)
+    return Schedule(replace(numbers, rho=share * numbers.rho), reference_rho=(1 - share) * numbers.rho)
+
+
+def of_step(schedule):
+    names = {each.name for each in schedule.planned if each.of_reference}
+    return [slot for slot in schedule.slots() if slot.name in names]
+
+
+@pytest.mark.slow
+@settings(max_examples=200, deadline=None)
+@given(facts)
+def test_the_step_and_the_pursuit_share_the_budget(numbers):
+    schedule = schedule_of(numbers)
+    assert math.fsum(slot.rho for slot in schedule.slots()) <= numbers.rho
+    assert bool(of_step(schedule)) == decisions.reaches_reference(numbers)
+
+
+@pytest.mark.slow
+@settings(max_examples=200, deadline=None)
+@given(facts, st.sampled_from(ADJACENCIES))
+def test_a_slot_pays_for_the_largest_histogram_and_matrix(numbers, adjacency):
+    schedule = schedule_of(numbers)
+    most = decisions.most_columns(schedule.facts, schedule.reference_rho)
+    # The columns that a pursuit keeps, and the constant.
+    assert most >= numbers.sparsity + 1
+    changes = {
+        MOST_BINS: VECTOR_LEVELS * sensitivity.histograms(1, adjacency),
+        most * (most + 1) // 2: sensitivity.gram(GRAM_LEVELS, adjacency, most),
+        most: sensitivity.bounded_norm_sum(VECTOR_LEVELS, adjacency),
+    }
+    for slot in of_step(schedule):
+        if isinstance(slot.mechanism, GaussianMechanism):
+            for size, change in changes.items():
+                made = GaussianMechanism.drawn(scale=change / math.sqrt(2 * slot.rho), size=size, rho=slot.rho)
+                if slot.name not in ("residual sizes", "mean residual") or size == MOST_BINS:
+                    assert slot.mechanism.covers(made), slot.name
+
+
+@pytest.mark.parametrize("estimand", ESTIMANDS)
+def test_the_account_holds_the_guarantee(estimand):
+    guarantee = Guarantee(1.0, 1e-6)
+    for n in (1_000, 10_000, 1_000_000):
+        for intercept in (True, False):
+            family = RobustLinear(estimand=ESTIMANDS[estimand])
+            schedule = schedule_for(guarantee, n, 30, 5, family=family, fit_intercept=intercept)
+            assert schedule.commitment.composed.is_within(guarantee)
+            assert bool(of_step(schedule)) == (n > 1_000)
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((8_000, 3))
+    return X, 2 + X @ [1.0, -0.5, 0.0] + np.exp(0.4 * X[:, 0]) * (rng.exponential(size=8_000) - 1)
+
+
+# That so large an epsilon guarantees little.
+weak = pytest.mark.filterwarnings("ignore:epsilon:UserWarning")
+
+
+def fitted(X, y, **options):
+    return PrivateSparseRegressor(
+        **({"sparsity": 3, "epsilon": 200.0, "random_state": 0} | STANDARDIZED | options)
+    ).fit(X, y)
+
+
+def reference(X, y, estimand, intercept=True):
+    X = sm.add_constant(X) if intercept else X
+    model = sm.OLS(y, X) if estimand == "mean" else sm.RLM(y, X, sm.robust.norms.HuberT())
+    return model.fit()
+
+
+@weak
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("estimand", ESTIMANDS)
+def test_with_little_noise_it_leads_to_the_reference(table, estimand, intercept):
+    model, expected = fitted(*table, estimand=estimand, fit_intercept=intercept), reference(*table, estimand, intercept)
+    ends = model.conf_int()
+    own = np.asarray(expected.params)[int(intercept) :]
+    assert ((ends[:, 0] <= own) & (own <= ends[:, 1])).all()
+    # As narrow as without privacy, nearly.
+    assert (model.coef_se_ < 1.3 * np.asarray(expected.bse)[int(intercept) :] + 0.02).all()
+
+
+def test_the_two_references_differ_there(table):
+    assert np.abs(reference(*table, "mean").params - reference(*table, "typical").params).max() > 0.1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("estimand", ESTIMANDS)
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_every_table_has_a_result(table, estimand, adjacency):
+    """Constant, collinear, huge, tiny and missing: warnings are errors here."""
+    X, y = table[0][:3_000], table[1][:3_000]
+    huge, tiny, gaps = X.copy(), 1e-300 * X, X.copy()
+    huge[:5, 0], huge[5:9, 1] = 1e300, -1e300
+    gaps[::7, 1] = np.nan
+    blank = y.copy()
+    blank[::11] = np.nan
+    tables = {
+        "constant": (np.column_stack([X[:, 0], np.ones(3_000), np.zeros(3_000)]), y, {}),
+        "collinear": (np.column_stack([X[:, 0], X[:, 0], 2 * X[:, 0]]), y, {}),
+        "huge": (huge, np.where(np.arange(3_000) < 3, 1e300, y), {}),
+        "tiny": (tiny, y, {"feature_scale": None, "feature_center": None}),
+        "missing": (gaps, blank, {"missing": "center"}),
+        "sparse": (sparse.csr_matrix(np.where(np.abs(X) < 1, 0, X)), y, {}),
+        "one column": (X[:, :1], y, {"sparsity": 1, "fit_intercept": False}),
+        "responses all equal": (X, np.full(3_000, 3.0), {}),
+        "units unknown": (1e6 * X, 1e-6 * y, {"feature_scale": None, "feature_center": None}),
+    }
+    for name, (features, responses, options) in tables.items():
+        model = fitted(features, responses, estimand=estimand, adjacency=adjacency, epsilon=8.0, **options)
+        assert "mean score" in {release.name for release in model.privacy_.releases}, name
+        assert np.isfinite([*model.coef_, model.intercept_]).all(), name
+        assert model.privacy_.epsilon <= 8

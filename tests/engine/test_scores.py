@@ -1,0 +1,122 @@
+"""Vectors of scores: their norms, clipped sums and second moments are NumPy's, record by record."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from dpsparse.data.as_table import as_table
+from dpsparse.engine.config import configured
+from dpsparse.engine.queries import Column, Records
+from dpsparse.engine.scores import Terms, clipped_sums, norm_counts, second_moment_sums
+from dpsparse.engine.threads import threads
+from dpsparse.engine.vector_sums import GRAM_LEVELS, VECTOR_LEVELS
+from dpsparse.inference.tails import Clip
+
+N, CENTER, EFFECTS, TAU = 2_001, 0.2, np.array([0.3, -0.8, 0.5]), 1.1
+MATRIX = np.array([[1.3, -0.4], [0.2, 0.9]])
+POSITIONS = (0, 2)
+EDGES = np.append(np.geomspace(0.05, 30, 20), np.inf)
+KINDS = {"score": ("score", np.inf), "cut score": ("score", TAU), "slope": ("slope", TAU), "row": ("slope", np.inf)}
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(0)
+    return rng.standard_t(2, N), np.column_stack([np.ones(N), rng.standard_t(3, (N, 2))])
+
+
+def records_of(y, X):
+    return Records(y, None, tuple(Column.of(column) for column in X.T))
+
+
+def terms_of(kind):
+    factor, tau = KINDS[kind]
+    return Terms(factor, MATRIX, POSITIONS, CENTER, EFFECTS, tau)
+
+
+def naive(table, kind):
+    """The vectors by their definition, a row each."""
+    (y, X), (factor, tau) = table, KINDS[kind]
+    residuals = y - CENTER - X @ EFFECTS
+    weights = np.clip(residuals, -tau, tau) if factor == "score" else (np.abs(residuals) <= tau).astype(float)
+    return X[:, POSITIONS] @ MATRIX.T * weights[:, None]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_they_are_numpys(table, kind):
+    vectors, records, terms = naive(table, kind), records_of(*table), terms_of(kind)
+    norms = np.linalg.norm(vectors, axis=1)
+    assert norm_counts(records, terms, EDGES).tolist() == [(norms <= edge).sum() for edge in EDGES]
+    for clip in (Clip(1.7), Clip(1.7, 0.85, 0.6), Clip(1e9)):
+        expected = (vectors * (clip.of(norms) / np.maximum(norms, 1e-300))[:, None]).sum(axis=0)
+        sums = clipped_sums(records, terms, clip.bound, clip.start, clip.rise) * clip.most / VECTOR_LEVELS
+        np.testing.assert_allclose(sums, expected, atol=N * clip.most / VECTOR_LEVELS)
+    inside = vectors * np.minimum(1, 1.7 / np.maximum(norms, 1e-300))[:, None]
+    moments = second_moment_sums(records, terms, 1.7) * (1.7 / GRAM_LEVELS) ** 2
+    np.testing.assert_allclose(moments, inside.T @ inside, atol=3 * N * 1.7**2 / GRAM_LEVELS)
+
+
+def test_every_record_with_a_response_is_in_one_bin():
+    hostile = [0.0, 5e-324, 1.0, -1e300, 1.7e308, np.inf, -np.inf, np.nan]
+    y, x = (each.ravel() for each in np.meshgrid(hostile, hostile))
+    columns = np.column_stack([np.ones(len(y)), x, -x])
+    for kind in KINDS:
+        for k in range(len(y)):
+            counts = norm_counts(records_of(y[k : k + 1], columns[k : k + 1]), terms_of(kind), EDGES)
+            bins = np.diff(counts, prepend=0)
+            assert set(bins.tolist()) <= {0, 1}
+            assert bins.sum() <= 1
+            if np.isfinite(y[k]) and abs(x[k]) < 1e300:
+                assert bins.sum() == 1
+            if np.isnan(y[k]):
+                assert not bins.any()
+
+
+def test_bins_may_fall_together(table):
+    """Edges of a unit that overflows, or underflows to 0, still count each record once."""
+    for edges in ([0.0, 0.0, 0.0, np.inf], [1e300, np.inf, np.inf, np.inf]):
+        counts = np.diff(norm_counts(records_of(*table), terms_of("score"), np.array(edges)), prepend=0)
+        assert counts.min() >= 0
+        assert counts.sum() == N
+
+
+@pytest.mark.parametrize("rise", [0.0, 0.5, 2.0])
+def test_a_vector_beyond_a_rising_clip_has_the_norm_that_was_said(rise):
+    clip = Clip(2.0, 1.0, rise)
+    records = records_of(np.array([1e6]), np.array([[1.0, 0.0, 0.0]]))
+    sums = clipped_sums(records, terms_of("score"), clip.bound, clip.start, clip.rise)
+    norm = np.linalg.norm(sums.astype(float))
+    assert clip.most == pytest.approx(2.0 + rise)
+    assert VECTOR_LEVELS - 3 <= norm <= VECTOR_LEVELS
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_blocks_threads_and_storages_give_the_same_bits(table, kind):
+    y, X = table[0], table[1][:, 1:]
+    y[::17] = np.nan
+    terms = terms_of(kind)
+    asked = (
+        (norm_counts, terms, EDGES),
+        (clipped_sums, terms, 1.7, np.inf, 0.0),
+        (clipped_sums, terms, 1.7, 0.85, 0.6),
+        (second_moment_sums, terms, 1.7),
+    )
+    found = []
+    for store, records, compiled, count in (
+        (np.ascontiguousarray, 2**15, False, 1),
+        (np.ascontiguousarray, 97, True, 2),
+        (np.asfortranarray, 333, True, 1),
+        (sparse.csr_matrix, 97, True, 2),
+    ):
+        with (
+            configured(compiled=compiled, least_records=1, most_records=records, block_bytes=8 * records),
+            threads(count),
+        ):
+            session = as_table(store(X)).rows(y.copy()).session((), constant=True, check_finite=False)
+            session.add(0)
+            session.add(1)
+            found.append([session.evaluate(*query) for query in asked])
+    for other in found[1:]:
+        for one, same in zip(found[0], other, strict=True):
+            np.testing.assert_array_equal(one, same)
+            assert one.dtype == same.dtype == np.int64

@@ -1,0 +1,129 @@
+"""One step to a reference estimator: least squares on exact moments, and errors that simulations have."""
+
+import numpy as np
+import pytest
+
+from dpsparse.inference.matrices import NoisyMatrix
+from dpsparse.inference.one_step import OneStep, Whitening, power, score_root, shrunk_to_sphere
+from dpsparse.inference.tails import Clip, Norms
+
+N, K = 4_000, 3
+NOWHERE = Clip(1e9)
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.ones(N), rng.standard_normal((N, K - 1))])
+    X[:, 2] += 0.5 * X[:, 1]
+    return X, 1 + X @ [0.3, -1.0, 0.5] + (1 + 0.5 * np.abs(X[:, 1])) * rng.standard_normal(N)
+
+
+def law_of(norms):
+    return Norms(norms, np.ones(len(norms)), len(norms))
+
+
+def whitening_of(X, noise=0.0, rng=None):
+    """From exact second moments, or with noise on those in white coordinates."""
+    rough = X.T @ X / N + 0.1 * np.eye(K)
+    rows = X @ power(rough, -0.5)
+    inner = rows.T @ rows / N
+    if noise:
+        draw = rng.standard_normal((K, K))
+        inner = inner + noise * np.where(np.eye(K), draw, (draw + draw.T) / 2)
+    return Whitening.of(rough, NoisyMatrix(inner, noise), law_of((rows**2).sum(axis=1)), NOWHERE)
+
+
+def step_of(table, start, whitening, clip=NOWHERE, noise=0.0, rng=None):
+    X, y = table
+    scores = X * (y - X @ start)[:, None]
+    white = scores @ whitening.inverse_root.T
+    root = score_root(NoisyMatrix(white.T @ white / N, 0.0), whitening)
+    vectors = scores @ np.linalg.inv(root).T
+    norms = np.linalg.norm(vectors, axis=1)
+    mean = (vectors * (clip.of(norms) / norms)[:, None]).mean(axis=0)
+    if noise:
+        mean = mean + noise * rng.standard_normal(K)
+    return OneStep.of(np.inf, start, whitening, root, law_of(norms), clip, mean, noise)
+
+
+def least_squares(table):
+    return np.linalg.lstsq(*table, rcond=None)[0]
+
+
+@pytest.mark.parametrize("start", [[0.0, 0.0, 0.0], [2.0, -1.0, 3.0]])
+def test_on_exact_moments_it_is_least_squares(table, start):
+    step = step_of(table, np.array(start), whitening_of(table[0]))
+    np.testing.assert_allclose(step.effects, least_squares(table), atol=1e-9)
+    np.testing.assert_allclose(step.bias, 0, atol=1e-12)
+
+
+def test_without_noise_its_errors_are_those_of_the_sandwich(table):
+    X, y = table
+    beta = least_squares(table)
+    step = step_of(table, beta, whitening_of(X))
+    bread, residuals = np.linalg.inv(X.T @ X / N), y - X @ beta
+    sandwich = bread @ ((X * residuals[:, None] ** 2).T @ X / N) @ bread / N
+    np.testing.assert_allclose(step.covariance, sandwich, rtol=1e-6)
+
+
+def test_noise_of_the_mean_score_spreads_effects_as_is_said(table):
+    rng, noise, whitening = np.random.default_rng(1), 0.1, whitening_of(table[0])
+    steps = [step_of(table, least_squares(table), whitening, noise=noise, rng=rng) for _ in range(400)]
+    spread = np.cov(np.array([step.effects for step in steps]).T)
+    said = steps[0].covariance - step_of(table, least_squares(table), whitening).covariance
+    np.testing.assert_allclose(np.diagonal(spread), np.diagonal(said), rtol=0.25)
+
+
+def test_noise_of_second_moments_spreads_the_ends_of_long_steps_as_is_said(table):
+    rng, noise, start = np.random.default_rng(2), 0.03, np.array([1.0, 1.0, 1.0])
+    steps = [step_of(table, start, whitening_of(table[0], noise, rng)) for _ in range(400)]
+    spread = np.var([step.effects for step in steps], axis=0)
+    without = np.diagonal(step_of(table, start, whitening_of(table[0])).covariance)
+    said = np.mean([np.diagonal(step.covariance) for step in steps], axis=0) - without
+    # Within a factor of 2: their sum over all effects, since the direction of the step decides which of them move.
+    assert 0.5 < said.sum() / spread.sum() < 2
+    assert (said > 0.3 * spread).all()
+
+
+def test_a_clip_leaves_out_no_more_than_the_bias_says(table):
+    X, _ = table
+    rng = np.random.default_rng(3)
+    skewed = X @ [1.0, -1.0, 0.5] + np.exp(0.8 * X[:, 1]) * (rng.exponential(size=N) - 1)
+    beta = least_squares((X, skewed))
+    whitening, biases = whitening_of(X), []
+    for bound in (2.0, 4.0, 8.0):
+        step = step_of((X, skewed), beta, whitening, Clip(bound))
+        assert (np.abs(step.effects - beta) <= step.bias + 1e-12).all()
+        biases.append(step.bias)
+    assert (biases[0] > biases[1]).all()
+    assert (biases[1] > biases[2]).all()
+
+
+def test_second_moments_that_are_noise_become_round():
+    rng = np.random.default_rng(4)
+    draw = rng.standard_normal((6, 6))
+    matrix = 2 * np.eye(6) + 0.5 * np.where(np.eye(6), draw, (draw + draw.T) / 2)
+    round_one = shrunk_to_sphere(NoisyMatrix(matrix, 10.0))
+    np.testing.assert_allclose(round_one, np.eye(6) * np.trace(matrix) / 6)
+    np.testing.assert_allclose(shrunk_to_sphere(NoisyMatrix(matrix, 0.0)), matrix)
+    assert np.trace(shrunk_to_sphere(NoisyMatrix(matrix, 0.5))) == pytest.approx(np.trace(matrix))
+
+
+def test_matrices_that_are_noise_alone_still_have_roots():
+    rng = np.random.default_rng(5)
+    for _ in range(50):
+        draw = rng.standard_normal((K, K))
+        released = NoisyMatrix(1e-6 * (draw + draw.T), 1e-6)
+        whitening = Whitening.of(np.eye(K), released, law_of(np.ones(N)), NOWHERE)
+        root = score_root(released, whitening)
+        assert np.isfinite(np.linalg.inv(root)).all()
+        assert np.isfinite(whitening.inverse_root).all()
+
+
+@pytest.mark.parametrize("exponent", [-1.0, -0.5, 0.5, 2.0])
+def test_powers(exponent):
+    matrix = np.array([[2.0, 0.3], [0.3, 1.0]])
+    found = power(matrix, exponent)
+    np.testing.assert_allclose(np.linalg.eigvalsh(found), np.sort(np.linalg.eigvalsh(matrix) ** exponent))
+    np.testing.assert_allclose(found @ matrix, matrix @ found, atol=1e-12)

@@ -1,0 +1,208 @@
+"""Bugs to plant in the step to the estimator that an estimand names."""
+
+from planting import Bug
+
+STEPS = "replay of reference steps"
+# Integers whose norm nobody checks.
+_OWN_LEVELS = (
+    "np.trunc(vector_sums.sanitized({vectors} * (2**20 / {bound})).clip(-(2.0**40), 2.0**40)).sum(1).astype(np.int64)"
+)
+
+REFERENCES = (
+    Bug(
+        "scores whose norm is not clipped",
+        STEPS,
+        {
+            "engine.scores:clipped_sums": [
+                (
+                    "vector_sums.vector_sums(vectors, factor, bound + max(bound - start, 0.0) * rise)",
+                    _OWN_LEVELS.format(vectors="vectors", bound="bound"),
+                )
+            ]
+        },
+    ),
+    Bug(
+        "a clip's rise left out of its bound",
+        STEPS,
+        {
+            "engine.scores:clipped_sums": [
+                (
+                    "vector_sums.vector_sums(vectors, factor, bound + max(bound - start, 0.0) * rise)",
+                    _OWN_LEVELS.format(vectors="(vectors * factor)", bound="bound"),
+                )
+            ]
+        },
+    ),
+    Bug(
+        "second moments of vectors of any length",
+        STEPS,
+        {
+            "engine.scores:second_moment_sums": [
+                (
+                    "vector_sums.gram_sums(vectors, vector_sums.clip_factor(vector_sums.norms(vectors), bound), bound)",
+                    "((z := np.trunc(vectors.clip(-1e4, 1e4) * (2**11 / bound))) @ z.T).astype(np.int64)",
+                )
+            ]
+        },
+    ),
+    Bug(
+        "a record counted in every bin above its own",
+        STEPS,
+        {
+            "algorithms.pursuit.steps.reference:_Scores._histogram": [
+                ("np.diff(counts, prepend=0)", "counts"),
+            ]
+        },
+    ),
+    Bug(
+        "a histogram of which one bin alone moves",
+        STEPS,
+        {
+            "algorithms.pursuit.releases:Releases.histogram": [
+                ("sensitivity.histograms(1, self.adjacency)", "sensitivity.histograms(1, 'zero-out-one')")
+            ]
+        },
+    ),
+    Bug(
+        "a histogram whose noise is of records in steps of a record",
+        STEPS,
+        {"algorithms.pursuit.releases:Releases.histogram": [("VECTOR_LEVELS * change", "change")]},
+    ),
+    Bug(
+        "a histogram without noise",
+        STEPS,
+        {
+            "algorithms.pursuit.releases:Releases.histogram": [
+                ("np.asarray(noisy.values / VECTOR_LEVELS)", "np.asarray(counts, dtype=np.float64)")
+            ]
+        },
+    ),
+    Bug(
+        "norms in units of the largest one of a block",
+        "terms",
+        {
+            "engine.scores:norm_counts": [
+                ("norms = vector_sums.norms(vectors)", "norms = vector_sums.norms(vectors) / abs(vectors).max()")
+            ]
+        },
+    ),
+    Bug(
+        "scores by one product of matrices",
+        "terms",
+        {
+            "engine.scores:_vectors": [
+                (
+                    "xp.stack([_combined(columns, row) * factor for row in terms.matrix])",
+                    "terms.matrix @ columns * factor",
+                )
+            ]
+        },
+    ),
+    Bug(
+        "blank records among the norms",
+        "gaps",
+        {"engine.scores:norm_counts": [("module_of(norms).where(blank, like(np.nan, norms), norms)", "norms")]},
+    ),
+    Bug(
+        "blank records among the rows",
+        "gaps",
+        {
+            "engine.scores:_vectors": [
+                (
+                    "columns = records.sanitized(terms.positions)",
+                    "columns = records.sanitized(terms.positions) + blank",
+                ),
+                ("as_float64(abs(residuals) <= terms.tau)", "as_float64(~(abs(residuals) > terms.tau))"),
+            ]
+        },
+    ),
+    Bug(
+        "a mean score without noise",
+        STEPS,
+        {
+            "algorithms.pursuit.steps.reference:_Scores.mean": [
+                (
+                    "return self.releases.mean(self.releases.due(planned), sums, clip.most)",
+                    "_, noise = self.releases.mean(self.releases.due(planned), sums, clip.most)\n"
+                    "    return sums * (clip.most / 2**20 / self.releases.n_responses), noise",
+                )
+            ]
+        },
+    ),
+    Bug(
+        "a clip at the largest norm there is",
+        STEPS,
+        {
+            "algorithms.pursuit.steps.reference:_Scores.mean": [
+                (
+                    "sums = self.data",
+                    "clip = replace(clip, bound=max(clip.bound, float(np.nanmax(abs(self.data.records._records.y)))))\n"
+                    "    sums = self.data",
+                )
+            ]
+        },
+    ),
+    Bug(
+        "rows made white by their exact second moments",
+        STEPS,
+        {
+            "algorithms.pursuit.steps.reference:_Scores.second_moments": [
+                (
+                    "return self.releases.gram(self.releases.due(planned), sums, bound**2)",
+                    "noisy = self.releases.gram(self.releases.due(planned), sums, bound**2)\n"
+                    "    return replace(noisy, values=sums * (bound**2 / 2**22 / self.releases.n_responses))",
+                )
+            ]
+        },
+    ),
+    Bug(
+        "Huber's clip at the exact scale of residuals",
+        STEPS,
+        {
+            "algorithms.pursuit.steps.reference:ResidualScaleAgainStep.run": [
+                (
+                    "return replace(state, residual_scale=releases.quantile(slot, count, grid))",
+                    "releases.quantile(slot, count, grid)\n"
+                    "    sizes = abs(data.records._records.residuals(state.center, _start(state)))\n"
+                    "    return replace(state, residual_scale=float(np.nanmedian(sizes.clip(1e-9, 1e9))))",
+                )
+            ]
+        },
+    ),
+    Bug(
+        "a level that is the exact mean residual",
+        STEPS,
+        {
+            "algorithms.pursuit.steps.reference:LevelStep.run": [
+                (
+                    "(offset,), _ = at.mean(mean, terms, clip)",
+                    "at.mean(mean, terms, clip)\n"
+                    "    offset = np.nanmean(data.records._records.y.clip(-1e9, 1e9)) - state.center",
+                )
+            ]
+        },
+    ),
+    Bug(
+        "each release of the step at the price of all",
+        STEPS,
+        {
+            "algorithms.pursuit.schedule:Schedule._own": [
+                ("each.share * self.factor * self.reference_rho", "self.factor * self.reference_rho")
+            ]
+        },
+    ),
+    Bug(
+        "the step's budget beside the whole of a pursuit's",
+        STEPS,
+        {"algorithms.pursuit.schedule:schedule_for": [("rho=share * facts.rho", "rho=facts.rho")]},
+    ),
+    Bug(
+        "histograms and matrices planned as single numbers",
+        STEPS,
+        {
+            "algorithms.pursuit.steps.reference:_planned": [
+                ("max(c.MOST_BINS, columns * (columns + 1) // 2)", "1"),
+            ]
+        },
+    ),
+)
