@@ -29,7 +29,7 @@ def test_json_and_picture(capsys, tmp_path):
     assert all(1 <= hits <= 2 for hits in ours["hits"])
     assert all(len(method["errors"]) == 2 for method in comparison["methods"])
     assert comparison["forecast_error"] == pytest.approx(
-        plan(3_000, 20, 2, 10.0, units_known=True, correlation=0.5).expected_error
+        plan(3_000, 20, 2, 10.0, estimand="typical", units_known=True, correlation=0.5).expected_error
     )
     with Image.open(picture) as image:
         assert image.width > 600

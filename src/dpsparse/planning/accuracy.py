@@ -14,7 +14,8 @@ has all of it (`decisions.reaches_reference`).
   detectable effect. And they are lost together where N is too small for the releases that all estimates need, or for
   their steps to arrive: a share 1 / (1 + (N / N_0)^q), which falls fast. Nothing is worse than to lose all.
 - Where the step is taken, an effect has the variance of its estimator, a / n, and of privacy: b k / N^p. Scores are
-  clipped further out in larger tables, which costs a mean much of what N gains: p is below 2.
+  clipped further out in larger tables, which costs a mean much of what N gains: p is below 2. A typical effect has the
+  smaller one of this variance and of the pursuit's.
 - Correlated neighbours raise the variance, most where effects lie within a correlation length of each other. They raise
   the minimum detectable effect and N_0 too, since a neighbour may be selected instead.
 - Unknown units take a share of the budget and leave a selection less signal, least where features are compared by pairs
@@ -78,7 +79,7 @@ WIDTH_TAKEN = {"sampling": 0.902, "privacy": 31.7, "unknown": 0.281, "correlatio
 # The error and the width where a step to the estimand's estimator is taken: "power" is that of N.
 STEP: dict[str, dict[str, float]] = {
     MEAN.name: {"sampling": 0.712, "privacy": 1.498, "power": 1.423},
-    TYPICAL.name: {"sampling": 0.921, "privacy": 31.6, "power": 2.083},
+    TYPICAL.name: {"sampling": 0.85, "privacy": 177.6, "power": 2.294},
 }
 WIDTH_STEP: dict[str, dict[str, float]] = {
     MEAN.name: {"sampling": 1.763, "privacy": 1.808, "power": 1.316},
@@ -101,10 +102,11 @@ class Accuracy:
         # The share of features with another effect within a correlation length.
         length = -1 / math.log(self.correlation) if self.correlation > 0 else 0.0
         crowded = -math.expm1(-2 * s * length / self.facts.d)
-        if self.takes_step:
-            variance = self._step_variance(STEP)
-        else:
-            variance = self._variance(c) * (1 + self._inflation * (c["correlation"] + c["crowding"] * crowded))
+        of_pursuit = self._variance(c) * (1 + self._inflation * (c["correlation"] + c["crowding"] * crowded))
+        variance = self._step_variance(STEP) if self.takes_step else of_pursuit
+        if self.facts.family.estimand == TYPICAL:
+            # Predictions combine the two; the better one has most of the weight.
+            variance = min(variance, of_pursuit)
         lost = self._lost
         squared = s * (lost + (1 - lost) * variance / (1 + variance))
         # The mean length of s normal numbers against the root of its mean square.
@@ -162,8 +164,8 @@ class Accuracy:
         return 1 / (1 - self.correlation**2) - 1
 
     def _variance(self, constants: dict[str, float]) -> float:
-        """The variance of an estimated effect, in units of the noise's, if features are uncorrelated."""
-        by_privacy = constants["privacy"] * self._n_estimated / self.facts.size**2
+        """The variance of a pursuit's effect, in units of the noise's, if features are uncorrelated."""
+        by_privacy = constants["privacy"] * self._n_estimated / self._pursuit.size**2
         result: float = constants["sampling"] / self.facts.n + by_privacy * (
             1 + constants["unknown"] * (not self.facts.known)
         )
