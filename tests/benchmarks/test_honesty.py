@@ -167,7 +167,7 @@ def test_a_quick_run_prints_rows_and_verdicts(honesty, tmp_path):
 def test_without_a_root_nothing_is_met(load, monkeypatch):
     honesty, design = load("honesty"), load("simulated").ROWS["normal"]
     monkeypatch.setattr(honesty, "equation_of", lambda model: None)
-    row = honesty.summarize("normal", 1.35, [honesty.measure(design, True, True, seed) for seed in range(2)])
+    row = honesty.summarize("normal", 1.35, [honesty.measure(design, True, True, "typical", seed) for seed in range(2)])
     assert row["verdicts"]["coverage"] == "no root"
     assert "no root" in honesty.line(row)
     assert honesty.plain(row)["coverage"] == dict.fromkeys(["value", "low", "high", "error"])
@@ -176,11 +176,11 @@ def test_without_a_root_nothing_is_met(load, monkeypatch):
 @pytest.mark.slow
 def test_an_exact_fit_is_consistent_and_another_is_not(honesty, load, monkeypatch):
     design = load("simulated").ROWS["normal"]
-    exact = honesty.consistency(design, True, 1)
+    exact = honesty.consistency(design, True, "typical", 1)
     assert exact < 0.05
     root_of = honesty.root_of
     monkeypatch.setattr(honesty, "root_of", lambda *args: root_of(*args)._replace(coef=2 * root_of(*args).coef))
-    assert honesty.consistency(design, True, 1) == pytest.approx(0.5, abs=0.05)
+    assert honesty.consistency(design, True, "typical", 1) == pytest.approx(0.5, abs=0.05)
 
 
 def test_real_tables_are_split_and_scored(load, tmp_path):
@@ -205,3 +205,13 @@ def test_a_table_of_other_columns_is_refused(load, tmp_path):
     result = CliRunner().invoke(load("real_tables").main, ["--tables", str(tmp_path), "--table", "wine"])
     assert result.exit_code == 1
     assert "wine must have 11 complete features and has 3" in result.output
+
+
+def test_the_root_without_a_clip_is_least_squares(load):
+    rng = np.random.default_rng(3)
+    X = 1e3 + rng.standard_normal((500, 2))
+    y = X @ [1.0, -2.0] + rng.lognormal(0, 1, 500)
+    root = load("reference_fits").estimating_root(X, y, np.inf, X.mean(axis=0), X.std(axis=0))
+    expected = np.linalg.lstsq(np.column_stack([np.ones(500), X - 1e3]), y, rcond=None)[0]
+    assert root.coef == pytest.approx(expected[1:], rel=1e-8)
+    assert root.intercept == pytest.approx(expected[0] - 1e3 * expected[1:].sum(), rel=1e-6)

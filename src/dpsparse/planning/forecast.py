@@ -74,7 +74,7 @@ def plan(
     --------
     >>> from dpsparse import plan
     >>> forecast = plan(10_000, 1_000, 5, 0.5)
-    >>> forecast.expected_error < 0.1
+    >>> forecast.expected_error < 0.2
     True
     >>> forecast.n_for_error(0.02) > 10_000
     True

@@ -74,7 +74,7 @@ def forecast(model: "LinearModel", sparsity: int) -> Iterator[str]:
 
 
 def _caveat(model: "LinearModel") -> str:
-    words = "A forecast is a guide: in simulations nine errors in ten lie within a factor of 1.6 of it."
+    words = "A forecast is a guide: in simulations nine errors in ten lie within a factor of 2 of it."
     if model.estimator != "PrivateSparseRegressor":
         words += f" This one is of PrivateSparseRegressor; {model.estimator}, which made the model, does worse."
     relation = model.privacy.guarantee.adjacency
