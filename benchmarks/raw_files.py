@@ -7,7 +7,7 @@ files are in DIR. ``--development`` takes five others, on which methods may be t
 Each split holds out a random fifth of the records; both parts are CSV files in the order of the whole file. The fit of
 ``dpsparse fit train.csv --target ... --epsilon 1 --delta 1e-6`` is made twice, with a bounds file that was filled in
 from the training records (`raw_bounds.py`) and without one, and predicts the held-out file. Splits and noise are
-seeded.
+seeded. Effects are on the mean, the default.
 
 Squared errors are over those of the training mean, absolute ones over those of the training median, of records with a
 response. "Nothing typed over bounds" is a ratio of means over splits with a 99 % bootstrap interval; its limit is 1.10

@@ -6,11 +6,12 @@ elevators as Parquet files whose last column is the response. A fifth of the rec
 may differ from the rest. Features are float64, so that no dtype says anything. "Exact" passes the training records'
 means and standard deviations, which no private fit may have.
 
-Squared errors are over those of the training mean, absolute ones over those of the training median. "Linear" is the
-absolute error of `coef_` and `intercept_` where `predict` adds to them. Unknown over exact is a ratio of means over the
-random splits with a 99 % bootstrap interval; its limit is 1.10 for tables of at least 4,000 records, 1.25 below, and is
-missed where the interval excludes it. No random split and no split by every fifth record may exceed 1.02. The last
-fifth has a verdict of its own: where the file drifts, fits with exact units exceed the limit there too.
+Fits have the default estimand, the mean. Squared errors are over those of the training mean, absolute ones over those
+of the training median. "Linear" is the absolute error of `coef_` and `intercept_` where `predict` adds to them. Unknown
+over exact is a ratio of means over the random splits with a 99 % bootstrap interval; its limit is 1.10 for tables of at
+least 4,000 records, 1.25 below, and is missed where the interval excludes it. No random split and no split by every
+fifth record may exceed 1.02. The last fifth has a verdict of its own: where the file drifts, fits with exact units
+exceed the limit there too.
 """
 
 import json

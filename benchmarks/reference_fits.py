@@ -18,7 +18,8 @@ def estimating_root(X, y, tau, centers, scales, inner=np.inf, outer=np.inf, star
     """Solve sum v(z) psi(r) z = 0, the equation that a private fit solves with noise.
 
     z is a record in the units of the fit, (1, (x - center) / scale), v = min(1, inner/|z|, inner outer/|z|^2) its
-    weight, and psi clips the residual r at tau. Without `inner` and `outer` it is Huber's regression.
+    weight, and psi clips the residual r at tau. Without `inner` and `outer` it is Huber's regression, and least squares
+    where tau is infinite.
 
     v does not depend on the coefficients, so the equation is the gradient of a convex loss and has one root. Each step
     is Newton's where that halves the gradient, and a step of reweighted least squares, which never raises the loss,
@@ -31,7 +32,7 @@ def estimating_root(X, y, tau, centers, scales, inner=np.inf, outer=np.inf, star
     y : ndarray of shape (n,) or (n, copies)
         Responses; several for one record of features count as so many records.
     tau : float
-        Clip of the residuals, in the units of y.
+        Clip of the residuals, in the units of y; infinite for none.
     centers, scales : array-like of shape (k,)
         Units of the fit.
     inner, outer : float, default=inf
@@ -61,8 +62,9 @@ def estimating_root(X, y, tau, centers, scales, inner=np.inf, outer=np.inf, star
         return (Z * (weight * record_weights)[:, None]).T @ Z
 
     residuals, psi, gradient = score(effects)
-    # Rounding of a sum of y.size terms of at most tau each, with room.
-    enough = 1e-10 * tau * y.size
+    # Rounding of a sum of y.size terms of about this size each, with room.
+    size = tau if np.isfinite(tau) else np.abs(residuals).mean() + np.abs(y).mean()
+    enough = 1e-10 * size * y.size
     for _ in range(500):
         newton = jacobian((np.abs(residuals) <= tau).sum(axis=1))
         if np.abs(gradient).max() <= enough:
@@ -139,3 +141,80 @@ def share_of_sums(hits, trials):
         return estimate
     wilson = stats.binomtest(int(np.sum(hits)), count).proportion_ci(0.99, "wilson")
     return estimate._replace(low=min(estimate.low, float(wilson.low)), high=max(estimate.high, float(wilson.high)))
+
+
+# Of a residuals' scale, in standard deviations of the response.
+COLLAPSED = 1e-6
+
+
+class Reference(NamedTuple):
+    """Coefficients that anyone can compute without privacy, and their standard errors."""
+
+    coef: np.ndarray
+    error: np.ndarray
+
+
+def statsmodels_fit(X, y, estimand):
+    """What "mean" or "typical" effects are of, as statsmodels gives it for an intercept and the columns of X.
+
+    "mean" is ``OLS`` with HC3 errors. "typical" is ``RLM`` with ``HuberT()`` and the sandwich errors of Huber's
+    equation at its scale: statsmodels' own assume errors that are independent of the features. Columns are
+    standardised for the sake of rounding, and responses, too: in other units ``RLM`` may stop after two iterations.
+    Where most residuals can be made 0 its scale collapses to 0, and it says nothing: all is NaN then.
+    """
+    import statsmodels.api as sm
+
+    units = y.std() / X.std(axis=0)
+    A = np.column_stack([np.ones(len(X)), (X - X.mean(axis=0)) / X.std(axis=0)])
+    if estimand == "mean":
+        found = sm.OLS(y / y.std(), A).fit(cov_type="HC3")
+        return Reference(found.params[1:] * units, found.bse[1:] * units)
+    norm = sm.robust.norms.HuberT()
+    found = sm.RLM(y / y.std(), A, M=norm).fit(maxiter=1000, conv="coefs")
+    if found.scale < COLLAPSED:
+        return Reference(np.full_like(units, np.nan), np.full_like(units, np.nan))
+    tau = norm.t * found.scale
+    inner = A[np.abs(found.resid) <= tau]
+    scores = A * np.clip(found.resid, -tau, tau)[:, None]
+    inverse = np.linalg.inv(inner.T @ inner)
+    errors = np.sqrt(np.diag(inverse @ (scores.T @ scores) @ inverse))
+    return Reference(found.params[1:] * units, errors[1:] * units)
+
+
+def least_squares_predictions(X, y, X_new):
+    """Predictions of least squares with an intercept, of fitted columns that may be collinear or constant."""
+    center, scale = X.mean(axis=0), X.std(axis=0)
+    scale = np.where(scale > 0, scale, 1.0)
+    coef = np.linalg.lstsq((X - center) / scale, y - y.mean(), rcond=None)[0]
+    return y.mean() + (X_new - center) / scale @ coef
+
+
+def forward_selection(groups, y, count):
+    """Names of `count` groups of columns, one after another, each the one that lowers the squared error most.
+
+    Parameters
+    ----------
+    groups : dict of str to ndarray of shape (n, columns)
+        Variables, with all columns of each.
+    y : ndarray of shape (n,)
+        Responses.
+    count : int
+        How many to take.
+    """
+    left = {name: columns - columns.mean(axis=0) for name, columns in groups.items()}
+    residual, chosen = y - y.mean(), []
+    while len(chosen) < min(count, len(groups)):
+        gains = {name: ((_basis(left[name]).T @ residual) ** 2).sum() for name in left}
+        best = max(gains, key=gains.get)
+        chosen.append(best)
+        basis = _basis(left.pop(best))
+        residual = residual - basis @ (basis.T @ residual)
+        left = {name: columns - basis @ (basis.T @ columns) for name, columns in left.items()}
+    return chosen
+
+
+def _basis(columns):
+    """Orthonormal columns that span these, without directions that are rounding."""
+    sizes = np.sqrt((columns**2).sum(axis=0))
+    u, s, _ = np.linalg.svd(columns / np.where(sizes > 0, sizes, 1.0), full_matrices=False)
+    return u[:, s > 1e-6]

@@ -29,9 +29,17 @@ class Task:
 
     @property
     def noise_scale(self):
-        """1.48 times the median size of the noise, as `plan` takes it."""
-        law = stats.norm if np.isinf(self.df) else stats.t(self.df)
-        return self.scale * law.ppf(0.75) / stats.norm.ppf(0.75)
+        """1.48 times the median size of the noise, as `plan` takes it where effects are on the typical response."""
+        return self.scale * self._law.ppf(0.75) / stats.norm.ppf(0.75)
+
+    def noise_size(self, estimand):
+        """The size of the noise as `plan` takes it; that of a law without a variance is its median's for a mean too."""
+        deviation = self.scale * self._law.std()
+        return deviation if estimand == "mean" and np.isfinite(deviation) else self.noise_scale
+
+    @property
+    def _law(self):
+        return stats.norm() if np.isinf(self.df) else stats.t(self.df)
 
     def make(self, seed):
         """Features, response and true coefficients."""

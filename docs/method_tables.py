@@ -4,9 +4,10 @@ They stand between the comments ``<!-- NAME -->`` and ``<!-- end of NAME -->``; 
 """
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
-from dpsparse.algorithms.pursuit import budget
+from dpsparse.algorithms.pursuit import budget, reference_budget
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.schedule import Schedule
 from dpsparse.learning.prices import TABLE_SHARES
@@ -15,16 +16,26 @@ PAGE = Path(__file__).parent / "method.md"
 
 
 def prices() -> str:
-    """Every release, its share of rho, and why."""
-    rows = ["| release | where | share of $\\rho$ | why | benchmark |", "|---|---|---|---|---|"]
-    for price in budget.PRICES:
+    """Every release of a pursuit and of a raw table, its share of rho, and why."""
+    rows = _price_rows("share of $\\rho$", budget.PRICES)
+    for share in TABLE_SHARES:
+        rows.append(f"| {share.release} | raw tables | {share} | {share.reason} | `raw_files.py` |")
+    return "\n".join(rows)
+
+
+def reference_prices() -> str:
+    """Every release of the step to the estimand's estimator, its share of what the pursuit leaves, and why."""
+    return "\n".join(_price_rows("share of what the pursuit leaves", reference_budget.PRICES))
+
+
+def _price_rows(share_of: str, prices: Iterable[budget.Price]) -> list[str]:
+    rows = [f"| release | where | {share_of} | why | benchmark |", "|---|---|---|---|---|"]
+    for price in prices:
         for k, case in enumerate(price.cases):
             name, why, script = (f"{price.release} ({price.counts})", price.reason, f"`{price.benchmark}`")
             first, *last = (name, why, script) if k == 0 else ("", "", "")
             rows.append(f"| {first} | {case.words} | {case.formula} | {last[0]} | {last[1]} |")
-    for share in TABLE_SHARES:
-        rows.append(f"| {share.release} | raw tables | {share} | {share.reason} | `raw_files.py` |")
-    return "\n".join(rows)
+    return rows
 
 
 def steps() -> str:
@@ -38,7 +49,7 @@ def steps() -> str:
     return "\n".join(rows)
 
 
-TABLES = {"prices": prices, "steps of a fit": steps}
+TABLES = {"prices": prices, "prices of the step": reference_prices, "steps of a fit": steps}
 
 
 def with_tables(page: str) -> str:

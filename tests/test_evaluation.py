@@ -27,6 +27,7 @@ from dpsparse import (
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.evaluation import held_out_rows
+from dpsparse.html import number
 from dpsparse.privacy.ledger.ledger import Reservation
 from dpsparse.privacy.noise import SecureSource
 
@@ -62,7 +63,10 @@ def test_a_good_model_is_said_to_be_better_than_its_constant():
     plain = np.minimum(errors, found.cut).mean()
     assert abs(found.model.value - plain) < 8 * found.model.standard_error
     assert found.improvement.low > 0
-    assert "better than the constant" in found.summary()
+    # The constant is the mean of the training records, by a release of the fit.
+    assert "better than the mean" in found.summary()
+    assert f"min(|error|, {number(found.cut)}), mean {number(found.constant_prediction)}" in found.summary()
+    assert found.constant_prediction == pytest.approx(Y[TRAIN].mean(), abs=0.2 * Y[TRAIN].std())
 
 
 def test_a_model_without_effects_is_not_said_to_be_better():
@@ -73,7 +77,7 @@ def test_a_model_without_effects_is_not_said_to_be_better():
     assert found.improvement.low <= 0 or found.improvement.value < 0.1 * found.constant.value
     wrong = MODEL.released_
     flipped = seeded(wrong, -X[TEST], Y[TEST])
-    assert "worse than the constant" in flipped.summary()
+    assert "worse than the mean" in flipped.summary()
 
 
 @pytest.mark.parametrize(
@@ -97,9 +101,39 @@ def test_an_estimator_its_released_model_and_its_file_are_the_same(tmp_path):
     assert seeded(MODEL) == seeded(MODEL.released_) == seeded(load_model(tmp_path / "model.json"))
 
 
+def test_r2_is_that_of_errors_up_to_the_cut():
+    found = evaluate(MODEL, X[TEST], Y[TEST], epsilon=4.0, delta=1e-6)
+    errors = np.abs(Y[TEST] - MODEL.predict(X[TEST])), np.abs(Y[TEST] - found.constant_prediction)
+    of_model, of_mean = (np.mean(np.minimum(each, found.cut) ** 2) for each in errors)
+    # Privacy noise alone, since the records are given.
+    assert abs(found.r2.value - (1 - of_model / of_mean)) < 8 * found.r2.standard_error < 0.3
+    assert 0 < found.r2.low < found.r2.value < found.r2.high <= 1
+    for text in (found.summary(), found.as_html()):
+        assert f"R², errors up to {number(found.cut)}" in text
+        assert "over those of the training mean" in " ".join(text.split())
+        assert "95 % interval" in text
+    assert json.loads(json.dumps(found.to_dict()))["scores"]["r2"]["low"] == found.r2.low
+
+
+def test_only_a_released_mean_is_called_one():
+    typical = PrivateSparseRegressor(**PUBLIC, estimand="typical", random_state=0).fit(X[TRAIN], Y[TRAIN])
+    found = seeded(typical)
+    assert (seeded().constant_name, found.constant_name) == ("mean", "constant")
+    assert "than the constant" in found.summary()
+    assert "over those of the constant" in " ".join(found.summary().split())
+
+
+def test_too_few_records_have_no_r2():
+    found = seeded(x=X[TEST][:60], y=Y[TEST][:60], epsilon=0.1)
+    assert found.r2 is None
+    assert "Squared errors are too noisy for an R²." in " ".join(found.summary().split())
+    assert "R², errors" not in found.as_html()
+
+
 def test_a_method_without_intercept_is_compared_with_zero():
     model = DPIHTH(sparsity=2, epsilon=2.0, delta=1e-6, random_state=0).fit(X[TRAIN], Y[TRAIN])
     assert model.released_.constant_prediction == 0.0
+    assert model.released_.constant_name == "constant"
     assert seeded(model).constant_prediction == 0.0
 
 

@@ -11,7 +11,9 @@ import pytest
 import dpsparse
 from dpsparse.algorithms.pursuit import budget
 from dpsparse.algorithms.pursuit import constants as c
+from dpsparse.algorithms.pursuit import reference_budget as reference
 from dpsparse.families import robust_linear as family
+from dpsparse.families.estimands import HUBER_TUNING
 from dpsparse.inference import constants as inference
 
 ROOT = Path(__file__).parents[1]
@@ -61,7 +63,7 @@ STATED = [
     ("the effects of the last {} steps are **averaged**", c.N_AVERAGED),
     ("up to {} features in known units", c.MOST_TAKEN),
     (r"$N \ge {}\,d$ in unknown ones", c.RECORDS_A_FEATURE),
-    ("Otherwise it selects {} and drops", c.MOST_SELECTED),
+    ("Otherwise it selects {}. It keeps all", c.MOST_SELECTED),
     ("In unknown units and below $N = {}$", c.LEAST_SIZE),
     (r"$\tau$ between {:g} and", family.LEAST_FINAL_TAU),
     ("and {:g} residual scales", family.MOST_FINAL_TAU),
@@ -79,6 +81,16 @@ STATED = [
     ("noise of a fraction is at most {:g}", c.LARGEST_FRACTION_NOISE),
     ("a tail that begins beyond {:g} scales", c.LARGEST_TAIL),
     (r"of norm at most ${:g} \sqrt{{k}}$", c.GRAM_ROW_NORM),
+    ("M-estimator ($c = {:g}$, MAD scale", HUBER_TUNING),
+    ("in {} bins of a geometric sequence", c.MOST_BINS),
+    (r"the bias in any direction is at most {:g} times $\mathbb{{E}}(u - T)_+ / \sqrt k$", inference.LEFT_OUT),
+    ("a {:g} % interval is as wide as", 100 * inference.INTERVAL_LEVEL),
+    (r"the step needs $N \ge {:g}\,k^{{1.5}}$", c.REFERENCE_FROM),
+    ("the constant included and at least {}, the step", c.REFERENCE_COLUMNS),
+    ("The pursuit has {:g} of the budget where features are selected", reference.PURSUIT_SELECTS),
+    ("and {:g} where all are taken; for typical effects", reference.PURSUIT_TAKES_ALL),
+    ("which it estimates too, {:g} and", reference.TYPICAL_PURSUIT_SELECTS),
+    ("and {:g}. Shares of the rest", reference.TYPICAL_PURSUIT_TAKES_ALL),
 ]
 
 
@@ -111,6 +123,11 @@ def test_words_for_numbers():
     assert math.isclose(inference.DOUBTFUL**2, 4)
     assert "eigenvalue below a quarter" in METHOD
     assert inference.COLLINEAR == 1 / 4
+    assert "each clipped at twice the typical squared norm" in METHOD
+    assert c.ROUGH_ROWS == 2
+    assert "the square of half of what the clip leaves out" in METHOD
+    assert c.SCORE_BIAS == c.ROW_BIAS == 1 / 2
+    assert c.REFERENCE_POWER == 1.5
     assert "released after the tenth and the thirtieth" in METHOD
     assert c.RESCALED == (11, 31)
 

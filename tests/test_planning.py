@@ -8,6 +8,8 @@ from scipy import stats
 
 from dpsparse import DPIHTH, NotPrivateWarning, PrivateSparseRegressor, plan
 from dpsparse.algorithms.pursuit.schedule import schedule_for
+from dpsparse.families.estimands import TYPICAL
+from dpsparse.families.robust_linear import RobustLinear
 from dpsparse.planning import peeling_limits
 from dpsparse.privacy.guarantee import Guarantee
 
@@ -22,6 +24,7 @@ def test_more_privacy_costs_and_more_records_pay():
     assert plan(10_000, 1_000, 5, 0.5, records_per_person=2).expected_error > base.expected_error
 
 
+@pytest.mark.parametrize("estimand", ["mean", "typical"])
 @pytest.mark.parametrize(
     "size",
     [
@@ -29,32 +32,74 @@ def test_more_privacy_costs_and_more_records_pay():
         *(pytest.param(n_d, marks=pytest.mark.slow) for n_d in ((2_000, 1_000), (10_000, 1_000), (50_000, 300))),
     ],
 )
-def test_unknown_units_cost_and_are_the_default(size):
-    unknown, known = plan(*size, 5, 0.5), plan(*size, 5, 0.5, units_known=True)
-    assert unknown == plan(*size, 5, 0.5, units_known=False)
+def test_unknown_units_cost_and_are_the_default(size, estimand):
+    unknown, known = (plan(*size, 5, 0.5, estimand=estimand, units_known=known) for known in (False, True))
+    assert unknown == plan(*size, 5, 0.5, estimand=estimand)
     assert unknown.expected_error > known.expected_error
     assert unknown.smallest_effect > known.smallest_effect
-    assert unknown.interval_width > known.interval_width
+    # The step to the estimand's estimator is the same.
+    assert unknown.interval_width >= known.interval_width
     assert "unknown units" in str(unknown)
     assert ", known units" in str(known)
 
 
+def test_effects_on_a_mean_are_the_default_and_need_a_larger_table():
+    small, typical = plan(1_000, 20, 5, 1.0), plan(1_000, 20, 5, 1.0, estimand="typical")
+    assert small.estimand == "mean"
+    assert (small.has_intervals, small.interval_width) == (False, math.inf)
+    assert typical.has_intervals
+    assert typical.caveat == ""
+    n, epsilon = small.n_for_intervals, small.epsilon_for_intervals
+    assert f"{n:,} records" in small.caveat
+    assert f"epsilon {epsilon:.2g}" in small.caveat
+    assert small.caveat in str(small).replace("Effects on a mean", "effects on a mean")
+    for enough in (replace(small, n=n), replace(small, epsilon=epsilon)):
+        assert enough.has_intervals
+        assert enough.caveat == ""
+    assert not replace(small, n=int(0.99 * n)).has_intervals
+    assert not replace(small, epsilon=0.99 * epsilon).has_intervals
+    # Where all features are taken, what has no interval is never significant.
+    assert plan(1_000, 5, 5, 1.0).smallest_effect == math.inf
+    assert plan(1_000, 5, 5, 1.0, estimand="typical").smallest_effect < math.inf
+
+
+def test_a_forecast_reaches_its_mean_where_a_fit_does():
+    for n in (1_000, 3_000, 10_000):
+        forecast, rng = plan(n, 20, 3, 1.0, 1e-6), np.random.default_rng(n)
+        X = rng.standard_normal((n, 20))
+        model = PrivateSparseRegressor(sparsity=3, epsilon=1.0, delta=1e-6, random_state=0)
+        model.fit(X, X[:, :3].sum(axis=1) + rng.standard_normal(n))
+        assert np.isfinite(model.conf_int()[model.support_]).all() == forecast.has_intervals
+
+
+@pytest.mark.parametrize("n", [10_000, 100_000])
+def test_a_mean_costs_more_than_what_is_typical(n):
+    mean, typical = (plan(n, 100, 5, 1.0, estimand=estimand) for estimand in ("mean", "typical"))
+    assert mean.expected_error > typical.expected_error
+    assert mean.smallest_effect > typical.smallest_effect
+    assert mean.interval_width > typical.interval_width
+
+
 def test_a_split_of_every_feature_saves_most_of_the_cost_of_unknown_units():
     def cost(d):
-        return plan(5_000, d, 5, 1.0).smallest_effect / plan(5_000, d, 5, 1.0, units_known=True).smallest_effect
+        unknown, known = (plan(8_000, d, 5, 1.0, estimand="typical", units_known=known) for known in (False, True))
+        return unknown.smallest_effect / known.smallest_effect
 
-    schedules = {d: schedule_for(Guarantee(1.0, 5_000**-1.1), 5_000, d, 5, units_known="none") for d in (50, 5_000)}
+    public = {"units_known": "none", "family": RobustLinear(estimand=TYPICAL)}
+    schedules = {d: schedule_for(Guarantee(1.0, 8_000**-1.1), 8_000, d, 5, **public) for d in (50, 5_000)}
     assert "splits" in [slot.name for slot in schedules[50].slots()]
     assert "splits" not in [slot.name for slot in schedules[5_000].slots()]
     assert cost(50) < 1.4 < cost(5_000)
     # Where all features are taken, nothing is selected by pairs.
-    taken = plan(5_000, 5, 5, 0.05).smallest_effect / plan(5_000, 5, 5, 0.05, units_known=True).smallest_effect
-    assert taken < cost(5_000)
+    taken = [plan(5_000, 5, 5, 0.05, estimand="typical", units_known=known).smallest_effect for known in (False, True)]
+    assert taken[0] / taken[1] < cost(5_000)
 
 
-def test_more_records_never_hurt_where_splits_begin():
-    errors = [plan(n, 200, 5, 1.0).expected_error for n in range(2_000, 8_000, 250)]
-    effects = [plan(n, 200, 5, 1.0).smallest_effect for n in range(2_000, 8_000, 250)]
+@pytest.mark.parametrize("estimand", ["mean", "typical"])
+def test_more_records_never_hurt_where_splits_begin(estimand):
+    # Where the step to the estimand's estimator begins, it takes its share from the selection.
+    plans = [plan(n, 200, 5, 1.0, estimand=estimand) for n in range(3_500, 12_000, 250)]
+    errors, effects = [at.expected_error for at in plans], [at.smallest_effect for at in plans]
     assert errors == sorted(errors, reverse=True)
     assert effects == sorted(effects, reverse=True)
 
@@ -124,14 +169,15 @@ def test_where_all_effects_are_lost_the_error_is_their_length(sparsity):
         assert lost.expected_error == pytest.approx(stats.chi(sparsity).mean(), rel=1e-3)
 
 
+@pytest.mark.parametrize("estimand", ["mean", "typical"])
 @pytest.mark.parametrize("known", [True, False])
-def test_where_all_features_are_taken_more_of_them_cost(known):
-    taken = [plan(10_000, d, d, 1.0, units_known=known) for d in (2, 5, 10, 30, 60)]
+def test_where_all_features_are_taken_more_of_them_cost(known, estimand):
+    taken = [plan(100_000, d, d, 1.0, estimand=estimand, units_known=known) for d in (2, 5, 10, 30, 60)]
     for name in ("expected_error", "smallest_effect", "interval_width"):
         values = [getattr(each, name) for each in taken]
         assert values == sorted(values)
     # Nothing is selected, so an effect must only be significant: more than 2.8 standard errors, for any number of them.
-    assert all(each.smallest_effect > 2.8 * each.interval_width / (2 * 1.645) for each in taken)
+    assert all(each.smallest_effect > 2.8 * each.interval_width / (2 * 1.96) for each in taken)
 
 
 def test_records_and_epsilon_for_a_target():
@@ -169,6 +215,7 @@ def test_table_and_plot():
         ((0, 10, 2, 1.0), {}, "n=0"),
         ((10, 0, 2, 1.0), {}, "d=0"),
         ((10, 10, 0, 1.0), {}, "sparsity=0"),
+        ((10, 10, 2, 1.0), {"estimand": "median"}, "estimand='median'"),
         ((10, 10, 2, 1.0), {"noise_scale": 0}, "noise_scale=0"),
         ((10, 10, 2, 1.0), {"correlation": 1.0}, "correlation=1.0"),
     ],

@@ -11,6 +11,7 @@ from rich.table import Table
 from dpsparse import AdaHuber, PrivateSparseRegressor, plan
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
+from dpsparse.inference.intervals import SHOWN_PERCENT
 from dpsparse.io.figures import save_figure
 from dpsparse.privacy.guarantee import check_epsilon
 
@@ -29,16 +30,16 @@ def run_demo(epsilon: float, picture: str | Path, seed: int | None, console: Con
         raise FileNotFoundError(f"--out: the folder {folder} does not exist")
     console.print(
         f"[bold]Data[/]: n = {N:,} records, d = {D:,} features, {SPARSITY} of them matter; "
-        "Student-t noise with 3 degrees of freedom."
+        "Student-t noise with 3 degrees of freedom. Effects are on the typical response: outliers do not count."
     )
     # 1.48 times the median size of Student's t with 3 degrees of freedom.
-    forecast = plan(N, D, SPARSITY, epsilon, units_known=True, noise_scale=1.13)
+    forecast = plan(N, D, SPARSITY, epsilon, estimand="typical", units_known=True, noise_scale=1.13)
     console.print(
         f"[bold]Forecast[/], before anything is spent: l2 error about {forecast.expected_error:.3f}; minimum "
         f"detectable effect at 80 % power {forecast.smallest_effect:.2f}."
     )
     X, y, coef = make_heavy_tailed(N, D, SPARSITY, random_state=seed)
-    private = PrivateSparseRegressor(sparsity=SPARSITY, epsilon=epsilon, **STANDARDIZED).fit(X, y)
+    private = PrivateSparseRegressor(sparsity=SPARSITY, estimand="typical", epsilon=epsilon, **STANDARDIZED).fit(X, y)
     open_fit = AdaHuber(lam=0.1, sparsity=SPARSITY).fit(X, y)
     console.print("[bold]Guarantee[/]: " + private.privacy_.statement(), highlight=False)
     releases = private.privacy_.releases
@@ -65,9 +66,9 @@ def run_demo(epsilon: float, picture: str | Path, seed: int | None, console: Con
 
 
 def _effects_table(coef: NDArray[np.float64], private: PrivateSparseRegressor, open_fit: NDArray[np.float64]) -> Table:
-    low, high = private.conf_int(0.9).T
+    low, high = private.conf_int().T
     table = Table(title="Effects")
-    for name in ("feature", "true", "private", "90 % interval", "significant", "not private"):
+    for name in ("feature", "true", "private", f"{SHOWN_PERCENT} interval", "significant", "not private"):
         table.add_column(name, justify="right")
     # The estimates that the intervals are of; what predictions use where there is no interval.
     estimates = np.where(np.isfinite(low), (low + high) / 2, private.coef_)
@@ -96,7 +97,7 @@ def _draw(coef: NDArray[np.float64], private: PrivateSparseRegressor, open_fit: 
     axes.scatter(position, coef[shown], marker="_", s=200, color="black", label="true")
     axes.scatter(position - 0.15, open_fit.coef_[shown], marker="x", color="tab:gray", label="not private")
     selected = shown[np.isin(shown, private.support_)]
-    low, high = private.conf_int(0.9)[selected].T
+    low, high = private.conf_int()[selected].T
     axes.errorbar(
         position[np.isin(shown, selected)] + 0.15,
         (low + high) / 2,
@@ -105,7 +106,7 @@ def _draw(coef: NDArray[np.float64], private: PrivateSparseRegressor, open_fit: 
         markersize=3,
         capsize=5,
         color="tab:blue",
-        label=f"private, epsilon = {private.epsilon:g}, 90 % interval",
+        label=f"private, epsilon = {private.epsilon:g}, {SHOWN_PERCENT} interval",
     )
     axes.axhline(0, color="lightgray", zorder=0)
     axes.set_xticks(position, shown)

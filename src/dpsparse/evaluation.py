@@ -95,9 +95,10 @@ def evaluate(
 ) -> Evaluation:
     """Say privately how well a released model predicts records that were held out from its fit.
 
-    Three means are released, each with a 90 % interval: of ``min(|error|, c)`` for the model, the same for the constant
-    that it would predict without any feature, and of how much nearer the model is than the constant, each record's
-    clipped at +-b. The cut c and the bound b are releases too; they leave out about one record in twenty.
+    Three means are released, each with a 95 % interval: of ``min(|error|, c)`` for the model, the same for the constant
+    that it would predict without any feature (for a model of the mean, the training mean), and of how much nearer the
+    model is than the constant, each record's clipped at +-b. The cut c and the bound b are releases too; they leave out
+    about one record in twenty. R2, with squared errors cut at c too, follows from the releases.
 
     Parameters
     ----------
@@ -126,8 +127,8 @@ def evaluate(
     Returns
     -------
     Evaluation
-        With `model`, `constant` and `improvement`, each of which has `value`, `low`, `high` and `cut`; `summary()`;
-        and `privacy`, the record of what was spent.
+        With `model`, `constant`, `improvement` and `r2`, each of which has `value`, `low`, `high` and `cut` (`r2` is
+        None where it cannot be told); `summary()`; and `privacy`, the record of what was spent.
 
     Examples
     --------
@@ -145,7 +146,7 @@ def evaluate(
         cells = ModelTable(released, X)
         n, predictions = cells.n_records, cells.predictions
     else:
-        table, line = as_table(X), released.for_statistic("mean")
+        table, line = as_table(X), released.for_statistic()
         (n, _), predictions = table.shape, lambda: np.asarray(table.predict(line), dtype=np.float64)
     return evaluate_records(
         released,
@@ -189,7 +190,7 @@ def evaluate_records(
         responses, predictions = read()
         spender._warn_if_weak(meter)
     scores = _scores(meter, plan(meter.guarantee), model, responses, predictions)
-    return Evaluation(model.target, model.constant_prediction, scores, meter.record())
+    return model.evaluation_of(scores, meter.record())
 
 
 def fit_and_evaluate(
@@ -249,7 +250,7 @@ def fit_and_evaluate(
             rows.require_finite()
     # A data frame keeps its names.
     _fit_part(meter, len(training), model, table.take(training), response[training], progress)
-    predictions = MemoryTable(table.take(np.flatnonzero(held_out))).predict(model.released_.for_statistic("mean"))
+    predictions = MemoryTable(table.take(np.flatnonzero(held_out))).predict(model.released_.for_statistic())
     return _evaluate_part(meter, model, response[held_out], predictions)
 
 
@@ -289,10 +290,7 @@ def _evaluate_part(
     commitment = EvaluationPlan(meter.guarantee).commitment
     scores = _scores(share, commitment, model.released_, responses, predictions)
     model._publish(replace(model.released_, privacy=meter.record(), scores=scores))
-    released = model.released_
-    return FittedAndEvaluated(
-        model, Evaluation(released.target, released.constant_prediction, scores, released.privacy)
-    )
+    return FittedAndEvaluated(model, model.released_.evaluation_of(scores, meter.record()))
 
 
 def held_out_rows(n_records: int, holdout: float) -> NDArray[np.bool_]:

@@ -13,6 +13,7 @@ from dpsparse.engine.refusals import NOT_FINITE, NOT_FINITE_IN_FILE
 from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
 from dpsparse.estimators.tuning import tune
 from dpsparse.evaluation import fit_and_evaluate
+from dpsparse.families.estimands import EstimandName
 from dpsparse.model.released import LinearModel
 from dpsparse.model.responses import refuse_unread
 
@@ -43,6 +44,7 @@ class FileFit:
     target: str | None
     epsilon: float
     sparsity: int | Literal["auto"] = 5
+    estimand: EstimandName = "mean"
     delta: float | None = None
     bounds: Any = None
     drop: Sequence[str] = ()
@@ -97,6 +99,7 @@ class FileFit:
     def _estimator(self, given: Given, sparsity: int | Literal["auto"]) -> PrivateSparseRegressor:
         return PrivateSparseRegressor(
             sparsity=sparsity,
+            estimand=self.estimand,
             epsilon=self.epsilon,
             delta=self.delta,
             **given.parameters,

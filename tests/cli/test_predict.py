@@ -15,7 +15,13 @@ def model(folder, capsys, fit):
     content = json.loads((folder / "model.json").read_text())
     effect = content["effects"][0] | {"estimate": None, "standard_error": None, "clear": False}
     content["effects"] = [effect | {"feature": "smoker", "coef": 9.0}, effect | {"feature": "region=east", "coef": 4.0}]
-    content |= {"intercept": 1.0, "prediction_range": None, "median_shift": -0.5, "calibration_slope": 1.0}
+    content |= {
+        "intercept": 1.0,
+        "prediction_range": None,
+        "median_shift": -0.5,
+        "calibration_slope": 1.0,
+        "variables": [],
+    }
     (folder / "model.json").write_text(json.dumps(content))
     capsys.readouterr()
     return load_model("model.json")
@@ -101,6 +107,9 @@ def test_a_median_is_predicted_where_the_model_has_one(model, capsys, folder, fa
     assert predicted(capsys, "--statistic", "median").out == "prediction\n4.5\n9.5\n"
     assert predicted(capsys, "--statistic", "mean").out == predicted(capsys).out == "prediction\n5.0\n10.0\n"
     content = json.loads((folder / "model.json").read_text())
+    (folder / "typical.json").write_text(json.dumps(content | {"estimand": "typical"}))
+    refused = failed("predict", "typical.json", "new.csv", "--statistic", "mean")
+    assert "this one is of the typical response: leave it out, or fit with estimand='mean'" in refused
     del content["median_shift"]
     (folder / "model.json").write_text(json.dumps(content))
     assert "statistic='median' needs a released median" in failed(

@@ -85,8 +85,8 @@ def shown(model):
     """Effect and interval wherever both are shown: text, tables, pictures, sentences and JSON."""
     interval = rf"\[{NUMBER}, {NUMBER}\]"
     for line in model.summary().splitlines():
-        if match := re.search(rf"{NUMBER} +{NUMBER} +{NUMBER}   {interval}", line):
-            _, effect, _, *ends = map(as_number, match.groups())
+        if match := re.search(rf"{NUMBER} +{NUMBER} +{NUMBER} +<?{NUMBER}   {interval}", line):
+            _, effect, _, _, *ends = map(as_number, match.groups())
             yield "summary", effect, ends
     for name, text in (("notebook", model.as_html()), ("report", fit_page(model))):
         for match in re.finditer(rf">{NUMBER}</td><td[^>]*>{interval}<", text):
@@ -111,8 +111,8 @@ def test_no_effect_is_shown_outside_its_interval(name):
     outside = [each for each in shown(model) if not each[2][0] <= each[1] <= each[2][1]]
     assert outside == []
     with_interval = [effect for effect in model.effects if effect.interval is not None]
-    # As many as there are, in every place: the page has them in two tables. Scores have three intervals.
-    n_scores = 0 if model.scores is None else 3
+    # As many as there are, in every place: the page has them in two tables. Scores have three intervals, or four.
+    n_scores = 0 if model.scores is None else 3 + (model.scores.r2 is not None)
     assert places.count("summary") == places.count("JSON") == len(with_interval)
     assert places.count("notebook") == len(with_interval) + n_scores
     if model.explains:

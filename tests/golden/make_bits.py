@@ -343,7 +343,7 @@ def _of_model(model, X):
     bits = {"coef": _hash(coef), "intercept": _hash(intercept), "predict": _hash(predictions)}
     bits["support"] = _hash(np.asarray(model.support_, dtype=np.int64))
     if hasattr(model, "coef_se_"):
-        bits |= {"coef_se": _hash(model.coef_se_), "conf_int": _hash(model.conf_int())}
+        bits |= {"coef_se": _hash(model.coef_se_), "conf_int": _hash(model.conf_int(0.9))}
         bits["clear"] = _hash(model.clear_, float(model.noise_floor_))
     if hasattr(model, "privacy_"):
         record = model.privacy_.to_dict()

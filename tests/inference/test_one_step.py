@@ -139,3 +139,10 @@ def test_powers(exponent):
     found = power(matrix, exponent)
     np.testing.assert_allclose(np.linalg.eigvalsh(found), np.sort(np.linalg.eigvalsh(matrix) ** exponent))
     np.testing.assert_allclose(found @ matrix, matrix @ found, atol=1e-12)
+
+
+def test_a_step_that_leads_further_than_expected_has_not_settled():
+    step = OneStep(np.array([1.0, 2.0]), np.diag([0.04, 0.04]), np.zeros(2), np.inf)
+    errors = np.array([0.1, 0.1])
+    assert step.since(np.array([1.0, 1.5]), errors).settled
+    assert not step.since(np.array([1.0, 1.0]), errors).settled

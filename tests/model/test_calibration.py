@@ -84,11 +84,13 @@ def test_files_that_do_not_know_it_predict_the_line(fitted, tmp_path):
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.floats(0, 50), st.floats(-1e6, 1e6), st.sampled_from(["mean", "median"]))
+@given(st.floats(0, 50), st.floats(-1e6, 1e6), st.sampled_from([None, "median"]))
 def test_a_statistic_of_a_statistic_is_itself(fitted, slope, constant, statistic):
     model = replace(fitted.released_, calibration_slope=slope, constant=constant, prediction_range=None)
     once = model.for_statistic(statistic)
-    assert once.for_statistic("mean") == once
+    assert once.for_statistic() == once
+    mean = replace(model, estimand="mean")
+    assert mean.for_statistic("mean") == mean.for_statistic()
     turned = constant + slope * (line(model, X[:5]) - constant)
     size = (1 + slope) * (abs(constant) + np.abs(line(model, X[:5])).max())
     np.testing.assert_allclose(model.predict(X[:5]), turned, rtol=0, atol=1e-12 * size)

@@ -1,7 +1,7 @@
 """Model files of this format load, predict and report as they did when they were written.
 
 `files/expected.json` holds what the version that wrote them made of them. Only an effect of a feature whose public
-centre was off has lost its interval since: such intervals did not hold.
+centre was off has lost its interval since: such intervals did not hold. Intervals were of 90 % then.
 """
 
 import json
@@ -13,6 +13,7 @@ import pytest
 
 from dpsparse import load_model, save_model
 from dpsparse.cli import main
+from dpsparse.model.effect import interval_text, p_text
 from dpsparse.report.fit import fit_page
 
 FILES = Path(__file__).parent / "files"
@@ -29,7 +30,7 @@ def name(request):
 
 
 def effects_expected(name):
-    """Effects, intervals as text, verdicts and intervals, as they are shown now."""
+    """Effects, intervals of 90 % as text, verdicts and intervals, as they were shown."""
     expected = EXPECTED[name]
     told = zip(expected["effects"], expected["verdicts"], expected["intervals"], strict=True)
     return [
@@ -42,11 +43,13 @@ def test_effects_and_guarantee_are_as_they_were(name):
     model, expected = load_model(FILES / f"{name}.json"), EXPECTED[name]
     told = effects_expected(name)
     rows = [effect.row() for effect in model.effects]
-    assert [([name, coef, ends], verdict) for name, _, ends, verdict, coef in rows] == [each[:2] for each in told]
+    shown = [(name, coef, verdict) for name, _, _, _, verdict, coef in rows]
+    assert shown == [(*effect[:2], verdict) for effect, verdict, _ in told]
     assert model.privacy.epsilon == pytest.approx(expected["epsilon"], rel=1e-9)
     places = [model.feature_names.index(effect.feature) for effect in model.effects]
     intervals = [[np.nan, np.nan] if ends is None else ends for _, _, ends in told]
     np.testing.assert_allclose(model.conf_int(0.9)[places], np.reshape(intervals, (-1, 2)), rtol=1e-12)
+    np.testing.assert_array_equal(np.isfinite(model.pvalues[places]), np.isfinite(intervals).all(axis=-1))
 
 
 def test_predictions_are_as_they_were(name):
@@ -70,11 +73,15 @@ def test_what_is_written_again_is_the_same_model(name, tmp_path):
 
 def test_reports_tell_the_effects(name, capsys):
     path = FILES / f"{name}.json"
-    page = fit_page(load_model(path))
+    model = load_model(path)
+    page = fit_page(model)
     main(["inspect", str(path)])
     shown = capsys.readouterr().out
-    for (_, effect, interval), _, _ in effects_expected(name):
+    for (_, effect, interval), _, ends in effects_expected(name):
         assert f">{effect}<" in page
-        assert f">{interval}<" in page
         assert effect in shown
-        assert interval in shown
+        assert (interval == "-") == (ends is None)
+    for effect in model.effects:
+        for text in (interval_text(effect.interval), p_text(effect.p_value)):
+            assert f">{text.replace('<', '&lt;')}<" in page
+            assert text in shown

@@ -10,7 +10,8 @@ import pytest
 from scipy import sparse
 
 from dpsparse import DPIHTH, AdaHuber, PrivateSparseRegressor, load_model, save_model
-from dpsparse.algorithms.evaluation import Estimate, Scores
+from dpsparse.algorithms.estimates import Estimate
+from dpsparse.algorithms.evaluation import Scores
 from dpsparse.algorithms.pursuit.response_count import ResponseCount
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
@@ -50,7 +51,7 @@ def test_a_model_comes_back_whole(path):
     assert [effect.feature for effect in again.effects] == [again.feature_names[j] for j in MODEL.support_]
     assert [effect.clear for effect in again.effects] == MODEL.clear_[MODEL.support_].tolist()
     intervals = np.array([effect.interval or (np.nan, np.nan) for effect in again.effects])
-    np.testing.assert_allclose(intervals, MODEL.conf_int(0.9)[MODEL.support_], rtol=1e-12)
+    np.testing.assert_allclose(intervals, MODEL.conf_int()[MODEL.support_], rtol=1e-12)
     assert [(f.center, f.scale) for f in again.features] == [(0.1, 1.0 + j) for j in range(8)]
     assert again.privacy == MODEL.privacy_
     assert again.privacy.statement() == MODEL.privacy_.statement()
@@ -132,6 +133,8 @@ MADE_UP = replace(
         model=Estimate(1.5, 0.25, 1.0, 2.0, 0.03125),
         constant=Estimate(2.5, 0.25, 2.0, 3.0, 0.0625),
         improvement=Estimate(-0.5, 0.25, -1.0, 0.0, 0.0),
+        r2=Estimate(-0.25, 0.125, -0.5, 0.0, 0.0625),
+        level=0.75,
     ),
     median_shift=-0.375,
     calibration_slope=1.625,
@@ -149,6 +152,17 @@ def test_learned_units_and_facts_about_the_response_come_back(path):
     assert again.context == MADE_UP.context
     save_model(again, path)
     assert json.loads(path.read_text()) == first
+
+
+def test_scores_of_earlier_files_have_intervals_of_90_percent_and_no_r2(path):
+    save_model(MADE_UP, path)
+    content = json.loads(path.read_text())
+    del content["scores"]["r2"], content["scores"]["level"]
+    path.write_text(json.dumps(content))
+    again = load_model(path)
+    assert (again.scores.level, again.scores.r2) == (0.9, None)
+    assert "90 % interval" in again.summary()
+    assert "75 % interval" in MADE_UP.summary()
 
 
 def scores_with(**wrong):
@@ -174,7 +188,20 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
     optional |= {"center", "scale", "reason", "prediction_range", "cut", "context", "budget"}
     optional |= {"constant", "response_scale", "spread_explained", "scores", "target_kind", "baselines", "median_shift"}
     # Any feature may have been left out.
-    optional |= {"calibration_slope", "left_out", "d", "doubt", "responses", "text_unused", "note", "nearly_exact"}
+    optional |= {
+        "calibration_slope",
+        "left_out",
+        "d",
+        "doubt",
+        "responses",
+        "text_unused",
+        "note",
+        "estimand",
+        "r2",
+        "level",
+        "nearly_exact",
+        "variables",
+    }
     tried = 0
 
     def is_refused():
@@ -208,6 +235,7 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
         (lambda content: content.update(spread_explained=1.25), "'spread_explained' must be a share"),
         (lambda content: content.update(scores=scores_with(low=9.0)), "'value' must lie from 'low' to 'high'"),
         (lambda content: content.update(scores=scores_with(cut=1.5)), "'cut' be a share"),
+        (lambda content: content.update(scores=asdict(MADE_UP.scores) | {"level": 1.5}), "'level' must lie between"),
         (lambda content: content.update(added=1), "unknown entry 'added'"),
         (lambda content: content.update(left_out={"z": "unit wrong"}), "'left_out' must give .* for features listed"),
         (lambda content: content.update(left_out={"a": "lazy"}), "must give 'hardly varies' or 'unit wrong'"),

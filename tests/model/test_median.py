@@ -132,7 +132,7 @@ def test_what_has_no_median_says_so(fitted):
         with pytest.raises(ValueError, match=r"^statistic='median' needs .* with an intercept$"):
             model.predict(X, statistic="median")
     for model in (fitted, fitted.released_):
-        with pytest.raises(ValueError, match=r"^statistic='mode' must be 'mean' or 'median'$"):
+        with pytest.raises(ValueError, match=r"^statistic='mode' must be 'mean', 'median' or None$"):
             model.predict(X, statistic="mode")
 
 
@@ -173,3 +173,17 @@ def test_noise_is_not_remarked_on():
         model = PrivateSparseRegressor(sparsity=1, epsilon=1.0, random_state=seed, **STANDARDIZED).fit(rows, y)
         said += sentence(model.released_) is not None
     assert said <= 2
+
+
+def test_a_model_of_the_typical_response_has_no_mean():
+    typical = PrivateSparseRegressor(sparsity=1, estimand="typical", **STANDARDIZED).fit(X, COST)
+    for model in (typical, typical.released_):
+        with pytest.raises(ValueError, match=r"^statistic='mean' needs a model of the mean.* estimand='mean'$"):
+            model.predict(X, statistic="mean")
+        np.testing.assert_array_equal(model.predict(X), model.predict(X, None))
+        assert np.median(model.predict(X, "median")) != np.median(model.predict(X))
+
+
+def test_a_model_of_the_mean_predicts_it_unless_asked(fitted):
+    for model in (fitted, fitted.released_):
+        np.testing.assert_array_equal(model.predict(X), model.predict(X, "mean"))

@@ -7,10 +7,13 @@ import pytest
 
 import dpsparse
 from dpsparse import DPIHTH, PrivateSparseRegressor, load_model, plan, save_model
-from dpsparse.algorithms.evaluation import Estimate, Scores
+from dpsparse.algorithms.estimates import Estimate
+from dpsparse.algorithms.evaluation import Scores
 from dpsparse.algorithms.pursuit.schedule import schedule_for
 from dpsparse.data.units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
+from dpsparse.families.estimands import MEAN, TYPICAL
+from dpsparse.families.robust_linear import RobustLinear
 from dpsparse.io.features import Feature
 from dpsparse.model.context import Budget, FitContext
 from dpsparse.model.effect import Effect
@@ -41,8 +44,8 @@ def test_the_page_has_everything(model):
     for release in record.releases:
         assert f". {release.name} " in text
     for part in (
-        "smoker 9000 [8671, 9329] significant 8900",
-        "bmi 500 - not reliable 500",
+        "smoker 9000 [8608, 9392] <1e-16 significant 8900",
+        "bmi 500 - - not reliable 500",
         "In short The records 1,000 records. Of 5 columns that could explain cost the fit selected 4.",
         "may pass it on",
         "How well it predicts The features explain something",
@@ -52,15 +55,15 @@ def test_the_page_has_everything(model):
         "The standard errors of these are not reliable, so they have neither an interval nor a verdict: bmi: too few "
         "records differ in it; more records would help, or a rare category put together with others. Do not publish "
         "their sizes as findings.",
-        "smoker 0.4 3600 [3468, 3732]",
-        "age 15 -1500 [-1599, -1401]",
+        "smoker 0.4 3600 [3443, 3757] <1e-16",
+        "age 15 -1500 [-1618, -1382] <1e-16",
         "Units of the selected features feature centre scale where from smoker 0 0.4 given age 50.25 15 learned",
         "Gaps: the fit refused missing values.",
         "The model does not say when it was fitted",
         "Residuals are cut at 3000, in units of cost",
         "Predictions are clipped to [0, 60,000], a released range of cost.",
-        "smoker: a step of 1 goes with 9000 more of cost (between 8671 and 9329 more, with 90 % confidence)",
-        "age: a step of 1 goes with 100 less of cost (between 93.42 and 106.6 less, with 90 % confidence)",
+        "smoker: a step of 1 goes with 9000 more of cost (between 8608 and 9392 more, with 95 % confidence; p < 1e-16)",
+        "age: a step of 1 goes with 100 less of cost (between 92.16 and 107.8 less, with 95 % confidence; p < 1e-16)",
         "These are not significant: a feature with <b>markup</b> & a name",
         "noise floor, ±250",
         f"a record paid {record.rho:.4g} in all",
@@ -160,7 +163,7 @@ def test_a_seeded_fit_guarantees_nothing():
         ({"cut": None}, "Predictions are clipped"),
         ({"effects": (Effect("age", 1e308, 1e308, 1e308, clear=True),)}, "too large or too small to draw"),
         ({"effects": (Effect("age", 1.0, clear=True),)}, "gives no errors"),
-        ({"noise_floor": None}, "90 % intervals"),
+        ({"noise_floor": None}, "95 % intervals"),
     ],
 )
 def test_odd_models_have_a_report_too(model, change, sentence):
@@ -169,9 +172,37 @@ def test_odd_models_have_a_report_too(model, change, sentence):
 
 @pytest.mark.parametrize("known", ["all", "none"])
 @pytest.mark.parametrize("n", [300, 5_000, 100_000])
-def test_every_release_of_a_fit_has_a_purpose(known, n):
-    schedule = schedule_for(Guarantee(1.0, 1e-6), n, 40, 5, units_known=known)
+@pytest.mark.parametrize("estimand", [MEAN, TYPICAL])
+def test_every_release_of_a_fit_has_a_purpose(known, n, estimand):
+    family = RobustLinear(estimand=estimand)
+    schedule = schedule_for(Guarantee(1.0, 1e-6), n, 40, 5, units_known=known, family=family)
     assert {slot.group for slot in schedule.slots()} <= set(PURPOSE)
+
+
+def test_a_report_says_what_effects_are_of():
+    X, y, _ = make_heavy_tailed(10_000, 4, 2, random_state=0)
+
+    def read(n, estimand):
+        options = {"sparsity": 2, "epsilon": 2.0, "random_state": 0, **STANDARDIZED}
+        model = PrivateSparseRegressor(estimand=estimand, **options).fit(X[:n], y[:n])
+        return words(fit_page(model.released_)), " ".join(model.summary().split())
+
+    page, text = read(10_000, "mean")
+    assert "How the mean of y changes for a step of 1" in page
+    assert "every record counts in full, extreme ones too" in page
+    assert "typical records" not in page
+    assert "--estimand mean" in page or "estimand='mean'" in page
+    assert "Effects: on the mean of y, as least squares (OLS) gives them" in text
+    page, text = read(10_000, "typical")
+    assert "How the typical y changes for a step of 1" in page
+    assert "counts as if it were no further" in page
+    assert "Effects: on the typical y, as Huber's robust regression gives them" in text
+    # Too small for the step: effects are not those of least squares, and nobody says so.
+    page, text = read(500, "mean")
+    assert "Effects: on the mean" not in text
+    assert "effects on a mean cannot be had from this many records at this epsilon" in text
+    assert "How y changes for a step of 1" in page
+    assert "near those of Huber's robust regression" in read(500, "typical")[1]
 
 
 def test_a_model_that_explains_nothing_is_not_drawn(model):
@@ -228,7 +259,7 @@ def of_cells(model):
 
 def test_effects_say_what_a_step_is(of_cells):
     text = words(fit_page(of_cells))
-    more = "goes with 2 more of cost (between 1.836 and 2.164 more, with 90 % confidence)."
+    more = "goes with 2 more of cost (between 1.804 and 2.196 more, with 95 % confidence; p < 1e-16)."
     for step in (
         "region=east: compared with the baseline 'north' and categories not selected, it",
         "sector=private: compared with the baseline and categories not selected, it",
@@ -241,6 +272,15 @@ def test_effects_say_what_a_step_is(of_cells):
     assert "A feature such as region=east is 1 for records in that category and 0 for others: its effect is the" in text
     gaps = replace(of_cells, effects=tuple(each for each in of_cells.effects if each.feature == "age (gap)"))
     assert "A feature such as 'age (gap)' is 1 where the cell is missing" in words(fit_page(gaps))
+
+
+def test_a_paragraph_on_means_does_not_speak_of_typical_records(model):
+    of_means, of_typical = (publishable(replace(model, estimand=name)) for name in ("mean", "typical"))
+    assert "by a sparse regression on 5 features" in of_means
+    assert "associations of means" in of_means
+    assert "typical" not in of_means
+    assert "by a robust sparse regression" in of_typical
+    assert "associations in typical records" in of_typical
 
 
 def test_features_of_text_without_a_name_are_explained(of_cells):
@@ -259,13 +299,13 @@ def test_features_of_text_without_a_name_are_explained(of_cells):
 
 def test_one_paragraph_is_fit_to_publish(model, of_cells):
     text, record = publishable(model), model.privacy
-    assert text.count("confidence)") == 2
-    assert "smoker: a step of 1 goes with 9000 more of cost (between 8671 and 9329 more, with 90 % confidence)." in text
+    assert text.count("95 % confidence; p ") == 2
+    assert "smoker: a step of 1 goes with 9000 more of cost (between 8608 and 9392 more, with 95 %" in text
     assert "in 1,000 records" in text
     assert "bmi" not in text
     assert f"(1, {record.delta:.2g})-differentially private for each person" in text
     assert "not causes" in text
-    assert publishable(of_cells).count("confidence)") == len(of_cells.effects)
+    assert publishable(of_cells).count("95 % confidence; p ") == len(of_cells.effects)
     weak = replace(model, effects=model.effects[2:3])
     assert "No effect is significant." in publishable(weak)
     # Nothing to publish.
@@ -329,13 +369,15 @@ def test_the_summary_tells_how_well_it_predicts(model, low, high, verdict):
         model=Estimate(value=150.0, standard_error=6.0, low=140.0, high=160.0, cut=0.02),
         constant=Estimate(value=210.0, standard_error=12.0, low=190.0, high=230.0, cut=0.05),
         improvement=improvement,
+        r2=Estimate(value=0.4, standard_error=0.05, low=0.3, high=0.5, cut=0.05),
     )
     text = words(fit_page(replace(model, scores=scores, constant=70.0, spread_explained=0.25)))
     assert "The features explain about 25% of the spread of cost" in text
     assert (
         "On 200 records that were held out, predictions are off by 150 on average, and the constant 70 by 210; errors "
-        f"count up to 900. {verdict}"
+        f"count up to 900. {verdict} R² against the constant is 0.4 (between 0.3 and 0.5, with 95 % confidence)."
     ) in text
+    assert "R², errors up to 900 0.4 [0.3, 0.5] 5.0%" in text
     assert "min(|error|, 900), model 150 [140, 160] 2.0%" in text
     # The effects come from the other records.
     assert "from public numbers alone, for 800 records" in text

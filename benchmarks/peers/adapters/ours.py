@@ -11,7 +11,8 @@ from peers.problem import NORMAL_MAD, Line, exact_feature_units, robust_units
 def fit(X, y, budget, rng, *, units_known=True, response_known=True, adjacency="replace-one"):
     """PrivateSparseRegressor. Units known: it is given what `with_exact_units` gives to others, as public numbers.
 
-    Where nobody knows how many features matter it takes all of them if ``sparsity="auto"`` would, by public numbers.
+    Effects are on the typical response: rivals are robust, and the designs' noise is symmetric. Where nobody knows how
+    many features matter it takes all of them if ``sparsity="auto"`` would, by public numbers.
     """
     center, scale = exact_feature_units(X) if units_known else (None, None)
     response_center, response_scale = robust_units(y) if units_known and response_known else (None, None)
@@ -22,6 +23,7 @@ def fit(X, y, budget, rng, *, units_known=True, response_known=True, adjacency="
     all_of_them = not budget.sparsity_known and takes_all(n, d, rho, units_known)
     model = PrivateSparseRegressor(
         sparsity=d if all_of_them else min(budget.sparsity, d),
+        estimand="typical",
         epsilon=budget.epsilon,
         delta=budget.delta,
         feature_center=center,

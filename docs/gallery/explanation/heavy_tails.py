@@ -66,7 +66,9 @@ plt.show()
 # is symmetric, clipping does not bias the effects. Huber's loss does exactly that: small residuals
 # count in full, large ones as plus or minus tau. So tau may be small, near the typical residual,
 # and the noise is small with it. `PrivateSparseRegressor` learns that size privately and lowers tau
-# as the residuals shrink; :doc:`/method` explains how.
+# as the residuals shrink; :doc:`/method` explains how. What comes out is the effect on the *typical*
+# response, ``estimand="typical"``. For effects on the mean, its default, a second step clips far out,
+# as far as the number of records allows, and says in its intervals what the clip may leave out.
 #
 # Does it work?
 # -------------
@@ -77,15 +79,16 @@ for df in (np.inf, 5, 3, 1.75, 1.2):
     errors = []
     for seed in range(3):
         X, y, coef = make_heavy_tailed(10_000, 200, sparsity=5, df=df, random_state=seed)
-        model = PrivateSparseRegressor(sparsity=5, epsilon=0.5, feature_center=0, feature_scale=1).fit(X, y)
+        public = {"feature_center": 0, "feature_scale": 1}
+        model = PrivateSparseRegressor(sparsity=5, estimand="typical", epsilon=0.5, **public).fit(X, y)
         errors.append(np.linalg.norm(model.coef_ - coef))
     print(f"t with {df:>4} degrees of freedom: l2 error {np.mean(errors):.3f}")
 
 # %%
 # What robust does not mean
 # -------------------------
-# - The result describes typical records. If a tenth of the patients causes nine tenths of the
-#   cost, the *mean* cost is not what is estimated.
+# - Such a result describes typical records. If a tenth of the patients causes nine tenths of the
+#   cost, the *mean* cost is not what is estimated: :doc:`/how-to/mean-or-typical`.
 # - A large effect that only one record in twenty carries looks like outliers and is
 #   underestimated: see "Large effects of rare features" in :doc:`/method`.
-# - Skewed noise moves the intercept, which is the median of the remaining residuals, not their mean.
+# - Skewed noise moves the intercept: predictions are of typical responses, below the mean of costs.

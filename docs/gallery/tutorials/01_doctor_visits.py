@@ -53,13 +53,16 @@ records_per_person = 5
 # Plan before spending
 # --------------------
 # The forecast needs the size of the table and a guess of the noise, say 3 visits. It reads no record
-# and spends nothing.
+# and spends nothing. With five rows a person the table is as small to privacy as one of 4,000 rows, and
+# a few people with dozens of visits rule the mean: intervals of effects on the mean would be wide. We
+# ask for effects on the typical number of visits (:doc:`/how-to/mean-or-typical`).
 
 forecast = plan(
     n=len(people),
     d=people.shape[1],
     sparsity=5,
     epsilon=1.0,
+    estimand="typical",
     units_known=True,
     noise_scale=3,
     records_per_person=records_per_person,
@@ -80,6 +83,7 @@ plt.show()
 
 model = PrivateSparseRegressor(
     sparsity=5,
+    estimand="typical",
     epsilon=1.0,
     feature_center=center,
     feature_scale=scale,
@@ -90,12 +94,12 @@ print(model.summary())
 # %%
 # Read the intervals
 # ------------------
-# An effect is in visits per unit of the feature. The interval includes sampling error and
-# privacy noise. Effects with a star are not significant: among nine features without any effect, one
+# An effect is in visits per unit of the feature. The 95 % interval and the p-value include sampling
+# error and privacy noise. Effects with a star are not significant: among nine features without any effect, one
 # this large is common. `clear_` marks the significant ones (5 % family-wise), and `noise_floor_` is
 # the threshold, per *scaled* feature.
 
-low, high = model.conf_int(0.9).T
+low, high = model.conf_int().T
 selected = model.support_
 units = np.array([scale[name] for name in people.columns])[selected]
 figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")

@@ -18,6 +18,10 @@ Estimates and intervals. Given c and b, what is estimated is E min(error, c) and
 people from whom the records are a sample. A mean is its noisy sum over the noisy m. Its variance is that of the noise
 of the sum, that of the noise of m, to first order, and the sampling variance, from the noisy squares. Since c / 2 is
 taken off, the noise of m hardly matters.
+
+R2 is 1 less the ratio of E min(error, c)^2 of the model to that of the constant: both are sums of release 6, so that it
+costs nothing, and m cancels. Its sampling variance is that of q1 - r q0, where q1 and q0 are a record's two terms and r
+is their ratio; it takes fourth moments, which are not released (see `estimates`).
 """
 
 import math
@@ -28,11 +32,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsparse.algorithms.estimates import Estimate, Means
 from dpsparse.algorithms.pursuit import grids
 from dpsparse.algorithms.pursuit.grids import Grid
 from dpsparse.algorithms.pursuit.quantiles import Tally
 from dpsparse.engine.errors import HALF_LEVELS, Errors
 from dpsparse.engine.vector_sums import VECTOR_LEVELS
+from dpsparse.inference.constants import SHOWN_LEVEL
 from dpsparse.privacy import sensitivity
 from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.compose import largest_factor
@@ -55,36 +61,6 @@ SHARES = {
     "shares cut": 0.06,
 }
 PICKS = {"error size", "improvement size"}
-# Of a 90 % interval, in standard errors.
-REACH = 1.6448536269514722
-# The variance of an error or improvement in units of its bound where squares are too noisy to tell, and how far it may
-# be from that: both are about those of errors and improvements cut at one in twenty.
-TYPICAL_VARIANCE, VARIANCE_SPREAD = 0.09, 0.05
-# Below this many standard deviations of its noise the number of responses is not known: no mean is.
-LEAST_RESPONSES = 4.0
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A mean on records held out, with its error.
-
-    Parameters
-    ----------
-    value : float
-        The estimate.
-    standard_error : float
-        From sampling and from privacy noise.
-    low, high : float
-        The 90 % interval.
-    cut : float
-        The noisy share of the records whose term was cut.
-    """
-
-    value: float
-    standard_error: float
-    low: float
-    high: float
-    cut: float
 
 
 @dataclass(frozen=True)
@@ -99,6 +75,10 @@ class Scores:
     model: Estimate
     constant: Estimate
     improvement: Estimate  # The mean of |error of the constant| - |error of the model|, clipped at +-bound.
+    # 1 less the mean of ``min(|error|, cut) ** 2`` of the model over that of the constant, from -1 to 1; None where the
+    # squares are too noisy to tell.
+    r2: Estimate | None = None
+    level: float = SHOWN_LEVEL  # Of the intervals.
 
 
 @dataclass(frozen=True)
@@ -203,7 +183,7 @@ def release_scores(
     # Not clipped at the number of records: means over a number that is too small half of the time would be too large.
     answered = max(1.0, float(answered))
     shares = np.clip(beyond / answered, 0.0, 1.0)
-    mean = _Means(answered, answered_noise, square_noise)
+    mean = Means(answered, answered_noise, square_noise)
     return Scores(
         n_records=len(responses),
         n_responses=min(answered, float(len(responses))),
@@ -212,32 +192,5 @@ def release_scores(
         model=mean.estimate(cut, model, error_noise, squares[0], shares[0], shift=0.5, least=0.0),
         constant=mean.estimate(cut, base, error_noise, squares[1], shares[1], shift=0.5, least=0.0),
         improvement=mean.estimate(bound, improved, improvement_noise, squares[2], shares[2], shift=0.0, least=-1.0),
+        r2=mean.r2(squares, bound / cut, (model, base), shares),
     )
-
-
-@dataclass(frozen=True)
-class _Means:
-    """Means from noisy sums: the noisy number of responses, its noise, and that of the sums of squares."""
-
-    answered: float
-    answered_noise: float
-    square_noise: float
-
-    def estimate(
-        self, unit: float, total: float, noise: float, square: float, cut: float, *, shift: float, least: float
-    ) -> Estimate:
-        """The mean of terms from `least` to 1, in some unit, of which `shift` was taken off before they were summed."""
-        m, off = self.answered, total / self.answered
-        mean = float(np.clip(off + shift, least, 1.0))
-        by_noise = (noise**2 + (mean - shift) ** 2 * self.answered_noise**2) / m**2
-        # The square of a noisy mean is too large by the noise's variance.
-        variance = square / m - mean**2 + by_noise
-        spread = (self.square_noise**2 + (2 * mean * noise) ** 2) / m**2
-        variance = TYPICAL_VARIANCE + (variance - TYPICAL_VARIANCE) / (1 + spread / VARIANCE_SPREAD**2)
-        # No terms between two limits vary more.
-        variance = float(np.clip(variance, 0.0, (mean - least) * (1 - mean)))
-        error = math.sqrt(by_noise + variance / m)
-        low, high = max(least, mean - REACH * error), min(1.0, mean + REACH * error)
-        if m < LEAST_RESPONSES * self.answered_noise:
-            low, high = least, 1.0
-        return Estimate(unit * mean, unit * error, unit * low, unit * high, float(cut))

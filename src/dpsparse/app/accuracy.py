@@ -17,6 +17,7 @@ from dpsparse.app.typed import (
     typed_count,
     typed_delta,
     typed_epsilon,
+    typed_estimand,
     typed_holdout,
     typed_number,
     typed_positive,
@@ -35,6 +36,7 @@ def accuracy_page(request: Request, error: str | None = None, form: FormData | N
     typed = {
         "epsilon": f"{settings.epsilon:g}",
         "sparsity": str(settings.sparsity),
+        "estimand": settings.estimand,
         "delta": _shown(settings.delta),
         "holdout": _shown(settings.holdout),
         "records": str(work.facts.n_records),
@@ -102,6 +104,7 @@ def _forecast(work: "Workspace", typed: Typed) -> dict[str, Any]:
         epsilon=typed_epsilon(typed),
         delta=work.usual_delta() if delta is None else delta,
         sparsity=typed_count(typed, "sparsity", "columns to select"),
+        estimand=typed_estimand(typed),
         people=settings.records_per_person,
         holdout=typed_holdout(typed),
         **_guesses(typed),
@@ -112,7 +115,8 @@ def planned_forecast(work: "Workspace") -> dict[str, Any]:
     """The forecast of the draft as it was planned."""
     chosen = work.draft.settings
     names = ("epsilon", "sparsity", "holdout", "noise", "effect")
-    return _forecast(work, {name: _shown(getattr(chosen, name)) for name in names} | {"delta": _shown(work.delta())})
+    typed = {name: _shown(getattr(chosen, name)) for name in names}
+    return _forecast(work, typed | {"estimand": chosen.estimand, "delta": _shown(work.delta())})
 
 
 def _guesses(typed: Typed) -> dict[str, Any]:
@@ -130,6 +134,7 @@ def typed_choices(settings: Settings, form: FormData) -> Settings:
         epsilon=typed_epsilon(form),
         delta=typed_delta(form),
         sparsity=typed_count(form, "sparsity", "columns to select"),
+        estimand=typed_estimand(form),
         holdout=typed_holdout(form),
         **_guesses(form),
     )

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from dpsparse.app.settings import Settings, settings_of
 from dpsparse.html import number
+from dpsparse.inference.intervals import SHOWN_PERCENT
 from dpsparse.report.charts import curves
 from dpsparse.schema import Fields
 
 if TYPE_CHECKING:
+    from dpsparse.families.estimands import EstimandName
     from dpsparse.planning.forecast import Plan
 
 # Places of the curve: epsilons from 0.03 to 10.
@@ -45,6 +47,7 @@ def forecast(
     epsilon: float,
     delta: float | None,
     sparsity: int,
+    estimand: "EstimandName" = "mean",
     people: int = 1,
     holdout: float | None = None,
     noise: float | None = None,
@@ -56,6 +59,7 @@ def forecast(
     that one hopes to find, in the same units. Returns texts for the template.
     """
     from dpsparse.planning import plan
+    from dpsparse.report.summary import as_sentence
 
     fitted = n if holdout is None else n - math.floor(n * holdout)
     here = plan(
@@ -64,6 +68,7 @@ def forecast(
         min(sparsity, d),
         epsilon,
         delta,
+        estimand=estimand,
         units_known=known,
         noise_scale=1.0 if noise is None else noise,
         records_per_person=people,
@@ -71,20 +76,23 @@ def forecast(
     forecasts = _curve(replace(here, epsilon=1.0))
     lines = {
         "smallest effect found in four fits of five": [at.smallest_effect for at in forecasts],
-        "width of a 90 % interval": [at.interval_width for at in forecasts],
+        f"width of a {SHOWN_PERCENT} interval": [at.interval_width for at in forecasts],
     }
+    width = None if here.interval_width == math.inf else _rough(here.interval_width)
+    smallest = None if here.smallest_effect == math.inf else _rough(here.smallest_effect)
     words = (
-        f"Over epsilon: the smallest effect that a fit finds in four of five cases, {_rough(here.smallest_effect)} at "
-        f"epsilon {epsilon:g}, and the width of a 90 % interval, {_rough(here.interval_width)}. Both fall as epsilon "
-        "grows."
+        f"Over epsilon: the smallest effect that a fit finds in four of five cases, {smallest or 'none'} at epsilon "
+        f"{epsilon:g}, and the width of a {SHOWN_PERCENT} interval, {width or 'none'}."
     )
     unit = "times the response's noise" if noise is None else "in the response's own unit"
     marked = min(max(epsilon, _GRID[0]), _GRID[-1])
     return {
         "epsilon": f"{epsilon:g}",
         "delta": f"{here.guarantee.delta:.2g}",
-        "smallest": _rough(here.smallest_effect),
-        "width": _rough(here.interval_width),
+        "smallest": smallest,
+        "width": width,
+        "estimand": estimand,
+        "caveat": here.caveat and as_sentence(here.caveat),
         **({"wanted": None} if effect is None else _wanted(here, effect)),
         "unit": unit,
         "n": f"{fitted:,}",
@@ -155,7 +163,7 @@ def _people(share: float, n: int) -> str:
 def _warning(here: "Plan", d: int) -> str | None:
     from dpsparse.estimators.sparse_regressor import forecast_warning
 
-    warning = forecast_warning(here.n, d, here.sparsity, here.guarantee, here.units_known)
+    warning = forecast_warning(here.n, d, here.sparsity, here.guarantee, here.units_known, here.estimand)
     return warning and page_words(warning)
 
 

@@ -14,9 +14,7 @@ TERMS = {
         "To record the cost of a release as spent, before the release is made. A charge is final. See also reserve."
     ),
     "composition": ("Several releases on the same people add up. The account decides how tightly."),
-    "confidence interval": (
-        "A range computed so that, over many fits, nine in ten (for 90 %) contain the true effect."
-    ),
+    "confidence interval": ("A range computed so that, over many fits, 19 in 20 (for 95 %) contain the true effect."),
     "delta": ("The probability with which the guarantee may fail. It should be far below 1/n."),
     "differential privacy": (
         "A guarantee about a computation: changing one person's record hardly changes the probability of any "
@@ -28,6 +26,10 @@ TERMS = {
     ),
     "epsilon": (
         'How much "hardly" allows: probabilities change by a factor of at most e^epsilon. Smaller is more private.'
+    ),
+    "estimand": (
+        "What effects are of. mean: the mean response, as least squares gives them for the same features. typical: the "
+        "response of most records, whatever outliers do, as Huber's robust regression gives them."
     ),
     "family-wise error rate": ("The probability of at least one false discovery among all features."),
     "gap": (
@@ -50,6 +52,10 @@ TERMS = {
         "means in four fits of five."
     ),
     "outlier": ("A record far from what the others suggest. It may well be correct; it should not decide alone."),
+    "p-value": (
+        "How often an effect at least this far from 0 would be seen if the true one were 0. Here it is of one effect "
+        "alone and not adjusted for the number of features; whether an effect is significant is."
+    ),
     "plan": ("A forecast of accuracy from public numbers alone. It reads no data and costs nothing."),
     "public": ("Known without the records: their number, the names of the columns, all parameters."),
     "records_per_person": (

@@ -72,6 +72,7 @@ class Job:
             chosen.target,
             chosen.epsilon,
             sparsity=chosen.sparsity,
+            estimand=chosen.estimand,
             delta=chosen.delta,
             bounds=str(self.folder / "bounds.toml"),
             separator=chosen.separator,

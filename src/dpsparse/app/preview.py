@@ -2,7 +2,10 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpsparse.families.estimands import EstimandName
 
 # Enough to look real, little enough to take a second.
 _MOST_RECORDS, _MOST_COLUMNS = 20_000, 200
@@ -11,7 +14,15 @@ MADE_UP = "(made up)"
 
 @lru_cache(maxsize=4)
 def preview_page(
-    names: Sequence[str], target: str, n: int, sparsity: int, epsilon: float, delta: float, people: int, known: bool
+    names: Sequence[str],
+    target: str,
+    n: int,
+    sparsity: int,
+    epsilon: float,
+    delta: float,
+    people: int,
+    known: bool,
+    estimand: "EstimandName" = "mean",
 ) -> str:
     """The report of a fit on made-up records.
 
@@ -27,7 +38,7 @@ def preview_page(
     X, y, _ = make_heavy_tailed(max(100, min(n, _MOST_RECORDS)), len(names), sparsity, random_state=0)
     units: dict[str, Any] = {"feature_center": 0.0, "feature_scale": 1.0} if known else {}
     estimator = PrivateSparseRegressor(
-        sparsity=sparsity, epsilon=epsilon, delta=delta, records_per_person=people, **units
+        sparsity=sparsity, estimand=estimand, epsilon=epsilon, delta=delta, records_per_person=people, **units
     ).fit(X, y)
     model = estimator.released_.on_columns([Feature(name) for name in names], f"{target} {MADE_UP}")
     return marked_page(model)

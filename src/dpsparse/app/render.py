@@ -111,6 +111,7 @@ def overview(work: "Workspace") -> dict[str, Any]:
             chosen.append(("Public units", units, "columns"))
         if draft.planned:
             chosen.append(("To select", f"{settings.sparsity} columns", "accuracy"))
+            chosen.append(("Effects on", f"the {settings.estimand} response", "accuracy"))
             if settings.holdout is not None:
                 chosen.append(("Held out", f"{settings.holdout:.0%} of the records", "accuracy"))
     left = balance["epsilon_left"] if balance and draft.planned else None

@@ -11,6 +11,7 @@ from dpsparse.io.bounds_writer import bounds_text
 from dpsparse.schema import Fields, FileError, read_json
 
 if TYPE_CHECKING:
+    from dpsparse.families.estimands import EstimandName
     from dpsparse.io.bounds import Bounds
 
 FORMAT, VERSION = "dpsparse-settings", 1
@@ -35,6 +36,7 @@ class Settings:
     dataset: str | None = None  # the name of the people's budget
     records_per_person: int = 1
     sparsity: int = 5
+    estimand: "EstimandName" = "mean"
     epsilon: float = 1.0
     delta: float | None = None  # None for n**-1.1
     holdout: float | None = None  # the share of the records to hold out
@@ -80,8 +82,13 @@ def read_settings(path: str | os.PathLike[str]) -> Settings:
 
 def settings_of(fields: Fields) -> Settings:
     """The settings in the entries of a file; FileError where one is wrong."""
+    from dpsparse.families.estimands import ESTIMANDS, MEAN
+
     if fields.take("format", None) != FORMAT or fields.count("version") != VERSION:
         raise FileError(f"{fields.where}: this is no file of settings of this version; choose one that the page saved")
+    estimand = ESTIMANDS.get(fields.text("estimand", MEAN.name))
+    if estimand is None:
+        raise FileError(f"{fields.where}: 'estimand' must be 'mean' or 'typical'")
     holdout = fields.number("holdout", None, above=0)
     settings = Settings(
         target=fields.text("target", None),
@@ -91,6 +98,7 @@ def settings_of(fields: Fields) -> Settings:
         dataset=fields.text("dataset", None),
         records_per_person=fields.count("records_per_person"),
         sparsity=fields.count("sparsity"),
+        estimand=estimand.name,
         epsilon=fields.number("epsilon", above=0),
         delta=fields.number("delta", None, above=0),
         holdout=holdout,

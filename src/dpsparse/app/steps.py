@@ -168,7 +168,7 @@ def preview_report(request: Request) -> HTMLResponse:
         _, known = shape_of(work.draft.path, settings)
         names = tuple(name for name in facts.names if name != settings.target and name not in settings.drop)
         numbers = (facts.n_records, settings.sparsity, settings.epsilon, work.delta(), settings.records_per_person)
-        text = preview_page(names, settings.target, *numbers, known)
+        text = preview_page(names, settings.target, *numbers, known, settings.estimand)
     finally:
         work.jobs.working.release()
     return HTMLResponse(text, headers={"Content-Security-Policy": REPORT_POLICY})

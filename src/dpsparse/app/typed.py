@@ -2,9 +2,12 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpsparse.schema import FileError
+
+if TYPE_CHECKING:
+    from dpsparse.families.estimands import EstimandName
 
 # A form, a query, or the choices of a draft.
 Typed = Mapping[str, Any]
@@ -57,6 +60,16 @@ def typed_delta(typed: Typed) -> float | None:
     if value is not None:
         check_delta(value)
     return value
+
+
+def typed_estimand(typed: Typed) -> "EstimandName":
+    """What effects are on; the mean where nothing was chosen."""
+    from dpsparse.families.estimands import ESTIMANDS, MEAN
+
+    chosen = ESTIMANDS.get(str(typed.get("estimand") or MEAN.name))
+    if chosen is None:
+        raise FileError("effects are on the mean or on the typical response: choose one of the two")
+    return chosen.name
 
 
 def typed_holdout(typed: Typed) -> float | None:

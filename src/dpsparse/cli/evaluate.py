@@ -40,8 +40,9 @@ def evaluate(
     """Say how well MODEL predicts the records of DATA, which it was not fitted on.
 
     DATA is a table, or a store of its cells, with the columns that the model was fitted on, the target included. Three
-    means are released, each with a 90 % interval: the error of the model, that of the constant that it would predict
-    without any feature, and how much the model improves on it. A record whose response is missing counts as blank.
+    means are released, each with a 95 % interval: the error of the model, that of the constant that it would predict
+    without any feature (for a model of the mean, the training mean), and how much the model improves on it. R² follows
+    from the same releases. A record whose response is missing counts as blank.
 
     The whole of epsilon is spent, on the people in DATA; --ledger keeps count.
     """
@@ -80,7 +81,7 @@ def evaluate(
                 output.say("Data", f"{data}: {table.n_records:,} records")
                 output.print_notes(notes)
                 output.say("Guarantee", evaluation.privacy.statement())
-                output.print_scores(evaluation.scores, evaluation.constant_prediction, evaluation.target)
+                output.print_scores(evaluation)
                 output.print_budget(context, ledger)
         if stream is not None:
             stream.write(json.dumps(evaluation.to_dict(), indent=1, allow_nan=False).encode() + b"\n")

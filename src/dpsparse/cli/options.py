@@ -43,6 +43,14 @@ _ENCODING = click.option(
     show_default=True,
     help="Of a CSV file; cp1252 is that of Windows, and latin-1 is read as it.",
 )
+ESTIMAND = click.option(
+    "--estimand",
+    type=click.Choice(["mean", "typical"]),
+    default="mean",
+    show_default=True,
+    help="What effects are on: the mean response, as least squares gives them; or the typical one, whatever outliers "
+    "do, as Huber's robust regression does. A mean needs more records.",
+)
 N_RECORDS = click.option("--n", type=int, required=True, help="Records.")
 N_FEATURES = click.option("--d", type=int, required=True, help="Features.")
 DATA = click.argument("data", type=PATH)
@@ -96,7 +104,7 @@ def dialect(command: Command) -> Command:
 
 def of_a_fit(command: Command) -> Command:
     """What every command that fits a file takes beside its epsilon: the fields of `FileFit`, and a witness."""
-    for option in (WITNESS, DATASET, LEDGER, RECORDS_PER_PERSON, dialect, DROP, BOUNDS, DELTA):
+    for option in (WITNESS, DATASET, LEDGER, RECORDS_PER_PERSON, dialect, DROP, BOUNDS, DELTA, ESTIMAND):
         command = option(command)
     return command
 

@@ -22,12 +22,11 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from dpsparse.algorithms.evaluation import Scores
 from dpsparse.io.atomic import atomic_file
 from dpsparse.io.store.manifest import Manifest
 from dpsparse.model.context import FitContext
 from dpsparse.model.effect import EFFECT_HEADINGS, UNIT_HEADINGS, effect_rows, unit_rows
-from dpsparse.model.evaluation import HEADINGS, in_words, score_rows
+from dpsparse.model.evaluation import Evaluation, headings, in_words, score_rows
 from dpsparse.model.json_file import as_dict
 from dpsparse.model.released import LinearModel
 from dpsparse.model.reliability import doubt_of
@@ -73,10 +72,12 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, texts
     console, cells = Console(**_PLAIN), [list(row) for row in rows]
     table = _table(headings, cells, texts)
     if console.measure(table).maximum >= console.width:
-        # Long headings of numbers are folded first, so that the names keep their place.
+        # Long headings of numbers are folded first, then the space between columns goes, so that names keep theirs.
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)] or [1] * len(headings)
         folded = [textwrap.fill(each, max(width, 10)) for each, width in zip(headings, widths, strict=True)]
         table = _table(folded, cells, texts)
+        if console.measure(table).maximum >= console.width:
+            table.padding = (0, 0, 0, 0)
     console.print(table)
 
 
@@ -93,13 +94,14 @@ def _table(headings: Sequence[str], rows: Iterable[Sequence[str]], texts: int) -
 def model_facts(model: LinearModel) -> dict[str, Any]:
     """A model for JSON: the content of its file, and of each effect what people read of it.
 
-    That is the effect itself, its 90 % interval, if any, the verdict and, where it is not reliable, why and what would
-    help.
+    That is the effect itself, its 95 % interval and its p-value (not adjusted), if any, the verdict (family-wise) and,
+    where it is not reliable, why and what would help.
     """
     facts = as_dict(model)
     for effect, shown in zip(model.effects, facts["effects"], strict=True):
         shown["effect"] = effect.value
         shown["interval"] = effect.interval and dict(zip(("low", "high"), effect.interval, strict=True))
+        shown["p_value"] = effect.p_value
         shown["verdict"] = effect.verdict.value
         doubt = doubt_of(effect)
         shown["reason"], shown["remedy"] = (None, None) if doubt is None else (doubt.reason, doubt.remedy)
@@ -121,18 +123,18 @@ def print_effects(model: LinearModel) -> None:
     print_table(EFFECT_HEADINGS, effect_rows(model.effects, model.intercept))
     for heading, text in remarks(model):
         say(heading, text)
-    if model.scores is not None:
-        print_scores(model.scores, model.constant_prediction, model.target)
+    if model.evaluation is not None:
+        print_scores(model.evaluation)
     # Where nothing was learned they are noise.
     if model.response_scale_known and (units := unit_rows(model.effects)):
         say("Units learned", "centres and scales that the fit released within its guarantee")
         print_table(UNIT_HEADINGS, units)
 
 
-def print_scores(scores: Scores, constant: float, target: str) -> None:
+def print_scores(evaluation: Evaluation) -> None:
     """Print how well a model predicts records held out."""
-    say("Held out", in_words(scores, target))
-    print_table(HEADINGS, score_rows(scores, constant))
+    say("Held out", in_words(evaluation))
+    print_table(headings(evaluation), score_rows(evaluation))
 
 
 def print_store(folder: str | os.PathLike[str], manifest: Manifest, notes: Sequence[str] = ()) -> None:

@@ -17,9 +17,8 @@ from dpsparse.cli import options
 @click.option(
     "--statistic",
     type=click.Choice(["mean", "median"]),
-    default="mean",
-    show_default=True,
-    help="What to predict: the mean, or the median, which is nearer to most records where the target is skewed.",
+    help="What to predict: the mean, or the median, which is nearer to most records where the target is skewed; what "
+    "the model's effects are of unless given.",
 )
 @options.dialect
 @options.out("Where the predictions go, as CSV; printed unless given.")
@@ -28,7 +27,7 @@ def predict(
     model: str,
     data: str,
     id_column: str | None,
-    statistic: str,
+    statistic: str | None,
     separator: str | None,
     encoding: str,
     out: str | None,

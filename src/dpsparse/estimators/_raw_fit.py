@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 
 # The share of a 0/1 feature of which nothing is known.
 BINARY_SHARE = 0.5
+# A gap comes with a selected column where more than this share of its cells is missing: three standard deviations of
+# the noise with which small tables know it.
+COMING_GAP = 0.05
 # Features that a raw column is taken for in prices, which are fixed before it is known what the columns are.
 FEATURES_PER_COLUMN = 3
 
@@ -178,7 +181,12 @@ class PreparedTable:
         d, of_column = len(self.features), dict[str, list[int]]()
         for place, feature in enumerate(self.features):
             of_column.setdefault(feature.column, []).append(place)
-        binary, gaps = self.binary, np.flatnonzero(self.may_be_missing & ~self.binary).tolist()
+        binary = self.binary
+        gaps = [
+            place
+            for place in np.flatnonzero(self.may_be_missing & ~binary).tolist()
+            if self._share(missing_feature(self.features[place].column)) > COMING_GAP
+        ]
         coming = {
             place: [other for other in of_column[feature.column] if other != place and self._is_there(other)]
             for place, feature in enumerate(self.features)
@@ -194,8 +202,9 @@ class PreparedTable:
         return float(np.clip(BINARY_SHARE if share is None else share, LEAST_SHARE, 1 - LEAST_SHARE))
 
     def _is_there(self, place: int) -> bool:
-        """Whether more than hardly a record has a feature."""
-        return self.features[place] not in self.encoding.rare
+        """Whether more than hardly a record has a feature; that cells are missing may be noise."""
+        feature = self.features[place]
+        return feature not in self.encoding.rare and not (feature.missing and self._share(feature) <= COMING_GAP)
 
     def all_features(self) -> tuple[Feature, ...]:
         """All features that may be selected: those of the table, and whether a number is missing."""

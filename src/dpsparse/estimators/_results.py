@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from dpsparse.algorithms.pursuit.result import FeatureEffects, PursuitResult
 from dpsparse.estimators._private import as_dtype
 from dpsparse.inference.constants import FAMILY_WISE_LEVEL
+from dpsparse.inference.intervals import p_value
 from dpsparse.inference.significance import critical_value, joint_p_value, significant
 from dpsparse.io.features import Feature
 from dpsparse.model.effect import Effect
@@ -55,6 +56,7 @@ def set_results(
     estimator.support_ = chosen
     estimator.coef_, missing_coef = np.split(_spread(size, chosen, shrunk, 0), [d])
     estimator.coef_se_ = _spread(size, chosen, errors_in_units, np.nan)[:d]
+    estimator.pvalues_ = _spread(size, chosen, list(map(p_value, estimates, errors_in_units)), np.nan)[:d]
     estimator.clear_ = _spread(size, chosen, clear[kept], False)[:d]
     if size > d:
         estimator.missing_coef_ = missing_coef

@@ -23,8 +23,9 @@ from dpsparse.estimators._private import PrivateLinearRegressor
 from dpsparse.estimators._raw_fit import fit_raw
 from dpsparse.estimators._results import set_results
 from dpsparse.estimators._types import LedgerLocation, PerFeature, Progress
-from dpsparse.families.estimands import ESTIMANDS, MEAN
+from dpsparse.families.estimands import ESTIMANDS, MEAN, TYPICAL, EstimandName
 from dpsparse.families.robust_linear import RobustLinear
+from dpsparse.inference.constants import SHOWN_LEVEL
 from dpsparse.model.numeric_columns import NumericColumns
 from dpsparse.planning import plan
 from dpsparse.privacy.accounting.meter import Meter
@@ -99,10 +100,14 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
     coef_se_ : ndarray of shape (n_features,)
         Standard errors of the unshrunk effects, from privacy noise and sampling; NaN outside the support, and where
         the error cannot be trusted.
+    pvalues_ : ndarray of shape (n_features,)
+        Two-sided p-values of single effects, not adjusted for the number of features or for the selection; NaN where
+        `coef_se_` is.
     clear_ : ndarray of bool of shape (n_features,)
         Which effects are significant at the 5 % family-wise level (Bonferroni over d features): the unshrunk effect
-        is more than z(1 - 0.025/d) standard errors from zero. No effect is marked where its error cannot be trusted,
-        where the response's scale could not be learned, or where the features explain nothing.
+        is more than z(1 - 0.025/d) standard errors from zero, so its p-value is below 0.05/d. No effect is marked where
+        its error cannot be trusted, where the response's scale could not be learned, or where the features explain
+        nothing.
     missing_coef_ : ndarray of shape (n_features,)
         With ``missing="center"``: released effects of a feature being missing, against its being at its centre;
         `released_` has their errors and intervals.
@@ -263,7 +268,8 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
 
     def _warn_if_hopeless(self, n: int, d: int, meter: Meter, known: bool) -> None:
         """Warn, from public numbers, where a fit would learn next to nothing."""
-        warning = forecast_warning(n, d, min(d, self._picks(d, n, meter.guarantee)), meter.guarantee, known)
+        picks = min(d, self._picks(d, n, meter.guarantee))
+        warning = forecast_warning(n, d, picks, meter.guarantee, known, self.estimand)
         if warning is not None:
             warnings.warn(warning, UserWarning, stacklevel=3)
 
@@ -319,16 +325,17 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             known["n_selectable"] = n_selectable(of_units, n_known)
         return schedule_for(guarantee, n, d, self._picks(d, n, guarantee), of_units=of_units, **known)
 
-    def predict(self, X: Any, statistic: Literal["mean", "median"] = "mean") -> Any:
+    def predict(self, X: Any, statistic: Literal["mean", "median"] | None = None) -> Any:
         """Predict responses; it reads nothing but the released coefficients.
 
         Parameters
         ----------
         X : array-like, sparse matrix, GPU array, dask array or data frame of shape (n_samples, n_features)
             The caller's own records; after a fit on what `read_table` gives also a file or a data frame with text.
-        statistic : {"mean", "median"}, default="mean"
-            What to predict of the responses of such records: "mean", which is right on average, or "median", which half
-            of them lie below and which is nearer to most where they are skewed, as costs and incomes are.
+        statistic : {"mean", "median"} or None, default=None
+            What to predict of the responses of such records. None: what the effects are of, by `estimand`: the mean, or
+            the typical response. "mean" is right on average, and needs ``estimand="mean"``. "median" has half of them
+            below it, and is nearer to most where they are skewed, as costs and incomes are.
 
         Returns
         -------
@@ -350,22 +357,22 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         released = self.released_
         return released.predict(X, statistic) if released.reads_cells else as_table(X).predict(self._line(statistic))
 
-    def _line(self, statistic: str = "mean") -> Any:
+    def _line(self, statistic: str | None = None) -> Any:
         """The same model with the coefficients and the intercept that predict this statistic."""
-        line, factor = copy(self), self.calibration_slope_ if statistic == "mean" else 1.0
+        line, factor = copy(self), 1.0 if statistic == "median" else self.calibration_slope_
         line.intercept_, line.coef_ = self.released_.for_statistic(statistic).intercept, self.coef_ * factor
         if self._allow_missing:
             line.missing_coef_ = self.missing_coef_ * factor
         return line
 
-    def conf_int(self, level: float = 0.9) -> NDArray[np.float64]:
+    def conf_int(self, level: float = SHOWN_LEVEL) -> NDArray[np.float64]:
         """Confidence intervals of the effects, centred at the unshrunk estimates.
 
         They hold for features selected because they matter; a feature selected by chance is biased away from zero.
 
         Parameters
         ----------
-        level : float, default=0.9
+        level : float, default=0.95
             Coverage.
 
         Returns
@@ -400,7 +407,9 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             check_number("response_scale", self.response_scale, above=0, remedy="use None to release it privately")
 
 
-def forecast_warning(n: int, d: int, sparsity: int, guarantee: Guarantee, known: bool) -> str | None:
+def forecast_warning(
+    n: int, d: int, sparsity: int, guarantee: Guarantee, known: bool, estimand: EstimandName
+) -> str | None:
     """From public numbers: would even large effects be missed, and would public units help? None for no warning."""
     forecast = plan(
         n,
@@ -408,9 +417,13 @@ def forecast_warning(n: int, d: int, sparsity: int, guarantee: Guarantee, known:
         sparsity,
         guarantee.epsilon,
         guarantee.delta,
+        estimand=estimand,
         units_known=known,
         records_per_person=guarantee.records_per_person,
     )
+    if not forecast.has_intervals:
+        # What can be found is what the pursuit finds with the whole budget. The result says that nothing is tested.
+        forecast = replace(forecast, estimand=TYPICAL.name)
     effect, with_units = forecast.smallest_effect, replace(forecast, units_known=True).smallest_effect
     if effect > HOPELESS:
         epsilon = forecast.epsilon_for_effect(0.5)

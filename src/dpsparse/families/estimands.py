@@ -2,6 +2,10 @@
 
 import math
 from dataclasses import dataclass
+from typing import Literal
+
+# What users give.
+EstimandName = Literal["mean", "typical"]
 
 # Huber's estimator is 95 % as precise as least squares where errors are normal.
 HUBER_TUNING = 1.345
@@ -13,7 +17,7 @@ class Estimand:
 
     Parameters
     ----------
-    name : str
+    name : {"mean", "typical"}
         As users give it.
     tuning : float
         Where the estimator clips residuals, in units of their scale: the median size over that of a standard normal.
@@ -21,7 +25,7 @@ class Estimand:
         What effects say, without a full stop; with a place for `target`.
     """
 
-    name: str
+    name: EstimandName
     tuning: float
     words: str
 
@@ -36,4 +40,4 @@ TYPICAL = Estimand(
     HUBER_TUNING,
     "on the typical {target}, as Huber's robust regression gives them for these features without privacy",
 )
-ESTIMANDS = {each.name: each for each in (MEAN, TYPICAL)}
+ESTIMANDS: dict[str, Estimand] = {each.name: each for each in (MEAN, TYPICAL)}

@@ -95,11 +95,19 @@ FAMILY_WISE_LEVEL = 0.05
 NORMAL_MEDIAN = 0.6745
 NORMAL_DIFFERENCE = math.sqrt(2) * NORMAL_MEDIAN
 
+# --- what people read
+
+# The level of intervals in summaries, tables, reports, pictures and forecasts.
+SHOWN_LEVEL = 0.95
+
 # --- tails of norms
 
 # The fitted law of a tail stands for a histogram from the highest norm on beyond which this share of the records lies,
 # within the next bins, and as many as this many standard deviations of a count's noise. Set by `answers.py`.
-TAIL_SHARE, TAIL_DEVIATIONS, TAIL_WINDOW = 0.03, 12, 12
+TAIL_SHARE, TAIL_DEVIATIONS, TAIL_WINDOW = 0.005, 12, 12
+# Beyond a gap it takes this many: 12 are 3.5 standard deviations of a window's noise, which one histogram in 100 has
+# somewhere by chance, and 20 are 5.8.
+FAR_DEVIATIONS = 20
 # Bins that it is fitted to: a factor of 14 in the norm.
 TAIL_BINS = 12
 # The tail index a: above 1, or there is no mean; a lognormal prior about 2. Set by `answers.py`.
@@ -127,5 +135,8 @@ SCORE_NOISE, LEAST_SCORE_VARIANCE = 0.7, 0.05
 LEFT_OUT = 1.2
 # Standard errors with an allowance for bias give bias-aware intervals of this level, and wider ones above it.
 INTERVAL_LEVEL = 0.9
+# A step of this many standard deviations of what is expected has not settled: on 26 tables most were below 2.6, and
+# between 1.9 and 7 where codes of 98 and 99 stand among numbers of children. Set by `answers.py`.
+UNSETTLED = 3.0
 # A step is taken to be at least this part as long, squared, as it is with its own noise.
 LEAST_LENGTH = 0.25

@@ -5,7 +5,7 @@ their norm is clipped, so that one clip serves all directions; a histogram of no
 bounds the bias. Everything here is computed from releases.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,12 +101,17 @@ def score_root(released: NoisyMatrix, whitening: Whitening) -> NDArray[np.float6
 
 @dataclass(frozen=True)
 class OneStep:
-    """The step: effects, their covariance, a bound on the bias that clips leave, and where residuals are clipped."""
+    """The step: effects, their covariance, a bound on the bias that clips leave, and where residuals are clipped.
+
+    `settled` is False where it led further than its errors and those of its start let one expect: a few rows or
+    responses that lie far from all others pull it, and its errors cannot be relied on.
+    """
 
     effects: NDArray[np.float64]
     covariance: NDArray[np.float64]
     bias: NDArray[np.float64]
     tau: float
+    settled: bool = True
 
     @classmethod
     def of(
@@ -140,3 +145,8 @@ class OneStep:
         clipped = np.sqrt(np.diagonal(spread) / k) * c.LEFT_OUT * scores.beyond(clip.bound)
         bias = np.hypot(clipped, whitening.left_out * move)
         return cls(start + move, spread * (sampling + noise**2) + tilted, bias, tau)
+
+    def since(self, start: NDArray[np.float64], errors: NDArray[np.float64]) -> "OneStep":
+        """The same, and whether it has settled, from the start and its standard errors."""
+        expected = np.sqrt(errors**2 + np.diagonal(self.covariance) + self.bias**2)
+        return replace(self, settled=bool(np.all(np.abs(self.effects - start) <= c.UNSETTLED * expected)))

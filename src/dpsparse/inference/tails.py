@@ -51,7 +51,7 @@ class Norms:
         `noise` is the standard deviation of a count.
         """
         needed = max(c.TAIL_SHARE * n_records, c.TAIL_DEVIATIONS * noise)
-        start = _threshold(counts, needed)
+        start = _threshold(counts, needed, c.FAR_DEVIATIONS * noise)
         fitted = counts[start : start + c.TAIL_BINS]
         logs = np.log(edges[start : start + len(fitted) + 1] / edges[start])
         points = np.linspace(0, np.log(c.TAIL_REACH), c.TAIL_POINTS)
@@ -88,11 +88,18 @@ class Norms:
         return self.values[-c.TAIL_POINTS :: c.TAIL_STRIDE]
 
 
-def _threshold(counts: NDArray[np.float64], needed: float) -> int:
-    """The highest bin with enough records in it and the next ones."""
+def _threshold(counts: NDArray[np.float64], needed: float, needed_far: float) -> int:
+    """The highest bin with enough records in it and the next ones.
+
+    It is looked for from where most records are: one of the many bins further out has enough by noise alone now and
+    then. There it takes `needed_far`.
+    """
     sums = np.convolve(counts, np.ones(c.TAIL_WINDOW))[c.TAIL_WINDOW - 1 :]
-    enough = np.flatnonzero(sums >= needed)
-    return int(enough[-1]) if len(enough) else 0
+    mode = int(np.argmax(sums))
+    enough = sums[mode:] >= needed
+    near = mode - 1 + (len(enough) if enough.all() else int(np.argmin(enough)))
+    far = np.flatnonzero(sums >= max(needed, needed_far))
+    return max(near, int(far[-1]) if len(far) else 0)
 
 
 def _survival(

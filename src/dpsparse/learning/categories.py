@@ -92,6 +92,14 @@ def is_rare(counts: NDArray[np.float64], noise: float, other: Feature, filled: f
     return bool(left < 2 * math.hypot(filled_noise, noise * math.sqrt(len(listed))))
 
 
+def shares_of(
+    features: Iterable[Feature], counts: NDArray[np.float64], filled: float, n_records: int
+) -> dict[Feature, float]:
+    """The shares of records that have the 0/1 features of a text column, by the same noisy numbers as `is_rare`."""
+    listed = {each: float(counts[list(each.buckets or ())].sum()) for each in features}
+    return {each: (filled - count if each.other else count) / n_records for each, count in listed.items()}
+
+
 def missing_feature(column: str) -> Feature:
     """Whether a text is missing, as a feature."""
     return Feature(column, kind=Kind.text.value, missing=True)

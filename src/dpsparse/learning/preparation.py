@@ -24,6 +24,7 @@ from dpsparse.learning.categories import (
     missing_feature,
     release_buckets,
     release_categorical,
+    shares_of,
 )
 from dpsparse.learning.constants import KIND_DEVIATIONS
 from dpsparse.learning.kinds import Columns, release_kinds
@@ -156,9 +157,8 @@ class Preparation:
             counts = release_buckets(self._meter, self._slots["categories"], buckets)
             for column, noisy in zip(categorical, counts.values, strict=True):
                 made[column] = category_features(column, noisy, counts.noise, n)
+                shares |= shares_of(made[column], noisy, known.filled[column], n)
                 for each in made[column]:
-                    listed = float(noisy[list(each.buckets or ())].sum())
-                    shares[each] = (known.filled[column] - listed if each.other else listed) / n
                     if each.other and is_rare(noisy, counts.noise, each, known.filled[column], known.noise):
                         rare.add(each)
         numbers = [column for column in self._columns if kinds[column] != Kind.text]

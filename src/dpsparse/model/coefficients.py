@@ -7,13 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
 
+from dpsparse.inference.constants import SHOWN_LEVEL
+from dpsparse.inference.intervals import reach
 from dpsparse.io.features import Feature
 from dpsparse.model.effect import Effect
 from dpsparse.model.numeric_columns import NumericColumns
 
 
 class Coefficients:
-    """Arrays over all features, from the effects of a `LinearModel`: what its predictions are made of."""
+    """Arrays over all features, from the effects of a `LinearModel`: what its predictions are made of, and errors."""
 
     features: Sequence[Feature]
     effects: tuple[Effect, ...]
@@ -43,6 +45,39 @@ class Coefficients:
             return [self.features.place_of(name) for name in names]
         places = {name: place for place, name in enumerate(self.feature_names)}
         return [places[name] for name in names]
+
+    def conf_int(self, level: float = SHOWN_LEVEL) -> NDArray[np.float64]:
+        """Confidence intervals of the effects, centred at the unshrunk estimates.
+
+        They hold for features selected because they matter; a feature selected by chance is biased away from zero.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Coverage.
+
+        Returns
+        -------
+        ndarray of shape (n_features, 2)
+            Lower and upper ends; NaN where there is no effect, or no error that can be trusted.
+        """
+        if not 0 < level < 1:
+            raise ValueError(f"level={level!r} must lie strictly between 0 and 1; {SHOWN_LEVEL} is common")
+        estimates, errors = np.full((2, len(self.features)), np.nan)
+        estimates[self._places] = [effect.estimate for effect in self.effects]
+        errors[self._places] = [effect.standard_error if effect.trusted else None for effect in self.effects]
+        half = reach(level) * errors
+        return np.column_stack([estimates - half, estimates + half])
+
+    @property
+    def pvalues(self) -> NDArray[np.float64]:
+        """Two-sided p-values of single effects, over all features: `Effect.p_value`, and NaN where there is none.
+
+        They are not adjusted for the number of features. The verdicts are: Bonferroni over all of them.
+        """
+        values = np.full(len(self.features), np.nan)
+        values[self._places] = [np.nan if effect.p_value is None else effect.p_value for effect in self.effects]
+        return values
 
     # scikit-learn's names, by which it checks the input of `predict`.
 

@@ -5,8 +5,12 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from dpsparse.html import Html, number, table
+from dpsparse.inference.intervals import SHOWN_PERCENT, p_value, reach
 
-_REACH = 1.6448536269514722  # of a 90 % interval, in standard errors
+# Normal tails are not known further out than this.
+_LEAST_P_VALUE = 1e-16
+# Smaller ones are shown in powers of ten.
+_SMALL_P_VALUE = 0.001
 
 
 class Verdict(Enum):
@@ -62,10 +66,21 @@ class Effect:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The 90 % interval; None where there is none that holds."""
+        """The interval that is shown, of 95 %; None where there is none that holds."""
         if self.estimate is None or self.standard_error is None or not self.trusted:
             return None
-        return self.estimate - _REACH * self.standard_error, self.estimate + _REACH * self.standard_error
+        half = reach() * self.standard_error
+        return self.estimate - half, self.estimate + half
+
+    @property
+    def p_value(self) -> float | None:
+        """The two-sided p-value of this effect alone, not adjusted for the number of features; None without interval.
+
+        The verdict is adjusted: it is significant where this is below 5 % over the number of all features.
+        """
+        if self.interval is None or self.estimate is None or self.standard_error is None:
+            return None
+        return p_value(self.estimate, self.standard_error)
 
     @property
     def verdict(self) -> Verdict:
@@ -84,13 +99,14 @@ class Effect:
             numbers |= {"center": center + scale * self.center, "scale": scale * self.scale}
         return replace(self, **numbers)
 
-    def row(self) -> tuple[str, str, str, str, str]:
-        """Name, effect, interval, verdict and what predictions use, as text."""
-        interval = interval_text(self.interval)
-        return self.feature, number(self.value), interval, self.verdict.value, number(self.coef)
+    def row(self) -> tuple[str, str, str, str, str, str]:
+        """Name, effect, interval, p-value, verdict and what predictions use, as text."""
+        interval, p_value = interval_text(self.interval), p_text(self.p_value)
+        return self.feature, number(self.value), interval, p_value, self.verdict.value, number(self.coef)
 
 
-EFFECT_HEADINGS = ("feature", "effect", "90 % interval", "verdict", "used for prediction")
+INTERVAL_HEADING = f"{SHOWN_PERCENT} interval"
+EFFECT_HEADINGS = ("feature", "effect", INTERVAL_HEADING, "p-value", "verdict", "used for prediction")
 UNIT_HEADINGS = ("feature", "centre", "scale")
 
 
@@ -99,15 +115,44 @@ def interval_text(interval: tuple[float, float] | None) -> str:
     return "-" if interval is None else "[{}, {}]".format(*map(number, interval))
 
 
-def effect_rows(effects: Iterable[Effect], intercept: float) -> list[tuple[str, str, str, str, str]]:
+def p_text(p_value: float | None) -> str:
+    """A p-value as text; a dash for none.
+
+    Examples
+    --------
+    >>> from dpsparse.model.effect import p_text
+    >>> p_text(0.0312), p_text(0.00004), p_text(1e-30), p_text(None)
+    ('0.031', '4.0e-05', '<1e-16', '-')
+    """
+    if p_value is None:
+        return "-"
+    if p_value < _LEAST_P_VALUE:
+        return f"<{_LEAST_P_VALUE:.0e}"
+    return f"{p_value:.3f}" if p_value >= _SMALL_P_VALUE else f"{p_value:.1e}"
+
+
+def p_words(p_value: float | None) -> str:
+    """A p-value in a sentence.
+
+    Examples
+    --------
+    >>> from dpsparse.model.effect import p_words
+    >>> p_words(0.0456), p_words(1e-30)
+    ('p = 0.046', 'p < 1e-16')
+    """
+    text = p_text(p_value)
+    return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
+
+
+def effect_rows(effects: Iterable[Effect], intercept: float) -> list[tuple[str, str, str, str, str, str]]:
     """The rows of a table of effects, the intercept last."""
-    return [*(effect.row() for effect in effects), ("(intercept)", "", "", "", number(intercept))]
+    return [*(effect.row() for effect in effects), ("(intercept)", "", "", "", "", number(intercept))]
 
 
 def effects_table(effects: Iterable[Effect], intercept: float) -> Html:
     """The effects as an HTML table."""
     caption = "Effects, for a step of 1 of each feature"
-    return table(caption, EFFECT_HEADINGS, effect_rows(effects, intercept), numbers=(1, 2, 4))
+    return table(caption, EFFECT_HEADINGS, effect_rows(effects, intercept), numbers=(1, 2, 3, 5))
 
 
 def unit_rows(effects: Iterable[Effect]) -> list[tuple[str, str, str]]:

@@ -1,17 +1,18 @@
 """How well a released model predicts records that were held out: what `evaluate` publishes, and its words."""
 
 import textwrap
-from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dpsparse.algorithms.evaluation import Estimate, Scores
+from dpsparse.algorithms.estimates import Estimate
+from dpsparse.algorithms.evaluation import Scores
 from dpsparse.html import Html, number, table, tag
 from dpsparse.model.privacy_html import record_html
 from dpsparse.privacy.accounting.record import PrivacyRecord
 from dpsparse.schema import Fields, FileError
 
-HEADINGS = ("mean on records held out", "estimate", "90 % interval", "cut")
+# Of files that do not say of which level their intervals are.
+_EARLIER_LEVEL = 0.9
 
 
 @dataclass(frozen=True, repr=False)
@@ -23,17 +24,20 @@ class Evaluation:
     target : str
         The response.
     constant_prediction : float
-        What the model predicts without any feature, from its own releases.
+        What the model predicts without any feature, from its own releases; of a model of the mean, the training mean.
     scores : Scores
         The estimates.
     privacy : PrivacyRecord
         The guarantee, every release and its cost.
+    constant_name : {"mean", "constant"}
+        What that prediction is: the released mean of the training records, or another constant.
     """
 
     target: str
     constant_prediction: float
     scores: Scores
     privacy: PrivacyRecord
+    constant_name: str = "constant"
 
     def __repr__(self) -> str:
         improvement = self.improvement
@@ -58,6 +62,11 @@ class Evaluation:
         return self.scores.improvement
 
     @property
+    def r2(self) -> Estimate | None:
+        """1 less the mean of ``min(|error|, cut) ** 2`` of the model over that of the constant; None if not known."""
+        return self.scores.r2
+
+    @property
     def cut(self) -> float:
         """Errors count up to this, a release."""
         return self.scores.cut
@@ -77,66 +86,85 @@ class Evaluation:
         return {
             "target": self.target,
             "constant_prediction": self.constant_prediction,
+            "constant_name": self.constant_name,
             "scores": asdict(self.scores),
             "privacy": self.privacy.to_dict(),
         }
 
     def summary(self) -> str:
         """The guarantee and the estimates as text."""
-        lines = text_rows([HEADINGS, *score_rows(self.scores, self.constant_prediction)])
-        words = textwrap.fill(in_words(self.scores, self.target), 100)
+        lines, words = score_lines(self), textwrap.fill(in_words(self), 100)
         return "\n".join([textwrap.fill(self.privacy.statement(), 100), "", *lines, "", words])
 
     def as_html(self) -> Html:
         """The estimates and the guarantee, for notebooks."""
-        shown = scores_table(self.scores, self.constant_prediction)
-        return tag("div", [shown, tag("p", in_words(self.scores, self.target)), record_html(self.privacy)])
+        return tag("div", [scores_table(self), tag("p", in_words(self)), record_html(self.privacy)])
 
     _repr_html_ = as_html
 
 
-def score_rows(scores: Scores, constant: float) -> list[tuple[str, str, str, str]]:
+def headings(evaluation: Evaluation) -> tuple[str, str, str, str]:
+    """The headings of a table of estimates."""
+    level = f"{evaluation.scores.level:.0%}".replace("%", " %")
+    return "on records held out", "estimate", f"{level} interval", "cut"
+
+
+def score_rows(evaluation: Evaluation) -> list[tuple[str, str, str, str]]:
     """The rows of a table of estimates: name, estimate, interval and share cut, as text."""
+    scores, name = evaluation.scores, evaluation.constant_name
+    cut = number(scores.cut)
     named = {
-        f"min(|error|, {number(scores.cut)}), model": scores.model,
-        f"min(|error|, {number(scores.cut)}), constant {number(constant)}": scores.constant,
+        f"min(|error|, {cut}), model": scores.model,
+        f"min(|error|, {cut}), {name} {number(evaluation.constant_prediction)}": scores.constant,
         f"improvement, within ±{number(scores.bound)}": scores.improvement,
+        f"R², errors up to {cut}": scores.r2,
     }
     return [
         (name, number(each.value), f"[{number(each.low)}, {number(each.high)}]", f"{each.cut:.1%}")
         for name, each in named.items()
+        if each is not None
     ]
 
 
-def text_rows(rows: Iterable[Sequence[str]]) -> list[str]:
-    """Rows of a table of estimates as lines of text."""
+def score_lines(evaluation: Evaluation) -> list[str]:
+    """The table of estimates as lines of text."""
+    rows = [headings(evaluation), *score_rows(evaluation)]
     return [f"{row[0]:<44} {row[1]:>11} {row[2]:>24} {row[3]:>7}" for row in rows]
 
 
-def scores_table(scores: Scores, constant: float) -> Html:
+def scores_table(evaluation: Evaluation) -> Html:
     """The estimates as an HTML table."""
-    return table("How well it predicts records held out", HEADINGS, score_rows(scores, constant), numbers=(1, 3))
+    caption = "How well it predicts records held out"
+    return table(caption, headings(evaluation), score_rows(evaluation), numbers=(1, 3))
 
 
-def verdict(scores: Scores, target: str) -> str:
+def verdict(evaluation: Evaluation) -> str:
     """Whether the model predicts better than a constant."""
-    better = scores.improvement
+    better, name, target = evaluation.improvement, evaluation.constant_name, evaluation.target
     low, high = number(better.low), number(better.high)
     if better.low > 0:
-        return f"Predictions are better than the constant: nearer to {target} by {low} to {high} on average."
+        return f"Predictions are better than the {name}: nearer to {target} by {low} to {high} on average."
     if better.high < 0:
-        return f"Predictions are worse than the constant: further from {target} on average."
-    return "These records do not show whether predictions are better than the constant."
+        return f"Predictions are worse than the {name}: further from {target} on average."
+    return f"These records do not show whether predictions are better than the {name}."
 
 
-def in_words(scores: Scores, target: str) -> str:
+def in_words(evaluation: Evaluation) -> str:
     """Whether the model predicts better than a constant, and what the numbers mean."""
+    scores = evaluation.scores
     limits = f"Errors count up to {number(scores.cut)} and improvements up to ±{number(scores.bound)}"
     return (
-        f"{verdict(scores, target)} {limits}, both released; the last column is the noisy share that was cut. "
-        "Intervals include sampling and privacy noise. "
+        f"{verdict(evaluation)} {limits}, both released; the last column is the noisy share that was cut. "
+        f"{_what_r2_is(evaluation)} Intervals include sampling and privacy noise. "
         f"{scores.n_records:,} records were held out, about {scores.n_responses:,.0f} of them with a response."
     )
+
+
+def _what_r2_is(evaluation: Evaluation) -> str:
+    name = "training mean" if evaluation.constant_name == "mean" else evaluation.constant_name
+    if evaluation.r2 is None:
+        return "Squared errors are too noisy for an R²."
+    return f"R² is 1 less the squared errors of predictions over those of the {name}, both cut in this way."
 
 
 def read_scores(fields: Fields) -> Scores:
@@ -147,8 +175,12 @@ def read_scores(fields: Fields) -> Scores:
         cut=fields.number("cut", above=0),
         bound=fields.number("bound", above=0),
         **{name: _read_estimate(fields.table(name)) for name in ("model", "constant", "improvement")},
+        r2=None if (r2 := fields.table("r2", None)) is None else _read_estimate(r2),
+        level=fields.number("level", _EARLIER_LEVEL, above=0),
     )
     fields.finish()
+    if scores.level >= 1:
+        raise FileError(f"{fields.where}: 'level' must lie between 0 and 1")
     return scores
 
 

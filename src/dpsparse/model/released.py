@@ -8,18 +8,17 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy import stats
-
 from dpsparse.algorithms.evaluation import Scores
+from dpsparse.algorithms.pursuit.reference_budget import MEAN_RESIDUAL
 from dpsparse.algorithms.pursuit.response_count import ResponseCount
 from dpsparse.data.as_table import as_table
+from dpsparse.families.estimands import TYPICAL
 from dpsparse.html import Html
 from dpsparse.io.features import Feature
 from dpsparse.model.coefficients import Coefficients
 from dpsparse.model.context import FitContext
 from dpsparse.model.effect import Effect
+from dpsparse.model.evaluation import Evaluation
 from dpsparse.model.frames import frame_names, predict_frame
 from dpsparse.model.numeric_columns import NumericColumns
 from dpsparse.model.summary import summary_html, summary_text
@@ -150,28 +149,20 @@ class LinearModel(Coefficients):
         shift = sum(effect.coef * center for effect, center in zip(self.effects, centers, strict=True))
         return self.intercept + shift
 
-    def conf_int(self, level: float = 0.9) -> NDArray[np.float64]:
-        """Confidence intervals of the effects, centred at the unshrunk estimates.
+    @property
+    def constant_name(self) -> str:
+        """What `constant_prediction` is: the released "mean" of the records of the fit, or another "constant"."""
+        is_mean = any(release.name.endswith(MEAN_RESIDUAL.release) for release in self.privacy.releases)
+        return "mean" if is_mean else "constant"
 
-        They hold for features selected because they matter; a feature selected by chance is biased away from zero.
+    @property
+    def evaluation(self) -> Evaluation | None:
+        """How well it predicts records that were held out from its fit; None where none were."""
+        return None if self.scores is None else self.evaluation_of(self.scores, self.privacy)
 
-        Parameters
-        ----------
-        level : float, default=0.9
-            Coverage.
-
-        Returns
-        -------
-        ndarray of shape (n_features, 2)
-            Lower and upper ends; NaN where there is no effect, or no error that can be trusted.
-        """
-        if not 0 < level < 1:
-            raise ValueError(f"level={level!r} must lie strictly between 0 and 1; 0.9 is common")
-        estimates, errors = np.full((2, len(self.features)), np.nan)
-        estimates[self._places] = [effect.estimate for effect in self.effects]
-        errors[self._places] = [effect.standard_error if effect.trusted else None for effect in self.effects]
-        reach = stats.norm.ppf((1 + level) / 2) * errors
-        return np.column_stack([estimates - reach, estimates + reach])
+    def evaluation_of(self, scores: Scores, privacy: PrivacyRecord) -> Evaluation:
+        """Scores of its predictions, with what they are compared with."""
+        return Evaluation(self.target, self.constant_prediction, scores, privacy, self.constant_name)
 
     def summary(self) -> str:
         """The guarantee and the effects as text."""
@@ -183,7 +174,7 @@ class LinearModel(Coefficients):
 
     _repr_html_ = as_html
 
-    def predict(self, X: Any, statistic: Literal["mean", "median"] = "mean") -> Any:
+    def predict(self, X: Any, statistic: Literal["mean", "median"] | None = None) -> Any:
         """Predict responses.
 
         Parameters
@@ -193,9 +184,10 @@ class LinearModel(Coefficients):
             order, and may have others. A column of text with public categories may be there as text or as 0/1 columns
             such as ``region=south``; text that is no category counts as the baseline, which is the first category of
             the bounds. Anything without names has all features in the order of `feature_names`, categories as 0/1.
-        statistic : {"mean", "median"}, default="mean"
-            What to predict of the responses of such records: "mean", which is right on average, or "median", which half
-            of them lie below and which is nearer to most where they are skewed.
+        statistic : {"mean", "median"} or None, default=None
+            What to predict of the responses of such records. None: what the effects are of, by `estimand`: the mean, or
+            the typical response. "mean" is right on average, and only models of the mean have it. "median" has half of
+            them below it, and is nearer to most where they are skewed.
 
         Returns
         -------
@@ -222,15 +214,20 @@ class LinearModel(Coefficients):
             return as_table(X).predict(line)
         return predict_frame(line, X, names)
 
-    def for_statistic(self, statistic: str) -> "LinearModel":
+    def for_statistic(self, statistic: str | None = None) -> "LinearModel":
         """The model whose effects and intercept are the line that predicts this statistic; see `predict`."""
-        if statistic == "mean":
+        if statistic == "mean" and self.estimand == TYPICAL.name:
+            raise ValueError(
+                "statistic='mean' needs a model of the mean, and this one is of the typical response: leave it out, or "
+                "fit with estimand='mean'"
+            )
+        if statistic is None or statistic == "mean":
             return self._calibrated()
         if statistic != "median":
-            raise ValueError(f"statistic={statistic!r} must be 'mean' or 'median'")
+            raise ValueError(f"statistic={statistic!r} must be 'mean', 'median' or None")
         if self.median_shift is None:
             raise ValueError(
-                "statistic='median' needs a released median, which this model has not: use 'mean', or fit "
+                "statistic='median' needs a released median, which this model has not: leave it out, or fit "
                 "PrivateSparseRegressor again, with an intercept"
             )
         return replace(self, intercept=self.intercept + self.median_shift, median_shift=0.0, calibration_slope=1.0)

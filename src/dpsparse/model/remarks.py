@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from dpsparse.algorithms.pursuit.result import HARDLY_VARIES, UNIT_WRONG
-from dpsparse.families.estimands import ESTIMANDS
 from dpsparse.html import number
+from dpsparse.inference.constants import FAMILY_WISE_LEVEL
 from dpsparse.io.features import Feature
 from dpsparse.learning.categories import MANY_VALUES, NONE_COMMON
 from dpsparse.model.effect import Verdict
+from dpsparse.model.meaning import estimand_of, reaches_estimand
 from dpsparse.model.reliability import doubtful, in_words
 from dpsparse.model.responses import readable, unread
 from dpsparse.model.row_numbers import row_numbers
@@ -47,12 +48,14 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
         yield "Nothing explained", nothing_explained(model)
     elif not model.effects:
         yield "Nothing found", "no effect was kept"
-    if model.estimand and model.effects:
-        yield "Effects", ESTIMANDS[model.estimand].words.format(target=model.target)
+    if model.effects and (text := estimand_of(model)):
+        yield "Effects", text
     for variable in model.variables:
         yield "Variable", variable_in_words(variable, model.baselines.get(variable.name))
     if model.spread_explained:
         yield "Explained", explained(model)
+    if text := p_values(model):
+        yield "P-values", text
     if Verdict.NOT_SIGNIFICANT in verdicts:
         count = f"{len(model.features):,}"
         yield NOT_SIGNIFICANT, f"among {count} features without effect one this large is common"
@@ -104,6 +107,18 @@ def explained(model: "LinearModel") -> str:
     )
 
 
+def p_values(model: "LinearModel") -> str:
+    """That p-values are of single effects, and verdicts of all features together; empty where there are none."""
+    if all(effect.interval is None for effect in model.effects):
+        return ""
+    count = len(model.features)
+    return (
+        "each is of one effect alone, two-sided, and not adjusted for the number of features; verdicts are adjusted: "
+        f"significant is p below {number(FAMILY_WISE_LEVEL / count)}, the {FAMILY_WISE_LEVEL:.0%} family-wise level "
+        f"over {count:,} feature{'s' * (count > 1)} (Bonferroni)".replace("%", " %")
+    )
+
+
 def left_out(model: "LinearModel") -> str:
     """Which selected features have no effect, and why; empty where there are none, or nothing was learned."""
     names = {why: [name for name, each in model.left_out.items() if each == why] for why in (HARDLY_VARIES, UNIT_WRONG)}
@@ -124,6 +139,8 @@ def text_unused(model: "LinearModel") -> list[str]:
 
 def lump(model: "LinearModel") -> str:
     """The meaning of effects on a response of which many values are equal."""
+    if reaches_estimand(model) and model.cut is None:
+        return f"many values of {model.target} are equal: the mean is of them and of the others together"
     cut = "" if model.cut is None else f" of {number(model.cut)}"
     return (
         f"many values of {model.target} are equal, so its scale was learned from the others. Residuals are cut at a "

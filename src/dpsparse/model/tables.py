@@ -57,7 +57,7 @@ class ModelTable:
         A number that is missing, or unreadable, is at its centre. Text that the model does not know counts as "another"
         where its column has such a feature, and as the baseline otherwise.
         """
-        model = self._model.for_statistic("mean")
+        model = self._model.for_statistic()
         used = [model.features[place] for place in model._places]
         X = self._numbers(used)
         predictions = np.full(self.n_records, model.intercept)

@@ -2,11 +2,8 @@
 
 from dataclasses import dataclass
 
-from dpsparse.html import number
+from dpsparse.model.effect import p_words
 from dpsparse.schema import listed
-
-# The least p-value that is written out, and its digits.
-LEAST_SHOWN, DIGITS = 0.001, 3
 
 
 @dataclass(frozen=True)
@@ -38,14 +35,9 @@ def in_words(variable: Variable, baseline: str | None) -> str:
     --------
     >>> from dpsparse.model.variables import Variable, in_words
     >>> print(in_words(Variable("region", ("region=north", "region=west"), 0.00002, True), "south"))
-    'region': 2 effects against 'south', together significant (p < .001)
+    'region': 2 effects against 'south', together significant (p = 2.0e-05)
     """
     against = "" if baseline is None else f" against {listed([baseline])}"
     verdict = "significant" if variable.clear else "not significant"
-    said = f"{len(variable.features)} effects{against}, together {verdict} ({p_text(variable.p_value)})"
+    said = f"{len(variable.features)} effects{against}, together {verdict} ({p_words(variable.p_value)})"
     return f"{listed([variable.name])}: {said}"
-
-
-def p_text(p_value: float) -> str:
-    """A p-value as people write it."""
-    return "p < .001" if p_value < LEAST_SHOWN else f"p = {number(round(p_value, DIGITS))}"

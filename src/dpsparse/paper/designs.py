@@ -24,8 +24,8 @@ SETTING_NOTES = {
     "neighbours blank a record (zero-out-one): not private under the paper's own Definition 1, which replaces one.",
     "corrected": "sound sensitivities (replace-one), the smallest noise the accounting allows, step 0.5 for "
     "DP-IHT-H and DP-SLR, Theorem 4's two-phase step for DP-IHT-L; tau, K and T as stated.",
-    "ours": "PrivateSparseRegressor, told that the features are standardised and else at its defaults, replace-one, on "
-    "the same data at the same epsilon and delta.",
+    "ours": "PrivateSparseRegressor for the typical response, told that the features are standardised and else at its "
+    "defaults, replace-one, on the same data at the same epsilon and delta.",
 }
 PRIVATE = ("DP-IHT-H", "DP-IHT-L", "DP-SLR")
 OURS = "ours"

@@ -1,7 +1,9 @@
 """How accurate a private fit will be, by formulas whose constants were fitted on simulations.
 
 The formulas are for `PrivateSparseRegressor` on roughly normal rows with features scaled to 1 and s effects that are
-normal numbers of the noise's size. N = n sqrt(rho) is the size of the table as privacy sees it.
+normal numbers of the noise's size. N = n sqrt(rho) is the size of the table as privacy sees it. A pursuit selects
+features with a share of rho, and a step with the others leads to the estimand's estimator; in small tables the pursuit
+has all of it (`decisions.reaches_reference`).
 
 - The minimum detectable effect at 80 % power grows with log d sqrt(s) / N, the noise of a selection, and with
   sqrt(log d / n), the chance correlation of n records. Where nothing is selected, since all features are taken, it is
@@ -11,6 +13,8 @@ normal numbers of the noise's size. N = n sqrt(rho) is the size of the table as 
   are small: effects below m are a share of about m of all, so they hold about m^3 of the squared norm, m the minimum
   detectable effect. And they are lost together where N is too small for the releases that all estimates need, or for
   their steps to arrive: a share 1 / (1 + (N / N_0)^q), which falls fast. Nothing is worse than to lose all.
+- Where the step is taken, an effect has the variance of its estimator, a / n, and of privacy: b k / N^p. Scores are
+  clipped further out in larger tables, which costs a mean much of what N gains: p is below 2.
 - Correlated neighbours raise the variance, most where effects lie within a correlation length of each other. They raise
   the minimum detectable effect and N_0 too, since a neighbour may be selected instead.
 - Unknown units take a share of the budget and leave a selection less signal, least where features are compared by pairs
@@ -26,11 +30,15 @@ error is two to eight times the forecast.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from statistics import NormalDist
 
 from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.reference_budget import pursuit_share
+from dpsparse.families.estimands import MEAN, TYPICAL
+from dpsparse.inference.intervals import reach
 
 # Fitted by benchmarks/calibrate_plan.py. What "unknown" and "pairs" multiply privacy's part by, less 1, where units are
 # unknown and where features are compared by pairs alone; "correlation" is for each unit of variance inflation.
@@ -67,12 +75,22 @@ TAKEN = {
 WIDTH_SELECTED = {"sampling": 1.085, "privacy": 19.77, "unknown": 0.907, "correlation": 1.113}
 WIDTH_TAKEN = {"sampling": 0.902, "privacy": 31.7, "unknown": 0.281, "correlation": 2.318}
 
+# The error and the width where a step to the estimand's estimator is taken: "power" is that of N.
+STEP: dict[str, dict[str, float]] = {
+    MEAN.name: {"sampling": 0.712, "privacy": 1.498, "power": 1.423},
+    TYPICAL.name: {"sampling": 0.921, "privacy": 31.6, "power": 2.083},
+}
+WIDTH_STEP: dict[str, dict[str, float]] = {
+    MEAN.name: {"sampling": 1.763, "privacy": 1.808, "power": 1.316},
+    TYPICAL.name: {"sampling": 1.371, "privacy": 2031.0, "power": 2.512},
+}
+
 
 @dataclass(frozen=True)
 class Accuracy:
     """The expected accuracy of a fit, in units of the response per scaled feature."""
 
-    facts: PublicFacts  # The units of all features are known, or of none.
+    facts: PublicFacts  # With the whole rho. The units of all features are known, or of none.
     noise_scale: float  # In units of the response.
     correlation: float  # Of neighbouring features.
 
@@ -83,7 +101,10 @@ class Accuracy:
         # The share of features with another effect within a correlation length.
         length = -1 / math.log(self.correlation) if self.correlation > 0 else 0.0
         crowded = -math.expm1(-2 * s * length / self.facts.d)
-        variance = self._variance(c) * (1 + self._inflation * (c["correlation"] + c["crowding"] * crowded))
+        if self.takes_step:
+            variance = self._step_variance(STEP)
+        else:
+            variance = self._variance(c) * (1 + self._inflation * (c["correlation"] + c["crowding"] * crowded))
         lost = self._lost
         squared = s * (lost + (1 - lost) * variance / (1 + variance))
         # The mean length of s normal numbers against the root of its mean square.
@@ -97,18 +118,43 @@ class Accuracy:
 
     @property
     def interval_width(self) -> float:
-        """The expected width of a 90 % interval."""
-        return self.noise_scale * self._width
+        """The expected width of an interval as results show it, of 95 %; infinite where there is none."""
+        return self.noise_scale * 2 * reach() * self._standard_error
+
+    @property
+    def takes_step(self) -> bool:
+        """Whether a step to the estimand's estimator is taken."""
+        return decisions.reaches_reference(self.facts)
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether effects have intervals: those on a mean where the step is taken."""
+        return self.takes_step or self.facts.family.estimand != MEAN
+
+    @cached_property
+    def _pursuit(self) -> PublicFacts:
+        """What the pursuit goes by: the same facts with its share of rho."""
+        return replace(self.facts, rho=pursuit_share(self.facts) * self.facts.rho)
+
+    def _step_variance(self, constants: dict[str, dict[str, float]]) -> float:
+        """The variance of an effect after the step, in units of the noise's."""
+        facts, of_pursuit = self.facts, self._pursuit
+        assert facts.family.estimand is not None, "the step is for an estimand"
+        c = constants[facts.family.estimand.name]
+        size = facts.n * math.sqrt(facts.rho - of_pursuit.rho)
+        by_privacy = c["privacy"] * self._n_estimated / size ** c["power"]
+        result: float = (1 + self._inflation) * (c["sampling"] / facts.n + by_privacy)
+        return result
 
     @property
     def _constants(self) -> dict[str, float]:
         """The constants of the error."""
-        return SELECTED if decisions.selects(self.facts) else TAKEN
+        return SELECTED if decisions.selects(self._pursuit) else TAKEN
 
     @property
     def _n_estimated(self) -> int:
         """How many numbers are estimated together: a constant and the effects."""
-        return (self.facts.sparsity if decisions.selects(self.facts) else self.facts.d) + 1
+        return (self.facts.sparsity if decisions.selects(self._pursuit) else self.facts.d) + 1
 
     @property
     def _inflation(self) -> float:
@@ -126,23 +172,26 @@ class Accuracy:
     @property
     def _lost(self) -> float:
         """The share of the effects' squared norm that is lost."""
-        facts, c = self.facts, self._constants
+        facts, c = self._pursuit, self._constants
         if not decisions.features_pay(facts):
             return 1.0
+        one_by_one = (c["missed"] * self._detectable) ** 3 if decisions.selects(facts) else 0.0
+        if self.takes_step:
+            # Tables that are large enough for the step are so for all that it needs.
+            return one_by_one / (1 + one_by_one)
         needed = c["needed"] * self._n_estimated ** c["features"] * (1 + c["needed_correlation"] * self._inflation)
         needed *= 1 + c["needed_unknown"] * (not facts.known)
         together = 1 / (1 + (facts.size / needed) ** c["sharpness"])
-        one_by_one = (c["missed"] * self._detectable) ** 3
         result: float = 1 - (1 - together) / (1 + one_by_one)
         return result
 
     @property
     def _detectable(self) -> float:
         """The minimum detectable effect in units of the noise."""
-        facts = self.facts
+        facts = self._pursuit
         if not decisions.selects(facts):
             standard_errors = NormalDist().inv_cdf(1 - 0.025 / facts.d) + NormalDist().inv_cdf(0.8)
-            return standard_errors * self._width / (2 * 1.645)
+            return standard_errors * self._standard_error
         log_d, c = math.log(max(facts.d, 3)), EFFECT
         by_privacy = c["privacy"] * log_d * math.sqrt(facts.sparsity) / facts.size
         if not facts.known:
@@ -151,10 +200,14 @@ class Accuracy:
         return math.hypot(by_privacy, c["sampling"] * math.sqrt(log_d / facts.n))
 
     @property
-    def _width(self) -> float:
-        """The width of a 90 % interval in units of the noise."""
+    def _standard_error(self) -> float:
+        """The standard error of an effect in units of the noise; infinite where there is none."""
+        if not self.has_intervals:
+            return math.inf
+        if self.takes_step:
+            return math.sqrt(self._step_variance(WIDTH_STEP))
         c = WIDTH_SELECTED if decisions.selects(self.facts) else WIDTH_TAKEN
         by_noise = math.sqrt(self._variance(c) * (1 + self._inflation) ** c["correlation"])
         # Unknown units make no interval narrower.
-        result: float = 2 * 1.645 * decisions.caution(self.facts) * by_noise
+        result: float = decisions.caution(self.facts) * by_noise
         return result

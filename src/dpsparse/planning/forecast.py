@@ -7,7 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit import decisions
+from dpsparse.algorithms.pursuit.facts import Known, PublicFacts
+from dpsparse.families.estimands import ESTIMANDS, EstimandName
+from dpsparse.families.robust_linear import RobustLinear
+from dpsparse.inference.intervals import SHOWN_PERCENT
 from dpsparse.planning.accuracy import Accuracy
 from dpsparse.privacy.accounting.zcdp import epsilon_from_rho
 from dpsparse.privacy.guarantee import Guarantee, default_delta
@@ -17,6 +21,9 @@ if TYPE_CHECKING:
 
 # The selection cuts what lies further from its prediction: a larger effect is no easier to find. In units of the noise.
 _MOST_EFFECT = 2.0
+
+# An epsilon beyond this protects nobody: none is advised.
+_MOST_EPSILON = 10.0
 
 # The epsilons of a table of forecasts.
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
@@ -29,6 +36,7 @@ def plan(
     epsilon: float,
     delta: float | None = None,
     *,
+    estimand: EstimandName = "mean",
     units_known: bool = False,
     noise_scale: float = 1.0,
     correlation: float = 0.0,
@@ -44,11 +52,14 @@ def plan(
         The privacy guarantee.
     delta : float or None, default=None
         Its failure probability; None for n**-1.1.
+    estimand : {"mean", "typical"}, default="mean"
+        What effects are on: the mean response, or the typical one.
     units_known : bool, default=False
         Whether public centres and scales of all features are given to the fit, and right.
     noise_scale : float, default=1.0
-        A guess of the noise's size in units of the response: its standard deviation if it is normal, 1.48 times its
-        median distance from its centre otherwise.
+        A guess of the noise's size in units of the response: its standard deviation where effects are on the mean, and
+        1.48 times its median distance from its centre where they are on the typical response. Both are the same if it
+        is normal.
     correlation : float, default=0.0
         A guess of the correlation of neighbouring features, in [0, 1).
     records_per_person : int, default=1
@@ -69,12 +80,16 @@ def plan(
     True
     >>> plan(10_000, 1_000, 5, 0.5, units_known=True).expected_error < forecast.expected_error
     True
+    >>> plan(1_000, 20, 5, 1.0).has_intervals, plan(1_000, 20, 5, 1.0, estimand="typical").has_intervals
+    (False, True)
     """
     for name, value in (("n", n), ("d", d), ("sparsity", sparsity)):
         if not isinstance(value, numbers.Real) or not value >= 1 or value != int(value):
             raise ValueError(f"{name}={value!r} must be a whole number of at least 1")
     if sparsity > d:
         raise ValueError(f"sparsity={sparsity!r} must be at most d={d!r}, the number of features")
+    if estimand not in ESTIMANDS:
+        raise ValueError(f"estimand={estimand!r} must be 'mean' or 'typical'")
     if not noise_scale > 0:
         raise ValueError(f"noise_scale={noise_scale!r} must be above 0; 1 measures errors in units of the noise")
     if not 0 <= correlation < 1:
@@ -89,6 +104,7 @@ def plan(
         float(noise_scale),
         float(correlation),
         records_per_person,
+        estimand,
     )
 
 
@@ -105,6 +121,7 @@ class Plan:
     noise_scale: float
     correlation: float
     records_per_person: int
+    estimand: EstimandName = "mean"
 
     @cached_property
     def guarantee(self) -> Guarantee:
@@ -114,7 +131,9 @@ class Plan:
 
     def _accuracy_at(self, rho: float) -> Accuracy:
         """What to expect of a fit whose records may cost this much."""
-        facts = PublicFacts(self.n, self.d, self.sparsity, rho, units_known="all" if self.units_known else "none")
+        family = RobustLinear(estimand=ESTIMANDS[self.estimand])
+        units: Known = "all" if self.units_known else "none"
+        facts = PublicFacts(self.n, self.d, self.sparsity, rho, units_known=units, family=family)
         return Accuracy(facts, self.noise_scale, self.correlation)
 
     @cached_property
@@ -134,8 +153,47 @@ class Plan:
 
     @property
     def interval_width(self) -> float:
-        """The expected width of a 90 % interval."""
+        """The expected width of a 95 % interval; infinite where there is none."""
         return self._accuracy.interval_width
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether effects have intervals: those on a mean need a larger table (`n_for_intervals`)."""
+        return self._accuracy.has_intervals
+
+    @property
+    def n_for_intervals(self) -> int:
+        """The number of records from which on effects have intervals at this epsilon."""
+        return self._smallest_n(lambda other: other.has_intervals)
+
+    @property
+    def epsilon_for_intervals(self) -> float:
+        """The epsilon from which on effects have intervals with these records."""
+        if self._accuracy_at(0.0).has_intervals:
+            return 0.0
+        per_person = self.records_per_person**2
+        rho = (decisions.reference_size(self.sparsity) / self.n) ** 2
+        # A little more, so that the rho of this epsilon is not below by rounding.
+        return epsilon_from_rho(per_person * rho, self.guarantee.delta) * (1 + 1e-6)
+
+    @property
+    def caveat(self) -> str:
+        """That effects on a mean cannot be had, and what it takes, without a full stop; empty where they can be.
+
+        Examples
+        --------
+        >>> from dpsparse import plan
+        >>> plan(1_000, 20, 5, 1.0).caveat  # doctest: +ELLIPSIS
+        'effects on a mean cannot be had from 1,000 records at epsilon 1: that takes about ...'
+        """
+        if self.has_intervals:
+            return ""
+        epsilon = self.epsilon_for_intervals
+        or_epsilon = f" at this epsilon, or epsilon {epsilon:.2g} with these" if epsilon <= _MOST_EPSILON else ""
+        return (
+            f"effects on a mean cannot be had from {self.n:,} records at epsilon {self.epsilon:g}: that takes about "
+            f"{self.n_for_intervals:,} records{or_epsilon}; effects on the typical response need fewer"
+        )
 
     def n_for_error(self, target: float) -> int:
         """The number of records at which the expected error falls to `target`."""
@@ -226,7 +284,8 @@ class Plan:
         for epsilon in sorted({*epsilons, self.epsilon}):
             at = replace(self, epsilon=epsilon)
             rows.append(
-                f"{epsilon:>8g} {at.expected_error:>10.3g} {at.smallest_effect:>13.3g} {at.interval_width:>15.3g} "
+                f"{epsilon:>8g} {at.expected_error:>10.3g} {_or_dash(at.smallest_effect):>13} "
+                f"{_or_dash(at.interval_width):>15} "
                 f"{at.n_for_error(at.expected_error / 2):>21,}"
             )
         return "\n".join(rows)
@@ -249,7 +308,9 @@ class Plan:
         axes.axvline(self.epsilon, color="tab:gray", linestyle=":", label=f"epsilon = {self.epsilon:g}")
         axes.set_xlabel("epsilon")
         axes.set_ylabel("units of the response")
-        axes.set_title(f"n = {self.n:,}, d = {self.d:,}, {self.sparsity} features, {self.units}")
+        axes.set_title(
+            f"n = {self.n:,}, d = {self.d:,}, {self.sparsity} features, {self.units}, {self.estimand} response"
+        )
         axes.legend()
         return axes
 
@@ -259,9 +320,14 @@ class Plan:
         return "known units" if self.units_known else "unknown units"
 
     def __str__(self) -> str:
+        caveat = self.caveat and f"\n{self.caveat[0].upper()}{self.caveat[1:]}."
         return (
-            f"n = {self.n:,}, d = {self.d:,}, sparsity {self.sparsity}, {self.units}, noise {self.noise_scale:g}, "
-            f"correlation {self.correlation:g}\n{self.table()}\n"
+            f"n = {self.n:,}, d = {self.d:,}, sparsity {self.sparsity}, effects on the {self.estimand} response, "
+            f"{self.units}, noise {self.noise_scale:g}, correlation {self.correlation:g}\n{self.table()}\n"
             "Units of the response per scaled feature. Detectable: the minimum detectable effect at 80 % power.\n"
-            "Interval width: of a 90 % interval."
+            f"Interval width: of a {SHOWN_PERCENT} interval; - where there is none.{caveat}"
         )
+
+
+def _or_dash(value: float) -> str:
+    return "-" if value == math.inf else f"{value:.3g}"

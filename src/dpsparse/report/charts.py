@@ -77,11 +77,11 @@ def curves(
 ) -> Html | None:
     """Curves over logarithmic axes, or None where the numbers are too large or small to draw.
 
-    Places and heights are above 0; the lines are solid, then dashed. `mark` is a place marked by a vertical line, and
-    its name. The description is read to those who cannot see the picture.
+    Places and heights are above 0; what is infinite is left out; the lines are solid, then dashed. `mark` is a place
+    marked by a vertical line, and its name. The description is read to those who cannot see the picture.
     """
-    heights = [height for line in lines.values() for height in line]
-    if not all(_SMALLEST < value < _LARGEST for value in (*x, *heights)):
+    heights = [height for line in lines.values() for height in line if height < math.inf]
+    if not heights or not all(_SMALLEST < value < _LARGEST for value in (*x, *heights)):
         return None
     top, bottom = 54, 300
     across = _percent(math.log(x[0]), math.log(x[-1]), 13, 97)
@@ -92,7 +92,8 @@ def curves(
         y = 14 + 20 * place
         pieces.append(tag("line", x1="13%", x2="20%", y1=y - 4, y2=y - 4, class_=style))
         pieces.append(_text(22, y, name))
-        points = " ".join(f"{across(math.log(a)):.3f},{down(math.log(b)):.2f}" for a, b in zip(x, line, strict=True))
+        drawn = [(a, b) for a, b in zip(x, line, strict=True) if b < math.inf]
+        points = " ".join(f"{across(math.log(a)):.3f},{down(math.log(b)):.2f}" for a, b in drawn)
         curve = tag("polyline", points=points, class_=style)
         # Stretched to the width of the picture; the line keeps its own width.
         box = {"width": "100%", "height": bottom, "viewBox": f"0 0 100 {bottom}", "preserveAspectRatio": "none"}

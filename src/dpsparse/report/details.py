@@ -90,11 +90,11 @@ def _gaps(model: "LinearModel") -> str:
 
 def held_out(model: "LinearModel") -> Iterator[str]:
     """How well the model predicts records that were held out, in full."""
-    if model.scores is None:
+    if model.evaluation is None:
         yield "No records were held out in this fit. dpsparse evaluate measures predictions on other records."
         return
-    yield in_words(model.scores, model.target)
-    yield scores_table(model.scores, model.constant_prediction)
+    yield in_words(model.evaluation)
+    yield scores_table(model.evaluation)
 
 
 def circumstances(model: "LinearModel") -> Iterator[str]:

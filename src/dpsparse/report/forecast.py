@@ -1,12 +1,16 @@
 """The forecast of a report: what each epsilon buys for a table of the model's shape."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from dpsparse.families.estimands import ESTIMANDS, TYPICAL
 from dpsparse.html import table, tag
+from dpsparse.inference.intervals import SHOWN_PERCENT
 from dpsparse.planning.forecast import EPSILONS, plan
 from dpsparse.report.charts import curves
+from dpsparse.report.summary import as_sentence
 
 if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
@@ -26,6 +30,8 @@ def forecast(model: "LinearModel", sparsity: int) -> Iterator[str]:
         min(sparsity, len(model.features)),
         asked.epsilon,
         asked.delta,
+        # Models of earlier files do not say: theirs is the pursuit's own.
+        estimand=ESTIMANDS[model.estimand or TYPICAL.name].name,
         units_known=all(feature.center is not None and feature.scale is not None for feature in model.features),
         records_per_person=asked.records_per_person,
     )
@@ -39,25 +45,30 @@ def forecast(model: "LinearModel", sparsity: int) -> Iterator[str]:
     rows = [
         [
             f"{at.epsilon:g} (this fit)" if at.epsilon == here.epsilon else f"{at.epsilon:g}",
-            *(f"{value:.3g}" for value in (at.expected_error, at.smallest_effect, at.interval_width)),
+            *(
+                "none" if value == math.inf else f"{value:.3g}"
+                for value in (at.expected_error, at.smallest_effect, at.interval_width)
+            ),
         ]
         for at in forecasts
         if at.epsilon in epsilons
     ]
     yield (
         f"The forecast of dpsparse plan, from public numbers alone, for {here.n:,} records, {here.d:,} features and "
-        f"{here.sparsity} to select with {here.units}, at any epsilon. Errors and effects are in units of the "
-        "response's noise per scaled feature."
+        f"{here.sparsity} to select with {here.units}, at any epsilon, for effects on the {here.estimand} "
+        "response. Errors and effects are in units of the response's noise per scaled feature."
     )
+    if here.caveat:
+        yield as_sentence(here.caveat)
+    found = "" if here.smallest_effect == math.inf else f" and the minimum detectable effect {here.smallest_effect:.3g}"
     words = (
-        "Error to expect and minimum detectable effect at 80 % power, over epsilon; both fall as epsilon grows. At "
-        f"this fit's epsilon, {here.epsilon:g}, the error is {here.expected_error:.3g} and the minimum detectable "
-        f"effect {here.smallest_effect:.3g}."
+        "Error to expect and minimum detectable effect at 80 % power, over epsilon. At this fit's epsilon, "
+        f"{here.epsilon:g}, the error is {here.expected_error:.3g}{found}."
     )
     picture = curves(grid, lines, (here.epsilon, f"this fit: {here.epsilon:g}"), words)
     if picture is not None:
         yield tag("figure", [picture, tag("figcaption", words)])
-    headings = ["epsilon", "error", "minimum detectable effect", "width of a 90 % interval"]
+    headings = ["epsilon", "error", "minimum detectable effect", f"width of a {SHOWN_PERCENT} interval"]
     yield table("What each epsilon buys", headings, rows, numbers=(1, 2, 3))
     yield tag("p", _caveat(model), class_="note")
 

@@ -53,8 +53,8 @@ def _levels(model: "LinearModel") -> Iterator[tuple[str, Sequence[str], str]]:
     yield (
         "Utility and bias",
         [
-            "Every significant effect has a 90 % interval that includes privacy noise; an effect whose error cannot be "
-            "trusted has none.",
+            "Every significant effect has a 95 % interval and a p-value that count privacy noise; an effect whose "
+            "error cannot be trusted has none.",
             to_fill("whether small groups are served worse, and who was asked about it"),
         ],
         "noise hides small groups first, and clipping weighs typical records more.",

@@ -41,6 +41,7 @@ def rerun(model: "LinearModel", sparsity: int) -> Iterator[str]:
     if model.estimator == "PrivateSparseRegressor" and asked.adjacency == "replace-one" and model.privacy.private:
         tuned = any(release.name.startswith("candidate ") for release in model.privacy.releases)
         options = {"target": model.target, "epsilon": asked.epsilon} | ({} if tuned else {"sparsity": chosen})
+        options |= {} if model.estimand is None else {"estimand": model.estimand}
         if asked.delta != default_delta(model.privacy.n_records):
             options["delta"] = asked.delta
         if asked.records_per_person > 1:
@@ -60,6 +61,7 @@ def rerun(model: "LinearModel", sparsity: int) -> Iterator[str]:
     else:
         yield f"With the records as X and y{f', and the ledger {budget.ledger} as LEDGER' if budget else ''}:"
         most = f", max_sparsity={sparsity}" if chosen == "auto" else ""
+        most += "" if model.estimand is None else f", estimand={model.estimand!r}"
         line = f"sparsity={chosen!r}{most}, epsilon={asked.epsilon!r}, delta={asked.delta!r}"
         line += f", adjacency={asked.adjacency!r}, records_per_person={asked.records_per_person}"
         line += f", ledger=LEDGER, dataset={budget.dataset!r}" if budget else ""

@@ -59,6 +59,7 @@ def _parts(asked: "FileFit", ledger: str) -> Iterator[str]:
     table = ", ".join([quoted(basename(asked.data)), quoted(asked.target), *options])
     parameters = {
         "sparsity": asked.sparsity,
+        "estimand": asked.estimand,
         "epsilon": asked.epsilon,
         "delta": asked.delta,
         "records_per_person": asked.records_per_person,

@@ -3,11 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from dpsparse.families.estimands import MEAN
 from dpsparse.html import Html, number, tag
+from dpsparse.inference.intervals import SHOWN_PERCENT
 from dpsparse.io.features import Feature
 from dpsparse.model import remarks
-from dpsparse.model.effect import Effect, Verdict
-from dpsparse.model.evaluation import verdict
+from dpsparse.model.effect import Effect, Verdict, p_words
+from dpsparse.model.evaluation import Evaluation, verdict
+from dpsparse.model.meaning import of_target, what_counts
 from dpsparse.model.reliability import doubt_of
 from dpsparse.model.responses import readable, unread
 from dpsparse.model.row_numbers import row_numbers
@@ -136,14 +139,17 @@ def sentence(effect: Effect, feature: Feature, target: str, baselines: Mapping[s
     >>> from dpsparse.model.effect import Effect
     >>> from dpsparse.report.summary import sentence
     >>> print(sentence(Effect("age", -2.0, -2.0, 0.1, clear=True), Feature("age"), "cost"))
-    age: a step of 1 goes with 2 less of cost (between 1.836 and 2.164 less, with 90 % confidence).
+    age: a step of 1 goes with 2 less of cost (between 1.804 and 2.196 less, with 95 % confidence; p < 1e-16).
     """
     assert effect.estimate is not None
     assert effect.interval is not None
     way = "more" if effect.estimate > 0 else "less"
     low, high = sorted(map(abs, effect.interval))
     size = f"{number(abs(effect.estimate))} {way} of {target}"
-    within = f"between {number(low)} and {number(high)} {way}, with 90 % confidence"
+    # A significant effect is further from 0 than its interval reaches, however few the features.
+    within = (
+        f"between {number(low)} and {number(high)} {way}, with {SHOWN_PERCENT} confidence; {p_words(effect.p_value)}"
+    )
     return f"{effect.feature}: {_step(feature, baselines or {})} goes with {size} ({within})."
 
 
@@ -161,10 +167,12 @@ def publishable(model: "LinearModel") -> str | None:
     significant = [effect for effect in model.effects if effect.verdict is Verdict.SIGNIFICANT]
     untested = any(effect.verdict is Verdict.NOT_TRUSTED for effect in model.effects)
     found = " ".join(_of(model, effect, features) for effect in significant) or _NONE[untested]
+    of_means = model.estimand == MEAN.name
     return (
-        f"What goes with {model.target} in {record.n_records:,} records, by a robust sparse regression on "
-        f"{len(model.features):,} features at the 5 % family-wise level: {found} These are associations in typical "
-        "records, the other selected features being equal, and not causes. The result is "
+        f"What goes with {model.target} in {record.n_records:,} records, by a {'' if of_means else 'robust '}sparse "
+        f"regression on {len(model.features):,} features at the 5 % family-wise level: {found} These are associations "
+        f"{'of means' if of_means else 'in typical records'}, the other selected features being equal, and not causes. "
+        "The result is "
         f"({number(record.epsilon)}, {record.delta:.2g})-differentially private for each person."
     )
 
@@ -198,14 +206,8 @@ def _predictions(model: "LinearModel") -> Iterator[str]:
         yield f"The features explain {remarks.explained(model)}."
     elif model.effects:
         yield "The features explain something: predictions from them came nearer to the responses than a constant."
-    if model.scores is not None:
-        scores = model.scores
-        constant = f"the constant {number(model.constant_prediction)} by {number(scores.constant.value)}"
-        yield (
-            f"On {scores.n_records:,} records that were held out, predictions are off by "
-            f"{number(scores.model.value)} on average, and {constant}; errors count up to {number(scores.cut)}. "
-            f"{verdict(scores, model.target)}"
-        )
+    if model.evaluation is not None:
+        yield _held_out(model.evaluation)
     elif model.effects and model.explains:
         yield (
             "How near predictions for new people are, only records that were held out can tell: dpsparse evaluate and "
@@ -219,11 +221,27 @@ def _predictions(model: "LinearModel") -> Iterator[str]:
         yield as_sentence(remarks.median(model))
 
 
+def _held_out(evaluation: Evaluation) -> str:
+    scores = evaluation.scores
+    name = "training mean" if evaluation.constant_name == "mean" else evaluation.constant_name
+    constant = f"the {name} {number(evaluation.constant_prediction)} by {number(scores.constant.value)}"
+    explained = (
+        ""
+        if scores.r2 is None
+        else f" R² against the {name} is {number(scores.r2.value)} (between {number(scores.r2.low)} and "
+        f"{number(scores.r2.high)}, with {scores.level:.0%} confidence).".replace("%", " %")
+    )
+    return (
+        f"On {scores.n_records:,} records that were held out, predictions are off by {number(scores.model.value)} on "
+        f"average, and {constant}; errors count up to {number(scores.cut)}. {verdict(evaluation)}{explained}"
+    )
+
+
 def _meaning(model: "LinearModel") -> Iterator[str]:
     yield (
-        f"The difference in {model.target} between records that differ by 1 in a feature, in that feature's own unit, "
-        "and are alike in the other selected ones. The interval of an effect lies around it. Predictions use other "
-        "numbers, in a column of their own: effects shrunk by their errors, all together."
+        f"The difference in {of_target(model)} between records that differ by 1 in a feature, in that feature's own "
+        "unit, and are alike in the other selected ones. The interval of an effect lies around it. Predictions use "
+        "other numbers, in a column of their own: effects shrunk by their errors, all together."
     )
     example = _an_example(model)
     if example is not None:
@@ -235,11 +253,7 @@ def _meaning(model: "LinearModel") -> Iterator[str]:
             f"If the categories of {listed(columns)} are publicly known, give them in a bounds file: then each has its "
             "name."
         )
-    cut = "" if model.cut is None else f" (further than {number(model.cut)})"
-    yield (
-        f"Effects hold for typical records: a response far from its prediction{cut} counts as if it were no further, "
-        "so that a few extreme ones hardly move the result. They say what goes together, not what causes what."
-    )
+    yield f"{what_counts(model)} They say what goes together, not what causes what."
 
 
 def _an_example(model: "LinearModel") -> str | None:

@@ -55,6 +55,15 @@ EVALUATION = (
         },
     ),
     Bug(
+        "an R2 from the records themselves",
+        EVALUATED,
+        {
+            "algorithms.evaluation:release_scores": [
+                ("mean.r2(squares,", "mean.r2(errors.square_sums(cut, bound) / VECTOR_LEVELS,")
+            ]
+        },
+    ),
+    Bug(
         "a constant fitted to the records held out",
         EVALUATED,
         {"evaluation:_scores": [("model.constant_prediction,", "float(np.nanmedian(responses)),")]},

@@ -250,7 +250,7 @@ SAFE_MEDIAN_NATS = 6
 # records at epsilon 1 intervals held in two cases of three, of 2,000 in nine of ten. Set by `answers.py`.
 REFERENCE_FROM, REFERENCE_POWER, REFERENCE_COLUMNS = 18, 1.5, 8
 # Categories that come with a selected one make no more columns than this: the step takes k^2 passes over k columns.
-MOST_COLUMNS = 40
+MOST_COLUMNS = 24
 
 # Norms are counted in bins of a geometric sequence, in units of what is typical: from a thirtieth to 18,000 of it.
 BIN_RATIO, LOWEST_BIN, HIGHEST_BIN = 1.25, -16, 44

@@ -39,8 +39,10 @@ class Planned:
         Whether it tells a unit, of the response or of a feature: several fits can have it in common.
     of_reference : bool
         Whether its share is of what the step to the reference estimator may cost, beside rho.
+    of_whole : bool
+        Whether its share is of both together: people read it, and it needs no more where a step follows.
     numbers : int
-        The most numbers that it draws noise for, if these are more than a Gram matrix of the selected columns has.
+        The most numbers that it draws, where these are more than a matrix of the selected features has.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Planned:
     extra: Formula = NOTHING
     about_units: bool = False
     of_reference: bool = False
+    of_whole: bool = False
     numbers: int = LEAST_NUMBERS
 
     def slot(self, rho: float, n_picks: int, n_split: int) -> Slot:

@@ -32,9 +32,9 @@ def pursuit_share(facts: PublicFacts) -> float:
     return TYPICAL_PURSUIT_TAKES_ALL if _clips_residuals(facts) else PURSUIT_TAKES_ALL
 
 
-def of_reference(release: str, share: float, reason: str) -> Price:
+def of_reference(release: str, share: float, reason: str, where: str = "always") -> Price:
     """The share of a release of what the pursuit leaves."""
-    return Price(release, "once", (Case("always", always, Fixed(share)),), reason, "answers.py")
+    return Price(release, "once", (Case(where, always, Fixed(share)),), reason, "answers.py")
 
 
 REFERENCE_SCALE = Price(
@@ -58,5 +58,23 @@ MEAN_SCORE = Price(
     "The step itself: all precision comes from here.",
     "answers.py",
 )
-RESIDUAL_SIZES = of_reference("residual sizes", 0.03, "Where to clip residuals for their mean.")
-MEAN_RESIDUAL = of_reference("mean residual", 0.10, "Predictions that are right on average.")
+RESIDUAL_SIZES = of_reference(
+    "residual sizes", 0.03, "Where to clip residuals for their mean.", "effects on the mean, with an intercept"
+)
+MEAN_RESIDUAL = of_reference(
+    "mean residual", 0.10, "Predictions that are right on average.", "effects on the mean, with an intercept"
+)
+# In order of time.
+PRICES = (
+    REFERENCE_SCALE,
+    ROUGH_ROW_MOMENTS,
+    ROW_NORMS,
+    ROW_MOMENTS,
+    SCORE_NORMS,
+    SCORE_MOMENTS,
+    FIRST_MEAN_SCORE,
+    WHITE_SCORE_NORMS,
+    MEAN_SCORE,
+    RESIDUAL_SIZES,
+    MEAN_RESIDUAL,
+)

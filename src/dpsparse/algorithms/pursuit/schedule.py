@@ -117,6 +117,12 @@ def _of_pursuit(planned: tuple[Planned, ...]) -> tuple[Planned, ...]:
     return tuple(each for each in planned if not each.of_reference)
 
 
+def _share(schedule: "Schedule", planned: Planned) -> float:
+    """The share of a release of the pursuit's rho."""
+    whole = 1 + schedule.reference_rho / schedule.facts.rho
+    return planned.share * whole if planned.of_whole else planned.share
+
+
 @dataclass(frozen=True)
 class Schedule:
     """The releases of a pursuit in order of time, each at its price.
@@ -201,7 +207,7 @@ class Schedule:
     def _others(self) -> float:
         """What all releases but the final gradients ask for, as a share of rho."""
         of_table = *(share for _, share in self.table.preparation), self.table.naming
-        return math.fsum((*of_table, *(each.share for each in _of_pursuit(self.planned) if not each.is_final)))
+        return math.fsum((*of_table, *(_share(self, each) for each in _of_pursuit(self.planned) if not each.is_final)))
 
     @cached_property
     def final_share(self) -> float:
@@ -219,7 +225,11 @@ class Schedule:
             if each.of_reference:
                 rho = each.share * self.factor * self.reference_rho * (1 - budget.ROUNDING)
             else:
-                rho = final * whole if each.is_final else self._price(each.share, self.final_share * extra[each.name])
+                rho = (
+                    final * whole
+                    if each.is_final
+                    else self._price(_share(self, each), self.final_share * extra[each.name])
+                )
             if rho > 0:
                 slots[each.name] = each.slot(rho, n_picks, self.facts.n_split)
         return slots

@@ -22,6 +22,7 @@ from dpsparse.algorithms.pursuit.releases import Releases, gram_noise, mean_nois
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.algorithms.pursuit.updates import covariance_of, rare
 from dpsparse.engine import queries, scores
+from dpsparse.families.estimands import MEAN
 from dpsparse.inference.constants import NORMAL_MEDIAN
 from dpsparse.inference.matrices import NoisyMatrix
 from dpsparse.inference.one_step import OneStep, Whitening, power, rough_moments, score_root
@@ -57,7 +58,7 @@ class ResidualScaleAgainStep:
         if slot is None:
             return state
         grid = grids.FINE_RESIDUAL_SCALES.times(state.residual_scale)
-        count = counter(data.records, queries.residual_counts, state.center, _start(state), sizes=True)
+        count = counter(data.records, queries.residual_counts, state.center, _start(state, self.facts), sizes=True)
         return replace(state, residual_scale=releases.quantile(slot, count, grid))
 
 
@@ -98,15 +99,16 @@ class ReferenceStep:
         estimand = self.facts.family.estimand
         assert estimand is not None, "the step is for an estimand"
         tau = estimand.tuning * state.residual_scale / NORMAL_MEDIAN
-        at = _Scores(data, releases, state.center, _start(state), tuple(map(int, state.kept)), tau)
+        at = _Scores(data, releases, state.center, _start(state, self.facts), tuple(map(int, state.kept)), tau)
         whitening = self._whitening(at)
-        root, at = self._score_root(at, whitening, state)
+        root, at, errors = self._score_root(at, whitening, state)
         white = at.terms("score", np.asarray(np.linalg.inv(root), dtype=np.float64))
         norms = at.norms(self.of_white_scores[0], white, math.sqrt(at.k))
         planned = self.of_white_scores[1]
         clip = norms.best_clip(mean_noise(at.releases, planned), c.SCORE_BIAS / math.sqrt(at.k))
         mean, noise = at.mean(planned, white, clip)
-        step = OneStep.of(tau, at.effects[state.kept], whitening, root, norms, clip, mean, noise)
+        start = at.effects[state.kept]
+        step = OneStep.of(tau, start, whitening, root, norms, clip, mean, noise).since(start, errors)
         return with_reference(state, self.facts, step, whitening.second_moments)
 
     def _whitening(self, at: "_Scores") -> Whitening:
@@ -119,17 +121,22 @@ class ReferenceStep:
         released = at.second_moments(moments, white, math.sqrt(clip.bound))
         return Whitening.of(first, released, squares, clip)
 
-    def _score_root(self, at: "_Scores", whitening: Whitening, state: State) -> tuple[NDArray[np.float64], "_Scores"]:
-        """A root of the variance of the scores; and where a first step leads, for residuals that are nearer."""
+    def _score_root(
+        self, at: "_Scores", whitening: Whitening, state: State
+    ) -> tuple[NDArray[np.float64], "_Scores", NDArray[np.float64]]:
+        """A root of the variance of the scores; and where a first step leads, for residuals that are nearer.
+
+        The last are the standard errors of the first step's effects, as far as they are its noise.
+        """
         norms, moments, first = self.of_scores
         terms = at.terms("score", whitening.inverse_root)
         law = at.norms(norms, terms, state.evidence.last.tau * math.sqrt(at.k))
         clip = law.best_clip(mean_noise(at.releases, first), c.SCORE_BIAS / math.sqrt(at.k))
         root = score_root(at.second_moments(moments, terms, clip.bound), whitening)
-        mean, _ = at.mean(first, terms, clip)
-        effects = at.effects.copy()
-        effects[state.kept] += whitening.inverse_root.T @ mean
-        return root, replace(at, effects=effects)
+        mean, noise = at.mean(first, terms, clip)
+        turn, effects = whitening.inverse_root.T, at.effects.copy()
+        effects[state.kept] += turn @ mean
+        return root, replace(at, effects=effects), noise * np.sqrt(np.sum(turn**2, axis=1))
 
 
 @dataclass(frozen=True)
@@ -188,10 +195,14 @@ def with_reference(state: State, facts: PublicFacts, step: OneStep, moments: NDA
     return replace(state, evidence=replace(state.evidence, step=step), conclusion=concluded)
 
 
-def _start(state: State) -> NDArray[np.float64]:
-    """The effects that the pursuit predicts a mean by."""
+def _start(state: State, facts: PublicFacts) -> NDArray[np.float64]:
+    """The effects that the pursuit predicts by: for a mean with its offset, for what is typical without.
+
+    One step is as good as the estimator only from nearby. Huber's constant is that of the bulk, and so is the residual
+    scale by which it clips: at a mean residuals of a skewed response are larger.
+    """
     effects = state.concluded.effects.copy()
-    if state.constants:
+    if state.constants and facts.family.estimand == MEAN:
         effects[0] += state.concluded.offset
     return effects
 

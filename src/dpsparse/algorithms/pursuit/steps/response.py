@@ -29,7 +29,8 @@ class ResponseStep:
     @cached_property
     def count(self) -> Planned:
         """The number of records that have a response."""
-        return of_unit("responses", budget.RESPONSES.of(self.facts), self.facts, "noise")
+        counted = of_unit("responses", budget.RESPONSES.of(self.facts), self.facts, "noise")
+        return replace(counted, of_whole=True)
 
     @cached_property
     def size(self) -> Planned:

@@ -1,0 +1,50 @@
+"""What the effects of a model are of, in words: the estimand, where its own estimator was reached."""
+
+from typing import TYPE_CHECKING
+
+from dpsparse.algorithms.pursuit.reference_budget import MEAN_SCORE
+from dpsparse.families.estimands import ESTIMANDS, MEAN
+from dpsparse.html import number
+
+if TYPE_CHECKING:
+    from dpsparse.model.released import LinearModel
+
+
+def reaches_estimand(model: "LinearModel") -> bool:
+    """Whether effects are those of the estimand's estimator, by a step to it; others are the pursuit's own."""
+    # With records held out, and of candidates, the names of a fit's releases begin with its own.
+    names = {release.name.rsplit(": ", 1)[-1] for release in model.privacy.releases}
+    return model.estimand is not None and MEAN_SCORE.release in names
+
+
+def estimand_of(model: "LinearModel") -> str:
+    """What effects are of, without a full stop; empty where a model does not say, or where a mean could not be had."""
+    if model.estimand is None:
+        return ""
+    if reaches_estimand(model):
+        return ESTIMANDS[model.estimand].words.format(target=model.target)
+    if model.estimand == MEAN.name:
+        return ""
+    # Rows are weighted too, and residuals are clipped further in.
+    return f"on the typical {model.target}, near those of Huber's robust regression for these features"
+
+
+def what_counts(model: "LinearModel") -> str:
+    """How much a response far from its prediction counts for the effects: a sentence."""
+    if reaches_estimand(model) and model.estimand == MEAN.name:
+        return (
+            f"Effects are on the mean of {model.target}: every record counts in full, extreme ones too, as in a least "
+            "squares regression. What privacy leaves out of the most extreme ones is part of the intervals."
+        )
+    cut = "" if model.cut is None else f" (further than {number(model.cut)})"
+    return (
+        f"Effects hold for typical records: a response far from its prediction{cut} counts as if it were no further, "
+        "so that a few extreme ones hardly move the result."
+    )
+
+
+def of_target(model: "LinearModel") -> str:
+    """The response as effects have it: "the mean of cost", "the typical cost", or "cost"."""
+    if not reaches_estimand(model):
+        return model.target
+    return f"the mean of {model.target}" if model.estimand == MEAN.name else f"the typical {model.target}"

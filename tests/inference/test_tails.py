@@ -1,0 +1,25 @@
+import numpy as np
+
+from dpsparse.algorithms.pursuit.constants import NORM_BINS
+from dpsparse.inference.tails import Norms
+
+
+def test_bins_that_noise_fills_are_no_tail():
+    # By noise alone one window of twelve bins in a hundred histograms or so seems to have enough records. A clip there
+    # would make the step one of noise.
+    rng = np.random.default_rng(0)
+    norms, n, noise = 1 / np.sqrt(rng.gamma(4, 1 / 4, 7_000)), 7_000, 60.0
+    true = np.histogram(norms, np.append(NORM_BINS[:-1], np.inf))[0]
+    far = [
+        Norms.of(NORM_BINS, true + noise * rng.standard_normal(len(true)), noise, n).best_clip(0.01, 0.2).bound
+        for _ in range(1_000)
+    ]
+    assert max(far) < 10 * np.quantile(norms, 0.99)
+
+
+def test_a_far_lump_is_seen():
+    rng = np.random.default_rng(1)
+    norms, n, noise = np.append(np.ones(6_000), np.full(1_000, 300.0)), 7_000, 20.0
+    true = np.histogram(norms, np.append(NORM_BINS[:-1], np.inf))[0]
+    law = Norms.of(NORM_BINS, true + noise * rng.standard_normal(len(true)), noise, n)
+    assert law.beyond(100.0) > 10
