@@ -110,6 +110,18 @@ def test_second_moments_that_are_noise_become_round():
     assert np.trace(shrunk_to_sphere(NoisyMatrix(matrix, 0.5))) == pytest.approx(np.trace(matrix))
 
 
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_roundness_has_no_unit(unit):
+    """Responses may be in units of 1e100, and of 1e-100: their variances are squares of that."""
+    rng = np.random.default_rng(4)
+    draw = rng.standard_normal((4, 4))
+    matrix = 2 * np.eye(4) + draw + draw.T
+    for noise in (0.0, 0.3, 10.0):
+        expected = unit * shrunk_to_sphere(NoisyMatrix(matrix, noise))
+        np.testing.assert_allclose(shrunk_to_sphere(NoisyMatrix(unit * matrix, unit * noise)), expected)
+    np.testing.assert_array_equal(shrunk_to_sphere(NoisyMatrix(np.eye(3), 1.0)), np.eye(3))
+
+
 def test_matrices_that_are_noise_alone_still_have_roots():
     rng = np.random.default_rng(5)
     for _ in range(50):

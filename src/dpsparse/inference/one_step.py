@@ -82,9 +82,13 @@ def shrunk_to_sphere(released: NoisyMatrix) -> NDArray[np.float64]:
     """
     k = len(released.values)
     sphere = np.eye(k) * max(np.trace(released.values) / k, 0.0)
-    distance = float(np.sum((released.values - sphere) ** 2))
-    of_noise = released.noise**2 * k * (k + 1) / 2
-    return np.asarray(sphere + max(0.0, 1 - of_noise / max(distance, c.NO_VARIANCE)) * (released.values - sphere))
+    spread = released.values - sphere
+    largest = float(np.max(np.abs(spread)))
+    if not largest:
+        return np.asarray(sphere)
+    # In units of the largest entry: the fourth power of a response's unit may be no double.
+    noise = min(1.0, released.noise / largest / float(np.linalg.norm(spread / largest)))
+    return np.asarray(sphere + max(0.0, 1 - noise**2 * k * (k + 1) / 2) * spread)
 
 
 def score_root(released: NoisyMatrix, whitening: Whitening) -> NDArray[np.float64]:

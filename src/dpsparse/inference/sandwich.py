@@ -79,17 +79,18 @@ def covariance(
     `variance` (of the score, in units of tau^2) are None where they were not released.
     """
     last, system = gradients[-1], estimate.system
-    expected = last.score_square * np.sqrt(np.outer(last.weight.power, last.weight.power)) * gram
+    # In units of tau^2, for the square of a variance in large units may be no double.
+    unit = last.tau**2
+    expected = last.score_square / unit * np.sqrt(np.outer(last.weight.power, last.weight.power)) * gram
     inflation, is_kept = np.full(len(kept), INFLATION_WITHOUT_SANDWICH**2), np.isin(last.columns, kept)
     if variance is not None and jacobian is not None:
-        released = NoisyMatrix(variance.values * last.tau**2, variance.noise * last.tau**2)
-        pulled = released.pulled(expected)
+        pulled = variance.pulled(expected)
         expected = positive_definite(pulled.values)
         inverse = np.asarray(np.linalg.inv(gram), dtype=np.float64)
         noise = pulled.error_of_form(inverse) / np.einsum("ij,ik,kj->j", inverse, expected, inverse)
         inflation = 1 + INFLATION * (np.minimum(jacobian.relative_noise, 1.0) ** 2 + VARIANCE_PART * noise**2)[is_kept]
     size = np.sqrt([each.score_square / last.score_square for each in gradients])[system.gradient]
     by_column = (estimate.matrix * size) @ (system.columns[:, None] == last.columns)
-    sampling = by_column @ expected @ by_column.T / n_records
+    sampling = by_column @ expected @ by_column.T * unit / n_records
     beside = (estimate.matrix * (system.privacy_variance + estimate.model_variance)) @ estimate.matrix.T
     return np.asarray((sampling + beside) * np.sqrt(np.outer(inflation, inflation)))

@@ -11,12 +11,12 @@ The engine enforces the bounds: `quantize.rounded` and `quantize.weight_levels` 
 `vector_sums.integer_vectors` those of `bounded_norm_sum` and `gram`; `regrets.regret_sums` that of `regret`;
 `errors.levels` those of `nonnegative_sums` and, for the sums of an evaluation, of `bounded_norm_sum`: k entries of at
 most H levels have a norm of at most H sqrt k. A `count` adds up comparisons. Scores of records (`engine.scores`) go
-through `integer_vectors` too, whatever becomes of their norms u before: a clip that rises from s on,
-min(u, T) + q (min(u, T) - s)_+, is at most T + q (T - s)_+, the norm that has the levels. A record of a raw table is a
-line of text or a row of cells: its cells' classes and hash buckets are functions of the cell alone (`io.cells`), and a
-malformed line is a null record. Compiled loops (`cpu.numba_kernels`) and GPU kernels (`cuda.levels`, `cuda.terms`) do
-the same, to the same bits. Bounds are in levels, the integer steps of `integer_vectors` and `errors.levels`: 2^20 or,
-for a Gram matrix, 2^11.
+through `integer_vectors` too, whatever becomes of their norms u before: a clip that rises from s on, min(u, T) + q
+(min(u, T) - s)_+, is at most T + q (T - s)_+, the norm that has the levels. A record of a raw table is a line of text
+or a row of cells: its cells' classes and hash buckets are functions of the cell alone (`io.cells`), and a malformed
+line is a null record. Compiled loops (`cpu.numba_kernels`) and GPU kernels (`cuda.levels`, `cuda.terms`) do the same,
+to the same bits. Bounds are in levels, the integer steps of `integer_vectors` and `errors.levels`: 2^20 or, for a Gram
+matrix, 2^11.
 
 Pairs. Some sums are over differences of pairs of records: record i less record i + n // 2, by position, for i below
 n // 2 (`Rows.differences`). Positions do not depend on values, so a record lies in at most one pair; the last record of

@@ -147,6 +147,8 @@ def test_every_table_has_a_result(table, estimand, adjacency):
         "sparse": (sparse.csr_matrix(np.where(np.abs(X) < 1, 0, X)), y, {}),
         "one column": (X[:, :1], y, {"sparsity": 1, "fit_intercept": False}),
         "responses all equal": (X, np.full(3_000, 3.0), {}),
+        "largest unit": (X, 1e100 * y, {"response_center": 0.0, "response_scale": 1e100}),
+        "smallest unit": (X, 1e-100 * y, {"response_center": 0.0, "response_scale": 1e-100}),
         "units unknown": (1e6 * X, 1e-6 * y, {"feature_scale": None, "feature_center": None}),
     }
     for name, (features, responses, options) in tables.items():

@@ -205,4 +205,16 @@ REFERENCES = (
             ]
         },
     ),
+    Bug(
+        "a category that comes with another, about its exact share",
+        "replay of raw tables",
+        {
+            "algorithms.pursuit.steps.companions:CompanionsStep.run": [
+                (
+                    "data.records.rescale(unit.center, unit.scale)",
+                    "data.records.rescale(float(np.nanmean(data.records._records.columns[-1].units)), unit.scale)",
+                )
+            ]
+        },
+    ),
 )
