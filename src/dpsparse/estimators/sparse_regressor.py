@@ -397,7 +397,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
             raise ValueError(f"sparsity={self.sparsity!r} must be a whole number of at least 1, or 'auto'")
         else:
             check_count("sparsity", self.sparsity, remedy="it is the number of features to select, or 'auto'")
-        if self.estimand not in ESTIMANDS:
+        if not isinstance(self.estimand, str) or self.estimand not in ESTIMANDS:
             raise ValueError(f"estimand={self.estimand!r} must be 'mean' or 'typical'")
         if self.missing not in ("refuse", "center"):
             raise ValueError(f"missing={self.missing!r} must be 'refuse' or 'center'")

@@ -86,9 +86,11 @@ def test_every_release_of_a_step_comes_up_to_its_bound(name, adjacency):
     assert violation is None
     assert {"row norms", "score norms", "white score norms", "first mean score", "mean score"} <= set(shares)
     assert ("final residual scale" in shares) == ("typical" in name)
-    for release in ("row norms", "score norms", "white score norms", "score moments", "first mean score", "mean score"):
+    for release in ("row norms", "score norms", "white score norms", "first mean score", "mean score"):
         assert shares[release] > 0.99, release
-    # Rows at right angles to each other, within Huber's clip both: no pair is made for that.
+    # Second moments need two records at right angles to each other. Scores come near that where residuals differ in sign
+    # and rows in direction; for rows within Huber's clip, both, no pair is made.
+    assert shares["score moments"] > 0.95
     assert min(shares["rough row moments"], shares["row moments"]) > 0.5
 
 
