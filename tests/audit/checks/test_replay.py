@@ -88,8 +88,8 @@ def test_every_release_of_a_step_comes_up_to_its_bound(name, adjacency):
     assert ("final residual scale" in shares) == ("typical" in name)
     for release in ("row norms", "score norms", "white score norms", "first mean score", "mean score"):
         assert shares[release] > 0.99, release
-    # Second moments need two records at right angles to each other. Scores come near that where residuals differ in sign
-    # and rows in direction; for rows within Huber's clip, both, no pair is made.
+    # Second moments need two records at right angles to each other. Scores come near that where residuals differ in
+    # sign and rows in direction; for rows within Huber's clip, both, no pair is made.
     assert shares["score moments"] > 0.95
     assert min(shares["rough row moments"], shares["row moments"]) > 0.5
 
