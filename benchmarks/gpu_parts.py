@@ -1,12 +1,26 @@
-"""The parts of a fit that the CPU does, as `gpu.py` clocks them: their homes, their names and what they add up to."""
+"""The parts of a fit, as `gpu.py` clocks them: their homes, their names and what they add up to."""
 
 from dpsparse.algorithms.pursuit import releases, updates
 from dpsparse.algorithms.pursuit.quantiles import Tally
 from dpsparse.algorithms.pursuit.releases import Releases
+from dpsparse.algorithms.pursuit.steps import reference
 from dpsparse.data.remote_table import RemoteTable
+from dpsparse.engine import scores
 from dpsparse.estimators import sparse_regressor
 
 PICKS, SOLVING, OTHER = "private picks (CPU)", "least squares (CPU)", "noise, schedule, validation (CPU)"
+SCORES, INFERENCE = "step to the reference (GPU)", "step to the reference (CPU)"
+
+STEPS = [
+    (reference.ResidualScaleAgainStep, "run", INFERENCE),
+    (reference.ReferenceStep, "run", INFERENCE),
+    (reference.LevelStep, "run", INFERENCE),
+]
+OF_SCORES = [
+    (scores, "norm_counts", SCORES),
+    (scores, "clipped_sums", SCORES),
+    (scores, "second_moment_sums", SCORES),
+]
 
 ON_THE_CPU = [
     (Releases, "pick", PICKS),

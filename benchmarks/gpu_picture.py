@@ -10,6 +10,8 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 
 ROOT = Path(__file__).parents[1]
+# Of the fits of an array, the one whose parts are drawn.
+SHOWN = "mean, given units"
 COLORS = {"float32": "#3b6ea5", "bfloat16": "#7a9e5c", "int8": "#c07b3f"}
 
 
@@ -45,22 +47,23 @@ def _passes(axes, rows):
 
 
 def _fits(axes, rows):
-    names = list(rows[0]["parts_ms_when_each_is_waited_for"])
+    fits = [row["fits"][SHOWN] for row in rows]
+    names = list(fits[0]["parts_ms_when_each_is_waited_for"])
     shades = plt.get_cmap("viridis")([0.15 + 0.8 * k / len(names) for k in range(len(names))])
-    for k, row in enumerate(rows):
+    for k, (row, fit) in enumerate(zip(rows, fits, strict=True)):
         at = 0.0
         for name, shade in zip(names, shades, strict=True):
-            width = row["parts_ms_when_each_is_waited_for"].get(name, 0.0)
+            width = fit["parts_ms_when_each_is_waited_for"].get(name, 0.0)
             axes.barh(k, width, left=at, color=shade, label=name if k == 0 else None)
             at += width
-        axes.text(max(at, row["allowed_ms"]) + 2, k, f"fit {row['fit_ms']:.0f} ms", va="center", fontsize=8)
+        axes.text(max(at, row["allowed_ms"]) + 2, k, f"fit {fit['fit_ms']:.0f} ms", va="center", fontsize=8)
         axes.plot(2 * [row["allowed_ms"]], [k - 0.4, k + 0.4], color="black", lw=1.5)
     axes.set_yticks(range(len(rows)), [_label(row) for row in rows], fontsize=8)
     axes.invert_yaxis()
     axes.margins(x=0.17)
     axes.set_xlabel("ms, each part waited for (black: 6.5 reads of X plus 20 ms)")
     axes.set_title("A whole private fit, five features", fontsize=10)
-    axes.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.4, -0.12), ncols=3, frameon=False)
+    axes.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.28, -0.12), ncols=3, frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
 
 

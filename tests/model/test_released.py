@@ -95,3 +95,12 @@ def test_the_file_s_columns_and_units():
     raw = model.in_raw_units()
     np.testing.assert_allclose(raw.predict(10.0 + 4.0 * NAMED), fitted.predict(X), rtol=1e-9)
     assert [effect.verdict for effect in raw.effects] == [effect.verdict for effect in model.effects]
+
+
+def test_a_fit_makes_only_the_features_it_names(monkeypatch):
+    made, get = [], NumericColumns.__getitem__
+    monkeypatch.setattr(NumericColumns, "__getitem__", lambda self, place: made.append(place) or get(self, place))
+    X, y = make_heavy_tailed(2_000, 300, 2, random_state=0)[:2]
+    model = PrivateSparseRegressor(sparsity=2, epsilon=5.0, random_state=0, **STANDARDIZED).fit(X, y)
+    assert model.explains_
+    assert len(made) < 50

@@ -78,9 +78,12 @@ def _vectors(records: Records, terms: Terms) -> tuple[Array, Array]:
             factor = as_float64(abs(residuals) <= terms.tau)
         else:
             factor = residuals.clip(-terms.tau, terms.tau)
-        # A residual that overflowed is beyond every bound; a vector of NaN becomes 0.
-        vectors = xp.stack([_combined(columns, row) * factor for row in terms.matrix])
-    return vector_sums.sanitized(vectors), blank
+        # A residual that overflowed is beyond every bound; a vector of NaN becomes 0. One entry at a time: all of them
+        # would take the memory of all columns for each operation.
+        vectors = xp.empty_like(columns)
+        for entry, row in zip(vectors, terms.matrix, strict=True):
+            entry[:] = vector_sums.sanitized(_combined(columns, row) * factor)
+    return vectors, blank
 
 
 def _combined(columns: Array, weights: NDArray[np.float64]) -> Array:

@@ -14,6 +14,7 @@ from dpsparse.inference.intervals import p_value
 from dpsparse.inference.significance import critical_value, joint_p_value, significant
 from dpsparse.io.features import Feature
 from dpsparse.model.effect import Effect
+from dpsparse.model.numeric_columns import NumericColumns
 from dpsparse.model.released import LinearModel
 from dpsparse.model.responses import UnreadResponsesWarning, unread
 from dpsparse.model.variables import Variable
@@ -132,8 +133,12 @@ def _variables(selected: FeatureEffects, kept: NDArray[np.int64], features: Sequ
     places: dict[str, list[int]] = {}
     for place in kept[selected.trusted[kept]]:
         places.setdefault(features[selected.support[place]].column, []).append(int(place))
-    # Each column had a chance.
-    level = FAMILY_WISE_LEVEL / len({feature.column for feature in features})
+    # Each column had a chance. Columns of numbers are not made to be counted: there may be a million.
+    if isinstance(features, NumericColumns):
+        n_columns = features.n_columns
+    else:
+        n_columns = len({feature.column for feature in features})
+    level = FAMILY_WISE_LEVEL / n_columns
     variables = []
     for column, own in places.items():
         if len(own) > 1:
