@@ -25,7 +25,6 @@ MODELS = {
     "pursuit, units unknown": PrivateSparseRegressor(random_state=2),
     "pursuit, typical": PrivateSparseRegressor(random_state=5, estimand="typical", **STANDARDIZED),
     "pursuit, centers unknown": PrivateSparseRegressor(random_state=3, feature_scale=SCALE),
-    "pursuit, typical": PrivateSparseRegressor(random_state=5, estimand="typical", **STANDARDIZED),
     "pursuit, typical, units unknown": PrivateSparseRegressor(random_state=6, estimand="typical"),
     "DPIHTH": DPIHTH(random_state=0),
     "DPIHTL": DPIHTL(random_state=0),

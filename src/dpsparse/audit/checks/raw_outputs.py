@@ -36,7 +36,7 @@ BASES = (
 
 def check_raw_outputs():
     """Fits on every source, then commands, then the page."""
-    with cached_schedules(), tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "work"
         for name, model, source in PATHS:
             bases = BASES if source == "CSV" else _SOME
@@ -61,7 +61,9 @@ PATHS = (
 
 
 def _check(name, run_on, bases, refused=False):
-    fault = replay_shapes(run_on, bases, refused)
+    # Each with plans of its own: some fits make releases that their facts do not ask for.
+    with cached_schedules():
+        fault = replay_shapes(run_on, bases, refused)
     evidence = fault or f"{len(raw_shapes())} tables, {len(bases)} sets of releases: the same bytes"
     return Finding(name, "nothing but releases leaves", evidence, not fault)
 
