@@ -45,8 +45,8 @@ def combined(
     --------
     >>> import numpy as np
     >>> from dpsparse.inference.shrinkage import combined
-    >>> combined(np.array([1.0, 1.0]), np.eye(2), np.array([2.0, 9.0]), np.eye(2))[0].round(2)
-    array([1.5 , 1.12])
+    >>> combined(np.array([1.0, 1.0]), np.eye(2), np.array([2.0, 11.0]), np.eye(2))[0].round(6)
+    array([1.5, 1.1])
     """
     unit, _, _, prior = _likely(effects - others, covariance + other_covariance, np.ones(len(effects), dtype=bool))
     precision = np.linalg.inv(covariance)
