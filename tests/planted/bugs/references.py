@@ -92,8 +92,8 @@ REFERENCES = (
         {
             "engine.scores:_vectors": [
                 (
-                    "xp.stack([_combined(columns, row) * factor for row in terms.matrix])",
-                    "terms.matrix @ columns * factor",
+                    "return vectors, blank",
+                    "return vector_sums.sanitized(terms.matrix @ columns * factor), blank",
                 )
             ]
         },
