@@ -194,13 +194,6 @@ class Fields:
         rows = self._checked(key, lambda value: isinstance(value, list), "a list", default)
         return [Fields(row, f"{self.where}: {key}[{place}]") for place, row in enumerate(rows)]
 
-    def texts(self, key: str) -> list[str]:
-        """A list of printable, non-empty strings."""
-        result: list[str] = self._checked(
-            key, lambda value: isinstance(value, list) and all(map(is_name, value)), "a list of texts", _REQUIRED
-        )
-        return result
-
     def finish(self) -> None:
         """Refuse keys that were not taken."""
         if self._data:

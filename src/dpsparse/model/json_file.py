@@ -177,7 +177,7 @@ def _variables(fields: Fields, names: set[str]) -> tuple[Variable, ...]:
 def _variable(fields: Fields, names: set[str]) -> Variable:
     variable = Variable(
         name=fields.text("name"),
-        features=tuple(fields.texts("features")),
+        features=tuple(fields.names("features")),
         p_value=fields.number("p_value", least=0),
         clear=fields.flag("clear"),
     )
