@@ -5,9 +5,9 @@ import json
 import pytest
 
 from dpsparse.audit import run
-from dpsparse.audit.checks.games import fit_game
+from dpsparse.audit.audit_page import ABOUT
+from dpsparse.audit.checks.check_games import fit_game
 from dpsparse.audit.finding import Finding
-from dpsparse.audit.page import ABOUT
 from dpsparse.audit.run import CHECKS, Audit, run_check
 
 pytestmark = pytest.mark.slow
@@ -22,7 +22,7 @@ UNMEASURED = (
     "replay of configurations",
     "mechanism games",
 )
-# Those whose games or replays are tests of their own, here and in `checks/test_replay.py`.
+# Those whose games or replays are tests of their own, here and in `checks/test_check_replay.py`.
 ELSEWHERE = ("fit games", "replay of reference steps")
 CHECKED = [
     pytest.param(name, marks=pytest.mark.no_cover if name in UNMEASURED else ())

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from dpsparse.families.estimands import Estimand
-from dpsparse.inference.constants import NORMAL_MEDIAN
+from dpsparse.inference.inference_constants import NORMAL_MEDIAN
 
 # Where residuals are clipped in scores, in units of their scale; where public units are given, and otherwise. Set by
 # `accuracy.py` and `honesty.py`.
