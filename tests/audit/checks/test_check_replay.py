@@ -16,7 +16,7 @@ from dpsparse.audit.harness.neighbors import N_FEATURES, N_RECORDS, STORAGES, Pa
 from dpsparse.engine.threads import threads
 from dpsparse.families.estimands import MEAN
 from dpsparse.families.robust_linear import RobustLinear
-from dpsparse.privacy.guarantee import ADJACENCIES
+from dpsparse.privacy.protection import ADJACENCIES
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
