@@ -19,7 +19,7 @@ from dpsparse.audit.run import CHECKS
 from dpsparse.engine.threads import threads
 from dpsparse.families.estimands import MEAN
 from dpsparse.families.robust_linear import RobustLinear
-from dpsparse.privacy.guarantee import ADJACENCIES
+from dpsparse.privacy.protection import ADJACENCIES
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
