@@ -23,7 +23,7 @@ from dpsparse.algorithms.pursuit.state import State
 from dpsparse.algorithms.pursuit.updates import covariance_of, rare
 from dpsparse.engine import queries, scores
 from dpsparse.families.estimands import MEAN
-from dpsparse.inference.inference_constants import NORMAL_MEDIAN
+from dpsparse.inference.inference_constants import NO_VARIANCE, NORMAL_MEDIAN
 from dpsparse.inference.matrices import NoisyMatrix
 from dpsparse.inference.one_step import OneStep, Whitening, power, rough_moments, score_root
 from dpsparse.inference.shrinkage import any_sure, combined, shrunk
@@ -100,7 +100,9 @@ class ReferenceStep:
         assert estimand is not None, "the step is for an estimand"
         tau = estimand.tuning * state.residual_scale / NORMAL_MEDIAN
         at = _Scores(data, releases, state.center, _start(state, self.facts), tuple(map(int, state.kept)), tau)
-        whitening = self._whitening(at)
+        rough = self._rough_moments(at)
+        state, at, rough = _without_absent(state, at, rough, data.companions.unsure)
+        whitening = self._whitening(at, rough_moments(rough))
         root, at, errors = self._score_root(at, whitening, state)
         white = at.terms("score", np.asarray(np.linalg.inv(root), dtype=np.float64))
         norms = at.norms(self.of_white_scores[0], white, math.sqrt(at.k))
@@ -111,10 +113,12 @@ class ReferenceStep:
         step = OneStep.of(tau, start, whitening, root, norms, clip, mean, noise).since(start, errors)
         return with_reference(state, self.facts, step, whitening.second_moments)
 
-    def _whitening(self, at: "_Scores") -> Whitening:
-        rough, norms, moments = self.of_rows
+    def _rough_moments(self, at: "_Scores") -> NoisyMatrix:
         plain = at.terms("slope", np.eye(at.k))
-        first = rough_moments(at.second_moments(rough, plain, math.sqrt(c.ROUGH_ROWS * at.k)))
+        return at.second_moments(self.of_rows[0], plain, math.sqrt(c.ROUGH_ROWS * at.k))
+
+    def _whitening(self, at: "_Scores", first: NDArray[np.float64]) -> Whitening:
+        _, norms, moments = self.of_rows
         white = at.terms("slope", power(first, -0.5))
         squares = at.squared_norms(norms, white, at.k)
         clip = squares.best_clip(gram_noise(at.releases, moments, at.k) * math.sqrt(at.k), c.ROW_BIAS)
@@ -164,9 +168,11 @@ class LevelStep:
         at = _Scores(data, releases, state.center, state.concluded.effects, (0,), math.inf)
         terms = at.terms("score", np.eye(1))
         law = at.norms(sizes, terms, state.residual_scale)
-        clip = law.best_clip(mean_noise(releases, mean), c.SCORE_BIAS, rising=True)
+        clip = law.best_clip(mean_noise(releases, mean), c.LEVEL_BIAS, rising=True)
         (offset,), _ = at.mean(mean, terms, clip)
-        return replace(state, conclusion=replace(state.concluded, offset=float(offset)))
+        # A mean may lie beyond most responses, where these are skewed.
+        distance = max(state.concluded.distance, clip.bound / c.REACH)
+        return replace(state, conclusion=replace(state.concluded, offset=float(offset), distance=distance))
 
 
 def with_reference(state: State, facts: PublicFacts, step: OneStep, moments: NDArray[np.float64]) -> State:
@@ -193,6 +199,19 @@ def with_reference(state: State, facts: PublicFacts, step: OneStep, moments: NDA
         concluded, covariance=covariance, effects=effects, means=means, offset=0.0, slope=1.0, explains=explains
     )
     return replace(state, evidence=replace(state.evidence, step=step), conclusion=concluded)
+
+
+def _without_absent(
+    state: State, at: "_Scores", rough: NoisyMatrix, unsure: frozenset[int]
+) -> tuple[State, "_Scores", NoisyMatrix]:
+    """Without the unsure features whose second moments about their means are no more than noise."""
+    means = rough.values[0] / max(rough.values[0, 0], NO_VARIANCE) if state.constants else np.zeros(at.k)
+    varies = np.diagonal(rough.values) - means * rough.values[0] > c.UNSURE * rough.noise
+    places = [place for place, feature in enumerate(state.features, state.constants) if feature in unsure]
+    stays = varies | ~np.isin(state.kept, places)
+    state = replace(state, kept=state.kept[stays])
+    at = replace(at, positions=tuple(map(int, state.kept)))
+    return state, at, replace(rough, values=rough.values[np.ix_(stays, stays)])
 
 
 def _start(state: State, facts: PublicFacts) -> NDArray[np.float64]:
