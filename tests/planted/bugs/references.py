@@ -217,4 +217,25 @@ REFERENCES = (
             ]
         },
     ),
+    Bug(
+        "a category's own score and its variable's, added up",
+        "replay of raw tables",
+        {
+            "algorithms.pursuit.candidates:OpenCandidates.scores": [
+                ("(row[group] + whole) // 2", "row[group] + max(whole, 0)"),
+            ]
+        },
+    ),
+    Bug(
+        "scores of a variable's levels, added up with their rest in each",
+        "replay of raw tables",
+        {
+            "algorithms.pursuit.candidates:OpenCandidates._wholes": [
+                (
+                    "FEATURE_LEVELS * (np.abs(twice).sum() + abs(2 * total - twice.sum())) // 2",
+                    "np.abs(table[self._by_thresholds, group]).sum() * 2",
+                ),
+            ]
+        },
+    ),
 )

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dpsparse.algorithms.pursuit.units import FeatureUnit
+from dpsparse.algorithms.pursuit.feature_unit import FeatureUnit
 
 
 @dataclass(frozen=True)
