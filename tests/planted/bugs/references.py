@@ -159,11 +159,11 @@ REFERENCES = (
         "Huber's clip at the exact scale of residuals",
         STEPS,
         {
-            "algorithms.pursuit.steps.reference:ResidualScaleAgainStep.run": [
+            "algorithms.pursuit.steps.reference:ReferenceStep._with_scale": [
                 (
-                    "return replace(state, residual_scale=releases.quantile(slot, count, grid))",
-                    "releases.quantile(slot, count, grid)\n"
-                    "    sizes = abs(data.records._records.residuals(state.center, _start(state)))\n"
+                    "return replace(state, residual_scale=at.releases.quantile(slot, count, grid))",
+                    "at.releases.quantile(slot, count, grid)\n"
+                    "    sizes = abs(at.data.records._records.residuals(at.center, at.effects))\n"
                     "    return replace(state, residual_scale=float(np.nanmedian(sizes.clip(1e-9, 1e9))))",
                 )
             ]

@@ -37,6 +37,12 @@ def of_reference(release: str, share: float, reason: str, where: str = "always")
     return Price(release, "once", (Case(where, always, Fixed(share)),), reason, "answers.py")
 
 
+ROUGH_ROW_MOMENTS = of_reference("rough row moments", 0.03, "They make rows white, so that one clip serves all.")
+ROW_NORMS = of_reference("row norms", 0.03, "Where to clip rows.")
+ROW_MOMENTS = of_reference("row moments", 0.08, "The derivative of the mean score; a first step makes its error small.")
+SCORE_NORMS = of_reference("score norms", 0.03, "Where to clip scores at first.")
+SCORE_MOMENTS = of_reference("score moments", 0.05, "They make scores white.")
+FIRST_MEAN_SCORE = of_reference("first mean score", 0.04, "A first step, after which second moments need not be exact.")
 REFERENCE_SCALE = Price(
     "final residual scale",
     "once",
@@ -44,12 +50,6 @@ REFERENCE_SCALE = Price(
     "Where Huber's estimator clips residuals.",
     "answers.py",
 )
-ROUGH_ROW_MOMENTS = of_reference("rough row moments", 0.03, "They make rows white, so that one clip serves all.")
-ROW_NORMS = of_reference("row norms", 0.03, "Where to clip rows.")
-ROW_MOMENTS = of_reference("row moments", 0.08, "The derivative of the mean score; a first step makes its error small.")
-SCORE_NORMS = of_reference("score norms", 0.03, "Where to clip scores at first.")
-SCORE_MOMENTS = of_reference("score moments", 0.05, "They make scores white.")
-FIRST_MEAN_SCORE = of_reference("first mean score", 0.04, "A first step, after which second moments need not be exact.")
 WHITE_SCORE_NORMS = of_reference("white score norms", 0.07, "Where to clip scores, and how much that leaves out.")
 MEAN_SCORE = Price(
     "mean score",
@@ -69,13 +69,13 @@ MEAN_RESIDUAL = of_reference(
 )
 # In order of time.
 PRICES = (
-    REFERENCE_SCALE,
     ROUGH_ROW_MOMENTS,
     ROW_NORMS,
     ROW_MOMENTS,
     SCORE_NORMS,
     SCORE_MOMENTS,
     FIRST_MEAN_SCORE,
+    REFERENCE_SCALE,
     WHITE_SCORE_NORMS,
     MEAN_SCORE,
     RESIDUAL_SIZES,

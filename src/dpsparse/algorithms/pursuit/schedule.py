@@ -27,7 +27,7 @@ from dpsparse.algorithms.pursuit.steps.joint import (
     SlopesStep,
 )
 from dpsparse.algorithms.pursuit.steps.newest_effect import EffectStep
-from dpsparse.algorithms.pursuit.steps.reference import LevelStep, ReferenceStep, ResidualScaleAgainStep
+from dpsparse.algorithms.pursuit.steps.reference import LevelStep, ReferenceStep
 from dpsparse.algorithms.pursuit.steps.response import ResponseStep
 from dpsparse.algorithms.pursuit.steps.select import SelectStep, TakeStep
 from dpsparse.algorithms.pursuit.steps.splits import SplitsStep
@@ -70,7 +70,6 @@ def _to_reference(facts: PublicFacts, rho: float) -> Iterator[Step]:
         return
     most = decisions.most_columns(facts, rho)
     yield CompanionsStep(most)
-    yield ResidualScaleAgainStep(facts)
     yield ReferenceStep(facts, most)
     if facts.fit_intercept and facts.family.estimand == MEAN:
         yield LevelStep(facts)

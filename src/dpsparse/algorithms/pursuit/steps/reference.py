@@ -37,32 +37,6 @@ def _planned(price: Price, facts: PublicFacts, columns: int = 1) -> Planned:
 
 
 @dataclass(frozen=True)
-class ResidualScaleAgainStep:
-    """The median size of the residuals of the pursuit's predictions, where the estimator clips them by it."""
-
-    facts: PublicFacts
-
-    @cached_property
-    def scale(self) -> Planned:
-        """The median."""
-        price = budget.REFERENCE_SCALE
-        return Planned(price.release, price.of(self.facts), "pick", of_reference=True)
-
-    def planned(self) -> tuple[Planned, ...]:
-        """The releases of this step."""
-        return (self.scale,)
-
-    def run(self, data: Data, releases: Releases, state: State) -> State:
-        """Make them."""
-        slot = releases.slot(self.scale)
-        if slot is None:
-            return state
-        grid = grids.FINE_RESIDUAL_SCALES.times(state.residual_scale)
-        count = counter(data.records, queries.residual_counts, state.center, _start(state, self.facts), sizes=True)
-        return replace(state, residual_scale=releases.quantile(slot, count, grid))
-
-
-@dataclass(frozen=True)
 class ReferenceStep:
     """One step to the reference estimator, on at most `most` columns."""
 
@@ -84,6 +58,15 @@ class ReferenceStep:
         return first, second, third
 
     @cached_property
+    def scale(self) -> Planned:
+        """The median size of the residuals after the first step, where the estimator clips them by it.
+
+        At the pursuit's own predictions it is smaller: these lie where responses are densest.
+        """
+        price = budget.REFERENCE_SCALE
+        return Planned(price.release, price.of(self.facts), "pick", of_reference=True)
+
+    @cached_property
     def of_white_scores(self) -> tuple[Planned, Planned]:
         """The norms of white scores and their mean."""
         return _planned(budget.WHITE_SCORE_NORMS, self.facts, self.most), _planned(
@@ -92,26 +75,39 @@ class ReferenceStep:
 
     def planned(self) -> tuple[Planned, ...]:
         """The releases of this step."""
-        return *self.of_rows, *self.of_scores, *self.of_white_scores
+        return *self.of_rows, *self.of_scores, self.scale, *self.of_white_scores
 
     def run(self, data: Data, releases: Releases, state: State) -> State:
         """Make them, and step."""
-        estimand = self.facts.family.estimand
-        assert estimand is not None, "the step is for an estimand"
-        tau = estimand.tuning * state.residual_scale / NORMAL_MEDIAN
-        at = _Scores(data, releases, state.center, _start(state, self.facts), tuple(map(int, state.kept)), tau)
+        start, columns = _start(state, self.facts), tuple(map(int, state.kept))
+        at = _Scores(data, releases, state.center, start, columns, self._tau(state))
         rough = self._rough_moments(at)
         state, at, rough = _without_absent(state, at, rough, data.companions.unsure)
         whitening = self._whitening(at, rough_moments(rough))
         root, at, errors = self._score_root(at, whitening, state)
+        state = self._with_scale(at, state)
+        at = replace(at, tau=self._tau(state))
         white = at.terms("score", np.asarray(np.linalg.inv(root), dtype=np.float64))
         norms = at.norms(self.of_white_scores[0], white, math.sqrt(at.k))
         planned = self.of_white_scores[1]
         clip = norms.best_clip(mean_noise(at.releases, planned), c.SCORE_BIAS / math.sqrt(at.k))
         mean, noise = at.mean(planned, white, clip)
         start = at.effects[state.kept]
-        step = OneStep.of(tau, start, whitening, root, norms, clip, mean, noise).since(start, errors)
+        step = OneStep.of(at.tau, start, whitening, root, norms, clip, mean, noise).since(start, errors)
         return with_reference(state, self.facts, step, whitening.second_moments)
+
+    def _tau(self, state: State) -> float:
+        estimand = self.facts.family.estimand
+        assert estimand is not None, "the step is for an estimand"
+        return estimand.tuning * state.residual_scale / NORMAL_MEDIAN
+
+    def _with_scale(self, at: "_Scores", state: State) -> State:
+        slot = at.releases.slot(self.scale)
+        if slot is None:
+            return state
+        grid = grids.FINE_RESIDUAL_SCALES.times(state.residual_scale)
+        count = counter(at.data.records, queries.residual_counts, at.center, at.effects, sizes=True)
+        return replace(state, residual_scale=at.releases.quantile(slot, count, grid))
 
     def _rough_moments(self, at: "_Scores") -> NoisyMatrix:
         plain = at.terms("slope", np.eye(at.k))
