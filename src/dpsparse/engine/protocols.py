@@ -87,8 +87,8 @@ class Rows(Protocol):
         """Open a session; raises ValueError(NOT_FINITE) if a feature is not finite.
 
         Each quantizer makes integers of the features, for scores of its own; there are none where no scores are needed.
-        Where `constant`, the columns start with the constant 1. `link` says what residuals are. Without `check_finite`, features that are not finite
-        are missing. Slow engines give `on_progress` the share that is done.
+        Where `constant`, the columns start with the constant 1. `link` says what residuals are. Without `check_finite`,
+        features that are not finite are missing. Slow engines give `on_progress` the share that is done.
         """
 
 

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.engine import vector_sums
-from dpsparse.engine.arrays import Array, like, module_of, quotient
+from dpsparse.engine.arrays import Array, like, module_of, quotient, square_root
 from dpsparse.engine.queries import Effects, Records, Thresholds
 
-Factor: TypeAlias = Literal["score", "slope"]
+Factor: TypeAlias = Literal["score", "slope", "row"]
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Terms:
 
     Parameters
     ----------
-    factor : {"score", "slope"}
-        What the row is multiplied by: the residual, bounded by `tau`, or the root of its slope.
+    factor : {"score", "slope", "row"}
+        What the row is multiplied by: the residual, bounded by `tau`, or the root of its slope, or 1.
     matrix : ndarray of shape (k, k)
         What the row is transformed by.
     positions : sequence of int
@@ -36,6 +36,8 @@ class Terms:
         The prediction, of all columns.
     tau : float
         Infinity for least squares.
+    row_bound : float
+        A transformed row u has the weight min(1, row_bound / |u|), and its score a norm of at most row_bound tau.
     """
 
     factor: Factor
@@ -44,6 +46,7 @@ class Terms:
     center: float
     effects: Effects
     tau: float = np.inf
+    row_bound: float = np.inf
 
 
 def norm_counts(records: Records, terms: Terms, thresholds: Thresholds) -> NDArray[np.int64]:
@@ -75,7 +78,9 @@ def _vectors(records: Records, terms: Terms) -> tuple[Array, Array]:
     model = terms.center, terms.effects, terms.tau
     columns = records.sanitized(terms.positions)
     with np.errstate(all="ignore"):
-        if terms.factor == "slope":
+        if terms.factor == "row":
+            factor = xp.ones_like(records.y)
+        elif terms.factor == "slope":
             factor = records.slope_roots(*model)
         else:
             factor = records.residuals(*model).clip(-terms.tau, terms.tau)
@@ -84,7 +89,17 @@ def _vectors(records: Records, terms: Terms) -> tuple[Array, Array]:
         vectors = xp.empty_like(columns)
         for entry, row in zip(vectors, terms.matrix, strict=True):
             entry[:] = vector_sums.sanitized(_combined(columns, row) * factor)
+        if terms.row_bound < np.inf:
+            vectors *= _row_weights(columns, terms)
     return vectors, blank
+
+
+def _row_weights(columns: Array, terms: Terms) -> Array:
+    """The weights of rows by their norm, or the roots of these where vectors are of slopes."""
+    xp = module_of(columns)
+    rows = vector_sums.sanitized(xp.stack([_combined(columns, row) for row in terms.matrix]))
+    weights = vector_sums.clip_factor(vector_sums.norms(rows), terms.row_bound)
+    return square_root(weights) if terms.factor == "slope" else weights
 
 
 def _combined(columns: Array, weights: NDArray[np.float64]) -> Array:

@@ -171,7 +171,7 @@ class PrivateSparseRegressor(PrivateLinearRegressor):
         self,
         *,
         sparsity: int | Literal["auto"] = 5,
-        estimand: Literal["mean", "typical"] = "mean",
+        estimand: EstimandName = "mean",
         epsilon: float = 1.0,
         delta: float | None = None,
         feature_center: PerFeature = None,

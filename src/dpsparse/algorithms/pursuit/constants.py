@@ -243,6 +243,20 @@ SMALLEST_ERROR, LARGEST_ERROR, ERROR_STEP = 1e-6, 1e12, 0.02
 # The odds that a median on a grid is far from all data are at most exp of minus this.
 SAFE_MEDIAN_NATS = 6
 
+# --- steps of Newton's, for residuals that are bounded by their link
+
+# Where rows are clipped, in units of the root of their length. Set by `classifiers.py`.
+NEWTON_NORM = 1.1
+# The largest slope of a residual that counts: this many times the mean one, and that of even odds.
+MOST_SLOPES, MOST_SLOPE = 4, 0.25
+# The least eigenvalue of the slope moments, as a share of the mean slope.
+LEAST_NEWTON_SLOPE = 0.15
+# The prior's standard deviation, in log odds, of an effect for one scale of a feature, and of the constant about the log
+# odds of the share of yes. Set by `classifiers.py`.
+EFFECT_SPREAD, CONSTANT_SPREAD = 0.7, 1.0
+# How many steps there are where all features are taken: from no effects two are near the estimate, and three are at it.
+NEWTON_STEPS = 3
+
 # --- the step to a reference estimator
 
 # It needs a table of this size times the number of columns, the constant included, to a power, and for so many at

@@ -40,7 +40,8 @@ def n_picks(facts: PublicFacts) -> int:
     """How many features are selected; a spare one where there are enough and the budget allows it."""
     if facts.releases_for_others:
         return n_picks(facts.of_units)
-    spare = c.SPARE_PICKS if facts.known or facts.size >= c.SPARE_FROM else 0
+    affordable = facts.known or facts.size >= c.SPARE_FROM
+    spare = c.SPARE_PICKS if affordable and facts.family.scaled is not None else 0
     return min(facts.sparsity + spare, facts.n_candidates)
 
 
@@ -236,6 +237,9 @@ def reaches_reference(facts: PublicFacts) -> bool:
 
     In small tables second moments and histograms would be noise; the more columns, the larger a table must be.
     """
+    if facts.family.scaled is None:
+        # Bounded residuals have no tails, and the pursuit estimates nothing else.
+        return True
     return facts.family.estimand is not None and facts.size >= reference_size(facts.sparsity)
 
 
