@@ -54,20 +54,17 @@ class Slopes:
         The slope moments in those coordinates.
     noise : float
         The standard deviation of its diagonal.
-    left_out : float
-        The share of the slope moments that the weights of rows leave out.
     """
 
     turn: NDArray[np.float64]
     inner: NDArray[np.float64]
     noise: float
-    left_out: float
 
     @classmethod
-    def of(cls, turn: NDArray[np.float64], released: NoisyMatrix, left_out: float) -> "Slopes":
+    def of(cls, turn: NDArray[np.float64], released: NoisyMatrix) -> "Slopes":
         """From a release in white coordinates."""
         floor = max(released.noise * np.sqrt(len(turn)), c.LEAST_ROW_MOMENT)
-        return cls(turn, floored(released.values, floor), released.noise, left_out)
+        return cls(turn, floored(released.values, floor), released.noise)
 
     @property
     def inverse(self) -> NDArray[np.float64]:
@@ -79,26 +76,20 @@ class Slopes:
         return np.asarray(self.inverse @ mean)
 
     @property
-    def lengths(self) -> NDArray[np.float64]:
-        """By how much noise of size 1 in a mean score moves each effect."""
-        return np.asarray(np.sqrt(np.sum(self.inverse**2, axis=1)))
-
-    @property
     def second_moments(self) -> NDArray[np.float64]:
         """The slope moments in the columns' own units."""
         root = np.linalg.inv(self.turn)
         return np.asarray(root @ self.inner @ root.T)
 
 
-def left_out(rows: Norms, bound: float, k: int, slope: float) -> float:
-    """The share of the slope moments of k columns that weights of min(1, bound / norm) leave out."""
-    beyond = np.maximum(rows.values - bound, 0.0) * rows.values
-    return min(1.0, rows.mean(beyond) * slope / k)
+def left_out(rows: Norms, bound: float) -> float:
+    """The share of all norms that weights of min(1, bound / norm) leave out."""
+    return rows.beyond(bound) / max(rows.mean(rows.values), c.NO_VARIANCE)
 
 
-def row_bound(rows: Norms, noise: float, k: int, slope: float) -> float:
-    """The norm of rows with the least noise^2 + bias^2, if rows that are weighted down have other effects."""
-    costs = [(noise * bound) ** 2 + slope * (c.MISFIT * left_out(rows, bound, k, slope)) ** 2 for bound in rows.values]
+def row_bound(rows: Norms, noise: float, slope: float) -> float:
+    """The norm with the least noise^2 + bias^2, if rows that are weighted down have other effects."""
+    costs = [(noise * bound) ** 2 + slope * (c.MISFIT * left_out(rows, bound)) ** 2 for bound in rows.values]
     return float(rows.values[int(np.argmin(costs))])
 
 
@@ -109,15 +100,20 @@ def bounded_step(
     mean: NDArray[np.float64],
     noise: float,
     n_records: float,
+    weighted_down: float = 0.0,
 ) -> OneStep:
-    """From a start, the slope moments, second moments of scores, and their mean with its noise."""
-    k, inverse = len(start), slopes.inverse
+    """From a start, the slope moments, second moments of scores, and their mean with its noise.
+
+    `weighted_down` is the share of the norms of rows that their weights leave out.
+    """
+    k, inverse, move = len(start), slopes.inverse, slopes.step(mean)
     variance = floored(moments.pulled(slopes.inner).values, c.LEAST_ROW_MOMENT)
     # The noise of slope moments tilts the step, by as much as it is long beyond its own noise.
-    move = np.linalg.solve(slopes.inner, mean)
-    long = float(move @ move)
+    inner = np.linalg.solve(slopes.inner, mean)
     own = noise**2 * float(np.trace(np.linalg.inv(slopes.inner @ slopes.inner)))
-    length = max(long - own, c.LEAST_LENGTH * long)
-    inner = variance / n_records + (noise**2 + slopes.noise**2 / 2 * length * (1 + 1 / k)) * np.eye(k)
-    bias = np.full(k, c.MISFIT * slopes.left_out)
-    return OneStep(start + slopes.step(mean), inverse @ inner @ inverse.T, bias, np.inf)
+    length = max(float(inner @ inner) - own, c.LEAST_LENGTH * float(inner @ inner))
+    covariance = variance / n_records + (noise**2 + slopes.noise**2 / 2 * length * (1 + 1 / k)) * np.eye(k)
+    # A step that is long beyond its noise leaves what a straight line does not see of the curve.
+    curve = c.CURVATURE * max(0.0, float(move @ move) - noise**2 * float(np.sum(inverse**2)))
+    bias = np.full(k, np.hypot(c.MISFIT * weighted_down, curve))
+    return OneStep(start + move, inverse @ covariance @ inverse.T, bias, np.inf)

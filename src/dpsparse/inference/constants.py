@@ -105,6 +105,8 @@ SHOWN_LEVEL = 0.95
 # Effects among rows that are weighted down for their norm may differ by this, in log odds for one scale of a feature.
 # Set by `classifiers.py`.
 MISFIT = 0.3
+# The error of a step of Newton's, in log odds, for a step of one: the derivative of p (1 - p) is at most 0.1.
+CURVATURE = 0.1
 
 # --- tails of norms
 

@@ -65,7 +65,8 @@ def noise_to_signal(facts: PublicFacts) -> float:
 
 def clip_bound(facts: PublicFacts) -> float:
     """Clip of the features in the picks, in public units."""
-    return clip(c.CLIP_BASE * math.sqrt(c.CLIP_AT / noise_to_signal(facts)), c.LEAST_CLIP, c.MOST_CLIP)
+    base = c.CLIP_BASE if facts.family.scaled else c.BOUNDED_CLIP_BASE
+    return clip(base * math.sqrt(c.CLIP_AT / noise_to_signal(facts)), c.LEAST_CLIP, c.MOST_CLIP)
 
 
 def selects_without_units(facts: PublicFacts) -> bool:

@@ -10,7 +10,7 @@ from dpsparse.algorithms.pursuit.shares import Fixed
 
 # The share of rho that the pursuit has, before the step to the estimand's estimator: where features are selected, and
 # where all are taken. Set by `classifiers.py`.
-SELECTS, TAKES_ALL = 0.5, 0.25
+SELECTS, TAKES_ALL = 0.6, 0.25
 
 
 def pursuit_share(facts: PublicFacts) -> float:
@@ -36,7 +36,7 @@ SHARE_OF_YES = Price(
 PICKS = Price(
     "pick",
     "all together",
-    (Case("features selected", decisions.selects, Fixed(0.6)),),
+    (Case("features selected", decisions.selects, Fixed(0.7)),),
     "Nothing is gained after a wrong selection.",
     "classifiers.py",
 )

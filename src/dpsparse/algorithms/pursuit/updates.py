@@ -299,13 +299,18 @@ def widened(state: State, errors: NDArray[np.float64]) -> NDArray[np.float64]:
     return reliability.with_collinearity(errors, along, np.diagonal(state.moments.gram)[state.kept_features])
 
 
-def with_prior(state: State) -> NDArray[np.float64]:
-    """The precision of the kept columns' effects so far; that of the prior for those without evidence."""
+def prior_precision(state: State) -> NDArray[np.float64]:
+    """The precision of the kept columns' effects before a mean score; the prior's for those without evidence.
+
+    Effects drift from step to step: log odds of a feature change with the features beside it.
+    """
     before, k = state.evidence.precision, len(state.kept)
-    precision = np.eye(k) / c.EFFECT_SPREAD**2
-    precision[: state.constants, : state.constants] = 1 / c.CONSTANT_SPREAD**2
-    precision[: len(before), : len(before)] = before
-    return precision
+    covariance = np.eye(k) * c.EFFECT_SPREAD**2
+    covariance[: state.constants, : state.constants] = c.CONSTANT_SPREAD**2
+    known = len(before)
+    if known:
+        covariance[:known, :known] = np.linalg.inv(before) + c.DRIFT**2 * np.eye(known)
+    return np.asarray(np.linalg.inv(covariance))
 
 
 def with_reference(state: State, facts: PublicFacts, step: OneStep, moments: NDArray[np.float64]) -> State:

@@ -21,7 +21,7 @@ from dpsparse.algorithms.pursuit.planned import Planned
 from dpsparse.algorithms.pursuit.releases import Releases, mean_noise
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.algorithms.pursuit.steps.scored import Scores
-from dpsparse.algorithms.pursuit.updates import with_prior, with_reference
+from dpsparse.algorithms.pursuit.updates import prior_precision, with_reference
 from dpsparse.inference.bounded_step import Slopes, bounded_step, left_out, row_bound, updated
 from dpsparse.inference.one_step import power, rough_moments
 from dpsparse.inference.tails import Clip
@@ -34,56 +34,48 @@ class BoundedReferenceStep:
     facts: PublicFacts
     most: int
 
-    def _planned(self, price: Price) -> Planned:
+    def _planned(self, *prices: Price) -> tuple[Planned, Planned, Planned]:
         numbers = max(c.MOST_BINS, self.most * (self.most + 1) // 2)
-        return Planned(price.release, price.of(self.facts), of_reference=True, numbers=numbers)
-
-    @cached_property
-    def of_rows(self) -> tuple[Planned, Planned, Planned]:
-        """Rough slope moments, the norms of rows that these make white, and slope moments of weighted rows."""
-        first, second, third = map(self._planned, (budget.ROUGH_MOMENTS, budget.ROW_NORMS, budget.FINAL_MOMENTS))
+        first, second, third = (
+            Planned(price.release, price.of(self.facts), of_reference=True, numbers=numbers) for price in prices
+        )
         return first, second, third
 
     @cached_property
-    def of_scores(self) -> tuple[Planned, Planned, Planned]:
-        """A first mean score, the scores' second moments after that step, and their mean."""
-        first, second, third = map(self._planned, (budget.FIRST_SCORE, budget.SCORE_MOMENTS, budget.FINAL_SCORE))
-        return first, second, third
+    def first(self) -> tuple[Planned, Planned, Planned]:
+        """Rough slope moments, the norms of rows that these make white, and the mean score for a first step."""
+        return self._planned(budget.ROUGH_MOMENTS, budget.ROW_NORMS, budget.FIRST_SCORE)
+
+    @cached_property
+    def second(self) -> tuple[Planned, Planned, Planned]:
+        """Slope moments, and second moments and the mean of scores, where the first step leads."""
+        return self._planned(budget.FINAL_MOMENTS, budget.SCORE_MOMENTS, budget.FINAL_SCORE)
 
     def planned(self) -> tuple[Planned, ...]:
         """The releases of this step."""
-        return *self.of_rows, *self.of_scores
+        return *self.first, *self.second
 
     def run(self, data: Data, releases: Releases, state: State) -> State:
         """Make them, and step twice."""
-        first, second, third = self.of_scores
-        at = Scores(data, releases, state.center, state.effects, tuple(map(int, state.kept)), math.inf)
-        slopes, at = self._slopes(at, state)
-        mean, noise = self._mean(at, first, slopes)
-        turn, size = slopes.turn, releases.n_responses
-        moved, precision = updated(np.zeros(at.k), turn @ with_prior(state) @ turn.T, slopes.inner, mean, noise, size)
-        at, errors = _moved(at, turn.T @ moved), np.sqrt(np.diagonal(turn.T @ np.linalg.inv(precision) @ turn))
-        start = at.effects[state.kept]
-        moments = at.second_moments(second, at.terms("score", slopes.turn), at.row_bound)
-        mean, noise = self._mean(at, third, slopes)
-        step = bounded_step(start, slopes, moments, mean, noise, size).since(start, errors)
-        return with_reference(state, self.facts, step, slopes.second_moments)
-
-    def _slopes(self, at: Scores, state: State) -> tuple[Slopes, Scores]:
-        """The slope moments, and the scores with rows weighted down to the norm that costs least."""
-        rough, norms, moments = self.of_rows
-        slope = self.facts.family.mean_slope(state.residual_scale)
+        slope, size = self.facts.family.mean_slope(state.residual_scale), releases.n_responses
         largest = math.sqrt(min(c.MOST_SLOPES * slope, c.MOST_SLOPE))
-        plain = at.terms("slope", np.eye(at.k))
-        turn = power(rough_moments(at.second_moments(rough, plain, largest * math.sqrt(c.ROUGH_ROWS * at.k))), -0.5)
+        at = Scores(data, releases, state.center, state.effects, tuple(map(int, state.kept)), math.inf)
+        rough, norms, score = self.first
+        plain = at.second_moments(rough, at.terms("slope", np.eye(at.k)), largest * math.sqrt(c.ROUGH_ROWS * at.k))
+        turn = power(rough_moments(plain), -0.5)
         law = at.norms(norms, at.terms("row", turn), math.sqrt(at.k / slope))
-        bound = row_bound(law, mean_noise(at.releases, self.of_scores[-1]), at.k, slope)
-        at = replace(at, row_bound=bound)
-        released = at.second_moments(moments, at.terms("slope", turn), bound * largest)
-        return Slopes.of(turn, released, left_out(law, bound, at.k, slope)), at
-
-    def _mean(self, at: Scores, planned: Planned, slopes: Slopes) -> tuple[NDArray[np.float64], float]:
-        return at.mean(planned, at.terms("score", slopes.turn), Clip(at.row_bound))
+        at = replace(at, row_bound=row_bound(law, mean_noise(releases, self.second[-1]), slope))
+        clip = Clip(at.row_bound)
+        before = turn @ prior_precision(state) @ turn.T
+        mean, noise = at.mean(score, at.terms("score", turn), clip)
+        moved, precision = updated(np.zeros(at.k), before, np.eye(at.k), mean, noise, size)
+        at, errors = _moved(at, turn.T @ moved), np.sqrt(np.diagonal(turn.T @ np.linalg.inv(precision) @ turn))
+        moments, variance, score = self.second
+        slopes = Slopes.of(turn, at.second_moments(moments, at.terms("slope", turn), at.row_bound * largest))
+        released, start = at.second_moments(variance, at.terms("score", turn), at.row_bound), at.effects[state.kept]
+        mean, noise = at.mean(score, at.terms("score", turn), clip)
+        step = bounded_step(start, slopes, released, mean, noise, size, left_out(law, at.row_bound))
+        return with_reference(state, self.facts, step.since(start, errors), slopes.second_moments)
 
 
 def _moved(at: Scores, move: NDArray[np.float64]) -> Scores:

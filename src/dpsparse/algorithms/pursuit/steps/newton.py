@@ -13,7 +13,7 @@ from dpsparse.algorithms.pursuit.planned import Planned
 from dpsparse.algorithms.pursuit.releases import Releases, skip_all
 from dpsparse.algorithms.pursuit.state import Conclusion, State
 from dpsparse.algorithms.pursuit.steps.scored import Scores
-from dpsparse.algorithms.pursuit.updates import with_prior
+from dpsparse.algorithms.pursuit.updates import prior_precision
 from dpsparse.inference.bounded_step import updated
 from dpsparse.inference.matrices import floored
 from dpsparse.inference.tails import Clip
@@ -64,9 +64,8 @@ class NewtonStep:
         moments = at.second_moments(self.moments, rows, float(norm * np.sqrt(min(c.MOST_SLOPES * slope, c.MOST_SLOPE))))
         mean, noise = at.mean(self.score, at.terms("score", np.eye(at.k)), Clip(float(norm * bound)))
         slopes = floored(moments.values, c.LEAST_NEWTON_SLOPE * slope)
-        kept, before = state.effects[state.kept], with_prior(state)
-        effects, precision = state.effects.copy(), before
-        effects[state.kept], precision = updated(kept, before, slopes, mean, noise, releases.n_responses)
+        effects, before = state.effects.copy(), prior_precision(state)
+        effects[state.kept], precision = updated(effects[state.kept], before, slopes, mean, noise, releases.n_responses)
         return replace(state, effects=effects, evidence=replace(state.evidence, precision=precision))
 
 
