@@ -17,7 +17,7 @@ from tasks import TASKS
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, AdaHuber, PrivateSparseRegressor, plan
 from dpsparse.algorithms.iht.hard_thresholding import huber_iht
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.data.public_units import STANDARDIZED
 
 OURS = "PrivateSparseRegressor"
 PAPER = {"DPIHTH": DPIHTH, "DPIHTL": DPIHTL, "DPSLR": DPSLR}

@@ -28,7 +28,7 @@ from tasks import Task
 from dpsparse import PrivateSparseRegressor, plan
 from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.families.estimands import ESTIMANDS
 from dpsparse.families.robust_linear import RobustLinear
 from dpsparse.planning import Plan, accuracy

@@ -14,7 +14,7 @@ import click
 import numpy as np
 
 from dpsparse import PrivateSparseRegressor, evaluate
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.inference.intervals import reach
 
 SIZES = (500, 5_000, 50_000)

@@ -28,13 +28,10 @@ from gpu_parts import OF_SCORES, ON_THE_CPU, STEPS
 from gpu_picture import draw
 
 from dpsparse import NotPrivateWarning, PrivateSparseRegressor, Streamed
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.engine.config import configured
-from dpsparse.engine.cuda import kernels as cuda_kernels
-from dpsparse.engine.cuda import quantized as cuda_quantized
-from dpsparse.engine.cuda import rows as cuda_rows
-from dpsparse.engine.cuda import terms as cuda_terms
-from dpsparse.engine.cuda.features import CardFeatures
+from dpsparse.engine.cuda import cuda_kernels, cuda_quantized, cuda_rows, cuda_terms
+from dpsparse.engine.cuda.cuda_features import CardFeatures
 from dpsparse.engine.quantize import Quantizer
 
 ROOT = Path(__file__).parent.parent

@@ -11,7 +11,7 @@ import numpy as np
 from tasks import TASKS
 
 from dpsparse import PrivateSparseRegressor
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.data.public_units import STANDARDIZED
 
 
 def covered(task, estimand, seed):

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from dpsparse import PrivateSparseRegressor
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.data.public_units import STANDARDIZED
 
 EFFECTS = 5
 

@@ -15,7 +15,7 @@ import numpy as np
 from simulated import ROWS
 
 from dpsparse import PrivateSparseRegressor, tune
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 
 SPARSITIES = [{"sparsity": s} for s in (2, 5, 15)]

@@ -10,7 +10,7 @@ from pathlib import Path
 from dpsparse.algorithms.pursuit import budget, reference_budget
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.schedule import Schedule
-from dpsparse.learning.prices import TABLE_SHARES
+from dpsparse.learning.table_prices import TABLE_SHARES
 
 PAGE = Path(__file__).parent / "method.md"
 

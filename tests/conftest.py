@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dpsparse import PrivateSparseRegressor
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.engine.config import configured
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -24,7 +24,7 @@ from dpsparse import (
     load_model,
     save_model,
 )
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.evaluation import held_out_rows
 from dpsparse.html import number

@@ -10,11 +10,11 @@ import pytest
 
 import dpsparse
 from dpsparse.algorithms.pursuit import budget
-from dpsparse.algorithms.pursuit import constants as c
+from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit import reference_budget as reference
 from dpsparse.families import robust_linear as family
 from dpsparse.families.estimands import HUBER_TUNING
-from dpsparse.inference import constants as inference
+from dpsparse.inference import inference_constants as inference
 
 ROOT = Path(__file__).parents[1]
 SOURCE = Path(dpsparse.__file__).parent

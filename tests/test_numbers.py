@@ -10,10 +10,10 @@ import dpsparse
 SOURCE = Path(dpsparse.__file__).parent
 # Where the numbers of a package stand; a family has its own file.
 HOMES = {
-    "algorithms/pursuit": {"constants.py", "budget.py", "reference_budget.py"},
-    "inference": {"constants.py"},
+    "algorithms/pursuit": {"pursuit_constants.py", "budget.py", "reference_budget.py"},
+    "inference": {"inference_constants.py"},
     "families": {"robust_linear.py", "estimands.py"},
-    "learning": {"constants.py", "prices.py"},
+    "learning": {"learning_constants.py", "table_prices.py"},
 }
 # What needs no name: nothing, one, two, a half.
 PLAIN = {0, 1, 2, 0.5}

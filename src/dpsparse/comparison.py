@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, PrivateSparseRegressor, plan
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.planning import Plan
 

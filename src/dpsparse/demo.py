@@ -9,10 +9,10 @@ from rich.console import Console
 from rich.table import Table
 
 from dpsparse import AdaHuber, PrivateSparseRegressor, plan
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.inference.intervals import SHOWN_PERCENT
-from dpsparse.io.figures import save_figure
+from dpsparse.io.save_figure import save_figure
 from dpsparse.privacy.guarantee import check_epsilon
 
 N, D, SPARSITY = 10_000, 1_000, 5

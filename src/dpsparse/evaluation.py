@@ -25,18 +25,18 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from dpsparse.algorithms.evaluation import EvaluationPlan, Scores, release_scores
+from dpsparse.algorithms.evaluation_sums import EvaluationPlan, Scores, release_scores
 from dpsparse.data.as_table import MemoryTable, as_table, in_memory
+from dpsparse.data.missing_responses import responses_of
+from dpsparse.data.public_units import public_units
 from dpsparse.data.raw_data import RawData
-from dpsparse.data.responses import responses_of
-from dpsparse.data.units import public_units
 from dpsparse.estimators._private import MIN_ROWS, PrivateEstimator
 from dpsparse.estimators._raw_fit import raw_schedule
 from dpsparse.estimators._types import LedgerLocation, Progress
 from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
-from dpsparse.model.evaluation import Evaluation
+from dpsparse.model.evaluation_result import Evaluation
 from dpsparse.model.released import LinearModel
-from dpsparse.model.tables import ModelTable
+from dpsparse.model.table_predictions import ModelTable
 from dpsparse.privacy.accounting.commitment import Commitment, in_part
 from dpsparse.privacy.accounting.meter import Meter, MeterShare
 from dpsparse.privacy.guarantee import Adjacency, Guarantee

@@ -15,7 +15,7 @@ from dpsparse.estimators.tuning import tune
 from dpsparse.evaluation import fit_and_evaluate
 from dpsparse.families.estimands import EstimandName
 from dpsparse.model.released import LinearModel
-from dpsparse.model.responses import refuse_unread
+from dpsparse.model.unread_responses import refuse_unread
 
 
 @dataclass(frozen=True)

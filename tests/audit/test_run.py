@@ -5,9 +5,9 @@ import json
 import pytest
 
 from dpsparse.audit import run
-from dpsparse.audit.checks.games import fit_game
+from dpsparse.audit.audit_page import ABOUT
+from dpsparse.audit.checks.check_games import fit_game
 from dpsparse.audit.finding import Finding
-from dpsparse.audit.page import ABOUT
 from dpsparse.audit.run import CHECKS, Audit, run_check
 
 pytestmark = pytest.mark.slow

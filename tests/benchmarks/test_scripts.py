@@ -163,8 +163,8 @@ def test_a_script_uses_no_name_that_is_gone(path):
 def test_names_that_are_gone_are_found():
     assert list(gone("from dpsparse.planning import no_plan")) == ["dpsparse.planning.no_plan"]
     assert list(gone("from dpsparse.no_module import name")) == ["dpsparse.no_module.name"]
-    taken = "from dpsparse.engine.cuda import rows as cuda_rows\ncuda_rows.no_rows(1)\ncuda_rows.CudaSession"
-    assert list(gone(taken)) == ["dpsparse.engine.cuda.rows.no_rows"]
+    taken = "from dpsparse.engine.cuda import cuda_rows\ncuda_rows.no_rows(1)\ncuda_rows.CudaSession"
+    assert list(gone(taken)) == ["dpsparse.engine.cuda.cuda_rows.no_rows"]
     replaced = 'from dpsparse.engine import queries\n[(queries, "no_sums", "part"), (queries.Records, "no_part")]'
     assert list(gone(replaced)) == ["dpsparse.engine.queries.no_sums", "dpsparse.engine.queries.no_part"]
     assert list(gone("from dpsparse import PrivateSparseRegressor")) == []

@@ -17,7 +17,7 @@ from dpsparse.data.as_table import MemoryTable, as_table, in_memory
 from dpsparse.data.cuda_table import CudaTable
 from dpsparse.data.dask_table import DaskTable
 from dpsparse.data.disk_table import DiskTable
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.engine.protocols import Table
 
 RNG = np.random.default_rng(0)

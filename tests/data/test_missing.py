@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 from dpsparse import OnDisk, PrivateSparseRegressor
 from dpsparse.data.as_table import as_table
 from dpsparse.data.predictions import linear_predictions
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.engine import queries
 from dpsparse.engine.quantize import Quantizer
 from dpsparse.engine.refusals import NOT_FINITE, NOT_NUMERIC

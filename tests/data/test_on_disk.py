@@ -10,13 +10,13 @@ from pyarrow import parquet
 from sklearn.model_selection import cross_val_score
 
 from dpsparse import DPIHTH, BudgetExceeded, OnDisk, PrivacyLedger, PrivateSparseRegressor, tune
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.engine.config import Config
-from dpsparse.engine.disk import sources
+from dpsparse.engine.disk import feature_sources
 from dpsparse.engine.refusals import NOT_FINITE
 from dpsparse.engine.threads import threads
-from dpsparse.io.tables.zarr import ZarrSource
+from dpsparse.io.tables.zarr_reader import ZarrSource
 
 X, Y, _ = make_heavy_tailed(400, 6, 2, random_state=0)
 
@@ -198,9 +198,9 @@ def test_blocks_cover_every_cell_once(tmp_path, configure):
     chunks = [np.asfortranarray(X[:130]), X[130:131], X[131:].copy()]
     array = zarr.create_array(tmp_path / "z.zarr", shape=X.shape, chunks=(37, 4), dtype=X.dtype)
     array[:] = X
-    scattered = sources.ArraySource(chunks).only([0, 2, 5])
+    scattered = feature_sources.ArraySource(chunks).only([0, 2, 5])
     for source, whole in (
-        (sources.ArraySource(chunks), X),
+        (feature_sources.ArraySource(chunks), X),
         (scattered, X[:, [0, 2, 5]]),
         (scattered.only([0, 2]), X[:, [0, 5]]),
         (ZarrSource(array), X),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpsparse import AdaHuber, PrivateSparseRegressor, Streamed
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.data.validation import is_on_card
 from dpsparse.engine.quantize import WEIGHT_LEVELS, Quantizer
 

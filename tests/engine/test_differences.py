@@ -12,14 +12,14 @@ from scipy import sparse
 from dpsparse.data.as_table import as_table
 from dpsparse.engine import queries
 from dpsparse.engine.config import configured
-from dpsparse.engine.cpu import dense
-from dpsparse.engine.disk import rows as disk_rows
-from dpsparse.engine.disk.rows import DiskRows
-from dpsparse.engine.disk.sources import ArraySource
+from dpsparse.engine.cpu import dense_rows
+from dpsparse.engine.disk import disk_rows
+from dpsparse.engine.disk.disk_rows import DiskRows
+from dpsparse.engine.disk.feature_sources import ArraySource
 from dpsparse.engine.quantize import Quantizer, weight_levels
 from dpsparse.engine.refusals import NOT_FINITE
-from dpsparse.io.tables.parquet import ParquetSource
-from dpsparse.io.tables.zarr import ZarrSource
+from dpsparse.io.tables.parquet_reader import ParquetSource
+from dpsparse.io.tables.zarr_reader import ZarrSource
 
 # The first is of signs, the second tells what is above 0 from the rest.
 SIGNS, POSITIVE, PUBLIC = Quantizer(1e-30), Quantizer(1e-30, center=1e-30), Quantizer(1.2, 0.3, 0.7)
@@ -82,7 +82,7 @@ def test_in_memory(X, dtype, storage, size, compiled):
 @pytest.mark.parametrize("storage", STORAGES)
 @pytest.mark.parametrize("cached", [8, 50, 300])
 def test_small_blocks_change_nothing(storage, cached, monkeypatch):
-    monkeypatch.setattr(dense, "_CACHED_BYTES", cached)
+    monkeypatch.setattr(dense_rows, "_CACHED_BYTES", cached)
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(101, 7)).round(1), rng.normal(size=101)
     rows = as_table(STORAGES[storage](X)).rows(y)

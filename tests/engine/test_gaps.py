@@ -10,11 +10,11 @@ from scipy import sparse
 
 from dpsparse.engine import queries, scores
 from dpsparse.engine.config import configured
-from dpsparse.engine.cpu.dense import DenseRows
-from dpsparse.engine.cpu.sparse import SparseRows
-from dpsparse.engine.dask.rows import DaskRows, Partitions
-from dpsparse.engine.disk.rows import DiskRows
-from dpsparse.engine.disk.sources import ArraySource
+from dpsparse.engine.cpu.dense_rows import DenseRows
+from dpsparse.engine.cpu.sparse_rows import SparseRows
+from dpsparse.engine.dask.dask_rows import DaskRows, Partitions
+from dpsparse.engine.disk.disk_rows import DiskRows
+from dpsparse.engine.disk.feature_sources import ArraySource
 from dpsparse.engine.gaps import as_column, indicators
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer, weight_levels
 from dpsparse.engine.vector_sums import GRAM_LEVELS, VECTOR_LEVELS

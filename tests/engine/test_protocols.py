@@ -4,21 +4,21 @@ import inspect
 
 import pytest
 
-from dpsparse.engine.cpu.dense import DenseRows
-from dpsparse.engine.cpu.rows import LocalSession
-from dpsparse.engine.cpu.sparse import SparseRows
-from dpsparse.engine.dask.rows import DaskRows
+from dpsparse.engine.cpu.dense_rows import DenseRows
+from dpsparse.engine.cpu.local_rows import LocalSession
+from dpsparse.engine.cpu.sparse_rows import SparseRows
+from dpsparse.engine.dask.dask_rows import DaskRows
 from dpsparse.engine.dask.session import DaskSession
-from dpsparse.engine.disk.rows import DiskRows, DiskSession
+from dpsparse.engine.disk.disk_rows import DiskRows, DiskSession
 from dpsparse.engine.protocols import Rows, Session
 
 
 def cuda():
     pytest.importorskip("torch", reason="the GPU engine needs torch: pip install 'dpsparse[cuda]'")
     pytest.importorskip("triton", reason="the GPU engine needs triton: pip install 'dpsparse[cuda]'")
-    from dpsparse.engine.cuda import rows
+    from dpsparse.engine.cuda import cuda_rows
 
-    return rows
+    return cuda_rows
 
 
 def parameters(cls, name):

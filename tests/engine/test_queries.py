@@ -14,8 +14,8 @@ from scipy import sparse
 from dpsparse.data.as_table import as_table
 from dpsparse.engine import queries, scores
 from dpsparse.engine.config import configured
-from dpsparse.engine.cpu.dense import DenseRows
-from dpsparse.engine.cpu.sparse import SparseRows
+from dpsparse.engine.cpu.dense_rows import DenseRows
+from dpsparse.engine.cpu.sparse_rows import SparseRows
 from dpsparse.engine.queries import Column, Records, total
 from dpsparse.engine.threads import threads
 from dpsparse.engine.vector_sums import GRAM_LEVELS, VECTOR_LEVELS

@@ -12,7 +12,7 @@ import pytest
 
 import dpsparse
 from dpsparse import PrivacyLedger, PrivateSparseRegressor
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.engine import refusals
 from dpsparse.io.formats import open_table
 
@@ -27,7 +27,7 @@ READERS = [
     "engine",
     "io/cells",
     "io/tables",
-    "io/features.py",
+    "io/table_features.py",
     "io/convert.py",
     "estimators/_private.py",
     "algorithms",

@@ -9,10 +9,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from dpsparse import DPIHTH, PrivateSparseRegressor, tune
-from dpsparse.data.units import STANDARDIZED
-from dpsparse.engine.cpu.dense import DenseRows, QuantizedDense, feature_sums
-from dpsparse.engine.cpu.sparse import QuantizedSparse
-from dpsparse.engine.disk import sources
+from dpsparse.data.public_units import STANDARDIZED
+from dpsparse.engine.cpu.dense_rows import DenseRows, QuantizedDense, feature_sums
+from dpsparse.engine.cpu.sparse_rows import QuantizedSparse
+from dpsparse.engine.disk import feature_sources
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer
 
 RNG = np.random.default_rng(0)
@@ -52,7 +52,7 @@ def test_a_file_that_shrinks_is_refused(rows_left, kept, tmp_path, configure):
         if done == 1:
             array.resize((rows_left, 4))
 
-    with pytest.raises(OSError, match=sources.CHANGED):
+    with pytest.raises(OSError, match=feature_sources.CHANGED):
         model.fit(array, RNG.standard_normal(500), progress=shrink)
     assert not hasattr(model, "coef_")
 

@@ -15,8 +15,8 @@ import pytest
 from distributed import Client, LocalCluster
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, AdaHuber, PrivacyLedger, PrivateSparseRegressor, tune
-from dpsparse.algorithms.iht import iht
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.algorithms.iht import private_iht
+from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.engine import queries
 from dpsparse.engine.dask import session, tasks
 from dpsparse.engine.refusals import NO_WORKERS, NOT_FINITE
@@ -99,7 +99,7 @@ def fatal_once(query, path):
 
 @pytest.mark.parametrize(
     ("model", "module", "name"),
-    [(MODELS[0], queries, "gradient_sums"), (MODELS[0], session, "pick_sums"), (MODELS[1], iht, "loss_sums")],
+    [(MODELS[0], queries, "gradient_sums"), (MODELS[0], session, "pick_sums"), (MODELS[1], private_iht, "loss_sums")],
 )
 @pytest.mark.parametrize("persisted", [True, False])
 def test_a_worker_killed_in_mid_pass_changes_no_bit(model, module, name, persisted, dask_client, tmp_path, monkeypatch):

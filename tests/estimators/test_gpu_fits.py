@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, PrivateSparseRegressor, Streamed
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.data.public_units import STANDARDIZED
 
 try:
     import torch

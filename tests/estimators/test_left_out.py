@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from dpsparse import PrivateSparseRegressor, load_model, save_model
-from dpsparse.report.fit import fit_page
+from dpsparse.report.fit_page import fit_page
 
 WRONG = "'0', whose released centre or scale is clearly wrong (public numbers, more records or a larger epsilon"
 CONSTANT = "of the selected features '0', where nearly all records have the same value."

@@ -20,8 +20,8 @@ from dpsparse import (
     fit_and_evaluate,
     tune,
 )
-from dpsparse.data.units import STANDARDIZED
-from dpsparse.engine.cpu.rows import LocalRows
+from dpsparse.data.public_units import STANDARDIZED
+from dpsparse.engine.cpu.local_rows import LocalRows
 
 N, D = 300, 12
 PRIVATE = {"epsilon": 1.0, "delta": 1e-5, "random_state": 0}

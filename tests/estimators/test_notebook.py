@@ -6,7 +6,7 @@ import pytest
 import sklearn
 
 from dpsparse import DPIHTH, PrivateSparseRegressor
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.model.privacy_html import record_html
 

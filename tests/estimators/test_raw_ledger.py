@@ -6,7 +6,7 @@ import pytest
 
 from dpsparse import BudgetExceeded, PrivacyLedger, PrivateSparseRegressor, read_table
 from dpsparse.estimators._raw_fit import raw_schedule
-from dpsparse.learning.prices import names_failure
+from dpsparse.learning.table_prices import names_failure
 from dpsparse.privacy.accounting.filter import PrivacyFilter
 from dpsparse.privacy.guarantee import Guarantee
 

@@ -8,7 +8,7 @@ import zarr
 from scipy import sparse
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, OnDisk, PrivateSparseRegressor
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.engine.config import configured
 from dpsparse.engine.disk.memory import available_bytes

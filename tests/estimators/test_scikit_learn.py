@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, BudgetExceeded, PrivacyLedger, PrivateSparseRegressor, tune
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 
 X, Y, _ = make_heavy_tailed(2_000, 6, 2, random_state=0)

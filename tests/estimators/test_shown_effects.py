@@ -10,7 +10,7 @@ import pytest
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, PrivateSparseRegressor, fit_and_evaluate, read_table, tune
 from dpsparse.cli.output import model_facts
-from dpsparse.report.fit import fit_page
+from dpsparse.report.fit_page import fit_page
 
 KNOWN = {"feature_center": 0.0, "feature_scale": 1.0}
 NUMBER = r"(-?[\d,]+\.?\d*(?:e[+-]?\d+)?)"

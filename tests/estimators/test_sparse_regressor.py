@@ -8,9 +8,9 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dpsparse import NotPrivateWarning, PrivateSparseRegressor, scale_from_bounds
-from dpsparse.algorithms.pursuit import constants, decisions
+from dpsparse.algorithms.pursuit import decisions, pursuit_constants
 from dpsparse.algorithms.pursuit.facts import PublicFacts
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.model.effect import Verdict
 
@@ -163,7 +163,7 @@ def test_an_effect_far_beyond_all_slopes_is_found_on_the_mean():
 
 
 def test_an_effect_that_has_not_settled_admits_it(monkeypatch):
-    monkeypatch.setattr(constants, "REFERENCE_FROM", np.inf)
+    monkeypatch.setattr(pursuit_constants, "REFERENCE_FROM", np.inf)
     model = cost_of_smoking(100, 500_000.0, 0.1, 0, estimand="typical")
     assert np.isnan(model.coef_se_[1])
     assert np.isnan(model.conf_int()[1]).all()

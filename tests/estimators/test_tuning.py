@@ -16,7 +16,7 @@ from dpsparse import (
     save_model,
     tune,
 )
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.estimators._tuning_plan import n_held_out
 from dpsparse.estimators.tuning import HELD_OUT_EVERY

@@ -11,7 +11,7 @@ import pytest
 
 from dpsparse import PrivateSparseRegressor, read_table, tune
 from dpsparse.algorithms.pursuit.grids import SIZES
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.estimators import tuning
 from dpsparse.estimators._tuning_plan import Schedules, _mu, _picks, _plan
 from dpsparse.estimators.tuning import Tuned, _choose, _coefs, _common_response, _require_rows

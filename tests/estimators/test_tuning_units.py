@@ -14,7 +14,7 @@ from dpsparse.algorithms.pursuit.schedule import schedule_for
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits
 from dpsparse.estimators import _tuning_plan, tuning
 from dpsparse.estimators._tuning_plan import Schedules, _by_mu, _plan, in_order, name_of, plan_for
-from dpsparse.learning.prices import TableReleases, names_failure, preparation_shares
+from dpsparse.learning.table_prices import TableReleases, names_failure, preparation_shares
 from dpsparse.privacy.guarantee import Guarantee
 
 pytestmark = pytest.mark.filterwarnings("ignore:random_state", "ignore:With n=")

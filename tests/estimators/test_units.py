@@ -12,7 +12,7 @@ from dpsparse import OnDisk, PrivateSparseRegressor, load_model, save_model
 from dpsparse.algorithms.pursuit.result import NOTHING_LEARNED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.estimators import sparse_regressor
-from dpsparse.io.features import Feature
+from dpsparse.io.table_features import Feature
 from dpsparse.model.effect import Verdict
 
 X, Y, _ = make_heavy_tailed(2_000, 6, 2, random_state=0)

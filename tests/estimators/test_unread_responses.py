@@ -12,7 +12,7 @@ from dpsparse import PrivateSparseRegressor, UnreadResponsesWarning, load_model,
 from dpsparse.algorithms.pursuit.response_count import ResponseCount
 from dpsparse.cli import main
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.report.fit import fit_page
+from dpsparse.report.fit_page import fit_page
 
 N = 6_000
 X, Y, _ = make_heavy_tailed(N, 4, 2, random_state=0)

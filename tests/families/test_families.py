@@ -9,7 +9,7 @@ from scipy import stats
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
 from dpsparse.algorithms.pursuit.schedule import schedule_for
 from dpsparse.data.as_table import as_table
-from dpsparse.data.units import public_units
+from dpsparse.data.public_units import public_units
 from dpsparse.families.robust_linear import ROBUST_LINEAR, RobustLinear, RobustWords
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.guarantee import Guarantee

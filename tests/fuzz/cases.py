@@ -16,7 +16,7 @@ from mutations import mutate
 
 from dpsparse.cli import main
 from dpsparse.io.formats import open_table
-from dpsparse.io.store.reader import check_store
+from dpsparse.io.store.store_reader import check_store
 from dpsparse.model.json_file import load_model
 from dpsparse.privacy.accounting.meter import Meter
 

@@ -12,7 +12,7 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy import sparse
 
-from dpsparse.algorithms.evaluation import sums_of
+from dpsparse.algorithms.evaluation_sums import sums_of
 from dpsparse.algorithms.losses import Huber
 from dpsparse.algorithms.pursuit.quantiles import Tally, center_window
 from dpsparse.data.as_table import as_table

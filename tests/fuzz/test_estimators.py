@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from dpsparse import DPIHTH, NotPrivateWarning, PrivateSparseRegressor
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.privacy.accounting.meter import Meter
 
 pytestmark = pytest.mark.slow

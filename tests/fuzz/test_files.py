@@ -82,8 +82,8 @@ def test_the_fuzzer_notices_a_parser_that_lets_its_message_through(fuzzer, monke
     """A reader that quotes a value; the cover over readers hides it."""
     import cases
 
-    from dpsparse.io.tables.npy import NpyReader
-    from dpsparse.io.tables.reader import TableReader
+    from dpsparse.io.tables.npy_reader import NpyReader
+    from dpsparse.io.tables.table_reader import TableReader
 
     def quoting(table, numbers, categories):
         raise ValueError(f"could not convert {cases.SECRETS[0]}")

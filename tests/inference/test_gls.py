@@ -11,8 +11,8 @@ from scipy import integrate, stats
 
 from dpsparse.families.robust_linear import ROBUST_LINEAR
 from dpsparse.inference import gls
-from dpsparse.inference.constants import INFLATION_WITHOUT_SANDWICH
 from dpsparse.inference.gls import Gradient, solve_gls
+from dpsparse.inference.inference_constants import INFLATION_WITHOUT_SANDWICH
 from dpsparse.inference.matrices import clean_gram, positive_definite
 from dpsparse.inference.sandwich import covariance
 from dpsparse.inference.weights import row_weight

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpsparse.inference.constants import FAMILY_WISE_LEVEL, SHOWN_LEVEL
+from dpsparse.inference.inference_constants import FAMILY_WISE_LEVEL, SHOWN_LEVEL
 from dpsparse.inference.intervals import SHOWN_PERCENT, p_value, reach
 from dpsparse.inference.significance import significant
 from dpsparse.model.effect import EFFECT_HEADINGS, Effect, Verdict, p_text

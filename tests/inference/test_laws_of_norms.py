@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dpsparse.algorithms.pursuit.constants import NORM_BINS
-from dpsparse.inference.constants import MOST_RISE
+from dpsparse.algorithms.pursuit.pursuit_constants import NORM_BINS
+from dpsparse.inference.inference_constants import MOST_RISE
 from dpsparse.inference.tails import Clip, Norms
 
 DRAWS = {

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dpsparse.inference import reliability
-from dpsparse.inference.constants import LEAST_CARRIERS
 from dpsparse.inference.gls import Gradient
+from dpsparse.inference.inference_constants import LEAST_CARRIERS
 from dpsparse.inference.sandwich import Jacobian
 from dpsparse.inference.weights import row_weight
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from dpsparse.families.robust_linear import ROBUST_LINEAR
 from dpsparse.inference import gls
-from dpsparse.inference.constants import INFLATION_WITHOUT_SANDWICH as WITHOUT
 from dpsparse.inference.gls import Gradient, solve_gls
+from dpsparse.inference.inference_constants import INFLATION_WITHOUT_SANDWICH as WITHOUT
 from dpsparse.inference.matrices import NoisyMatrix
 from dpsparse.inference.sandwich import Jacobian, covariance
 from dpsparse.inference.weights import row_weight

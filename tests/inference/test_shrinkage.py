@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dpsparse.inference import shrinkage
-from dpsparse.inference.constants import UNRELIABLE_KEPT_FROM as RELIABLE
+from dpsparse.inference.inference_constants import UNRELIABLE_KEPT_FROM as RELIABLE
 from dpsparse.inference.shrinkage import any_sure, combined, shrunk
 
 effects = st.lists(st.floats(-20, 20), min_size=1, max_size=6).map(np.array)

@@ -1,6 +1,6 @@
 import numpy as np
 
-from dpsparse.algorithms.pursuit.constants import NORM_BINS
+from dpsparse.algorithms.pursuit.pursuit_constants import NORM_BINS
 from dpsparse.inference.tails import Norms
 
 

@@ -15,9 +15,9 @@ from dpsparse.io.bounds_file import read_bounds
 from dpsparse.io.convert import convert, in_public_units
 from dpsparse.io.formats import open_on_disk, open_table
 from dpsparse.io.provenance import provenance_of
-from dpsparse.io.store import writer
+from dpsparse.io.store import store_writer
 from dpsparse.io.store.manifest import write_manifest
-from dpsparse.io.store.reader import check_store
+from dpsparse.io.store.store_reader import check_store
 from dpsparse.schema import FileError
 
 RNG = np.random.default_rng(0)
@@ -214,10 +214,10 @@ def test_at_whatever_chunk_it_stops_the_result_is_the_same(tmp_path, bounds, mon
                 raise KeyboardInterrupt
 
         folder = tmp_path / f"store-{stop}"
-        monkeypatch.setattr(writer, "write_manifest", stopped)
+        monkeypatch.setattr(store_writer, "write_manifest", stopped)
         with pytest.raises(KeyboardInterrupt):
             converted(path, folder, bounds)
-        monkeypatch.setattr(writer, "write_manifest", write_manifest)
+        monkeypatch.setattr(store_writer, "write_manifest", write_manifest)
         assert written_so_far[-1] == (stop == 13)
         converted(path, folder, bounds)
         assert files_of(folder) == whole

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dpsparse.io.cells.encoding import encode
 from dpsparse.io.cells.grammar import N_BUCKETS, bucket
 from dpsparse.io.cells.raw_table import FrameTable
-from dpsparse.io.features import Feature
+from dpsparse.io.table_features import Feature
 from dpsparse.learning import categories
 from dpsparse.learning.categories import (
     MOST_CATEGORIES,
@@ -20,7 +20,7 @@ from dpsparse.learning.categories import (
     missing_feature,
     release_categorical,
 )
-from dpsparse.learning.counts import NoisyCounts
+from dpsparse.learning.noisy_counts import NoisyCounts
 
 
 def counts(**of_texts):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dpsparse.io.cells.grammar import CellClass, Kind
 from dpsparse.learning.kinds import VOTES, kind_of
-from dpsparse.learning.prices import preparation_shares
+from dpsparse.learning.table_prices import preparation_shares
 from dpsparse.privacy.guarantee import Guarantee, default_delta
 from dpsparse.privacy.sensitivity import histograms
 

@@ -7,7 +7,7 @@ import pytest
 
 from dpsparse.io.cells.grammar import bucket
 from dpsparse.io.cells.raw_table import CsvTable
-from dpsparse.io.features import one_hot, read_feature
+from dpsparse.io.table_features import one_hot, read_feature
 from dpsparse.learning.names import release_labels
 from dpsparse.learning.preparation import Preparation
 from dpsparse.privacy.noise import ZeroSource

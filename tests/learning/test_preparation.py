@@ -10,7 +10,7 @@ import pytest
 from dpsparse.io.cells.encoding import encode
 from dpsparse.io.cells.grammar import CellClass, Kind, bucket
 from dpsparse.io.cells.raw_table import CsvTable, FrameTable
-from dpsparse.io.features import read_feature
+from dpsparse.io.table_features import read_feature
 from dpsparse.learning.preparation import Preparation
 from dpsparse.privacy.accounting.meter import BudgetExceeded
 from dpsparse.privacy.noise import ZeroSource

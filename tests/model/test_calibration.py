@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from dpsparse import PrivateSparseRegressor, evaluate, load_model, read_table, save_model, tune
-from dpsparse.algorithms.pursuit import constants
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.algorithms.pursuit import pursuit_constants
+from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.engine import regrets
 from dpsparse.model.remarks import remarks
@@ -30,7 +30,7 @@ BEST = np.polyfit(X[:, 0], COST, 1)
 def pursuit_alone():
     """No step to the estimand's estimator, after which nothing is left to calibrate."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(constants, "REFERENCE_FROM", np.inf)
+        patch.setattr(pursuit_constants, "REFERENCE_FROM", np.inf)
         yield
 
 

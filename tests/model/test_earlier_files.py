@@ -14,7 +14,7 @@ import pytest
 from dpsparse import load_model, save_model
 from dpsparse.cli import main
 from dpsparse.model.effect import interval_text, p_text
-from dpsparse.report.fit import fit_page
+from dpsparse.report.fit_page import fit_page
 
 FILES = Path(__file__).parent / "files"
 EXPECTED = json.loads((FILES / "expected.json").read_text())

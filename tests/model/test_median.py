@@ -15,9 +15,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from dpsparse import DPIHTH, OnDisk, PrivateSparseRegressor, read_table, tune
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.io.features import Feature
+from dpsparse.io.table_features import Feature
 from dpsparse.model.effect import Effect
 from dpsparse.model.released import LinearModel
 from dpsparse.model.remarks import remarks

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, PrivateSparseRegressor, tune
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.io.features import Feature
+from dpsparse.io.table_features import Feature
 from dpsparse.model.effect import Verdict
 from dpsparse.model.numeric_columns import NumericColumns
 

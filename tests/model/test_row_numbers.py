@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from dpsparse import PrivateSparseRegressor, read_table
-from dpsparse.io.features import Feature
+from dpsparse.io.table_features import Feature
 from dpsparse.model.effect import Effect
 from dpsparse.model.row_numbers import row_numbers
-from dpsparse.report.fit import fit_page
+from dpsparse.report.fit_page import fit_page
 
 N = 4_000
 

@@ -16,9 +16,9 @@ from dpsparse import DPIHTH
 from dpsparse.cli import main
 from dpsparse.paper.designs import EPSILON, OURS, PANELS, PARTS, QUICK, SETTINGS, Data
 from dpsparse.paper.experiments import Cell, Pilot, generate, run
+from dpsparse.paper.paper_tables import count_beyond_chance, summarize
 from dpsparse.paper.reproduce import panel_data, size_of
 from dpsparse.paper.runner import TaskCache, source_digest
-from dpsparse.paper.tables import count_beyond_chance, summarize
 from dpsparse.paper.write import write_all
 
 pytestmark = pytest.mark.slow

@@ -18,7 +18,7 @@ SUITES = (
         "tests/audit/oracles",
         "tests/audit/test_run.py",
         "tests/model",
-        "tests/cli/test_budget.py",
+        "tests/cli/test_budget_command.py",
     ),
     *(f"src/dpsparse/{name}" for name in ("privacy", "engine", "estimators", "algorithms", "learning", "data")),
 )
@@ -28,7 +28,9 @@ ENGINE_TESTS = tuple(
 )
 LEFT_OUT = ("test_dask.py", "test_gpu_fits.py", "test_notebook.py")
 # Compiled loops run unseen by coverage: whoever runs the caller runs them.
-CALLERS = {"engine/cpu/numba_kernels.py": ("engine/cpu/dense.py", "engine/cpu/sparse.py", "engine/cpu/dispatch.py")}
+CALLERS = {
+    "engine/cpu/numba_kernels.py": ("engine/cpu/dense_rows.py", "engine/cpu/sparse_rows.py", "engine/cpu/dispatch.py")
+}
 
 
 def collect(root, folder):

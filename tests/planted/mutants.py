@@ -17,8 +17,9 @@ from planting import PACKAGE
 TARGETS = (
     "privacy/**/*.py",
     *(f"engine/{name}.py" for name in ("arrays", "errors", "gaps", "quantize", "queries", "regrets", "vector_sums")),
-    *(f"engine/cpu/{name}.py" for name in ("dense", "dispatch", "numba_kernels", "numpy_kernels", "rows", "sparse")),
-    "engine/disk/rows.py",
+    *(f"engine/cpu/{name}.py" for name in ("dense_rows", "dispatch", "local_rows", "sparse_rows")),
+    *(f"engine/cpu/{name}.py" for name in ("numba_kernels", "numpy_kernels")),
+    "engine/disk/disk_rows.py",
     "estimators/_spending.py",
     "estimators/_tuning_plan.py",
     "estimators/tuning.py",

@@ -3,9 +3,9 @@
 import pytest
 
 from dpsparse import PrivateSparseRegressor
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.io.features import Feature
+from dpsparse.io.table_features import Feature
 from dpsparse.model.effect import Effect
 from dpsparse.model.released import LinearModel
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from dpsparse.io.features import Feature
+from dpsparse.io.table_features import Feature
 from dpsparse.model.effect import Effect
-from dpsparse.report.fit import fit_page
+from dpsparse.report.fit_page import fit_page
 
 pytestmark = pytest.mark.slow
 

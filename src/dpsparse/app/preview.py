@@ -30,8 +30,8 @@ def preview_page(
     """
     from dpsparse.datasets import make_heavy_tailed
     from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
-    from dpsparse.io.features import Feature
-    from dpsparse.report.fit import marked_page
+    from dpsparse.io.table_features import Feature
+    from dpsparse.report.fit_page import marked_page
 
     names = names[:_MOST_COLUMNS]
     sparsity = min(sparsity, len(names))

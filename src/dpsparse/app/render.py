@@ -11,8 +11,8 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
+from dpsparse.app.budget_left import too_little
 from dpsparse.app.glossary import TERMS, anchor
-from dpsparse.app.room import too_little
 from dpsparse.app.security import require_csrf
 from dpsparse.app.settings import digest
 from dpsparse.messages import without_passwords

@@ -21,7 +21,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from dpsparse.app import accuracy, budget, spending, steps
+from dpsparse.app import accuracy_page, budget_page, file_pages, spending_pages
 from dpsparse.app.render import EXPECTED, Missing, NotYet, action, one_line, page, redirect
 from dpsparse.app.security import ENTER, Guard
 from dpsparse.app.workspace import OPENER, Workspace
@@ -49,32 +49,32 @@ def create_app(work: Workspace) -> Starlette:
         return Route(path, action(change, shown), methods=["POST"])
 
     routes = [
-        get("/", steps.start),
-        get("/file", steps.file_page),
-        post("/file", steps.choose_file, steps.file_page),
-        post("/upload/forget", steps.forget_upload, steps.file_page),
-        get("/columns", steps.columns_page),
-        post("/columns", steps.choose_columns, steps.columns_page),
-        get("/accuracy", accuracy.accuracy_page),
-        post("/accuracy", accuracy.choose_accuracy, accuracy.accuracy_page),
-        get("/forecast", accuracy.forecast_fragment),
-        get("/preview", steps.preview_shell),
-        get("/preview/report", steps.preview_report),
-        get("/spend", spending.spend_page),
-        post("/spend", spending.spend, spending.spend_page),
-        get("/results", spending.results_page),
-        get("/fits/{name}", spending.job_page),
-        get("/fits/{name}/state", spending.job_state),
-        post("/fits/{name}/cancel", spending.cancel, spending.job_page),
-        get("/fits/{name}/report", spending.report),
-        get("/fits/{name}/{file}", spending.download),
-        get("/budget", budget.budget_page),
-        post("/budget/grant", budget.grant, budget.budget_page),
-        post("/accuracy/grant", budget.grant, accuracy.accuracy_page),
-        post("/spend/grant", budget.grant, spending.spend_page),
-        get("/budget/head", budget.witness),
-        get("/settings", steps.save_settings),
-        post("/settings", steps.load_settings, steps.file_page),
+        get("/", file_pages.start),
+        get("/file", file_pages.file_page),
+        post("/file", file_pages.choose_file, file_pages.file_page),
+        post("/upload/forget", file_pages.forget_upload, file_pages.file_page),
+        get("/columns", file_pages.columns_page),
+        post("/columns", file_pages.choose_columns, file_pages.columns_page),
+        get("/accuracy", accuracy_page.accuracy_page),
+        post("/accuracy", accuracy_page.choose_accuracy, accuracy_page.accuracy_page),
+        get("/forecast", accuracy_page.forecast_fragment),
+        get("/preview", file_pages.preview_shell),
+        get("/preview/report", file_pages.preview_report),
+        get("/spend", spending_pages.spend_page),
+        post("/spend", spending_pages.spend, spending_pages.spend_page),
+        get("/results", spending_pages.results_page),
+        get("/fits/{name}", spending_pages.job_page),
+        get("/fits/{name}/state", spending_pages.job_state),
+        post("/fits/{name}/cancel", spending_pages.cancel, spending_pages.job_page),
+        get("/fits/{name}/report", spending_pages.report),
+        get("/fits/{name}/{file}", spending_pages.download),
+        get("/budget", budget_page.budget_page),
+        post("/budget/grant", budget_page.grant, budget_page.budget_page),
+        post("/accuracy/grant", budget_page.grant, accuracy_page.accuracy_page),
+        post("/spend/grant", budget_page.grant, spending_pages.spend_page),
+        get("/budget/head", budget_page.witness),
+        get("/settings", file_pages.save_settings),
+        post("/settings", file_pages.load_settings, file_pages.file_page),
         get("/glossary", lambda request: page(request, "glossary")),
         Mount("/static", StaticFiles(directory=_STATIC)),
     ]
@@ -175,9 +175,9 @@ def _ready(url: str, work: Workspace, on_ready: Callable[[str], object], browser
 def _warm_up() -> object:
     """Import what the later steps need while somebody reads the first."""
     from dpsparse import fitting
-    from dpsparse.report import fit
+    from dpsparse.report import fit_page
 
-    return fitting, fit
+    return fitting, fit_page
 
 
 def _listening(host: str, port: int, expose: bool) -> socket.socket:

@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 from typing import IO
 
-from dpsparse.app.tables import ENDINGS
+from dpsparse.app.draft_table import ENDINGS
 from dpsparse.schema import FileError
 
 _PIECE = 2**20

@@ -14,9 +14,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from dpsparse.app.draft_table import PublicFacts, public_facts, within
 from dpsparse.app.jobs import Job, Jobs
 from dpsparse.app.settings import Settings, digest, settings_of
-from dpsparse.app.tables import PublicFacts, public_facts, within
 from dpsparse.app.uploads import Uploads
 from dpsparse.io.atomic import write_file
 from dpsparse.schema import Fields, FileError, read_json
@@ -145,7 +145,7 @@ class Workspace:
         state, dataset = self.ledger_state(), self.draft.settings.dataset
         if not dataset or state is None or state.name_of(dataset) not in state.filters:
             return None
-        from dpsparse.report.budget import balance_facts
+        from dpsparse.report.budget_facts import balance_facts
 
         return balance_facts(state, state.name_of(dataset))
 

@@ -5,22 +5,22 @@ from dataclasses import asdict, dataclass, field
 
 from joblib import Parallel, cpu_count, delayed
 
-from dpsparse.audit.checks.accounts import check_accounts
-from dpsparse.audit.checks.configurations import check_configurations, check_parts, check_real_sizes
-from dpsparse.audit.checks.floating import check_floating
-from dpsparse.audit.checks.forgeries import check_forgeries
-from dpsparse.audit.checks.games import check_fits, check_mechanisms, check_secure
-from dpsparse.audit.checks.gaps import check_gaps
-from dpsparse.audit.checks.inequalities import check_inequalities
-from dpsparse.audit.checks.ledger import check_ledger
-from dpsparse.audit.checks.local_page import check_local_page
-from dpsparse.audit.checks.noise import check_noise
-from dpsparse.audit.checks.program import check_program
-from dpsparse.audit.checks.raw_outputs import check_raw_outputs
-from dpsparse.audit.checks.raw_parts import check_raw_parts
-from dpsparse.audit.checks.raw_tables import check_raw_tables, check_stores
-from dpsparse.audit.checks.reading import check_reading
-from dpsparse.audit.checks.replay import (
+from dpsparse.audit.checks.check_accounts import check_accounts
+from dpsparse.audit.checks.check_configurations import check_configurations, check_parts, check_real_sizes
+from dpsparse.audit.checks.check_floating import check_floating
+from dpsparse.audit.checks.check_forgeries import check_forgeries
+from dpsparse.audit.checks.check_games import check_fits, check_mechanisms, check_secure
+from dpsparse.audit.checks.check_gaps import check_gaps
+from dpsparse.audit.checks.check_inequalities import check_inequalities
+from dpsparse.audit.checks.check_ledger import check_ledger
+from dpsparse.audit.checks.check_local_page import check_local_page
+from dpsparse.audit.checks.check_noise import check_noise
+from dpsparse.audit.checks.check_program import check_program
+from dpsparse.audit.checks.check_raw_outputs import check_raw_outputs
+from dpsparse.audit.checks.check_raw_parts import check_raw_parts
+from dpsparse.audit.checks.check_raw_tables import check_raw_tables, check_stores
+from dpsparse.audit.checks.check_reading import check_reading
+from dpsparse.audit.checks.check_replay import (
     check_all_features,
     check_evaluations,
     check_loops,
@@ -28,8 +28,8 @@ from dpsparse.audit.checks.replay import (
     check_references,
     check_tuning,
 )
-from dpsparse.audit.checks.sources import check_sources
-from dpsparse.audit.checks.terms import check_terms
+from dpsparse.audit.checks.check_sources import check_sources
+from dpsparse.audit.checks.check_terms import check_terms
 from dpsparse.privacy.noise import NotPrivateWarning
 
 # Each gives findings one by one; the quick ones come first.

@@ -11,22 +11,22 @@ from collections.abc import Sequence
 import click
 
 from dpsparse import __version__
-from dpsparse.cli.app import app
-from dpsparse.cli.audit import audit
-from dpsparse.cli.bounds import bounds
-from dpsparse.cli.budget import budget
-from dpsparse.cli.check import check
-from dpsparse.cli.compare import compare
-from dpsparse.cli.convert import convert
-from dpsparse.cli.demo import demo
-from dpsparse.cli.evaluate import evaluate
-from dpsparse.cli.fit import fit
-from dpsparse.cli.inspect import inspect
-from dpsparse.cli.plan import plan
-from dpsparse.cli.predict import predict
-from dpsparse.cli.report import report
-from dpsparse.cli.reproduce import reproduce
-from dpsparse.cli.tune import tune
+from dpsparse.cli.app_command import app
+from dpsparse.cli.audit_command import audit
+from dpsparse.cli.bounds_command import bounds
+from dpsparse.cli.budget_command import budget
+from dpsparse.cli.check_command import check
+from dpsparse.cli.compare_command import compare
+from dpsparse.cli.convert_command import convert
+from dpsparse.cli.demo_command import demo
+from dpsparse.cli.evaluate_command import evaluate
+from dpsparse.cli.fit_command import fit
+from dpsparse.cli.inspect_command import inspect
+from dpsparse.cli.plan_command import plan
+from dpsparse.cli.predict_command import predict
+from dpsparse.cli.report_command import report
+from dpsparse.cli.reproduce_command import reproduce
+from dpsparse.cli.tune_command import tune
 from dpsparse.messages import without_passwords
 
 

@@ -25,11 +25,11 @@ from rich.table import Table
 from dpsparse.io.atomic import atomic_file
 from dpsparse.io.store.manifest import Manifest
 from dpsparse.model.context import FitContext
+from dpsparse.model.doubts import doubt_of
 from dpsparse.model.effect import EFFECT_HEADINGS, UNIT_HEADINGS, effect_rows, unit_rows
-from dpsparse.model.evaluation import Evaluation, headings, in_words, score_rows
+from dpsparse.model.evaluation_result import Evaluation, headings, in_words, score_rows
 from dpsparse.model.json_file import as_dict
 from dpsparse.model.released import LinearModel
-from dpsparse.model.reliability import doubt_of
 from dpsparse.model.remarks import remarks
 
 # Column names are not markup, and an emoji's name in one stays as it is.

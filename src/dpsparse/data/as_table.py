@@ -15,8 +15,8 @@ from dpsparse.data.on_disk import OnDisk
 from dpsparse.data.predictions import gap_terms, linear_predictions, prediction_range
 from dpsparse.data.streamed import Streamed
 from dpsparse.data.validation import is_dask, is_on_card, is_zarr, table_shape, validate_table
-from dpsparse.engine.cpu.dense import DenseRows
-from dpsparse.engine.cpu.sparse import SparseRows
+from dpsparse.engine.cpu.dense_rows import DenseRows
+from dpsparse.engine.cpu.sparse_rows import SparseRows
 from dpsparse.engine.protocols import Table
 
 

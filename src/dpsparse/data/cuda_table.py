@@ -12,7 +12,7 @@ class CudaTable(RemoteTable):
 
     @staticmethod
     def _open(X: Any) -> Streamed:
-        from dpsparse.engine.cuda.features import on_card, streamed
+        from dpsparse.engine.cuda.cuda_features import on_card, streamed
 
         result: Streamed = streamed(X.array, X.device) if isinstance(X, Streamed) else on_card(X)
         return result
@@ -20,6 +20,6 @@ class CudaTable(RemoteTable):
     def rows(self, y: Any, *, check_before_release: bool = True) -> Rows:
         """The rows with their responses."""
         features = self._features
-        from dpsparse.engine.cuda.rows import CudaRows
+        from dpsparse.engine.cuda.cuda_rows import CudaRows
 
         return CudaRows(features, y, check_before_release)

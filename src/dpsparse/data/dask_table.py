@@ -22,7 +22,7 @@ from dpsparse.data.validation import (
     validate_table,
 )
 from dpsparse.engine.dask.actors import as_array
-from dpsparse.engine.dask.rows import DaskRows, Partitions, all_finite, of_known_length
+from dpsparse.engine.dask.dask_rows import DaskRows, Partitions, all_finite, of_known_length
 from dpsparse.engine.protocols import Rows
 from dpsparse.engine.refusals import NOT_FINITE, NOT_NUMERIC
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from dpsparse.data.on_disk import OnDisk
 from dpsparse.data.remote_table import RemoteTable
-from dpsparse.engine.disk.rows import DiskRows
+from dpsparse.engine.disk.disk_rows import DiskRows
 from dpsparse.engine.protocols import Rows
 
 

@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.data.on_disk import OnDisk
+from dpsparse.data.public_units import public_units
 from dpsparse.data.raw_data import RawData, check_options, read_table
-from dpsparse.data.units import public_units
 from dpsparse.io.bounds import Bounds
 from dpsparse.io.bounds_file import read_bounds
 from dpsparse.io.convert import convert, convert_cells, count_cell_chunks, count_chunks
-from dpsparse.io.features import read_features
 from dpsparse.io.formats import open_table, require_format
 from dpsparse.io.provenance import CellProvenance, Provenance, cells_of, provenance_of
 from dpsparse.io.store.manifest import CELLS, Manifest, is_store, read_manifest
+from dpsparse.io.table_features import read_features
 
 
 def open_input(

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.data.validation import is_zarr, refuse_masked
-from dpsparse.engine.disk.sources import ArraySource, FeatureSource
+from dpsparse.engine.disk.feature_sources import ArraySource, FeatureSource
 from dpsparse.io.formats import open_on_disk
-from dpsparse.io.tables.reader import ONLY_STORES_HAVE_A_RESPONSE, check_array
+from dpsparse.io.tables.table_reader import ONLY_STORES_HAVE_A_RESPONSE, check_array
 
 
 class OnDisk:
@@ -53,7 +53,7 @@ class OnDisk:
             refuse_masked(path)
             self.source = ArraySource([check_array(path, "X on a disk")])
         elif is_zarr(path):
-            from dpsparse.io.tables.zarr import ZarrSource
+            from dpsparse.io.tables.zarr_reader import ZarrSource
 
             self.source = ZarrSource(check_array(path, "X on a disk"))
         else:

@@ -10,7 +10,7 @@ from dpsparse.io.bounds import Bounds
 from dpsparse.io.bounds_file import read_bounds
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.cells.raw_table import StoreTable, as_raw_table
-from dpsparse.io.features import Feature
+from dpsparse.io.table_features import Feature
 from dpsparse.schema import FileError, alternatives, quoted
 
 # Kinds of types that are numbers as they are.

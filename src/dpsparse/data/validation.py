@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import validate_data
 
-from dpsparse.data.objects import as_numbers, listed, refuse_types
+from dpsparse.data.object_tables import as_numbers, listed, refuse_types
 from dpsparse.engine.refusals import BROKEN_SPARSE, MASKED, NOT_DECIMAL, NOT_FINITE, NOT_NUMBERS, NOT_NUMERIC
 
 # Public numbers beyond this have squares and products that overflow.

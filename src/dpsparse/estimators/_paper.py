@@ -6,7 +6,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.algorithms.iht.iht import PEELING_SCALES, iht_commitment, private_iht, step_units
+from dpsparse.algorithms.iht.private_iht import PEELING_SCALES, iht_commitment, private_iht, step_units
 from dpsparse.algorithms.iht.theory import default_clip_bound, default_n_iter, step_sizes
 from dpsparse.algorithms.losses import Loss
 from dpsparse.data.as_table import as_table

@@ -9,30 +9,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.algorithms.progress import Progress
-from dpsparse.algorithms.pursuit.data import Companions
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
+from dpsparse.algorithms.pursuit.pursuit_data import Companions
 from dpsparse.algorithms.pursuit.reference_budget import pursuit_share
 from dpsparse.algorithms.pursuit.result import FEW_CARRIERS, PursuitResult
 from dpsparse.algorithms.pursuit.schedule import Schedule, n_selectable, schedule_for
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits
-from dpsparse.data.units import PublicUnits
+from dpsparse.data.public_units import PublicUnits
 from dpsparse.engine import config
-from dpsparse.engine.cpu.dense import DenseRows
+from dpsparse.engine.cpu.dense_rows import DenseRows
+from dpsparse.engine.disk.disk_rows import DiskRows
 from dpsparse.engine.disk.memory import available_bytes
-from dpsparse.engine.disk.rows import DiskRows
 from dpsparse.engine.protocols import Rows
 from dpsparse.estimators._private import MIN_ROWS
 from dpsparse.estimators._results import set_results
 from dpsparse.io.cells.encoded_source import EncodedSource
 from dpsparse.io.cells.encoding import encode
 from dpsparse.io.cells.grammar import Kind
-from dpsparse.io.features import Feature
+from dpsparse.io.table_features import Feature
 from dpsparse.learning.categories import missing_feature
-from dpsparse.learning.constants import LEAST_SHARE
+from dpsparse.learning.learning_constants import LEAST_SHARE
 from dpsparse.learning.names import release_labels
 from dpsparse.learning.preparation import Preparation
-from dpsparse.learning.prices import TableReleases, names_failure, preparation_shares
+from dpsparse.learning.table_prices import TableReleases, names_failure, preparation_shares
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.schema import FileError

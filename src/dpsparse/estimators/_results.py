@@ -9,14 +9,14 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from dpsparse.algorithms.pursuit.result import FeatureEffects, PursuitResult
 from dpsparse.estimators._private import as_dtype
-from dpsparse.inference.constants import FAMILY_WISE_LEVEL
+from dpsparse.inference.inference_constants import FAMILY_WISE_LEVEL
 from dpsparse.inference.intervals import p_value
 from dpsparse.inference.significance import critical_value, joint_p_value, significant
-from dpsparse.io.features import Feature
+from dpsparse.io.table_features import Feature
 from dpsparse.model.effect import Effect
 from dpsparse.model.numeric_columns import NumericColumns
 from dpsparse.model.released import LinearModel
-from dpsparse.model.responses import UnreadResponsesWarning, unread
+from dpsparse.model.unread_responses import UnreadResponsesWarning, unread
 from dpsparse.model.variables import Variable
 from dpsparse.privacy.accounting.meter import Meter
 

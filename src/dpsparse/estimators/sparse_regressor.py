@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from dpsparse.algorithms.pursuit.constants import MOST_SELECTED
 from dpsparse.algorithms.pursuit.decisions import takes_all
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
+from dpsparse.algorithms.pursuit.pursuit_constants import MOST_SELECTED
 from dpsparse.algorithms.pursuit.schedule import Schedule, n_selectable, schedule_for
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits
 from dpsparse.data.as_table import as_table
+from dpsparse.data.public_units import n_units_known, public_units, units_known
 from dpsparse.data.raw_data import RawData
-from dpsparse.data.units import n_units_known, public_units, units_known
 from dpsparse.data.validation import cap_sparsity, check_count, check_number
 from dpsparse.estimators._private import PrivateLinearRegressor
 from dpsparse.estimators._raw_fit import fit_raw
@@ -25,7 +25,7 @@ from dpsparse.estimators._results import set_results
 from dpsparse.estimators._types import LedgerLocation, PerFeature, Progress
 from dpsparse.families.estimands import ESTIMANDS, MEAN, TYPICAL, EstimandName
 from dpsparse.families.robust_linear import RobustLinear
-from dpsparse.inference.constants import SHOWN_LEVEL
+from dpsparse.inference.inference_constants import SHOWN_LEVEL
 from dpsparse.model.numeric_columns import NumericColumns
 from dpsparse.planning import plan
 from dpsparse.privacy.accounting.meter import Meter

@@ -56,8 +56,8 @@ from dpsparse.algorithms.pursuit.grids import SIZES
 from dpsparse.algorithms.pursuit.schedule import Schedule
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits
 from dpsparse.data.as_table import MemoryTable, in_memory
+from dpsparse.data.public_units import public_units, units_known
 from dpsparse.data.raw_data import RawData
-from dpsparse.data.units import public_units, units_known
 from dpsparse.engine import regrets, vector_sums
 from dpsparse.engine.quantize import WEIGHT_LEVELS
 from dpsparse.estimators._raw_fit import PreparedTable, n_expected, raw_schedule
@@ -75,7 +75,7 @@ from dpsparse.estimators._tuning_plan import (
     plan_for,
 )
 from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
-from dpsparse.model.tables import ModelTable
+from dpsparse.model.table_predictions import ModelTable
 from dpsparse.privacy import sensitivity
 from dpsparse.privacy.accounting.meter import Meter, MeterShare
 from dpsparse.privacy.accounting.release import Slot

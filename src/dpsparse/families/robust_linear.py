@@ -12,7 +12,7 @@ from scipy.special import ndtr, ndtri
 
 from dpsparse.engine.links import IDENTITY, Link
 from dpsparse.families.estimands import Estimand
-from dpsparse.inference.constants import NORMAL_MEDIAN
+from dpsparse.inference.inference_constants import NORMAL_MEDIAN
 
 # Where residuals are clipped in scores, in units of their scale; where public units are given, and otherwise. Set by
 # `accuracy.py` and `honesty.py`.

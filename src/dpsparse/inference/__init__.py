@@ -11,5 +11,5 @@ released numbers and public ones. Read in this order:
 - `reliability`: whose standard error can be relied on;
 - `significance`: effects that are significant at a family-wise level.
 
-All numbers are in `constants`, each with its reason.
+All numbers are in `inference_constants`, each with its reason.
 """

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.inference import constants as c
+from dpsparse.inference import inference_constants as c
 from dpsparse.inference.matrices import NoisyMatrix, floored
 from dpsparse.inference.one_step import OneStep
 from dpsparse.inference.tails import Norms

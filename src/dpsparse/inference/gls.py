@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.inference.constants import MODEL_ERROR, ROUNDS, SATURATION
+from dpsparse.inference.inference_constants import MODEL_ERROR, ROUNDS, SATURATION
 from dpsparse.inference.weights import RowWeight
 
 

@@ -3,7 +3,7 @@
 import math
 from statistics import NormalDist
 
-from dpsparse.inference.constants import SHOWN_LEVEL
+from dpsparse.inference.inference_constants import SHOWN_LEVEL
 
 # The level of the intervals that people read, in words.
 SHOWN_PERCENT = f"{SHOWN_LEVEL:.0%}".replace("%", " %")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.inference.constants import (
+from dpsparse.inference.inference_constants import (
     DIAGONAL_SPREAD,
     KEEP_ABOVE,
     LEAST_EIGENVALUE,

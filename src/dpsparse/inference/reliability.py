@@ -7,7 +7,8 @@ errors.
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.inference.constants import (
+from dpsparse.inference.gls import Gradient
+from dpsparse.inference.inference_constants import (
     ALONG,
     COLLINEAR,
     ELSEWHERE,
@@ -17,7 +18,6 @@ from dpsparse.inference.constants import (
     SETTLED_ERRORS,
     SETTLED_TAU,
 )
-from dpsparse.inference.gls import Gradient
 from dpsparse.inference.sandwich import Jacobian
 
 

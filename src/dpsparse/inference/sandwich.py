@@ -10,14 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.inference.constants import (
+from dpsparse.inference.gls import Estimate, Gradient
+from dpsparse.inference.inference_constants import (
     INFLATION,
     INFLATION_WITHOUT_SANDWICH,
     NOT_WEAK_SHARE,
     VARIANCE_PART,
     WEAK_SHARE,
 )
-from dpsparse.inference.gls import Estimate, Gradient
 from dpsparse.inference.matrices import NoisyMatrix, positive_definite
 from dpsparse.inference.weights import RowWeight
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpsparse.inference.constants import CONVERGED, DOUBTFUL, JITTER, SURE, SWEEPS, UNRELIABLE_KEPT_FROM
+from dpsparse.inference.inference_constants import CONVERGED, DOUBTFUL, JITTER, SURE, SWEEPS, UNRELIABLE_KEPT_FROM
 
 
 def shrunk(

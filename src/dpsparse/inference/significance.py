@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpsparse.inference.constants import FAMILY_WISE_LEVEL
+from dpsparse.inference.inference_constants import FAMILY_WISE_LEVEL
 
 
 def critical_value(n_features: int) -> float:

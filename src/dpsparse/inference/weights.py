@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpsparse.inference.constants import CACHED_WEIGHTS, QUANTILES
+from dpsparse.inference.inference_constants import CACHED_WEIGHTS, QUANTILES
 
 
 @dataclass(frozen=True)

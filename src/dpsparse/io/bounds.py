@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpsparse.io.features import Feature, frame_features, one_hot
+from dpsparse.io.table_features import Feature, frame_features, one_hot
 from dpsparse.schema import FileError, alternatives, quoted
 
 

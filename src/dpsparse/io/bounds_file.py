@@ -44,7 +44,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dpsparse.io.bounds import Bounds, ColumnBounds, scale_from_bounds
-from dpsparse.io.features import binary_units
+from dpsparse.io.table_features import binary_units
 from dpsparse.schema import Fields, FileError, read_toml
 
 UNFILLED = "?"

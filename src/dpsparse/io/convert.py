@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from dpsparse.engine import config
 from dpsparse.io.cells.grammar import Kind
-from dpsparse.io.features import feature_blocks
 from dpsparse.io.provenance import CellProvenance, Provenance
 from dpsparse.io.store.manifest import Manifest, read_manifest
-from dpsparse.io.store.table import CELL_BYTES, divided
+from dpsparse.io.store.store_table import CELL_BYTES, divided
+from dpsparse.io.store.store_writer import StoreWriter
 from dpsparse.io.store.texts import joined, packed
-from dpsparse.io.store.writer import StoreWriter
-from dpsparse.io.tables.reader import TableReader
+from dpsparse.io.table_features import feature_blocks
+from dpsparse.io.tables.table_reader import TableReader
 from dpsparse.schema import FileError
 
 

@@ -14,7 +14,7 @@ from dpsparse.io.store.manifest import STORE_MARKS
 from dpsparse.schema import FileError, checked_path, existing_path
 
 if TYPE_CHECKING:
-    from dpsparse.io.tables.reader import TableReader
+    from dpsparse.io.tables.table_reader import TableReader
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ class Format:
 
 
 FORMATS = (
-    Format("store.reader.StoreReader", marks=STORE_MARKS, as_table=False),
-    Format("tables.zarr.ZarrReader", marks=("zarr.json", ".zarray"), as_table=False),
-    Format("tables.csv.CsvReader", ending=".csv", on_disk=False),
-    Format("tables.parquet.ParquetReader", ending=".parquet", in_folders=True),
-    Format("tables.npy.NpyReader", ending=".npy"),
+    Format("store.store_reader.StoreReader", marks=STORE_MARKS, as_table=False),
+    Format("tables.zarr_reader.ZarrReader", marks=("zarr.json", ".zarray"), as_table=False),
+    Format("tables.csv_reader.CsvReader", ending=".csv", on_disk=False),
+    Format("tables.parquet_reader.ParquetReader", ending=".parquet", in_folders=True),
+    Format("tables.npy_reader.NpyReader", ending=".npy"),
 )
 
 

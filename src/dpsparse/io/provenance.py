@@ -7,11 +7,11 @@ from numpy.typing import DTypeLike
 
 from dpsparse.io.bounds import Bounds
 from dpsparse.io.bounds_file import KINDS, bounds_content, bounds_of
-from dpsparse.io.features import Feature, read_feature
+from dpsparse.io.table_features import Feature, read_feature
 from dpsparse.schema import Fields, FileError, listed
 
 if TYPE_CHECKING:
-    from dpsparse.io.tables.reader import TableReader
+    from dpsparse.io.tables.table_reader import TableReader
 
 
 @dataclass(frozen=True)

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from dpsparse.io.cells.grammar import N_BUCKETS, Kind
 from dpsparse.io.cells.raw_table import RawTable
-from dpsparse.io.features import Feature
-from dpsparse.learning.constants import (
+from dpsparse.io.table_features import Feature
+from dpsparse.learning.learning_constants import (
     BUCKET_DEVIATIONS,
     DISTINCT_DEVIATIONS,
     LEAST_SHARE,
     MOST_CATEGORIES,
     MOST_DISTINCT,
 )
-from dpsparse.learning.counts import NoisyCounts, release_counts
+from dpsparse.learning.noisy_counts import NoisyCounts, release_counts
 from dpsparse.privacy import sensitivity
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.accounting.release import Slot

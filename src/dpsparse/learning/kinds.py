@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpsparse.io.cells.grammar import CellClass, Kind
 from dpsparse.io.cells.raw_table import RawTable
-from dpsparse.learning.constants import (
+from dpsparse.learning.learning_constants import (
     COMMA_LEAD,
     GAPS_DEVIATIONS,
     KIND_DEVIATIONS,
@@ -25,7 +25,7 @@ from dpsparse.learning.constants import (
     NUMERIC_LEAD,
     WORDS_PER_OTHER,
 )
-from dpsparse.learning.counts import release_counts
+from dpsparse.learning.noisy_counts import release_counts
 from dpsparse.privacy import sensitivity
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.accounting.release import Slot

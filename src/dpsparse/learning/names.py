@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 from dpsparse.io.cells.grammar import Kind, bucket
 from dpsparse.io.cells.raw_table import RawTable
-from dpsparse.io.features import Feature
+from dpsparse.io.table_features import Feature
 from dpsparse.learning.categories import baseline_bucket
-from dpsparse.learning.constants import LONGEST_NAME
+from dpsparse.learning.learning_constants import LONGEST_NAME
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.accounting.release import PartitionSelection, Slot
 from dpsparse.privacy.mechanisms.partition import release_names

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpsparse.io.cells.encoding import encode
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.cells.raw_table import RawTable
-from dpsparse.io.features import Feature
+from dpsparse.io.table_features import Feature
 from dpsparse.learning.categories import (
     MANY_VALUES,
     NONE_COMMON,
@@ -26,8 +26,8 @@ from dpsparse.learning.categories import (
     release_categorical,
     shares_of,
 )
-from dpsparse.learning.constants import KIND_DEVIATIONS
 from dpsparse.learning.kinds import Columns, release_kinds
+from dpsparse.learning.learning_constants import KIND_DEVIATIONS
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.accounting.release import Slot
 
@@ -103,7 +103,7 @@ class Preparation:
     >>> import pandas as pd
     >>> from dpsparse.io.cells.raw_table import FrameTable
     >>> from dpsparse.learning.preparation import Preparation
-    >>> from dpsparse.learning.prices import SLOTS, preparation_slot
+    >>> from dpsparse.learning.table_prices import SLOTS, preparation_slot
     >>> from dpsparse.privacy.accounting.meter import Meter
     >>> from dpsparse.privacy.guarantee import Guarantee
     >>> from dpsparse.privacy.noise import SecureSource

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
 
-from dpsparse.inference.constants import SHOWN_LEVEL
+from dpsparse.inference.inference_constants import SHOWN_LEVEL
 from dpsparse.inference.intervals import reach
-from dpsparse.io.features import Feature
+from dpsparse.io.table_features import Feature
 from dpsparse.model.effect import Effect
 from dpsparse.model.numeric_columns import NumericColumns
 

@@ -9,7 +9,7 @@ import numpy as np
 from dpsparse.data.as_table import as_table
 from dpsparse.data.predictions import linear_predictions
 from dpsparse.data.validation import is_dask
-from dpsparse.io.features import Feature, frame_features
+from dpsparse.io.table_features import Feature, frame_features
 from dpsparse.schema import listed, quoted
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from dpsparse.algorithms.pursuit.result import DOUBTS, HARDLY_VARIES, UNIT_WRONG
 from dpsparse.families.estimands import ESTIMANDS
 from dpsparse.io.atomic import atomic_file
 from dpsparse.io.cells.grammar import Kind
-from dpsparse.io.features import Feature, read_feature
+from dpsparse.io.table_features import Feature, read_feature
 from dpsparse.learning.categories import MANY_VALUES, NONE_COMMON
 from dpsparse.model.context import read_context
 from dpsparse.model.effect import Effect
-from dpsparse.model.evaluation import read_scores
+from dpsparse.model.evaluation_result import read_scores
 from dpsparse.model.privacy_json import read_record
 from dpsparse.model.released import LinearModel
 from dpsparse.model.variables import Variable

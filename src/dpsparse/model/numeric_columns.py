@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpsparse.io.features import Feature
+from dpsparse.io.table_features import Feature
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,21 +8,21 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
-from dpsparse.algorithms.evaluation import Scores
+from dpsparse.algorithms.evaluation_sums import Scores
 from dpsparse.algorithms.pursuit.reference_budget import MEAN_RESIDUAL
 from dpsparse.algorithms.pursuit.response_count import ResponseCount
 from dpsparse.data.as_table import as_table
 from dpsparse.families.estimands import TYPICAL
 from dpsparse.html import Html
-from dpsparse.io.features import Feature
+from dpsparse.io.table_features import Feature
 from dpsparse.model.coefficients import Coefficients
 from dpsparse.model.context import FitContext
 from dpsparse.model.effect import Effect
-from dpsparse.model.evaluation import Evaluation
+from dpsparse.model.evaluation_result import Evaluation
 from dpsparse.model.frames import frame_names, predict_frame
+from dpsparse.model.model_summary import summary_html, summary_text
 from dpsparse.model.numeric_columns import NumericColumns
-from dpsparse.model.summary import summary_html, summary_text
-from dpsparse.model.tables import ModelTable
+from dpsparse.model.table_predictions import ModelTable
 from dpsparse.model.variables import Variable
 from dpsparse.privacy.accounting.record import PrivacyRecord
 

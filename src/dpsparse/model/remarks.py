@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 
 from dpsparse.algorithms.pursuit.result import HARDLY_VARIES, UNIT_WRONG
 from dpsparse.html import number
-from dpsparse.inference.constants import FAMILY_WISE_LEVEL
-from dpsparse.io.features import Feature
+from dpsparse.inference.inference_constants import FAMILY_WISE_LEVEL
+from dpsparse.io.table_features import Feature
 from dpsparse.learning.categories import MANY_VALUES, NONE_COMMON
+from dpsparse.model.doubts import doubtful, in_words
 from dpsparse.model.effect import Verdict
 from dpsparse.model.meaning import estimand_of, reaches_estimand
-from dpsparse.model.reliability import doubtful, in_words
-from dpsparse.model.responses import readable, unread
 from dpsparse.model.row_numbers import row_numbers
+from dpsparse.model.unread_responses import readable, unread
 from dpsparse.model.variables import in_words as variable_in_words
 from dpsparse.schema import listed, quoted
 

@@ -4,7 +4,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from dpsparse.io.features import Feature
+from dpsparse.io.table_features import Feature
 from dpsparse.model.effect import Effect
 from dpsparse.schema import listed
 

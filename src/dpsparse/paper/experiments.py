@@ -13,7 +13,7 @@ from sklearn.model_selection import ShuffleSplit
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, AdaHuberCV, PrivateSparseRegressor
 from dpsparse.algorithms.adaptive_huber import StandardizedDesign, adaptive_huber_lasso, hard_threshold, lambda_grid
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.datasets import fetch_metabric, fetch_nci60, make_heavy_tailed
 from dpsparse.paper.designs import CUT, DEGREES_OF_FREEDOM, FIRST_SEED, LASSO, OURS, SETTINGS, Data
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import dpsparse
 from dpsparse.io.atomic import write_file
-from dpsparse.paper import figures
+from dpsparse.paper import panel_figures
 from dpsparse.paper.claims import CLAIMS
 from dpsparse.paper.designs import FIRST_SEED, SETTINGS
 from dpsparse.paper.experiments import Row
-from dpsparse.paper.report import NOTHING, report_page
+from dpsparse.paper.paper_tables import summarize
+from dpsparse.paper.reproduction_report import NOTHING, report_page
 from dpsparse.paper.results import Results
 from dpsparse.paper.runner import source_digest, versions
-from dpsparse.paper.tables import summarize
 from dpsparse.paper.verdicts import Claim, Verdict, all_views, judge
 
 
@@ -98,16 +98,16 @@ def _plain_verdict(verdict: Verdict) -> dict[str, Any]:
 def _pictures(results: Results, folder: Path) -> dict[str, bytes]:
     """Every figure as PNG and SVG; returns the PNGs."""
     folder.mkdir(parents=True, exist_ok=True)
-    draw = {panel.name: partial(figures.draw_panel, results, panel) for panel in results.panels}
+    draw = {panel.name: partial(panel_figures.draw_panel, results, panel) for panel in results.panels}
     if results.has("n"):
-        draw["headline"] = partial(figures.draw_headline, results)
+        draw["headline"] = partial(panel_figures.draw_headline, results)
     pngs = {}
     for name, make in draw.items():
         figure = make()
-        pngs[name] = figures.as_bytes(figure, "png")
+        pngs[name] = panel_figures.as_bytes(figure, "png")
         write_file(folder / f"{name}.png", pngs[name])
-        write_file(folder / f"{name}.svg", figures.as_bytes(figure, "svg"))
-        figures.close(figure)
+        write_file(folder / f"{name}.svg", panel_figures.as_bytes(figure, "svg"))
+        panel_figures.close(figure)
     return pngs
 
 

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from dpsparse.html import number, table, tag
-from dpsparse.io.features import Feature
+from dpsparse.io.table_features import Feature
 from dpsparse.model import remarks
 from dpsparse.model.effect import Effect
-from dpsparse.model.evaluation import in_words, scores_table
+from dpsparse.model.evaluation_result import in_words, scores_table
 from dpsparse.privacy.accounting.record import PrivacyRecord
 from dpsparse.report.purposes import PURPOSE
-from dpsparse.report.summary import as_sentence
+from dpsparse.report.report_summary import as_sentence
 
 if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel

@@ -8,7 +8,7 @@ from dpsparse.model import remarks
 from dpsparse.model.effect import INTERVAL_HEADING, Verdict, effects_table, interval_text, p_text
 from dpsparse.model.meaning import of_target
 from dpsparse.report.charts import Row, forest
-from dpsparse.report.summary import as_sentence
+from dpsparse.report.report_summary import as_sentence
 
 if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel

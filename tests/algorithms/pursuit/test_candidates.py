@@ -9,11 +9,11 @@ import pytest
 from dpsparse.algorithms.pursuit.candidates import Candidates
 from dpsparse.algorithms.pursuit.decisions import clip_bound
 from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.feature_unit import FeatureUnit
 from dpsparse.algorithms.pursuit.state import Response, ResponseUnit
-from dpsparse.algorithms.pursuit.units import FeatureUnit
 from dpsparse.algorithms.pursuit.updates import initial, with_column, with_response
 from dpsparse.data.as_table import as_table
-from dpsparse.data.units import public_units
+from dpsparse.data.public_units import public_units
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer, weight_levels
 
 N, D = 400, 7

@@ -9,7 +9,7 @@ from dpsparse.algorithms.pursuit.pursuit import Pursuit
 from dpsparse.algorithms.pursuit.schedule import schedule_for
 from dpsparse.algorithms.pursuit.steps.splits import SplitsStep
 from dpsparse.data.as_table import as_table
-from dpsparse.data.units import public_units
+from dpsparse.data.public_units import public_units
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.guarantee import Guarantee

@@ -12,11 +12,11 @@ from scipy import sparse
 
 from dpsparse import PrivateSparseRegressor
 from dpsparse.algorithms.pursuit import decisions
-from dpsparse.algorithms.pursuit.constants import MOST_BINS
 from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.pursuit_constants import MOST_BINS
 from dpsparse.algorithms.pursuit.reference_budget import pursuit_share
 from dpsparse.algorithms.pursuit.schedule import Schedule, schedule_for
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.engine.vector_sums import GRAM_LEVELS, VECTOR_LEVELS
 from dpsparse.families.estimands import ESTIMANDS
 from dpsparse.families.robust_linear import RobustLinear

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsparse.algorithms.pursuit import decisions
-from dpsparse.algorithms.pursuit.constants import N_STEPS, SPARE_PICKS
 from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.pursuit_constants import N_STEPS, SPARE_PICKS
 from dpsparse.algorithms.pursuit.schedule import Schedule, schedule_for
 from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, RepeatedPicks
 from dpsparse.privacy.guarantee import Guarantee

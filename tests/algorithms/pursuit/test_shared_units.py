@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit.facts import PublicFacts, Sharing
+from dpsparse.algorithms.pursuit.feature_unit import FeatureUnit
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
 from dpsparse.algorithms.pursuit.schedule import Schedule, n_selectable, schedule_for
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits, selectable, splits, with_released
-from dpsparse.algorithms.pursuit.units import FeatureUnit
 from dpsparse.data.as_table import as_table
-from dpsparse.data.units import public_units
+from dpsparse.data.public_units import public_units
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.noise import SeededSource

@@ -9,9 +9,9 @@ from scipy import stats
 from dpsparse.algorithms.pursuit import updates
 from dpsparse.algorithms.pursuit.descent import Descent
 from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.feature_unit import FeatureUnit
 from dpsparse.algorithms.pursuit.state import Response, ResponseUnit
-from dpsparse.algorithms.pursuit.units import FeatureUnit
-from dpsparse.inference.constants import LEAST_CARRIERS
+from dpsparse.inference.inference_constants import LEAST_CARRIERS
 from dpsparse.inference.matrices import NoisyMatrix
 from dpsparse.inference.weights import row_weight
 

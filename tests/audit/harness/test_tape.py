@@ -3,10 +3,10 @@ from functools import partial
 
 import numpy as np
 
-from dpsparse.audit.checks.replay import ESTIMATORS
+from dpsparse.audit.checks.check_replay import ESTIMATORS
 from dpsparse.audit.harness.neighbors import N_RECORDS, blanked, pairs
 from dpsparse.audit.harness.tape import run, same
-from dpsparse.audit.oracles.prices import wrong_price
+from dpsparse.audit.oracles.price_oracle import wrong_price
 
 
 def test_a_null_record_adds_nothing_to_any_sum():

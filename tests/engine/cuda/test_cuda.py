@@ -14,12 +14,12 @@ pytest.importorskip("triton", reason="the GPU engine needs triton: pip install '
 import dpsparse  # noqa: E402
 from dpsparse import DPIHTL, PrivateSparseRegressor, Streamed  # noqa: E402
 from dpsparse.data.as_table import as_table  # noqa: E402
-from dpsparse.data.units import STANDARDIZED  # noqa: E402
+from dpsparse.data.public_units import STANDARDIZED  # noqa: E402
 from dpsparse.engine import arrays, queries  # noqa: E402
 from dpsparse.engine.config import Config  # noqa: E402
-from dpsparse.engine.cuda import kernels as cuda_kernels  # noqa: E402
-from dpsparse.engine.cuda.features import CardFeatures  # noqa: E402
-from dpsparse.engine.cuda.rows import CudaRows  # noqa: E402
+from dpsparse.engine.cuda import cuda_kernels  # noqa: E402
+from dpsparse.engine.cuda.cuda_features import CardFeatures  # noqa: E402
+from dpsparse.engine.cuda.cuda_rows import CudaRows  # noqa: E402
 from dpsparse.engine.quantize import WEIGHT_LEVELS, Quantizer, weight_levels  # noqa: E402
 from dpsparse.engine.refusals import NOT_FINITE  # noqa: E402
 

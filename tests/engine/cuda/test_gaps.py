@@ -16,10 +16,10 @@ from dpsparse import PrivateSparseRegressor, Streamed  # noqa: E402
 from dpsparse.data.as_table import as_table  # noqa: E402
 from dpsparse.engine import queries, scores  # noqa: E402
 from dpsparse.engine.config import Config  # noqa: E402
-from dpsparse.engine.cpu.dense import DenseRows  # noqa: E402
-from dpsparse.engine.cuda import kernels as cuda_kernels  # noqa: E402
-from dpsparse.engine.cuda.features import CardFeatures  # noqa: E402
-from dpsparse.engine.cuda.rows import CudaRows  # noqa: E402
+from dpsparse.engine.cpu.dense_rows import DenseRows  # noqa: E402
+from dpsparse.engine.cuda import cuda_kernels  # noqa: E402
+from dpsparse.engine.cuda.cuda_features import CardFeatures  # noqa: E402
+from dpsparse.engine.cuda.cuda_rows import CudaRows  # noqa: E402
 from dpsparse.engine.quantize import Quantizer  # noqa: E402
 from dpsparse.engine.refusals import NOT_FINITE  # noqa: E402
 

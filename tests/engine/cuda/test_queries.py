@@ -16,10 +16,10 @@ from dpsparse import Streamed  # noqa: E402
 from dpsparse.data.as_table import as_table  # noqa: E402
 from dpsparse.engine import queries, scores  # noqa: E402
 from dpsparse.engine.config import Config  # noqa: E402
-from dpsparse.engine.cuda import counts  # noqa: E402
-from dpsparse.engine.cuda.features import CardFeatures  # noqa: E402
-from dpsparse.engine.cuda.rows import CudaRows  # noqa: E402
-from dpsparse.engine.cuda.terms import Terms  # noqa: E402
+from dpsparse.engine.cuda import cuda_counts  # noqa: E402
+from dpsparse.engine.cuda.cuda_features import CardFeatures  # noqa: E402
+from dpsparse.engine.cuda.cuda_rows import CudaRows  # noqa: E402
+from dpsparse.engine.cuda.cuda_terms import Terms  # noqa: E402
 from dpsparse.engine.quantize import Quantizer  # noqa: E402
 
 # Triton's interpreter computes with NumPy, which warns where a card is silent.
@@ -130,7 +130,7 @@ POINTS = np.sort(np.concatenate([[0.0, 0.0, -np.inf, np.inf], RNG.standard_t(2, 
 @pytest.mark.parametrize("n_thresholds", [1, 210, 530])
 def test_counts_of_features_are_those_of_the_cpu(dtype, order, n_thresholds, monkeypatch):
     if DEVICE == "cpu":
-        monkeypatch.setattr(counts, "_SHAPE", (32, 4))
+        monkeypatch.setattr(cuda_counts, "_SHAPE", (32, 4))
     n, d = (301, 7) if DEVICE == "cpu" else (20_003, 71)
     X = RNG.standard_t(1, size=(n, d))
     X[RNG.random(X.shape) < 0.1] = 0.0

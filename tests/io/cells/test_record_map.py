@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsparse.app import steps
-from dpsparse.cli.fit import fit
+from dpsparse.app import file_pages
+from dpsparse.cli.fit_command import fit
 from dpsparse.engine import config
 from dpsparse.engine.threads import threads
 from dpsparse.io.cells.grammar import CellClass, Kind, classify, value
@@ -177,7 +177,7 @@ def test_cp1252(compiled, encoding):
 
 def test_every_option_and_choice_names_the_encodings():
     (option,) = [each for each in fit.params if each.name == "encoding"]
-    assert set(option.type.choices) == set(steps.ENCODINGS) == set(ENCODINGS)
+    assert set(option.type.choices) == set(file_pages.ENCODINGS) == set(ENCODINGS)
 
 
 @pytest.mark.parametrize("compiled", [True, False])

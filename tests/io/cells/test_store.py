@@ -23,11 +23,11 @@ from dpsparse.io.cells.encoding import encode
 from dpsparse.io.cells.grammar import bucket
 from dpsparse.io.cells.raw_table import CsvTable, ParquetTable, as_raw_table
 from dpsparse.io.convert import convert_cells
-from dpsparse.io.features import Feature
 from dpsparse.io.provenance import cells_of
-from dpsparse.io.store import writer
+from dpsparse.io.store import store_writer
 from dpsparse.io.store.manifest import write_manifest
-from dpsparse.io.store.reader import check_store
+from dpsparse.io.store.store_reader import check_store
+from dpsparse.io.table_features import Feature
 from dpsparse.schema import FileError
 
 HEADER = b"a,b,c\n"
@@ -117,10 +117,10 @@ def test_at_whatever_chunk_it_stops_the_result_is_the_same(tmp_path, configure, 
                 raise KeyboardInterrupt
 
         folder = tmp_path / f"store-{stop}"
-        monkeypatch.setattr(writer, "write_manifest", stopped)
+        monkeypatch.setattr(store_writer, "write_manifest", stopped)
         with pytest.raises(KeyboardInterrupt):
             stored(as_raw_table(path), folder, "cost")
-        monkeypatch.setattr(writer, "write_manifest", write_manifest)
+        monkeypatch.setattr(store_writer, "write_manifest", write_manifest)
         if stop < 6:
             with pytest.raises(FileError, match="the conversion was interrupted"):
                 as_raw_table(folder)

@@ -67,7 +67,7 @@ CONFIGURATIONS = (
         "the last record in every part",
         DIVIDED,
         {
-            "engine.cpu.rows:LocalRows.part": [
+            "engine.cpu.local_rows:LocalRows.part": [
                 ("slice(index, None, of)", "np.unique([*range(index, self.n_records, of), self.n_records - 1])")
             ]
         },
@@ -76,7 +76,7 @@ CONFIGURATIONS = (
         "the first record in every part",
         DIVIDED,
         {
-            "engine.cpu.rows:LocalRows.part": [
+            "engine.cpu.local_rows:LocalRows.part": [
                 ("slice(index, None, of)", "np.unique([0, *range(index, self.n_records, of)])")
             ]
         },

@@ -35,7 +35,7 @@ EVALUATION = (
         "a cut from the errors themselves",
         EVALUATED,
         {
-            "algorithms.evaluation:release_scores": [
+            "algorithms.evaluation_sums:release_scores": [
                 ("errors.error_sums(cut)", "errors.error_sums(1.0 + np.nanmean(np.minimum(errors.model, 9.0)))")
             ]
         },
@@ -43,13 +43,13 @@ EVALUATION = (
     Bug(
         "the number of responses without noise",
         EVALUATED,
-        {"algorithms.evaluation:release_scores": [("max(1.0, float(answered))", "float(errors.count()[0])")]},
+        {"algorithms.evaluation_sums:release_scores": [("max(1.0, float(answered))", "float(errors.count()[0])")]},
     ),
     Bug(
         "sampling errors from the records themselves",
         EVALUATED,
         {
-            "algorithms.evaluation:release_scores": [
+            "algorithms.evaluation_sums:release_scores": [
                 ("squares[2], shares[2]", "float(np.nanvar(errors.improvement)), shares[2]")
             ]
         },
@@ -58,7 +58,7 @@ EVALUATION = (
         "an R2 from the records themselves",
         EVALUATED,
         {
-            "algorithms.evaluation:release_scores": [
+            "algorithms.evaluation_sums:release_scores": [
                 ("mean.r2(squares,", "mean.r2(errors.square_sums(cut, bound) / VECTOR_LEVELS,")
             ]
         },
@@ -77,7 +77,7 @@ EVALUATION = (
         "two errors at the price of one",
         EVALUATED,
         {
-            "algorithms.evaluation:sums_of": [
+            "algorithms.evaluation_sums:sums_of": [
                 ("bounded_norm_sum(math.sqrt(2) * HALF_LEVELS", "bounded_norm_sum(HALF_LEVELS")
             ]
         },

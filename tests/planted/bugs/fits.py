@@ -54,7 +54,7 @@ TERMS = (
     Bug(
         "integer overflow at large n",
         "terms",
-        {"engine.cpu.dense:feature_sums": [("dtype=np.int64", "dtype=np.int32")]},
+        {"engine.cpu.dense_rows:feature_sums": [("dtype=np.int64", "dtype=np.int32")]},
     ),
     Bug(
         "threads that add up the same rows",
@@ -99,7 +99,11 @@ TERMS = (
     Bug(
         "a part of the data reused between the paper's splits",
         LOOPS,
-        {"engine.cpu.rows:LocalRows.part": [("slice(index, None, of)", "slice(index % max(1, of - 1), None, of)")]},
+        {
+            "engine.cpu.local_rows:LocalRows.part": [
+                ("slice(index, None, of)", "slice(index % max(1, of - 1), None, of)")
+            ]
+        },
     ),
 )
 
@@ -118,7 +122,7 @@ FITS = (
         "a noise scale from residuals",
         LOOPS,
         {
-            "algorithms.iht.iht:private_iht": [
+            "algorithms.iht.private_iht:private_iht": [
                 ("scale=scale, name", "scale=scale * (1 + float(np.mean(rows.y > 0))), name")
             ]
         },

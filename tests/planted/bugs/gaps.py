@@ -18,7 +18,7 @@ GAPS = (
         "a gap filled with the cell above",
         CHECK,
         {
-            "data.objects:_floats": [
+            "data.object_tables:_floats": [
                 (
                     "numbers.reshape(array.shape)",
                     "__import__('pandas').Series(numbers).ffill().bfill().to_numpy().reshape(array.shape)",
@@ -70,18 +70,22 @@ GAPS = (
     Bug(
         "blank records in the counts of features",
         CHECK,
-        {"engine.cpu.dense:DenseRows.feature_counts": [("if blank.any():", "if False:")]},
+        {"engine.cpu.dense_rows:DenseRows.feature_counts": [("if blank.any():", "if False:")]},
     ),
     Bug(
         "blank records in the counts of stored cells",
         CHECK,
-        {"engine.cpu.sparse:SparseRows.feature_counts": [("~np.isnan(self.y)", "np.ones(self.n_records, dtype=bool)")]},
+        {
+            "engine.cpu.sparse_rows:SparseRows.feature_counts": [
+                ("~np.isnan(self.y)", "np.ones(self.n_records, dtype=bool)")
+            ]
+        },
     ),
     Bug(
         "a pair of a blank record with another",
         CHECK,
         {
-            "engine.cpu.rows:pair_differences": [
+            "engine.cpu.local_rows:pair_differences": [
                 ("values[first] - values[second]", "np.nan_to_num(values[first]) - values[second]")
             ]
         },

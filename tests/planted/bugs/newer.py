@@ -53,7 +53,7 @@ STORES = (
         "blank lines left out of a store",
         STORE,
         {
-            "io.store.table:StoreTable.blocks": [
+            "io.store.store_table:StoreTable.blocks": [
                 (
                     "slices(chunk.rows, step)",
                     "slices(chunk.rows - int((self._chunks[number][1][:, 0] < 0).sum()), step)",

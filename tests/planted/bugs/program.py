@@ -35,19 +35,23 @@ PROGRAM = (
     Bug(
         "--records-per-person dropped by fit",
         WHOLE,
-        {"cli.fit:fit": [("sparsity=sparsity", "sparsity=sparsity, records_per_person=1")]},
+        {"cli.fit_command:fit": [("sparsity=sparsity", "sparsity=sparsity, records_per_person=1")]},
     ),
     Bug(
         "--records-per-person dropped by evaluate",
         WHOLE,
-        {"cli.evaluate:evaluate": [("records_per_person=records_per_person", "records_per_person=1")]},
+        {"cli.evaluate_command:evaluate": [("records_per_person=records_per_person", "records_per_person=1")]},
     ),
-    Bug("--delta dropped by fit", WHOLE, {"cli.fit:fit": [("sparsity=sparsity", "sparsity=sparsity, delta=None")]}),
-    Bug("--delta dropped by evaluate", WHOLE, {"cli.evaluate:evaluate": [("delta=delta", "delta=None")]}),
+    Bug(
+        "--delta dropped by fit",
+        WHOLE,
+        {"cli.fit_command:fit": [("sparsity=sparsity", "sparsity=sparsity, delta=None")]},
+    ),
+    Bug("--delta dropped by evaluate", WHOLE, {"cli.evaluate_command:evaluate": [("delta=delta", "delta=None")]}),
     Bug(
         "a fit that is charged to nobody",
         WHOLE,
-        {"cli.fit:fit": [("sparsity=sparsity", "sparsity=sparsity, ledger=None, dataset=None")]},
+        {"cli.fit_command:fit": [("sparsity=sparsity", "sparsity=sparsity, ledger=None, dataset=None")]},
     ),
     Bug(
         "a store clipped at its block's own quantiles",
@@ -69,13 +73,13 @@ PROGRAM = (
     Bug(
         "a store that others may read",
         WHOLE,
-        {"io.store.writer:_make_folder": [("folder.chmod(0o700)", "folder.chmod(0o755)")]},
+        {"io.store.store_writer:_make_folder": [("folder.chmod(0o700)", "folder.chmod(0o755)")]},
     ),
     Bug(
         "predictions less their mean",
         WHOLE,
         {
-            "model.tables:ModelTable.predictions": [
+            "model.table_predictions:ModelTable.predictions": [
                 ("model.coef[place] * filled", "model.coef[place] * (filled - filled.mean())")
             ]
         },
@@ -83,7 +87,7 @@ PROGRAM = (
     Bug(
         "the largest response told by convert",
         WHOLE,
-        {"cli.convert:convert": [("manifest, given.notes)", "manifest, [str(given.read()[1].max())])")]},
+        {"cli.convert_command:convert": [("manifest, given.notes)", "manifest, [str(given.read()[1].max())])")]},
     ),
     _told("a log line with the median of y", f'__import__("logging").getLogger("dpsparse.fit").debug({_MEDIAN})'),
     _told("the median of y on standard error", f'print({_MEDIAN}, file=__import__("sys").stderr)'),

@@ -78,7 +78,7 @@ _ROWS = (
         "a gap filled with the median of the rows held out",
         "replay of raw tables",
         {
-            "model.tables:ModelTable._numbers": [
+            "model.table_predictions:ModelTable._numbers": [
                 (
                     "return np.asarray(encode(self.raw, used))",
                     "X = np.asarray(encode(self.raw, used))\n"
@@ -305,7 +305,7 @@ _TOLD = (
                     "    import builtins\n\n    builtins._gaps = int(np.isnan(X).sum())\n    return DenseRows(",
                 )
             ],
-            "report.fit:fit_page": [
+            "report.fit_page:fit_page": [
                 (
                     "    return ",
                     "    import builtins\n\n    return f'<!-- {getattr(builtins, \"_gaps\", 0)} -->' + ",
@@ -317,7 +317,7 @@ _TOLD = (
         "the width of a table by the longest text",
         OUTPUTS,
         {
-            "cli.spending:fit_and_save": [
+            "cli.spending_commands:fit_and_save": [
                 (
                     "output.print_effects(model)",
                     "raw = asked.open().read()[0]\n"
@@ -332,7 +332,7 @@ _TOLD = (
         "a number of records that leaves blank ones out",
         OUTPUTS,
         {
-            "cli.evaluate:evaluate": [
+            "cli.evaluate_command:evaluate": [
                 (
                     'output.say("Data", f"{data}: {table.n_records:,} records")',
                     'output.say("Data", f"{data}: {sum(y == y for y in table.responses()):,} records")',
@@ -344,7 +344,7 @@ _TOLD = (
         "predictions that are logged",
         OUTPUTS,
         {
-            "cli.predict:predict": [
+            "cli.predict_command:predict": [
                 (
                     "ids = None if id_column is None",
                     "__import__('logging').getLogger('dpsparse').info(sum(predictions))\n"
@@ -357,7 +357,7 @@ _TOLD = (
         "a conversion that counts blank lines",
         OUTPUTS,
         {
-            "cli.convert:convert": [
+            "cli.convert_command:convert": [
                 (
                     "manifest, given.notes)",
                     "manifest, [*given.notes, str(given._data.table.texts(given._data.target).count(''))])",

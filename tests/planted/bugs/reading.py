@@ -51,7 +51,7 @@ READING = (
         "texts that are numbered by where they stand",
         READS,
         {
-            "io.cells.columns:codes_of": [
+            "io.cells.column_cells:codes_of": [
                 ("enumerate(categories)", "enumerate(sorted(categories, key=[*texts, *categories].index))")
             ]
         },

@@ -95,7 +95,7 @@ SHARED_UNITS = (
         TUNED,
         {
             "algorithms.pursuit.pursuit:Pursuit.__init__": [("selectable(units, taken_over, rows.n_features)", "None")],
-            "algorithms.pursuit.data:Data.add_column": [
+            "algorithms.pursuit.pursuit_data:Data.add_column": [
                 (
                     "self.taken_over.get(feature)",
                     "FeatureUnit(float(np.nanmedian(self.records._records.columns[-1].units)), 1.0)"

@@ -11,7 +11,7 @@ UNITS = (
         "a record in two pairs",
         PURSUITS,
         {
-            "engine.cpu.rows:pair_slices": [
+            "engine.cpu.local_rows:pair_slices": [
                 ("slice(0, half), slice(half, 2 * half)", "slice(0, half), slice(1, half + 1)")
             ]
         },

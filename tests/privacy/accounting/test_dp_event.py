@@ -8,7 +8,7 @@ import pytest
 from dp_accounting.rdp import RdpAccountant
 
 from dpsparse import DPIHTH, PrivateSparseRegressor, tune
-from dpsparse.data.units import STANDARDIZED
+from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.privacy.accounting.zcdp import epsilon_from_rho
 

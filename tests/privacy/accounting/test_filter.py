@@ -10,7 +10,7 @@ from dp_accounting.rdp import RdpAccountant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsparse.algorithms.iht.iht import iht_commitment
+from dpsparse.algorithms.iht.private_iht import iht_commitment
 from dpsparse.algorithms.pursuit.schedule import schedule_for
 from dpsparse.audit.oracles.exact_curve import exact_delta
 from dpsparse.privacy.accounting.commitment import Commitment

@@ -11,8 +11,8 @@ import sqlalchemy as sql
 
 from dpsparse import BudgetExceeded, LedgerError, PrivacyLedger
 from dpsparse.privacy.accounting.filter import Cost
-from dpsparse.privacy.ledger import store
-from dpsparse.privacy.ledger.store import LedgerStore
+from dpsparse.privacy.ledger import ledger_store
+from dpsparse.privacy.ledger.ledger_store import LedgerStore
 
 COST = Cost(0.5, 1e-7, rho=0.002, mu=0.07, tv_slack=1e-15)
 
@@ -317,7 +317,7 @@ def test_postgres_keeps_a_ledger_too(postgres_url):
 
 @pytest.mark.slow
 def test_a_server_whose_ledger_is_held_is_not_waited_for_for_ever(postgres_url, monkeypatch):
-    monkeypatch.setattr(store, "_WAIT_SECONDS", 1)
+    monkeypatch.setattr(ledger_store, "_WAIT_SECONDS", 1)
     ledger = PrivacyLedger(postgres_url)
     ledger.grant("held", epsilon=3, delta=1e-6)
     by_hand = sql.create_engine(ledger._url, poolclass=sql.NullPool)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dpsparse import LedgerError, PrivacyLedger
-from dpsparse.audit.checks.ledger import journal_of
+from dpsparse.audit.checks.check_ledger import journal_of
 from dpsparse.permissions import folder_others_may_change
 from dpsparse.privacy.accounting.filter import Cost
 

@@ -12,9 +12,9 @@ from children import end_within
 
 from dpsparse import LedgerError, PrivacyLedger
 from dpsparse.privacy.accounting.filter import Cost
-from dpsparse.privacy.ledger import store
+from dpsparse.privacy.ledger import ledger_store
+from dpsparse.privacy.ledger.ledger_store import LedgerStore
 from dpsparse.privacy.ledger.location import check_name, check_new_name, granted_name
-from dpsparse.privacy.ledger.store import LedgerStore
 
 HALF = Cost(0.5, 0.0)
 GRANT = {"epsilon": 1, "delta": 1e-6}
@@ -155,11 +155,11 @@ def test_a_servers_errors_show_no_parameters():
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_lock_held_at_a_fork_is_free_in_the_child():
     """The thread that holds it does not exist there."""
-    with store._one_thread:
+    with ledger_store._one_thread:
         child = os.fork()
         if child == 0:
             end_within(60)
-            os._exit(store._one_thread.acquire(blocking=False))
+            os._exit(ledger_store._one_thread.acquire(blocking=False))
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
 
 
@@ -238,5 +238,5 @@ def test_a_file_that_stays_in_another_journal_mode_is_refused(ledger, monkeypatc
 
 
 def test_one_thread_at_a_time_has_a_file_and_any_number_a_server(ledger):
-    assert ledger._store._alone() is store._one_thread
-    assert PrivacyLedger("postgresql://me@127.0.0.1:1/db")._store._alone() is not store._one_thread
+    assert ledger._store._alone() is ledger_store._one_thread
+    assert PrivacyLedger("postgresql://me@127.0.0.1:1/db")._store._alone() is not ledger_store._one_thread

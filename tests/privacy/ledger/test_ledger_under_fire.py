@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dpsparse import PrivacyLedger
-from dpsparse.algorithms.iht.iht import iht_commitment
+from dpsparse.algorithms.iht.private_iht import iht_commitment
 from dpsparse.privacy.guarantee import Guarantee, epsilon_from_rho
 
 pytestmark = pytest.mark.slow

@@ -13,8 +13,8 @@ import math
 from collections.abc import Callable, Sized
 from dataclasses import dataclass
 
-from dpsparse.algorithms.pursuit import constants as c
 from dpsparse.algorithms.pursuit import decisions
+from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.decisions import clip
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.shares import Abundant, Fixed, Formula, Picks, Scarce, Share, Splits

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.algorithms.pursuit import decisions
-from dpsparse.algorithms.pursuit.constants import ABOVE_SPLIT, BETWEEN_0_AND_1, SIGN
 from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.pursuit_constants import ABOVE_SPLIT, BETWEEN_0_AND_1, SIGN
 from dpsparse.algorithms.pursuit.state import State
-from dpsparse.data.units import PublicUnits
+from dpsparse.data.public_units import PublicUnits
 from dpsparse.engine import queries
 from dpsparse.engine.protocols import OnProgress, Rows, Session
 from dpsparse.engine.quantize import Quantizer

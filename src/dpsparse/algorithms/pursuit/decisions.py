@@ -2,12 +2,12 @@
 
 N = n sqrt(rho) is the size of a table as privacy sees it: at a share s of rho a count is known to n / (N sqrt(2 s)),
 and a quantile on a grid needs a share in proportion to 1 / N^2. N decides most of what follows. The thresholds are in
-`constants`, each with what set it.
+`pursuit_constants`, each with what set it.
 """
 
 import math
 
-from dpsparse.algorithms.pursuit import constants as c
+from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 
 

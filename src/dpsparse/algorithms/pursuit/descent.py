@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.algorithms.pursuit.constants import LEAST_EIGENVALUE_OF_STEPS, MOST_NOISE, RATE
+from dpsparse.algorithms.pursuit.pursuit_constants import LEAST_EIGENVALUE_OF_STEPS, MOST_NOISE, RATE
 from dpsparse.inference.matrices import NoisyMatrix
 
 

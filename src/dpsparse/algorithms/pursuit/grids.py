@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from dpsparse.algorithms.pursuit import constants as c
+from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.families.robust_linear import SCALE_RANGE
-from dpsparse.inference.constants import NORMAL_DIFFERENCE
+from dpsparse.inference.inference_constants import NORMAL_DIFFERENCE
 
 
 @dataclass(frozen=True)

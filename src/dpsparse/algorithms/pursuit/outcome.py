@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpsparse.algorithms.pursuit import constants as c
 from dpsparse.algorithms.pursuit import decisions
+from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.budget import BOUNDED_RANGE
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.response_count import ResponseCount
@@ -26,7 +26,7 @@ from dpsparse.algorithms.pursuit.steps.closing import mean_of_effects
 from dpsparse.algorithms.pursuit.updates import doubts_of, doubts_of_step, left_out, widened
 from dpsparse.families.estimands import MEAN
 from dpsparse.inference.bias_aware import widened_errors
-from dpsparse.inference.constants import INTERVAL_LEVEL
+from dpsparse.inference.inference_constants import INTERVAL_LEVEL
 from dpsparse.privacy import sensitivity
 
 

@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from dpsparse.algorithms.pursuit.constants import LEAST_NUMBERS
 from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.pursuit_constants import LEAST_NUMBERS
 from dpsparse.algorithms.pursuit.shares import Fixed, Formula
 from dpsparse.engine.vector_sums import VECTOR_LEVELS
 from dpsparse.privacy.accounting.release import (

@@ -6,7 +6,7 @@ Privacy. Every number here that depends on the data comes out of `privacy.mechan
 `privacy.sensitivity` proves: counts (quantiles, fractions), clipped sums (scores of the features), sums of norm-bounded
 integer vectors (gradients, means) and of their outer products (second moments, Jacobian, variance), over records or
 over pairs of them. The releases, their order and their prices are fixed in advance (`schedule`); a step makes those
-that it has planned, or skips them. Everything else (`updates`, `units`, `inference`) is computed from releases.
+that it has planned, or skips them. Everything else (`updates`, `feature_unit`, `inference`) is computed from releases.
 """
 
 import numpy as np
@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from dpsparse.algorithms.progress import Progress, ProgressReporter
 from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit.candidates import Candidates
-from dpsparse.algorithms.pursuit.data import Companions, Data
 from dpsparse.algorithms.pursuit.outcome import result_of
+from dpsparse.algorithms.pursuit.pursuit_data import Companions, Data
 from dpsparse.algorithms.pursuit.releases import Releases
 from dpsparse.algorithms.pursuit.result import PursuitResult
 from dpsparse.algorithms.pursuit.schedule import Schedule
 from dpsparse.algorithms.pursuit.shared_units import SharedUnits, selectable, splits, with_released
 from dpsparse.algorithms.pursuit.state import ResponseUnit
 from dpsparse.algorithms.pursuit.updates import initial
-from dpsparse.data.units import PublicUnits
+from dpsparse.data.public_units import PublicUnits
 from dpsparse.engine.protocols import Rows
 from dpsparse.engine.threads import one_blas_thread
 from dpsparse.privacy.accounting.meter import Meter

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.algorithms.pursuit.constants import SIZE_WINDOW, SLOPE_WINDOW
+from dpsparse.algorithms.pursuit.pursuit_constants import SIZE_WINDOW, SLOPE_WINDOW
 
 Counter = Callable[[NDArray[np.float64]], NDArray[np.int64]]
 """Gives for rising thresholds the numbers of values at or below them."""

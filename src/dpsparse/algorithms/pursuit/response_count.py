@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from dpsparse.algorithms.pursuit.constants import RESPONSE_DEVIATIONS, SHORT_SHARE, TEN, TOO_SHORT_SHARE
+from dpsparse.algorithms.pursuit.pursuit_constants import RESPONSE_DEVIATIONS, SHORT_SHARE, TEN, TOO_SHORT_SHARE
 
 
 @dataclass(frozen=True)

@@ -7,21 +7,20 @@ from functools import cached_property
 from typing import Any
 
 from dpsparse.algorithms.pursuit import budget, decisions
-from dpsparse.algorithms.pursuit.constants import (
+from dpsparse.algorithms.pursuit.facts import PublicFacts, Sharing
+from dpsparse.algorithms.pursuit.planned import Planned
+from dpsparse.algorithms.pursuit.pursuit_constants import (
     FINAL_GRADIENTS,
     INNER,
     N_STEPS,
     NEWTON_STEPS,
     RESCALED,
 )
-from dpsparse.algorithms.pursuit.facts import PublicFacts, Sharing
-from dpsparse.algorithms.pursuit.planned import Planned
 from dpsparse.algorithms.pursuit.reference_budget import pursuit_share
 from dpsparse.algorithms.pursuit.steps.all_at_once import AverageStep, DescentStep, SettleStep
 from dpsparse.algorithms.pursuit.steps.bounded import BoundedReferenceStep
 from dpsparse.algorithms.pursuit.steps.closing import CalibrationStep, GainStep, MedianStep, RangeStep
 from dpsparse.algorithms.pursuit.steps.companions import CompanionsStep
-from dpsparse.algorithms.pursuit.steps.effect import EffectStep
 from dpsparse.algorithms.pursuit.steps.joint import (
     FinalGradientStep,
     GramStep,
@@ -29,6 +28,7 @@ from dpsparse.algorithms.pursuit.steps.joint import (
     SandwichStep,
     SlopesStep,
 )
+from dpsparse.algorithms.pursuit.steps.newest_effect import EffectStep
 from dpsparse.algorithms.pursuit.steps.newton import ConcludeStep, NewtonStep
 from dpsparse.algorithms.pursuit.steps.outcome import OutcomeStep
 from dpsparse.algorithms.pursuit.steps.reference import LevelStep, ReferenceStep, ResidualScaleAgainStep
@@ -38,7 +38,7 @@ from dpsparse.algorithms.pursuit.steps.splits import SplitsStep
 from dpsparse.algorithms.pursuit.steps.step import Step
 from dpsparse.algorithms.pursuit.steps.unit import UnitStep
 from dpsparse.families.estimands import MEAN
-from dpsparse.learning.prices import TableReleases, preparation_slot
+from dpsparse.learning.table_prices import TableReleases, preparation_slot
 from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.compose import largest_factor
 from dpsparse.privacy.accounting.release import Slot

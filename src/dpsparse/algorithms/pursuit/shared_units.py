@@ -11,10 +11,10 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.algorithms.pursuit.constants import BELOW_MEDIAN
+from dpsparse.algorithms.pursuit.feature_unit import FeatureUnit
+from dpsparse.algorithms.pursuit.pursuit_constants import BELOW_MEDIAN
 from dpsparse.algorithms.pursuit.state import ResponseUnit, State
-from dpsparse.algorithms.pursuit.units import FeatureUnit
-from dpsparse.data.units import PublicUnits
+from dpsparse.data.public_units import PublicUnits
 
 
 class SharedUnits:

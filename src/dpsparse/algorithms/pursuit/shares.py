@@ -7,8 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
-from dpsparse.algorithms.pursuit import constants as c
 from dpsparse.algorithms.pursuit import decisions
+from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.decisions import clip
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 

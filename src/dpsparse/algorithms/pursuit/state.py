@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.algorithms.pursuit.descent import Descent
-from dpsparse.algorithms.pursuit.units import FeatureUnit
+from dpsparse.algorithms.pursuit.feature_unit import FeatureUnit
 from dpsparse.inference.gls import Estimate, Gradient
 from dpsparse.inference.matrices import NoisyMatrix
 from dpsparse.inference.one_step import OneStep

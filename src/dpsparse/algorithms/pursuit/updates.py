@@ -6,10 +6,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.algorithms.pursuit import constants as c
 from dpsparse.algorithms.pursuit import decisions
+from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.descent import Descent
 from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.feature_unit import FeatureUnit
 from dpsparse.algorithms.pursuit.result import (
     FEW_CARRIERS,
     HARDLY_VARIES,
@@ -19,10 +20,9 @@ from dpsparse.algorithms.pursuit.result import (
     UNIT_WRONG,
 )
 from dpsparse.algorithms.pursuit.state import Column, Fallback, Moments, Response, ResponseUnit, State
-from dpsparse.algorithms.pursuit.units import FeatureUnit
 from dpsparse.inference import reliability
-from dpsparse.inference.constants import KEEP_ABOVE, LEAST_EIGENVALUE
 from dpsparse.inference.gls import Gradient, solve_gls
+from dpsparse.inference.inference_constants import KEEP_ABOVE, LEAST_EIGENVALUE
 from dpsparse.inference.matrices import NoisyMatrix, clean_gram
 from dpsparse.inference.one_step import OneStep
 from dpsparse.inference.sandwich import Jacobian, covariance

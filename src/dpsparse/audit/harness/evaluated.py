@@ -6,10 +6,10 @@ import numpy as np
 
 from dpsparse import PrivateSparseRegressor, evaluate, fit_and_evaluate
 from dpsparse.io.cells.grammar import bucket
-from dpsparse.io.features import Feature
+from dpsparse.io.table_features import Feature
 from dpsparse.model.effect import Effect
 from dpsparse.model.released import LinearModel
-from dpsparse.model.tables import ModelTable
+from dpsparse.model.table_predictions import ModelTable
 from dpsparse.privacy.accounting.record import PrivacyRecord
 from dpsparse.privacy.guarantee import Guarantee
 

@@ -14,7 +14,7 @@ from dpsparse.io.cells.raw_table import as_raw_table
 from dpsparse.io.convert import convert_cells
 from dpsparse.io.provenance import cells_of
 from dpsparse.model.json_file import write_model
-from dpsparse.report.fit import fit_page
+from dpsparse.report.fit_page import fit_page
 
 TARGET = "y"
 INPUTS = ("table.csv", "table.parquet", "table.store", "bounds.toml")

@@ -18,8 +18,8 @@ import sklearn
 from dpsparse.audit.harness.neighbors import STORAGES
 from dpsparse.audit.harness.patching import replaced
 from dpsparse.engine import errors, regrets, vector_sums
-from dpsparse.engine.cpu import dense, sparse
-from dpsparse.engine.cpu.rows import LocalRecords
+from dpsparse.engine.cpu import dense_rows, sparse_rows
+from dpsparse.engine.cpu.local_rows import LocalRecords
 from dpsparse.estimators._private import PrivateEstimator
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.accounting.release import Release
@@ -166,10 +166,10 @@ class Tape:
 
 # The functions by which an engine hands a sum over rows to an algorithm.
 _SUMS = (
-    (dense.DenseRows, ["weighted_sums", "feature_counts"]),
-    (dense.QuantizedDense, ["weighted_sums"]),
-    (sparse.SparseRows, ["weighted_sums", "feature_counts"]),
-    (sparse.QuantizedSparse, ["weighted_sums"]),
+    (dense_rows.DenseRows, ["weighted_sums", "feature_counts"]),
+    (dense_rows.QuantizedDense, ["weighted_sums"]),
+    (sparse_rows.SparseRows, ["weighted_sums", "feature_counts"]),
+    (sparse_rows.QuantizedSparse, ["weighted_sums"]),
     (vector_sums, ["vector_sums", "gram_sums", "counts_at_most"]),
     (LocalRecords, ["counts_at_most"]),
     (regrets, ["regret_sums"]),

@@ -1,7 +1,7 @@
 """What runs on the workers of a cluster: they open partitions of a table, read columns, and evaluate queries.
 
-The queries are those of `engine.queries`, evaluated as on arrays in memory. `rows` and `session` send the work from the
-client.
+The queries are those of `engine.queries`, evaluated as on arrays in memory. `dask_rows` and `session` send the work
+from the client.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.engine import config
-from dpsparse.engine.cpu.dense import DenseDifferences, DenseRows
-from dpsparse.engine.cpu.rows import LocalRecords, rescaled
+from dpsparse.engine.cpu.dense_rows import DenseDifferences, DenseRows
+from dpsparse.engine.cpu.local_rows import LocalRecords, rescaled
 from dpsparse.engine.gaps import as_column
 from dpsparse.engine.links import Link
 from dpsparse.engine.protocols import Query

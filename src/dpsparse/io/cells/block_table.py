@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.engine.threads import parallel_map
-from dpsparse.io.cells.columns import Cells, Texts, codes_of, texts_of
+from dpsparse.io.cells.column_cells import Cells, Texts, codes_of, texts_of
 from dpsparse.io.cells.faults import FaultGroup, Faults, find_faults
 from dpsparse.io.cells.grammar import CellClass, Kind
 from dpsparse.io.cells.grammar import bucket as bucket_of
-from dpsparse.io.cells.selection import Selection, TableBlock
+from dpsparse.io.cells.row_selection import Selection, TableBlock
 from dpsparse.schema import FileError, quoted
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.io.cells import numba_kernels as kernels
+from dpsparse.io.cells import csv_kernels as kernels
 from dpsparse.io.cells import text_kernels
-from dpsparse.io.cells.columns import Mask, Places, TextCells, Texts
+from dpsparse.io.cells.column_cells import Mask, Places, TextCells, Texts
 from dpsparse.io.cells.grammar import Kind, classify, value
 from dpsparse.io.cells.lines import LONGEST_LINE, Block, Lines, decoded
 
@@ -19,7 +19,7 @@ _READINGS = {
 class ByteCells:
     """Cells of one column in a block of lines.
 
-    `starts` and `ends` say where cells lie in `data`, the block, as in `numba_kernels`.
+    `starts` and `ends` say where cells lie in `data`, the block, as in `csv_kernels`.
     """
 
     def __init__(

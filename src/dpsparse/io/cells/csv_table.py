@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from dpsparse.engine.threads import n_threads, parallel_map, slices
 from dpsparse.io.cells.block_table import BlockTable
-from dpsparse.io.cells.columns import Cells, TextCells
+from dpsparse.io.cells.column_cells import Cells, TextCells
 from dpsparse.io.cells.compiled import compiled_cells
 from dpsparse.io.cells.faults import FaultGroup
 from dpsparse.io.cells.line_faults import file_remarks
 from dpsparse.io.cells.lines import Block, Lines, decoded
-from dpsparse.io.cells.selection import TableBlock
-from dpsparse.io.tables.reader import fingerprint
+from dpsparse.io.cells.row_selection import TableBlock
+from dpsparse.io.tables.table_reader import fingerprint
 
 
 class CsvTable(BlockTable):

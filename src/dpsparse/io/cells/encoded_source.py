@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.engine.disk.sources import Block, FeatureSource
+from dpsparse.engine.disk.feature_sources import Block, FeatureSource
 from dpsparse.io.cells.block_table import BlockTable
-from dpsparse.io.cells.columns import Cells
+from dpsparse.io.cells.column_cells import Cells
 from dpsparse.io.cells.encoding import encode
-from dpsparse.io.cells.selection import Rows, TableBlock
-from dpsparse.io.features import Feature
+from dpsparse.io.cells.row_selection import Rows, TableBlock
+from dpsparse.io.table_features import Feature
 
 
 class EncodedSource(FeatureSource):

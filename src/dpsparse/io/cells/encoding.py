@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.io.cells.grammar import Kind
-from dpsparse.io.features import Feature, filled
+from dpsparse.io.table_features import Feature, filled
 
 
 def encode(
@@ -29,7 +29,7 @@ def encode(
     >>> from dpsparse.io.cells.encoding import encode
     >>> from dpsparse.io.cells.grammar import bucket
     >>> from dpsparse.io.cells.raw_table import FrameTable
-    >>> from dpsparse.io.features import Feature
+    >>> from dpsparse.io.table_features import Feature
     >>> table = FrameTable(pd.DataFrame({"age": [31.0, None], "region": ["north", None]}))
     >>> north = Feature("region", kind="text", buckets=(bucket("north"),))
     >>> encode(table, [Feature("age", kind="number"), north, Feature("region", kind="text", missing=True)])

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.engine.threads import parallel_map
-from dpsparse.io.cells.columns import BLANK
+from dpsparse.io.cells.column_cells import BLANK
 from dpsparse.io.cells.grammar import CellClass, Kind
 from dpsparse.io.cells.people import MANY, ROWS_A_VALUE, People
-from dpsparse.io.cells.selection import TableBlock
+from dpsparse.io.cells.row_selection import TableBlock
 
 if TYPE_CHECKING:
     from dpsparse.io.cells.block_table import BlockTable

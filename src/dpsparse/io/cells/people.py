@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.engine.threads import parallel_map
-from dpsparse.io.cells.columns import texts_of
+from dpsparse.io.cells.column_cells import texts_of
 from dpsparse.io.cells.grammar import Kind
 
 if TYPE_CHECKING:

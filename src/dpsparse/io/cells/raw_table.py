@@ -12,7 +12,7 @@ from dpsparse.io.cells.csv_table import CsvTable
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.cells.typed_tables import FrameTable, ParquetTable
 from dpsparse.io.store.manifest import is_store
-from dpsparse.io.store.table import StoreTable
+from dpsparse.io.store.store_table import StoreTable
 
 __all__ = ["CsvTable", "FrameTable", "ParquetTable", "RawTable", "StoreTable", "as_raw_table"]
 

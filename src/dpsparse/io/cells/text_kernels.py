@@ -1,6 +1,6 @@
 """Passes over the bytes of text cells, compiled by numba: white space, UTF-8, different texts.
 
-Cells lie at `starts` and `ends` in `data`, as `numba_kernels` explains.
+Cells lie at `starts` and `ends` in `data`, as `csv_kernels` explains.
 """
 
 import numpy as np

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from dpsparse.io.cells.columns import Cells, EmptyCells, NumberCells, TextCells, days
+from dpsparse.io.cells.column_cells import Cells, EmptyCells, NumberCells, TextCells, days
 from dpsparse.io.cells.grammar import Kind
-from dpsparse.io.cells.objects import object_cells
+from dpsparse.io.cells.object_cells import object_cells
 
 
 def frame_columns(frame: Any) -> list[Any]:

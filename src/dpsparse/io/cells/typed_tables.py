@@ -7,12 +7,12 @@ from typing import Any
 
 from dpsparse.engine.threads import slices
 from dpsparse.io.cells.block_table import BlockTable
-from dpsparse.io.cells.columns import Cells
+from dpsparse.io.cells.column_cells import Cells
 from dpsparse.io.cells.grammar import Kind
-from dpsparse.io.cells.selection import Rows, TableBlock
+from dpsparse.io.cells.row_selection import Rows, TableBlock
 from dpsparse.io.cells.typed_cells import arrow_cells, arrow_kind, frame_columns
 from dpsparse.io.formats import open_table
-from dpsparse.io.tables.parquet import ParquetReader
+from dpsparse.io.tables.parquet_reader import ParquetReader
 from dpsparse.schema import FileError, is_name, quoted
 
 _FRAME_ROWS = 2**16

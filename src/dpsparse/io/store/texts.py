@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.io.cells.columns import TextCells
+from dpsparse.io.cells.column_cells import TextCells
 from dpsparse.io.cells.compiled import compiled_cells
 
 
@@ -20,7 +20,7 @@ def packed(cells: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
 
     Examples
     --------
-    >>> from dpsparse.io.cells.columns import TextCells
+    >>> from dpsparse.io.cells.column_cells import TextCells
     >>> from dpsparse.io.store.texts import packed
     >>> texts, ends = packed(TextCells.of(["north", None, "é"]))
     >>> texts.tobytes(), ends.tolist()

@@ -7,8 +7,8 @@ Proof. (1) Composition: `filter` proves that fits admitted by its rule keep (E, 
 also when they run at the same time. It composes the Gaussian account by sqrt(sum mu^2) (Smith and Thakurta 2022), zCDP
 by sum rho (Feldman and Zrnic 2021) and (epsilon, delta) by their sums (Rogers, Roth, Ullman and Vadhan 2016), with one
 account for a dataset, fixed before anything is released. (2) Every admission is decided by that rule on *all* events
-and appended in the same transaction, one at a time (`store`). (3) A fit's cost is that of its `Commitment`, known
-before the data are read. The `Meter` charges nothing else, and charges the reservation, durably, before the first
+and appended in the same transaction, one at a time (`ledger_store`). (3) A fit's cost is that of its `Commitment`,
+known before the data are read. The `Meter` charges nothing else, and charges the reservation, durably, before the first
 release, in the process that opened both: on the other side of a fork nothing is released. (4) A reservation counts
 until it is refunded, and only one that was never charged can be refunded. So everything that was released was admitted,
 wherever a process died: a crash can waste budget, never leak it. QED.
@@ -29,8 +29,8 @@ from dpsparse.privacy.accounting.filter import Cost, PrivacyFilter, round_down
 from dpsparse.privacy.accounting.meter import BudgetExceeded, OpenedHere
 from dpsparse.privacy.guarantee import Adjacency, Guarantee
 from dpsparse.privacy.ledger.events import Event, LedgerError, LedgerState, cost_details
+from dpsparse.privacy.ledger.ledger_store import LedgerStore
 from dpsparse.privacy.ledger.location import check_name, check_new_name, check_unlike, granted_name, url_of
-from dpsparse.privacy.ledger.store import LedgerStore
 
 # A thousandth of it, the share kept for `tv_slack`, is still a normal float.
 _LEAST_DELTA = 1e-100

@@ -18,9 +18,9 @@ ledger's first page; ledgers made before that number was written share the numbe
 there, or replace F: others may not write to its folder, nor to one above unless its sticky bit keeps them from what is
 not theirs. A journal from before that was so is refused by its owner and its links. QED.
 
-A file that was moved without its journal may be half-written. `store` lets SQLite check all its pages, and refuses it.
-The proof does not cover a charge under another path for a reservation under P: a folder moved away, and another moved
-into its place, between the two. The owner and root can forge a ledger in simpler ways.
+A file that was moved without its journal may be half-written. `ledger_store` lets SQLite check all its pages, and
+refuses it. The proof does not cover a charge under another path for a reservation under P: a folder moved away, and
+another moved into its place, between the two. The owner and root can forge a ledger in simpler ways.
 """
 
 import os

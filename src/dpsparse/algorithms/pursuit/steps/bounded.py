@@ -12,12 +12,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.algorithms.pursuit import constants as c
 from dpsparse.algorithms.pursuit import newton_budget as budget
+from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.budget import Price
-from dpsparse.algorithms.pursuit.data import Data
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.planned import Planned
+from dpsparse.algorithms.pursuit.pursuit_data import Data
 from dpsparse.algorithms.pursuit.releases import Releases, mean_noise
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.algorithms.pursuit.steps.scored import Scores

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.algorithms.pursuit import budget, decisions, grids
-from dpsparse.algorithms.pursuit import constants as c
-from dpsparse.algorithms.pursuit.data import Data, counter
+from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.planned import Planned
+from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
 from dpsparse.algorithms.pursuit.releases import Releases
 from dpsparse.algorithms.pursuit.state import Conclusion, State
 from dpsparse.algorithms.pursuit.updates import covariance_of, rare, trusted

@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpsparse.algorithms.pursuit.data import Data
+from dpsparse.algorithms.pursuit.feature_unit import FeatureUnit
 from dpsparse.algorithms.pursuit.planned import Planned
+from dpsparse.algorithms.pursuit.pursuit_data import Data
 from dpsparse.algorithms.pursuit.releases import Releases
 from dpsparse.algorithms.pursuit.state import Column, State
-from dpsparse.algorithms.pursuit.units import FeatureUnit
 
 
 @dataclass(frozen=True)

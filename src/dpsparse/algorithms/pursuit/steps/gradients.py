@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.algorithms.pursuit import grids
-from dpsparse.algorithms.pursuit.data import Data, counter
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.planned import Planned
+from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
 from dpsparse.algorithms.pursuit.quantiles import slope_window
 from dpsparse.algorithms.pursuit.releases import Releases
 from dpsparse.algorithms.pursuit.state import State

@@ -5,11 +5,11 @@ from functools import cached_property
 
 import numpy as np
 
-from dpsparse.algorithms.pursuit import constants as c
 from dpsparse.algorithms.pursuit import newton_budget as budget
-from dpsparse.algorithms.pursuit.data import Data
+from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.planned import Planned
+from dpsparse.algorithms.pursuit.pursuit_data import Data
 from dpsparse.algorithms.pursuit.releases import Releases, skip_all
 from dpsparse.algorithms.pursuit.state import Conclusion, State
 from dpsparse.algorithms.pursuit.steps.scored import Scores

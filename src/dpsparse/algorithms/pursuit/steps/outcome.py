@@ -7,9 +7,9 @@ from functools import cached_property
 import numpy as np
 
 from dpsparse.algorithms.pursuit import budget, newton_budget
-from dpsparse.algorithms.pursuit.data import Data
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.planned import Planned, of_unit
+from dpsparse.algorithms.pursuit.pursuit_data import Data
 from dpsparse.algorithms.pursuit.releases import Releases
 from dpsparse.algorithms.pursuit.state import Response, State
 from dpsparse.algorithms.pursuit.steps.gradients import count_responses

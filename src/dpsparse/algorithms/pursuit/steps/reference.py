@@ -11,20 +11,20 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.algorithms.pursuit import constants as c
 from dpsparse.algorithms.pursuit import grids
+from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit import reference_budget as budget
 from dpsparse.algorithms.pursuit.budget import Price
-from dpsparse.algorithms.pursuit.data import Data, counter
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.planned import Planned
+from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
 from dpsparse.algorithms.pursuit.releases import Releases, gram_noise, mean_noise
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.algorithms.pursuit.steps.scored import Scores
 from dpsparse.algorithms.pursuit.updates import with_reference
 from dpsparse.engine import queries
 from dpsparse.families.estimands import MEAN
-from dpsparse.inference.constants import NORMAL_MEDIAN
+from dpsparse.inference.inference_constants import NORMAL_MEDIAN
 from dpsparse.inference.one_step import OneStep, Whitening, power, rough_moments, score_root
 
 

@@ -5,17 +5,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from dpsparse.algorithms.pursuit import budget, grids
-from dpsparse.algorithms.pursuit.constants import BESIDE_A_LUMP
-from dpsparse.algorithms.pursuit.data import Data, counter
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.planned import Planned, of_unit
+from dpsparse.algorithms.pursuit.pursuit_constants import BESIDE_A_LUMP
+from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
 from dpsparse.algorithms.pursuit.quantiles import Counter, center_window, size_window
 from dpsparse.algorithms.pursuit.releases import Releases
 from dpsparse.algorithms.pursuit.state import Response, ResponseUnit, State
 from dpsparse.algorithms.pursuit.steps.gradients import count_responses
 from dpsparse.algorithms.pursuit.updates import with_response
 from dpsparse.engine import queries
-from dpsparse.inference.constants import NORMAL_MEDIAN
+from dpsparse.inference.inference_constants import NORMAL_MEDIAN
 from dpsparse.privacy.accounting.release import Slot
 
 

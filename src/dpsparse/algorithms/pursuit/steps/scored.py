@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.algorithms.pursuit import constants as c
-from dpsparse.algorithms.pursuit.data import Data
+from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.planned import Planned
+from dpsparse.algorithms.pursuit.pursuit_data import Data
 from dpsparse.algorithms.pursuit.releases import Releases
 from dpsparse.engine import scores
 from dpsparse.inference.matrices import NoisyMatrix

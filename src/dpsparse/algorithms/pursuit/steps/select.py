@@ -6,9 +6,9 @@ from functools import cached_property
 import numpy as np
 
 from dpsparse.algorithms.pursuit import budget, decisions, newton_budget
-from dpsparse.algorithms.pursuit.data import Data
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.planned import Planned
+from dpsparse.algorithms.pursuit.pursuit_data import Data
 from dpsparse.algorithms.pursuit.releases import Releases, skip_all
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.algorithms.pursuit.updates import with_column, with_constant_moved

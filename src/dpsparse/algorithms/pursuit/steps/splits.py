@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dpsparse.algorithms.pursuit import budget, decisions, grids
-from dpsparse.algorithms.pursuit.data import Data
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.planned import Planned
+from dpsparse.algorithms.pursuit.pursuit_data import Data
 from dpsparse.algorithms.pursuit.releases import Releases
 from dpsparse.algorithms.pursuit.state import State
 

@@ -8,14 +8,14 @@ from typing import Literal
 import numpy as np
 
 from dpsparse.algorithms.pursuit import budget, decisions, grids
-from dpsparse.algorithms.pursuit.constants import MEAN_NORM, MOST_SIZES, MOST_UNITS, SPREAD_NORM
-from dpsparse.algorithms.pursuit.data import Data, counter
 from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.feature_unit import FeatureUnit
 from dpsparse.algorithms.pursuit.planned import Planned, of_unit
+from dpsparse.algorithms.pursuit.pursuit_constants import MEAN_NORM, MOST_SIZES, MOST_UNITS, SPREAD_NORM
+from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
 from dpsparse.algorithms.pursuit.quantiles import Counter, center_window, size_window
 from dpsparse.algorithms.pursuit.releases import Releases, skip_all
 from dpsparse.algorithms.pursuit.state import State
-from dpsparse.algorithms.pursuit.units import FeatureUnit
 from dpsparse.algorithms.pursuit.updates import with_newest_unit, with_unit_settled
 from dpsparse.engine import queries
 from dpsparse.privacy.accounting.release import Slot

@@ -1,0 +1,144 @@
+"""The unit of a selected feature, its centre and scale, from releases about it and public numbers alone.
+
+Differences of pairs come first: they have no centre, and those that are not 0 have a typical size whatever the share of
+zeros is, so lumps, 0/1 columns and years need no case of their own. The centre is then looked for in scales.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import ndtri
+
+from dpsparse.algorithms.pursuit import grids
+from dpsparse.algorithms.pursuit import pursuit_constants as c
+from dpsparse.inference.inference_constants import NORMAL_DIFFERENCE
+
+
+@dataclass(frozen=True)
+class FeatureUnit:
+    """Centre and scale of a feature; each release gives a refined one.
+
+    Parameters
+    ----------
+    center, scale : float
+        What is known so far; 0 and 1 before anything is.
+    center_known, scale_known : bool
+        Whether they were public.
+    size : float
+        The typical size of the differences that are not 0.
+    second_moment : float
+        The expected mean square of (x - center) / scale.
+    share, least_share : float
+        The share of pairs that differ, and a lower confidence bound on it.
+    constant : bool
+        Whether so few pairs differ that the feature counts as constant.
+    astray : bool
+        Whether noise chose its size or its centre.
+    median : float
+        Where the median lies, in scales from the centre.
+    learned : bool
+        Whether a release has changed centre or scale.
+    """
+
+    center: float = 0.0
+    scale: float = 1.0
+    center_known: bool = False
+    scale_known: bool = False
+    size: float = 1.0
+    second_moment: float = 1.0
+    share: float = 1.0
+    least_share: float = 1.0
+    constant: bool = False
+    astray: bool = False
+    median: float = 0.0
+    learned: bool = False
+
+    @classmethod
+    def public(cls, center: float, scale: float) -> "FeatureUnit":
+        """A unit of public numbers; NaN where they are not given."""
+        center_known, scale_known = not math.isnan(center), not math.isnan(scale)
+        return cls(center if center_known else 0.0, scale if scale_known else 1.0, center_known, scale_known)
+
+    def size_grid(self) -> grids.Grid:
+        """Where the typical difference of a pair is looked for: near the public scale, or everywhere."""
+        return grids.NEAR_SIZES.times(self.scale) if self.scale_known else grids.FEATURE_SIZES
+
+    def with_size(self, size: float) -> "FeatureUnit":
+        """Take in the typical size of the differences that are not 0."""
+        return replace(self, size=size, learned=True, scale=size / NORMAL_DIFFERENCE)
+
+    def with_spread(self, differ: float, reach: float, noise: float, tail_follows: bool) -> "FeatureUnit":
+        """Take in the share of pairs that differ and their mean size, in units of `size`, with its noise."""
+        share = float(np.clip(differ, c.LEAST_DIFFERING, 1.0))
+        noise_of_share = noise / c.MOST_SIZES
+        size, scale, astray = self.size, self.scale, self.astray
+        if share < c.UNSURE * noise / c.MOST_SIZES and not self.scale_known:
+            # Then noise may have chosen the size. One that is far too small puts predictions far off for the few
+            # carriers, one that is too large makes the effect small.
+            size = max(size, 1.0)
+            scale = size / NORMAL_DIFFERENCE
+        elif reach - 2 * noise > c.SIZE_ASTRAY * share and not self.scale_known:
+            astray = True
+        unit = replace(
+            self,
+            size=size,
+            scale=scale,
+            astray=astray,
+            share=share,
+            least_share=share - c.LEAST_SHARE_DEVIATIONS * noise / c.MOST_SIZES,
+            constant=bool(differ < c.CONSTANT and noise_of_share < c.CONSTANT_NOISE),
+        )
+        if tail_follows:
+            return unit
+        reach, noise = reach / share, noise / share
+        factor = float(np.clip((reach - noise / 2) / c.NORMAL_REACH, 1, c.MOST_REACH))
+        return replace(unit, scale=scale * factor)._allowing_for_zeros()
+
+    def tail_grid(self, tail: int) -> grids.Grid:
+        """Where 1/tail of a normal feature's differences lie beyond, times the factors of `grids.TAILS`."""
+        return grids.TAILS.times(math.sqrt(2) * -ndtri(0.5 / tail) * self.scale)
+
+    @property
+    def has_tail(self) -> bool:
+        """Whether the tail of the differences is worth a look."""
+        return self.share > c.CONTINUOUS
+
+    def with_tail(self, factor: float) -> "FeatureUnit":
+        """Take in how far the tail reaches against a normal's; 1 where it was not looked at."""
+        return replace(self, scale=self.scale * factor)._allowing_for_zeros()
+
+    def _allowing_for_zeros(self) -> "FeatureUnit":
+        scale = self.scale * max(math.sqrt(self.share), c.RARE)
+        return replace(self, scale=scale, second_moment=min(1.0, self.share / c.RARE**2))
+
+    def center_grid(self) -> grids.Grid:
+        """Where the centre is looked for: near the public one, or everywhere."""
+        if self.center_known:
+            return grids.NEAR_CENTERS.times(self.scale).shifted(self.center)
+        return grids.CENTERS.times(self.scale)
+
+    def with_center(self, center: float) -> "FeatureUnit":
+        """Take in a median."""
+        return replace(self, center=center, learned=True)
+
+    def with_mean(self, mean: float, square: float, noise: float) -> "FeatureUnit":
+        """Take in the mean and the mean square about the centre, in scales, with the noise of the square.
+
+        The centre moves to the mean, so that the feature is uncorrelated with the constant.
+        """
+        astray = bool(self.astray or (abs(mean) > c.CENTER_ASTRAY and not self.center_known))
+        mean /= 1 + (noise / c.MOST_UNITS / c.MEAN_SPREAD) ** 2
+        trust = 1 / (1 + (noise / (c.SECOND_MOMENT_SPREAD * self.second_moment)) ** 2)
+        square = self.second_moment + trust * (square - mean**2 - self.second_moment)
+        return replace(
+            self,
+            astray=astray,
+            second_moment=float(np.clip(square, c.LEAST_MOMENT * self.second_moment, c.MOST_MOMENT)),
+            center=self.center + mean * self.scale,
+            median=-mean,
+        )
+
+    def settled(self) -> "FeatureUnit":
+        """Leave the feature out if it is astray: in a unit in which it is about 0 it does not make the rows long."""
+        return replace(self, center=0.0, scale=c.OUT_OF_THE_WAY, median=0.0) if self.astray else self

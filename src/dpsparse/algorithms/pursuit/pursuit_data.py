@@ -1,0 +1,142 @@
+"""The records of one fit as its steps read them: sums over records and over pairs of them, by an engine."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsparse.algorithms.progress import ProgressReporter
+from dpsparse.algorithms.pursuit import decisions, grids
+from dpsparse.algorithms.pursuit.candidates import Candidates, OpenCandidates
+from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.feature_unit import FeatureUnit
+from dpsparse.algorithms.pursuit.quantiles import Counter
+from dpsparse.data.public_units import PublicUnits
+from dpsparse.engine.protocols import Query, Session
+
+
+@dataclass(frozen=True)
+class Companions:
+    """The 0/1 features that come with a selected one: other categories of a variable, and whether it is missing.
+
+    Parameters
+    ----------
+    features : mapping of int to sequence of int
+        Those of each feature, the most common first, from releases about the table.
+    shares : mapping of int to float
+        The share of records that have each one, about, from the same releases.
+    """
+
+    features: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    shares: Mapping[int, float] = field(default_factory=dict)
+
+    def of(self, features: Iterable[int]) -> list[int]:
+        """The features that come with some selected ones, without these."""
+        selected = list(features)
+        coming = (each for feature in selected for each in self.features.get(feature, ()))
+        return [each for each in dict.fromkeys(coming) if each not in selected]
+
+    def unit(self, feature: int) -> FeatureUnit:
+        """The centre and the scale of one of them."""
+        share = self.shares[feature]
+        return FeatureUnit(share, math.sqrt(share * (1 - share)))
+
+
+@dataclass
+class Data:
+    """The engine's view of a table during one fit.
+
+    Parameters
+    ----------
+    facts : PublicFacts
+        What decides which candidates there are.
+    candidates : Candidates
+        Of a selection.
+    units : PublicUnits
+        Public centres and scales of the features, where they are given.
+    taken_over : mapping of int to FeatureUnit
+        Units that another fit has released.
+    check_finite : bool
+        Whether to raise ValueError, with a constant text, if a feature is not finite.
+    reporter : ProgressReporter
+        Told of each long pass.
+    companions : Companions
+        The 0/1 features that come with a selected one.
+    opened : OpenCandidates or None
+        The candidates in sessions on the records and on the differences of pairs; None before the first pass.
+    split_counts : ndarray or None
+        What splits are made of, where these come before the first pass.
+    """
+
+    facts: PublicFacts
+    candidates: Candidates
+    units: PublicUnits
+    taken_over: Mapping[int, FeatureUnit]
+    check_finite: bool
+    reporter: ProgressReporter
+    companions: Companions = field(default_factory=Companions)
+    opened: OpenCandidates | None = None
+    split_counts: NDArray[np.int64] | None = None
+
+    def read_first(self) -> None:
+        """Read the rows once, and release nothing: a feature that is not finite is found before anything is charged."""
+        if decisions.splits_share(self.facts):
+            self.split_counts = self.candidates.count_splits(grids.SPLITS, self.check_finite)
+        else:
+            self.open()
+
+    def open(self) -> None:
+        """Read the rows: their responses, and levels of all features for the scores."""
+        with self.reporter.step() as on_progress:
+            self.opened = self.candidates.open(self.check_finite, on_progress)
+
+    def close(self) -> None:
+        """Release what other processes keep."""
+        if self.opened is not None:
+            self.opened.records.close()
+            self.opened.pairs.close()
+
+    @property
+    def scored(self) -> OpenCandidates:
+        """The candidates of a selection, as they can be scored."""
+        assert self.opened is not None, "the rows are read before the first release that needs them"
+        return self.opened
+
+    @property
+    def records(self) -> Session:
+        """The session on the records."""
+        return self.scored.records
+
+    @property
+    def pairs(self) -> Session:
+        """The session on the differences of pairs."""
+        return self.scored.pairs
+
+    def has_more(self, features: Sequence[int]) -> bool:
+        """Whether there is a feature to select beside some: a table may have fewer than were paid for."""
+        return len(self.candidates.features) > len({*features, *self.companions.of(features)})
+
+    def add_column(self, feature: int) -> FeatureUnit:
+        """Read one more feature as a column; gives what is publicly known of its unit, or was released before."""
+        with self.reporter.step() as on_progress:
+            self.records.add(feature, on_progress)
+            self.pairs.add(feature)
+        unit = self.taken_over.get(feature)
+        if unit is None:
+            # Nothing is known of a feature that says whether another is missing.
+            known = feature < self.records.n_features
+            unit = FeatureUnit.public(*self.units.of(feature)) if known else FeatureUnit()
+        return unit
+
+    def rescale(self, unit: FeatureUnit) -> None:
+        """Read the newest column in its unit from here on."""
+        self.records.rescale(unit.center, unit.scale)
+        self.pairs.rescale(0.0, unit.scale)
+
+
+def counter(session: Session, query: Query, *public: Any, **options: Any) -> Counter:
+    """A function of thresholds, which come after the public numbers."""
+    return lambda thresholds: session.evaluate(query, *public, thresholds, *options.values())

@@ -1,0 +1,173 @@
+"""The form of the columns: hundreds of rows, each with what is publicly known of a column."""
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from dpsparse.app.settings import Settings, digest
+from dpsparse.io.cells.grammar import Kind
+from dpsparse.schema import FileError, alternatives, quoted
+
+if TYPE_CHECKING:
+    from starlette.datastructures import FormData
+
+    from dpsparse.app.draft_table import PublicFacts
+
+# What may be known of a column, with the hint of its field.
+KNOWN = {
+    "learn": ("learn it", ""),
+    "range": ("usual range", "20 to 80"),
+    "center": ("centre and scale", "50, 15"),
+    "share": ("share of 1", "0.2"),
+    "categories": ("categories", "north, south, east"),
+}
+_PAIRS = {"range": ("low", "high"), "center": ("center", "scale")}
+_BETWEEN = re.compile(r"\s+to\s+|\s*[,;]\s*|\s+")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A column on the form."""
+
+    name: str
+    kind: str  # or "to be learned"
+    used: bool  # Whether it may be selected.
+    known: str = "learn"  # a key of `KNOWN`
+    value: str = ""  # What is known, as it was typed.
+
+    def entries(self) -> dict[str, Any]:
+        """The entries of the column's section in a bounds file; FileError where they cannot be read."""
+        return {} if self.known == "learn" else _ENTRIES[self.known](self)
+
+
+def _pair(row: Row) -> dict[str, float]:
+    numbers = [float(part) for part in _BETWEEN.split(row.value.strip()) if _is_number(part)]
+    if len(numbers) != 2 or len(_BETWEEN.split(row.value.strip())) != 2:
+        raise FileError(f"column {quoted(row.name)}: write two numbers, such as {KNOWN[row.known][1]}, or learn it")
+    return dict(zip(_PAIRS[row.known], numbers, strict=True))
+
+
+def _share(row: Row) -> dict[str, float]:
+    if not _is_number(row.value.strip()):
+        raise FileError(f"column {quoted(row.name)}: write the share of 1 as a number, such as 0.2, or learn it")
+    return {"share": float(row.value)}
+
+
+def _categories(row: Row) -> dict[str, list[str]]:
+    names = [part.strip() for part in row.value.split(",") if part.strip()]
+    if len(names) < 2:
+        raise FileError(f"column {quoted(row.name)}: write at least two categories with commas between, or learn it")
+    return {"categories": names}
+
+
+_ENTRIES: dict[str, Callable[[Row], dict[str, Any]]] = {
+    "range": _pair,
+    "center": _pair,
+    "share": _share,
+    "categories": _categories,
+}
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def rows_of(facts: "PublicFacts", settings: Settings) -> list[Row]:
+    """The rows of a table's columns, with the choices made so far."""
+    return [
+        Row(name, _kind(facts, name), name not in settings.drop, *_typed(settings.public.get(name)))
+        for name in facts.names
+    ]
+
+
+def _kind(facts: "PublicFacts", name: str) -> str:
+    return facts.kinds.get(name, "to be learned").replace("_", " ")
+
+
+def _typed(entries: dict[str, Any] | None) -> tuple[str, str]:
+    """What somebody would type for the entries of a section."""
+    if not entries:
+        return "learn", ""
+    for known, keys in _PAIRS.items():
+        if keys[0] in entries and keys[1] in entries:
+            return known, (" to " if known == "range" else ", ").join(f"{entries[key]:.12g}" for key in keys)
+    if "share" in entries:
+        return "share", f"{entries['share']:.12g}"
+    if isinstance(entries.get("categories"), list):
+        return "categories", ", ".join(entries["categories"])
+    return "learn", ""
+
+
+def typed_rows(facts: "PublicFacts", form: "FormData") -> list[Row]:
+    """The rows as they were typed; FileError where the table has changed since the form was made."""
+    if form.get("columns") != digest(facts.names):
+        raise FileError("another table was chosen in another tab; look at its columns here")
+    return [
+        Row(
+            name,
+            _kind(facts, name),
+            form.get(f"use-{place}") == "on",
+            str(form[f"known-{place}"]) if form.get(f"known-{place}") in KNOWN else "learn",
+            str(form.get(f"value-{place}", "")),
+        )
+        for place, name in enumerate(facts.names)
+    ]
+
+
+def apply_pattern(rows: Sequence[Row], pattern: str, action: str, value: str) -> list[Row]:
+    """The rows with a change made to every column that fits a pattern.
+
+    In the pattern * stands for any text. The action is "use", "leave out", or a key of `KNOWN`; the value is what is
+    known of these columns.
+    """
+    from dpsparse.io.bounds import fits_pattern
+
+    fitting = [row.name == pattern or fits_pattern(pattern, row.name) for row in rows]
+    if not any(fitting):
+        raise FileError(f"no column is like {quoted(pattern)}; write a name, in which * stands for any text: gene_*")
+    change = {"known": action, "value": value} if action in KNOWN else {"used": action == "use"}
+    changed = [replace(row, **change) if fits else row for row, fits in zip(rows, fitting, strict=True)]
+    if action in KNOWN:
+        next(row for row, fits in zip(changed, fitting, strict=True) if fits).entries()
+    return changed
+
+
+def chosen(settings: Settings, rows: Sequence[Row], target: str | None, response: Sequence[str]) -> Settings:
+    """The settings with these choices, checked.
+
+    `response` has the response's public centre and scale, as typed; empty for unknown. A target of None leaves it open.
+    """
+    names = [row.name for row in rows]
+    if target is not None and target not in names:
+        raise FileError(f"there is no column {quoted(target)}; {alternatives(target, names)}" if target else _NO_TARGET)
+    if any(row.name == target and row.kind == Kind.text.value for row in rows):
+        raise FileError(
+            f"{quoted(str(target))} is text, as the file declares; choose a column of numbers as the response"
+        )
+    others = [row for row in rows if row.name != target]
+    if not any(row.used for row in others):
+        raise FileError("no column is left that could explain the response; tick at least one")
+    public = {row.name: entries for row in others if row.used and (entries := row.entries())}
+    typed = dict(zip(("center", "scale"), (text.strip() for text in response), strict=True))
+    for key, text in typed.items():
+        if text and not _is_number(text):
+            raise FileError(f"the response's {key} must be a number, or empty to have it learned")
+    settings = replace(
+        settings,
+        target=target,
+        drop=tuple(row.name for row in others if not row.used),
+        public=public,
+        response={key: float(text) for key, text in typed.items() if text},
+    )
+    bounds = settings.bounds()
+    if target is not None:
+        bounds.features(names, target)
+    return settings
+
+
+_NO_TARGET = "choose the response: the column of numbers to be explained, such as a cost"

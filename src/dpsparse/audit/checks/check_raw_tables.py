@@ -1,0 +1,218 @@
+"""Record and replay of what is learned of a raw table: kinds, categories, responses and names.
+
+For every pair of files that differ in one line, the releases run four times with the same outputs: two versions of the
+line, each among two sets of companions. Then
+
+- a statistic moves by no more than its declared sensitivity;
+- the line's own change of a sum is the same among all companions: no quote, separator or odd cell moves other records;
+- releases, prices and errors are the same in kind, number and order, and every draw is paid for in advance;
+- how records are read, and the names, depend on releases alone;
+- all other records have the same features, bit for bit.
+
+Whole fits on the same files are replayed as fits on arrays are (`check_replay`).
+"""
+
+import tempfile
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from dpsparse.audit.checks.check_replay import cached_schedules, changes, replay_runs, statistic_moves, unpaid
+from dpsparse.audit.finding import Finding
+from dpsparse.audit.harness.evaluated import HeldOutPursuit
+from dpsparse.audit.harness.raw_fits import as_store
+from dpsparse.audit.harness.raw_pairs import HELD_OUT_POSITION, N_LINES, POSITION, TARGET, blanked, raw_pairs
+from dpsparse.audit.harness.sized import at_size
+from dpsparse.audit.harness.tape import Tape, recorded, same
+from dpsparse.audit.harness.tuned import TunedPursuit
+from dpsparse.data.raw_data import read_table
+from dpsparse.engine.config import configured
+from dpsparse.io.cells.raw_table import CsvTable
+from dpsparse.io.store.store_table import CELL_BYTES, StoreTable
+from dpsparse.learning.names import release_labels
+from dpsparse.learning.preparation import Preparation
+from dpsparse.learning.table_prices import SLOTS, names_failure, preparation_slot
+from dpsparse.privacy.accounting.commitment import Commitment
+from dpsparse.privacy.accounting.meter import Meter
+from dpsparse.privacy.guarantee import ADJACENCIES, Guarantee
+from dpsparse.privacy.mechanisms.partition import select_names
+
+# So weak that the releases follow the records; two records a person, so that thresholds must know of them.
+EPSILON, DELTA, RECORDS_PER_PERSON = 400.0, 1e-2, 2
+# Those that hold lines out.
+PARTED = ("tune on raw tables", "fit_and_evaluate on raw tables")
+FITS = {
+    "fits on raw tables": partial(at_size(2_000), sparsity=3),
+    "tune on raw tables": partial(TunedPursuit, sparsity=2),
+    "fit_and_evaluate on raw tables": partial(HeldOutPursuit, sparsity=2),
+}
+
+
+@dataclass(frozen=True)
+class Learned:
+    """One run: its tape, its error, what was learned, and the features of the records."""
+
+    tape: Tape
+    error: str | None
+    released: dict
+    features: np.ndarray | None
+
+
+def check_raw_tables():
+    """The selection of names by itself, and replays on every pair under both relations."""
+    yield _check_names()
+    for adjacency in ADJACENCIES:
+        yield _check("raw tables", adjacency, replay_raw_pair)
+    with cached_schedules():
+        for name, model in FITS.items():
+            for adjacency in ADJACENCIES:
+                yield _check(name, adjacency, partial(replay_raw_fit, model))
+            if name in PARTED:
+                yield _check(f"{name}, held out", ADJACENCIES[0], partial(replay_raw_fit, model), HELD_OUT_POSITION)
+
+
+def check_stores():
+    """The same releases from stores of the files' cells."""
+    for adjacency in ADJACENCIES:
+        yield _check(
+            "stores of cells", adjacency, partial(replay_raw_pair, opened=lambda path: StoreTable(as_store(path)))
+        )
+
+
+def _store_of(path):
+    return StoreTable(as_store(path))
+
+
+class _Given:
+    """A source whose noise is given, a different number for each value; it keeps what it is asked."""
+
+    def __init__(self):
+        self.asked = []
+
+    def gaussian(self, values, scale):
+        self.asked.append((values.tolist(), scale))
+        return values + self.noise(len(values))
+
+    @staticmethod
+    def noise(count):
+        return np.arange(count, dtype=np.int64) * 1_000 - 1_500
+
+
+def _check_names():
+    """Every value of every column has noise of the given scale, and is released where it exceeds the threshold."""
+    columns = [{"d": 1, "a": 2, "c": 2, "b": 2}, {"x": 2}, {}]
+    scale, threshold = 77.0, 2 * 2**24 - 1
+    source = _Given()
+    released = select_names(columns, scale, threshold, source)
+    asked = [([2**24 * column[value] for value in sorted(column)], scale) for column in columns]
+    expected = []
+    for column in columns:
+        noisy = {value: 2**24 * column[value] + k * 1_000 - 1_500 for k, value in enumerate(sorted(column))}
+        expected.append({value: count for value, count in noisy.items() if count > threshold})
+    good = source.asked == asked and released == expected
+    evidence = f"{sum(map(len, released))} of {sum(map(len, expected))} names"
+    return Finding("selection of names", "noise on every count, names above the threshold", evidence, bool(good))
+
+
+def _check(name, adjacency, replay, position=POSITION):
+    shares, violation = {}, None
+    with tempfile.TemporaryDirectory() as folder:
+        for pair in raw_pairs():
+            shown = replace(blanked(pair) if adjacency == "zero-out-one" else pair, position=position)
+            violation, seen = replay(shown, adjacency, Path(folder) / "table.csv")
+            if violation:
+                violation = f"{violation} (pair: {pair.name})"
+                break
+            for release, share in seen.items():
+                shares[release] = max(share, shares.get(release, 0.0))
+    evidence = violation or (
+        f"{len(raw_pairs())} pairs: releases move by up to "
+        f"{min(shares.values()):.4f} to {max(shares.values()):.4f} of it"
+    )
+    # A bound that no pair comes near would mean that the pairs are too tame to test it. Those of fits are tested on
+    # arrays, in whose pairs nothing has a kind to keep to.
+    learned = [
+        share for release, share in shares.items() if release.endswith(("kinds", "distinct values", "categories"))
+    ]
+    # A line that is held out takes no part in what is learned.
+    near = min(learned, default=0.0) if position == POSITION else max(shares.values(), default=0.0)
+    good = not violation and near > 0.99
+    return Finding(f"{name}, {adjacency}", "within the declared sensitivity", evidence, bool(good))
+
+
+def replay_raw_fit(model, pair, adjacency, path):
+    """Four fits with the same outputs: the first violation or None, and the changes as shares of their bounds."""
+
+    def run_on(companions, version, script):
+        pair.write(path, companions, version)
+        options = {"records_per_person": RECORDS_PER_PERSON, "epsilon": EPSILON, "delta": DELTA}
+        return recorded(model(adjacency=adjacency, **options), lambda: (read_table(path, TARGET),), script)
+
+    return replay_runs(run_on)
+
+
+def replay_raw_pair(pair, adjacency, path, opened=CsvTable):
+    """Four runs with the same outputs: the first violation or None, and the changes as shares of their bounds."""
+
+    def run(companions, version, script=None):
+        pair.write(path, companions, version)
+        # Blocks of six records, so that one begins right after the line.
+        with configured(csv_block_bytes=CELL_BYTES * 8 * 6):
+            return learn(lambda: opened(path), adjacency, script)
+
+    base = run(0, 0)
+    script = base.tape.script
+    fault = base.error or unpaid(base.tape, _guarantee(adjacency))
+    if fault:
+        return fault, {}
+    others = [run(0, 1, script), run(1, 0, script), run(1, 1, script)]
+    for other in others:
+        fault = _different(base, other)
+        if fault:
+            return fault, {}
+    # The number of distinct values is no sum over records: what a line adds to it depends on the others.
+    moves = [statistic_moves(*runs, without=("distinct values",)) for runs in ((base, others[0]), others[1:])]
+    if moves[0] != moves[1]:
+        return "another record's term moves", {}
+    for first, second in ((base, others[0]), others[1:]):
+        if not same(*(np.delete(run.features, POSITION, axis=0) for run in (first, second))):
+            return "another record's features change", {}
+    return changes(base, others[0])
+
+
+def learn(opened, adjacency, script=None):
+    """Make all releases about a raw table under a tape; names are those of all text features."""
+    tape = Tape(script)
+    guarantee = _guarantee(adjacency)
+    price = guarantee.rho_per_record / (len(SLOTS) + 1) * (1 - 1e-6)
+    slots = {name: preparation_slot(name, price, N_LINES) for name in SLOTS}
+    slots["names"] = preparation_slot("names", price, N_LINES, names_failure(guarantee))
+    meter = Meter(guarantee, N_LINES, tape)
+    with tape.running():
+        try:
+            raw = opened()
+            meter.commit(Commitment(tuple(slots.values())))
+            encoding = Preparation(raw, TARGET, meter, slots).run()
+            texts = [k for k, feature in enumerate(encoding.features) if feature.kind == "text"]
+            names = release_labels(meter, slots["names"], raw, encoding.features, texts)
+            features = np.column_stack(encoding.encode(raw))
+        except Exception as raised:
+            return Learned(tape, f"raises {type(raised).__name__}: {raised}", {}, None)
+    released = {"encoding": encoding, "names": names, "record": meter.record(), "n_records": raw.n_records}
+    return Learned(tape, None, released, features)
+
+
+def _guarantee(adjacency):
+    return Guarantee(EPSILON, DELTA, adjacency, RECORDS_PER_PERSON)
+
+
+def _different(base, other):
+    """The first difference between two runs that saw the same releases, or None."""
+    if other.error:
+        return other.error
+    if base.tape.flow != other.tape.flow:
+        return "the releases differ in number, kind, price or order"
+    changed = [name for name in base.released if not same(base.released[name], other.released[name])]
+    return f"the {changed[0]} depends on more than releases" if changed else None

@@ -1,0 +1,75 @@
+"""`dpsparse predict`."""
+
+import csv
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from dpsparse.cli import options
+
+
+@click.command(short_help="Predict with a fitted model.")
+@options.MODEL
+@options.DATA
+@click.option("--id", "id_column", metavar="COLUMN", help="A column of DATA to hand on beside the predictions.")
+@click.option(
+    "--statistic",
+    type=click.Choice(["mean", "median"]),
+    help="What to predict: the mean, or the median, which is nearer to most records where the target is skewed; what "
+    "the model's effects are of unless given.",
+)
+@options.dialect
+@options.out("Where the predictions go, as CSV; printed unless given.")
+@options.AS_JSON
+def predict(
+    model: str,
+    data: str,
+    id_column: str | None,
+    statistic: str | None,
+    separator: str | None,
+    encoding: str,
+    out: str | None,
+    as_json: bool,
+) -> None:
+    """Predict the target for the records of DATA, a table as `dpsparse fit` reads it, with a MODEL.
+
+    DATA needs the columns of the model's selected features, in any order; other columns are not read. Text that is
+    none of the categories of the fit counts as the fit counted such text; where DATA has any, the command says how.
+    """
+    from dpsparse.cli import output
+    from dpsparse.model.json_file import load_model
+    from dpsparse.model.remarks import unseen_categories
+    from dpsparse.model.table_predictions import ModelTable
+
+    with output.writing(out, model, data, replace=False) as stream:
+        released = load_model(model).for_statistic(statistic)
+        table = ModelTable(released, data, separator=separator, encoding=encoding)
+        if id_column is not None:
+            table.require(id_column)
+        predictions = table.predictions().tolist()
+        ids = None if id_column is None else table.texts(id_column)
+        lines, notes = _csv(id_column, ids, predictions), unseen_categories(released, table.has_unseen)
+        if stream is not None:
+            stream.write(lines.encode())
+    if as_json:
+        shown = {"predictions": predictions} | ({} if ids is None else {"ids": ids}) if out is None else {}
+        output.print_json({"n_records": len(predictions), "out": out, "notes": notes} | shown)
+    elif out is None:
+        click.echo(lines, nl=False)
+        for note in notes:
+            click.echo(f"Note: {note}", err=True)
+    else:
+        click.echo(f"{out}: {len(predictions):,} predictions")
+        output.print_notes(notes)
+
+
+def _csv(id_column: str | None, ids: Sequence[str] | None, predictions: Any) -> Any:
+    if ids is None:
+        return "\n".join(["prediction", *map(repr, predictions), ""])
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow([id_column, "prediction"])
+    rows.writerows(zip(ids, map(repr, predictions), strict=True))
+    return text.getvalue()

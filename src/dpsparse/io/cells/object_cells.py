@@ -1,0 +1,65 @@
+"""Python's objects as cells: a number, a text, a truth value, a date or a gap, by the type of each alone.
+
+Nothing here raises or warns, whatever an object is: one cell must not decide whether a fit works.
+"""
+
+import datetime
+import decimal
+import numbers
+from typing import Any
+
+import numpy as np
+
+from dpsparse.io.cells.column_cells import TextCells, days, text_of
+from dpsparse.io.cells.grammar import Kind
+
+
+def object_cells(objects: list[Any]) -> TextCells:
+    """Cells of Python's objects, each read by its own type; those of unknown types are missing.
+
+    Known types are texts, numbers, booleans, dates, durations in days, and None and the like for missing cells.
+    """
+    with np.errstate(all="ignore"):
+        return TextCells.of([_text(cell) for cell in objects])
+
+
+def real_number(cell: Any) -> float:
+    """The value of a real number; raises TypeError where an object is none, OverflowError where it is too large.
+
+    Complex numbers would warn and lose a part, and durations are integers to NumPy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse.io.cells.object_cells import real_number
+    >>> real_number(np.int8(3)), real_number(True)
+    (3.0, 1.0)
+    """
+    if not isinstance(cell, (numbers.Real, decimal.Decimal, np.bool_)) or isinstance(cell, np.timedelta64):
+        raise TypeError
+    return float(cell)
+
+
+def _text(cell: Any) -> str:
+    try:
+        return cell if isinstance(cell, str) else _text_of_object(cell)
+    except Exception:
+        # Any class may refuse to be asked: a number too large for a float, a date before year 1, whatever users wrote.
+        return ""
+
+
+def _text_of_object(cell: Any) -> str:
+    if isinstance(cell, (bool, np.bool_)):
+        return str(bool(cell))
+    if isinstance(cell, np.datetime64):
+        # A number where Python has no such date.
+        cell = cell.astype("datetime64[us]").item()
+        return cell.isoformat() if isinstance(cell, datetime.datetime) else ""
+    if isinstance(cell, datetime.date):
+        # NaT is a datetime that knows no ISO format of a date.
+        return cell.isoformat() if cell == cell else ""
+    if isinstance(cell, datetime.timedelta):
+        return text_of(cell / datetime.timedelta(days=1), Kind.number)
+    if isinstance(cell, np.timedelta64):
+        return text_of(float(days(np.array(cell))), Kind.number)
+    return text_of(real_number(cell), Kind.number)

@@ -1,0 +1,194 @@
+"""How well a released model predicts records that were held out: what `evaluate` publishes, and its words."""
+
+import textwrap
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dpsparse.algorithms.estimates import Estimate
+from dpsparse.algorithms.evaluation_sums import Scores
+from dpsparse.html import Html, number, table, tag
+from dpsparse.model.privacy_html import record_html
+from dpsparse.privacy.accounting.record import PrivacyRecord
+from dpsparse.schema import Fields, FileError
+
+# Of files that do not say of which level their intervals are.
+_EARLIER_LEVEL = 0.9
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluation:
+    """How well a model predicts records that were held out: releases, and what follows from them.
+
+    Parameters
+    ----------
+    target : str
+        The response.
+    constant_prediction : float
+        What the model predicts without any feature, from its own releases; of a model of the mean, the training mean.
+    scores : Scores
+        The estimates.
+    privacy : PrivacyRecord
+        The guarantee, every release and its cost.
+    constant_name : {"mean", "constant"}
+        What that prediction is: the released mean of the training records, or another constant.
+    """
+
+    target: str
+    constant_prediction: float
+    scores: Scores
+    privacy: PrivacyRecord
+    constant_name: str = "constant"
+
+    def __repr__(self) -> str:
+        improvement = self.improvement
+        return (
+            f"<Evaluation of {self.target} on {self.scores.n_records:,} records: improvement "
+            f"{number(improvement.value)} [{number(improvement.low)}, {number(improvement.high)}]>"
+        )
+
+    @property
+    def model(self) -> Estimate:
+        """The mean of ``min(|error|, cut)`` of the model's predictions."""
+        return self.scores.model
+
+    @property
+    def constant(self) -> Estimate:
+        """The same of `constant_prediction`."""
+        return self.scores.constant
+
+    @property
+    def improvement(self) -> Estimate:
+        """The mean of how much nearer the model is than the constant, each record's clipped at +-`bound`."""
+        return self.scores.improvement
+
+    @property
+    def r2(self) -> Estimate | None:
+        """1 less the mean of ``min(|error|, cut) ** 2`` of the model over that of the constant; None if not known."""
+        return self.scores.r2
+
+    @property
+    def cut(self) -> float:
+        """Errors count up to this, a release."""
+        return self.scores.cut
+
+    @property
+    def bound(self) -> float:
+        """Improvements count up to this, either way; a release."""
+        return self.scores.bound
+
+    @property
+    def n_responses(self) -> float:
+        """The noisy number of records with a response."""
+        return self.scores.n_responses
+
+    def to_dict(self) -> dict[str, Any]:
+        """The evaluation as plain numbers and strings."""
+        return {
+            "target": self.target,
+            "constant_prediction": self.constant_prediction,
+            "constant_name": self.constant_name,
+            "scores": asdict(self.scores),
+            "privacy": self.privacy.to_dict(),
+        }
+
+    def summary(self) -> str:
+        """The guarantee and the estimates as text."""
+        lines, words = score_lines(self), textwrap.fill(in_words(self), 100)
+        return "\n".join([textwrap.fill(self.privacy.statement(), 100), "", *lines, "", words])
+
+    def as_html(self) -> Html:
+        """The estimates and the guarantee, for notebooks."""
+        return tag("div", [scores_table(self), tag("p", in_words(self)), record_html(self.privacy)])
+
+    _repr_html_ = as_html
+
+
+def headings(evaluation: Evaluation) -> tuple[str, str, str, str]:
+    """The headings of a table of estimates."""
+    level = f"{evaluation.scores.level:.0%}".replace("%", " %")
+    return "on records held out", "estimate", f"{level} interval", "cut"
+
+
+def score_rows(evaluation: Evaluation) -> list[tuple[str, str, str, str]]:
+    """The rows of a table of estimates: name, estimate, interval and share cut, as text."""
+    scores, name = evaluation.scores, evaluation.constant_name
+    cut = number(scores.cut)
+    named = {
+        f"min(|error|, {cut}), model": scores.model,
+        f"min(|error|, {cut}), {name} {number(evaluation.constant_prediction)}": scores.constant,
+        f"improvement, within ±{number(scores.bound)}": scores.improvement,
+        f"R², errors up to {cut}": scores.r2,
+    }
+    return [
+        (name, number(each.value), f"[{number(each.low)}, {number(each.high)}]", f"{each.cut:.1%}")
+        for name, each in named.items()
+        if each is not None
+    ]
+
+
+def score_lines(evaluation: Evaluation) -> list[str]:
+    """The table of estimates as lines of text."""
+    rows = [headings(evaluation), *score_rows(evaluation)]
+    return [f"{row[0]:<44} {row[1]:>11} {row[2]:>24} {row[3]:>7}" for row in rows]
+
+
+def scores_table(evaluation: Evaluation) -> Html:
+    """The estimates as an HTML table."""
+    caption = "How well it predicts records held out"
+    return table(caption, headings(evaluation), score_rows(evaluation), numbers=(1, 3))
+
+
+def verdict(evaluation: Evaluation) -> str:
+    """Whether the model predicts better than a constant."""
+    better, name, target = evaluation.improvement, evaluation.constant_name, evaluation.target
+    low, high = number(better.low), number(better.high)
+    if better.low > 0:
+        return f"Predictions are better than the {name}: nearer to {target} by {low} to {high} on average."
+    if better.high < 0:
+        return f"Predictions are worse than the {name}: further from {target} on average."
+    return f"These records do not show whether predictions are better than the {name}."
+
+
+def in_words(evaluation: Evaluation) -> str:
+    """Whether the model predicts better than a constant, and what the numbers mean."""
+    scores = evaluation.scores
+    limits = f"Errors count up to {number(scores.cut)} and improvements up to ±{number(scores.bound)}"
+    return (
+        f"{verdict(evaluation)} {limits}, both released; the last column is the noisy share that was cut. "
+        f"{_what_r2_is(evaluation)} Intervals include sampling and privacy noise. "
+        f"{scores.n_records:,} records were held out, about {scores.n_responses:,.0f} of them with a response."
+    )
+
+
+def _what_r2_is(evaluation: Evaluation) -> str:
+    name = "training mean" if evaluation.constant_name == "mean" else evaluation.constant_name
+    if evaluation.r2 is None:
+        return "Squared errors are too noisy for an R²."
+    return f"R² is 1 less the squared errors of predictions over those of the {name}, both cut in this way."
+
+
+def read_scores(fields: Fields) -> Scores:
+    """The scores that `dataclasses.asdict` wrote in a model file."""
+    scores = Scores(
+        n_records=fields.count("n_records"),
+        n_responses=fields.number("n_responses", least=0),
+        cut=fields.number("cut", above=0),
+        bound=fields.number("bound", above=0),
+        **{name: _read_estimate(fields.table(name)) for name in ("model", "constant", "improvement")},
+        r2=None if (r2 := fields.table("r2", None)) is None else _read_estimate(r2),
+        level=fields.number("level", _EARLIER_LEVEL, above=0),
+    )
+    fields.finish()
+    if scores.level >= 1:
+        raise FileError(f"{fields.where}: 'level' must lie between 0 and 1")
+    return scores
+
+
+def _read_estimate(fields: Fields) -> Estimate:
+    numbers = {name: fields.number(name) for name in ("value", "low", "high")}
+    more = {name: fields.number(name, least=0) for name in ("standard_error", "cut")}
+    fields.finish()
+    estimate = Estimate(**numbers, **more)
+    if not estimate.low <= estimate.value <= estimate.high or estimate.cut > 1:
+        raise FileError(f"{fields.where}: 'value' must lie from 'low' to 'high', and 'cut' be a share")
+    return estimate

@@ -1,0 +1,55 @@
+"""The summary of a released model: its guarantee and its effects, as text and for notebooks."""
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from dpsparse.html import Html, tag
+from dpsparse.model.effect import INTERVAL_HEADING, Effect, Verdict, effects_table, p_text, unit_rows, units_table
+from dpsparse.model.evaluation_result import in_words, score_lines, scores_table
+from dpsparse.model.privacy_html import record_html
+from dpsparse.model.remarks import NOT_SIGNIFICANT, NOT_TRUSTED, remarks
+
+if TYPE_CHECKING:
+    from dpsparse.model.released import LinearModel
+
+
+def summary_text(model: "LinearModel") -> str:
+    """The guarantee and the effects as text."""
+    lines = [
+        textwrap.fill(model.privacy.statement(), 100),
+        "",
+        f"{'feature':<24} {'for prediction':>14} {'effect':>12} {'std. error':>12} {'p-value':>8}   {INTERVAL_HEADING}",
+        *map(_summary_line, model.effects),
+        f"{'(intercept)':<24} {model.intercept + 0.0:>14.5g}",
+    ]
+    marks = {NOT_SIGNIFICANT: "* ", NOT_TRUSTED: "** "}
+    for heading, text in remarks(model):
+        lines.append(textwrap.fill(f"{marks.get(heading, '')}{heading}: {text}.", 100))
+    if model.evaluation is not None:
+        lines += ["", *score_lines(model.evaluation), textwrap.fill(in_words(model.evaluation), 100)]
+    # Where nothing was learned they are noise.
+    if model.response_scale_known and (units := unit_rows(model.effects)):
+        lines += ["", "Units learned, released within the guarantee:"]
+        lines.append(f"{'feature':<24} {'centre':>12} {'scale':>12}")
+        lines += [f"{feature:<24} {center:>12} {scale:>12}" for feature, center, scale in units]
+    return "\n".join(lines)
+
+
+def _summary_line(effect: Effect) -> str:
+    text = f"{effect.feature:<24} {effect.coef + 0.0:>14.5g} {effect.value + 0.0:>12.5g}"
+    if effect.interval is None:
+        return f"{text} {'-':>12} {'-':>8}   -{' **' if effect.verdict is Verdict.NOT_TRUSTED else ''}"
+    low, high = effect.interval
+    mark = "" if effect.verdict is Verdict.SIGNIFICANT else " *"
+    return f"{text} {effect.standard_error:>12.3g} {p_text(effect.p_value):>8}   [{low:.5g}, {high:.5g}]{mark}"
+
+
+def summary_html(model: "LinearModel") -> Html:
+    """The effects and the guarantee, for notebooks."""
+    heading = tag("p", tag("strong", model.estimator))
+    effects = effects_table(model.effects, model.intercept)
+    notes: list[str] = [tag("p", [tag("strong", f"{title}: "), f"{text}."]) for title, text in remarks(model)]
+    if model.evaluation is not None:
+        notes += [scores_table(model.evaluation), in_words(model.evaluation)]
+    units = units_table(model.effects)
+    return tag("div", [heading, effects, *notes, *([] if units is None else [units]), record_html(model.privacy)])

@@ -1,0 +1,110 @@
+"""Predictions of a released model for tables of cells: files, and data frames with text."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsparse.io.cells.encoding import encode
+from dpsparse.io.cells.grammar import Kind
+from dpsparse.io.cells.raw_table import as_raw_table
+from dpsparse.io.formats import open_table, require_format
+from dpsparse.io.store.manifest import is_store
+from dpsparse.io.table_features import Feature, read_features
+from dpsparse.schema import FileError, listed, quoted
+
+if TYPE_CHECKING:
+    from dpsparse.model.released import LinearModel
+
+
+class ModelTable:
+    """The records of a file or a data frame, as a model reads them: by its own kinds, and only the columns it needs.
+
+    A separator of None is taken from the first line of a CSV file.
+    """
+
+    def __init__(
+        self, model: "LinearModel", data: Any, *, separator: str | None = None, encoding: str = "utf-8"
+    ) -> None:
+        self._model, self._data = model, data
+        self._is_array = str(data).lower().endswith(".npy")
+        if is_path(data) and not is_store(data):
+            require_format(data)
+        self._table: Any = open_table(data) if self._is_array else None
+        self.raw: Any = None if self._is_array else as_raw_table(data, separator=separator, encoding=encoding)
+        for column in model.columns_needed:
+            self.require(column)
+        if not self.n_records:
+            raise FileError(f"{data}: it holds no records")
+
+    def require(self, column: str) -> None:
+        """Raise FileError unless there is such a column."""
+        names = self._table.names if self.raw is None else self.raw.names
+        if column not in names:
+            where = self._data if is_path(self._data) else "X"
+            needed = self._model.columns_needed
+            beside = f"; the model needs {listed(needed)}" if column in needed else ""
+            raise FileError(f"{where} has no column {quoted(column)}{beside}")
+
+    @property
+    def n_records(self) -> int:
+        """The number of records."""
+        return int(self._table.n_records() if self.raw is None else self.raw.n_records)
+
+    def predictions(self) -> NDArray[np.float64]:
+        """One prediction for each record, from this record alone: one feature after another, in their order.
+
+        A number that is missing, or unreadable, is at its centre. Text that the model does not know counts as "another"
+        where its column has such a feature, and as the baseline otherwise.
+        """
+        model = self._model.for_statistic()
+        used = [model.features[place] for place in model._places]
+        X = self._numbers(used)
+        predictions = np.full(self.n_records, model.intercept)
+        with np.errstate(all="ignore"):
+            for values, place in zip(X.T, model._places, strict=True):
+                filled = np.where(np.isfinite(values), values, model.all_centers[place])
+                predictions += model.coef[place] * filled
+        return predictions if model.prediction_range is None else np.clip(predictions, *model.prediction_range)
+
+    def responses(self) -> NDArray[np.float64]:
+        """The responses; NaN where they are missing or unreadable."""
+        target = self._model.target
+        self.require(target)
+        if self.raw is None:
+            return np.asarray(read_features(self._table, [], target)[1])
+        kind = self.raw.declared.get(target) or self._model.target_kind or Kind.number
+        return np.asarray(self.raw.numbers([target], [kind])[:, 0])
+
+    def texts(self, column: str) -> list[str]:
+        """The cells of a column as text."""
+        self.require(column)
+        texts: list[str] = self._table.texts(column) if self.raw is None else self.raw.texts(column)
+        return texts
+
+    def has_unseen(self, column: str, features: list[Feature]) -> bool:
+        """Whether a cell of a column of text is in none of the categories of its features, nor in their baseline.
+
+        It tells as much of the records as their predictions do, and goes where these go.
+        """
+        known = [each.category for each in features if each.category is not None]
+        if known:
+            known += [each.baseline for each in features[:1] if each.baseline is not None]
+            if self.raw is None:
+                return not set(self.texts(column)) <= set(known)
+            return bool((self.raw.category_codes(column, known) < 0).any())
+        buckets = np.asarray(self.raw.buckets(column))
+        listed_buckets = [bucket for each in features for bucket in each.buckets or ()]
+        return bool((~np.isin(buckets, [-1, *listed_buckets])).any())
+
+    def _numbers(self, used: Any) -> NDArray[np.float64]:
+        if not used:
+            return np.empty((self.n_records, 0))
+        if self.raw is None:
+            return np.asarray(read_features(self._table, used)[0])
+        return np.asarray(encode(self.raw, used))
+
+
+def is_path(data: Any) -> bool:
+    """Whether this is the place of a file."""
+    return isinstance(data, str) or hasattr(data, "__fspath__")

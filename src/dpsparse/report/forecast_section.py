@@ -1,0 +1,83 @@
+"""The forecast of a report: what each epsilon buys for a table of the model's shape."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dpsparse.families.estimands import ESTIMANDS, TYPICAL
+from dpsparse.html import table, tag
+from dpsparse.inference.intervals import SHOWN_PERCENT
+from dpsparse.planning.forecast import EPSILONS, plan
+from dpsparse.report.charts import curves
+from dpsparse.report.report_summary import as_sentence
+
+if TYPE_CHECKING:
+    from dpsparse.model.released import LinearModel
+
+
+def forecast(model: "LinearModel", sparsity: int) -> Iterator[str]:
+    """Picture and table of what each epsilon buys, with the model's own marked.
+
+    `sparsity` is the number of features asked for.
+    """
+    asked = model.privacy.guarantee
+    held_out = 0 if model.scores is None else model.scores.n_records
+    here = plan(
+        model.privacy.n_records - held_out,
+        len(model.features),
+        # A raw table may turn out to have fewer features than were asked for.
+        min(sparsity, len(model.features)),
+        asked.epsilon,
+        asked.delta,
+        # Models of earlier files do not say: theirs is the pursuit's own.
+        estimand=ESTIMANDS[model.estimand or TYPICAL.name].name,
+        units_known=all(feature.center is not None and feature.scale is not None for feature in model.features),
+        records_per_person=asked.records_per_person,
+    )
+    epsilons = sorted({*EPSILONS, here.epsilon})
+    grid = sorted({*epsilons, *(10 ** (k / 10) for k in range(-15, 11))})
+    forecasts = [replace(here, epsilon=epsilon) for epsilon in grid]
+    lines = {
+        "error to expect (l2)": [at.expected_error for at in forecasts],
+        "minimum detectable effect at 80 % power": [at.smallest_effect for at in forecasts],
+    }
+    rows = [
+        [
+            f"{at.epsilon:g} (this fit)" if at.epsilon == here.epsilon else f"{at.epsilon:g}",
+            *(
+                "none" if value == math.inf else f"{value:.3g}"
+                for value in (at.expected_error, at.smallest_effect, at.interval_width)
+            ),
+        ]
+        for at in forecasts
+        if at.epsilon in epsilons
+    ]
+    yield (
+        f"The forecast of dpsparse plan, from public numbers alone, for {here.n:,} records, {here.d:,} features and "
+        f"{here.sparsity} to select with {here.units}, at any epsilon, for effects on the {here.estimand} "
+        "response. Errors and effects are in units of the response's noise per scaled feature."
+    )
+    if here.caveat:
+        yield as_sentence(here.caveat)
+    found = "" if here.smallest_effect == math.inf else f" and the minimum detectable effect {here.smallest_effect:.3g}"
+    words = (
+        "Error to expect and minimum detectable effect at 80 % power, over epsilon. At this fit's epsilon, "
+        f"{here.epsilon:g}, the error is {here.expected_error:.3g}{found}."
+    )
+    picture = curves(grid, lines, (here.epsilon, f"this fit: {here.epsilon:g}"), words)
+    if picture is not None:
+        yield tag("figure", [picture, tag("figcaption", words)])
+    headings = ["epsilon", "error", "minimum detectable effect", f"width of a {SHOWN_PERCENT} interval"]
+    yield table("What each epsilon buys", headings, rows, numbers=(1, 2, 3))
+    yield tag("p", _caveat(model), class_="note")
+
+
+def _caveat(model: "LinearModel") -> str:
+    words = "A forecast is a guide: in simulations nine errors in ten lie within a factor of 2 of it."
+    if model.estimator != "PrivateSparseRegressor":
+        words += f" This one is of PrivateSparseRegressor; {model.estimator}, which made the model, does worse."
+    relation = model.privacy.guarantee.adjacency
+    if relation != "replace-one":
+        words += f" It is for neighbours by replace-one; {relation} guarantees less and does a little better."
+    return words

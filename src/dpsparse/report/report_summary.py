@@ -1,0 +1,308 @@
+"""The first part of a report: what a fit found and what that means, for readers who know no statistics."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from dpsparse.families.estimands import MEAN
+from dpsparse.html import Html, number, tag
+from dpsparse.inference.intervals import SHOWN_PERCENT
+from dpsparse.io.table_features import Feature
+from dpsparse.model import remarks
+from dpsparse.model.doubts import doubt_of
+from dpsparse.model.effect import Effect, Verdict, p_words
+from dpsparse.model.evaluation_result import Evaluation, verdict
+from dpsparse.model.meaning import of_target, what_counts
+from dpsparse.model.row_numbers import row_numbers
+from dpsparse.model.unread_responses import readable, unread
+from dpsparse.privacy.accounting.record import PrivacyRecord
+from dpsparse.schema import listed, quoted
+
+if TYPE_CHECKING:
+    from dpsparse.model.released import LinearModel
+
+# Said where no effect is significant: of all of them, or of those that could be tested.
+_NONE = {False: "No effect is significant.", True: "No effect that could be tested is significant."}
+_UNKNOWN = (
+    "The response's scale could not be learned, so nothing can be said of how near predictions are. They use the "
+    "numbers in the last column of the table all the same: do not rely on them."
+)
+
+
+def in_short(model: "LinearModel") -> Iterator[str]:
+    """Records, guarantee, significant features, quality of the predictions and the meaning of an effect."""
+    yield from _titled("The records", _records(model))
+    yield from _titled("How people are protected", _guarantee(model.privacy))
+    yield from _titled("What matters", verdicts(model))
+    yield from _titled("How well it predicts", _predictions(model))
+    if model.effects and model.explains:
+        yield from _titled("What an effect means", _meaning(model))
+
+
+def _titled(title: str, content: Iterable[str]) -> Iterator[str]:
+    yield tag("h3", title)
+    yield from content
+
+
+def _records(model: "LinearModel") -> Iterator[str]:
+    count, n_selected = len({feature.column for feature in model.features}), len(model.columns_needed)
+    columns = "1 column" if count == 1 else f"{count:,} columns"
+    selected = "none" if not n_selected else f"{n_selected:,}"
+    known = f"Of {columns} that could explain {model.target} the fit selected {selected}"
+    n_features = len(model.features)
+    parts = "" if n_features == count else f" With categories and gaps, the columns make {n_features:,} features."
+    left_out = f" Left out: {remarks.left_out(model)}." if remarks.left_out(model) else ""
+    yield f"{model.privacy.n_records:,} records. {known}.{left_out}{parts}"
+    if model.responses is not None:
+        short = model.responses.is_short
+        yield tag("p", as_sentence(unread(model) if short else readable(model)), **({"class_": "bad"} if short else {}))
+
+
+def _guarantee(record: PrivacyRecord) -> Iterator[str]:
+    if not record.private:
+        yield tag("p", record.statement(), class_="guarantee bad")
+        yield f"{record.plain_words()} Do not publish this page if the records are real."
+        return
+    yield tag("p", record.plain_words(), class_="guarantee")
+    yield (
+        f"In the field's words: ({number(record.epsilon)}, {record.delta:.2g})-differential privacy. Epsilons of 0.1 "
+        "to 1 are strong guarantees, and up to 3 are common. Everything on this page comes from noisy releases "
+        "within the guarantee and from public numbers: whoever has the page learns no more about anybody than the "
+        "guarantee allows, and may pass it on."
+    )
+
+
+def verdicts(model: "LinearModel") -> Iterator[str]:
+    """What matters: the effects that are significant, those that are not, and those without a verdict."""
+    groups = {verdict: [effect for effect in model.effects if effect.verdict is verdict] for verdict in Verdict}
+    significant, not_significant = groups[Verdict.SIGNIFICANT], groups[Verdict.NOT_SIGNIFICANT]
+    count = f"{len(model.features):,}"
+    if model.nearly_exact:
+        yield f"{as_sentence(remarks.nothing_learned(model))} Is {model.target} computed from the features?"
+    elif not model.response_scale_known:
+        why = remarks.nothing_learned(model)
+        said = as_sentence(why) if remarks.shows_guesses(model) else f"Nothing was learned: {why}."
+        yield tag(
+            "p",
+            f"{said} So no effect could be tested. The page 'Read a result' of the documentation has a remedy for each "
+            "cause.",
+            class_="bad",
+        )
+        return
+    if not model.explains:
+        yield "By the releases the features explain nothing, so no effect could be tested."
+        return
+    if not model.effects:
+        yield "No effect was kept."
+    if significant:
+        features = {feature.name: feature for feature in model.features}
+        yield "These effects are significant:"
+        yield tag("ul", [tag("li", _of(model, effect, features)) for effect in significant])
+        yield (
+            f"If no feature had an effect, only about one fit in twenty would show even one this large (the 5 % "
+            f"family-wise level, Bonferroni over {count} features)."
+        )
+    elif not_significant:
+        yield _NONE[bool(groups[Verdict.NOT_TRUSTED])]
+    if not_significant:
+        yield "These are not significant:"
+        yield _names(not_significant)
+        yield (
+            f"Among {count} features without effect one this large is common. They may matter or not: this fit cannot "
+            "decide, and the size shown is likely too large."
+        )
+    if groups[Verdict.NOT_TRUSTED]:
+        yield "The standard errors of these are not reliable, so they have neither an interval nor a verdict:"
+        yield tag("ul", [tag("li", f"{each.feature}: {doubt_of(each)}.") for each in groups[Verdict.NOT_TRUSTED]])
+        yield "Do not publish their sizes as findings."
+    if text := row_numbers(model):
+        yield f"Row numbers: {text}."
+    if groups[Verdict.NOT_AVAILABLE]:
+        yield f"{model.estimator} gives no errors, so nothing can be said about what is significant."
+
+
+def _names(effects: Sequence[Effect]) -> Html:
+    return tag("ul", [tag("li", effect.feature) for effect in effects])
+
+
+def _of(model: "LinearModel", effect: Effect, features: dict[str, Feature]) -> str:
+    return sentence(effect, features[effect.feature], model.target, model.baselines)
+
+
+def sentence(effect: Effect, feature: Feature, target: str, baselines: Mapping[str, str] | None = None) -> str:
+    """A significant effect in words.
+
+    The effect has an interval.
+
+    Examples
+    --------
+    >>> from dpsparse.io.table_features import Feature
+    >>> from dpsparse.model.effect import Effect
+    >>> from dpsparse.report.report_summary import sentence
+    >>> print(sentence(Effect("age", -2.0, -2.0, 0.1, clear=True), Feature("age"), "cost"))
+    age: a step of 1 goes with 2 less of cost (between 1.804 and 2.196 less, with 95 % confidence; p < 1e-16).
+    """
+    assert effect.estimate is not None
+    assert effect.interval is not None
+    way = "more" if effect.estimate > 0 else "less"
+    low, high = sorted(map(abs, effect.interval))
+    size = f"{number(abs(effect.estimate))} {way} of {target}"
+    # A significant effect is further from 0 than its interval reaches, however few the features.
+    within = (
+        f"between {number(low)} and {number(high)} {way}, with {SHOWN_PERCENT} confidence; {p_words(effect.p_value)}"
+    )
+    return f"{effect.feature}: {_step(feature, baselines or {})} goes with {size} ({within})."
+
+
+def publishable(model: "LinearModel") -> str | None:
+    """One paragraph to publish: the significant effects with their intervals, the records and the guarantee.
+
+    None where nothing was learned, where no effect could be tested, or where the fit was not private.
+    """
+    record = model.privacy
+    if not (record.private and model.response_scale_known and model.explains and model.effects):
+        return None
+    if all(effect.interval is None for effect in model.effects):
+        return None
+    features = {feature.name: feature for feature in model.features}
+    significant = [effect for effect in model.effects if effect.verdict is Verdict.SIGNIFICANT]
+    untested = any(effect.verdict is Verdict.NOT_TRUSTED for effect in model.effects)
+    found = " ".join(_of(model, effect, features) for effect in significant) or _NONE[untested]
+    of_means = model.estimand == MEAN.name
+    return (
+        f"What goes with {model.target} in {record.n_records:,} records, by a {'' if of_means else 'robust '}sparse "
+        f"regression on {len(model.features):,} features at the 5 % family-wise level: {found} These are associations "
+        f"{'of means' if of_means else 'in typical records'}, the other selected features being equal, and not causes. "
+        "The result is "
+        f"({number(record.epsilon)}, {record.delta:.2g})-differentially private for each person."
+    )
+
+
+def _step(feature: Feature, baselines: Mapping[str, str]) -> str:
+    """What a step of 1 of a feature is."""
+    if feature.missing:
+        return "a missing cell, compared with a typical value,"
+    if feature.kind == "boolean":
+        return "yes, compared with no,"
+    if feature.kind is not None and feature.kind.startswith("date"):
+        return "a day later"
+    if feature.category is None and feature.buckets is None:
+        return "a step of 1"
+    return f"compared with {_baseline(feature, baselines)} and categories not selected, it"
+
+
+def _baseline(feature: Feature, baselines: Mapping[str, str]) -> str:
+    name = baselines.get(feature.column)
+    return "the baseline" if name is None else f"the baseline {quoted(name)}"
+
+
+def _predictions(model: "LinearModel") -> Iterator[str]:
+    if not model.explains:
+        yield tag("p", as_sentence(remarks.nothing_explained(model)), class_="bad")
+    elif model.nearly_exact:
+        yield "Nearly exactly; by how much predictions are off was too small to be learned."
+    elif not model.response_scale_known:
+        yield tag("p", _UNKNOWN, class_="bad")
+    elif model.spread_explained:
+        yield f"The features explain {remarks.explained(model)}."
+    elif model.effects:
+        yield "The features explain something: predictions from them came nearer to the responses than a constant."
+    if model.evaluation is not None:
+        yield _held_out(model.evaluation)
+    elif model.effects and model.explains:
+        yield (
+            "How near predictions for new people are, only records that were held out can tell: dpsparse evaluate and "
+            "fit --holdout measure it, within a guarantee."
+        )
+    if model.explains and model.prediction_range is not None:
+        yield f"Predictions are {remarks.prediction_range(model)}."
+    if remarks.is_stretched(model):
+        yield as_sentence(remarks.calibration(model))
+    if remarks.is_skewed(model):
+        yield as_sentence(remarks.median(model))
+
+
+def _held_out(evaluation: Evaluation) -> str:
+    scores = evaluation.scores
+    name = "training mean" if evaluation.constant_name == "mean" else evaluation.constant_name
+    constant = f"the {name} {number(evaluation.constant_prediction)} by {number(scores.constant.value)}"
+    explained = (
+        ""
+        if scores.r2 is None
+        else f" R² against the {name} is {number(scores.r2.value)} (between {number(scores.r2.low)} and "
+        f"{number(scores.r2.high)}, with {scores.level:.0%} confidence).".replace("%", " %")
+    )
+    return (
+        f"On {scores.n_records:,} records that were held out, predictions are off by {number(scores.model.value)} on "
+        f"average, and {constant}; errors count up to {number(scores.cut)}. {verdict(evaluation)}{explained}"
+    )
+
+
+def _meaning(model: "LinearModel") -> Iterator[str]:
+    yield (
+        f"The difference in {of_target(model)} between records that differ by 1 in a feature, in that feature's own "
+        "unit, and are alike in the other selected ones. The interval of an effect lies around it. Predictions use "
+        "other numbers, in a column of their own: effects shrunk by their errors, all together."
+    )
+    example = _an_example(model)
+    if example is not None:
+        yield example
+    yield from unnamed(model)
+    columns = unnamed_columns(model)
+    if columns:
+        yield (
+            f"If the categories of {listed(columns)} are publicly known, give them in a bounds file: then each has its "
+            "name."
+        )
+    yield f"{what_counts(model)} They say what goes together, not what causes what."
+
+
+def _an_example(model: "LinearModel") -> str | None:
+    """What the effect of a category or of a gap is relative to, with an example of the model."""
+    features = {feature.name: feature for feature in model.features}
+    selected: list[Feature] = [features[effect.feature] for effect in model.effects]
+    text = [each for each in selected if each.category is not None or each.buckets is not None]
+    category = next((each for each in text if not _is_unnamed(each)), None)
+    if category is not None:
+        return (
+            f"A feature such as {category.name} is 1 for records in that category and 0 for others: its effect is the "
+            f"difference from {_baseline(category, model.baselines)} and from categories that were not selected."
+        )
+    gap = next((each for each in selected if each.missing), None)
+    if gap is not None:
+        what = "is 1 where the cell is missing: its effect is the difference from a typical value"
+        return f"A feature such as {quoted(gap.name)} {what}."
+    return None
+
+
+def _is_unnamed(feature: Feature) -> bool:
+    return feature.buckets is not None and (feature.other or feature.label is None)
+
+
+def _selected_unnamed(model: "LinearModel") -> list[Feature]:
+    features = {feature.name: feature for feature in model.features}
+    selected: list[Feature] = [features[effect.feature] for effect in model.effects]
+    return [each for each in selected if _is_unnamed(each)]
+
+
+def unnamed(model: "LinearModel") -> Iterator[str]:
+    """What each selected feature of text without a name stands for."""
+    for each in _selected_unnamed(model):
+        what = "any text too rare to be a category of its own" if each.other else "a text too rare to be named"
+        yield f"The feature {quoted(each.name)} is 1 for {what} at this epsilon, and 0 for others."
+
+
+def unnamed_columns(model: "LinearModel") -> list[str]:
+    """The columns of these features, whose categories might be publicly known."""
+    return list(dict.fromkeys(each.column for each in _selected_unnamed(model)))
+
+
+def as_sentence(text: str) -> str:
+    """A text with a capital at its beginning and a full stop.
+
+    Examples
+    --------
+    >>> from dpsparse.report.report_summary import as_sentence
+    >>> as_sentence("nothing was learned")
+    'Nothing was learned.'
+    """
+    return f"{text[0].upper()}{text[1:]}."
