@@ -6,6 +6,9 @@ more file here, with a class that has these members, and a link (`engine.links`)
 
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpsparse.engine.links import Link
 from dpsparse.families.estimands import Estimand
 
@@ -102,6 +105,9 @@ class Family(Protocol):
     @property
     def words(self) -> Words:
         """Its sentences."""
+
+    def responses(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Numbers as responses; NaN for those that are none."""
 
     def selection_tau(self, residual_scale: float, units_known: bool) -> float:
         """The bound of residuals while features are selected."""

@@ -7,6 +7,9 @@ standard deviation of a response, sqrt(p (1 - p)) for the share p of yes.
 import math
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpsparse.engine.links import LOGIT, Link
 from dpsparse.families.estimands import LOG_ODDS, Estimand
 
@@ -50,6 +53,10 @@ class Binomial:
     estimand: Estimand | None = LOG_ODDS
     link: Link = LOGIT
     scaled: None = None
+
+    def responses(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """1 is yes and 0 is no; nothing else is a response."""
+        return np.where((numbers == 0) | (numbers == 1), numbers, np.nan)
 
     def selection_tau(self, residual_scale: float, units_known: bool) -> float:
         """The bound of residuals while features are selected."""

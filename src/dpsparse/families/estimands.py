@@ -44,7 +44,8 @@ TYPICAL = Estimand(
 LOG_ODDS = Estimand(
     "log odds",
     math.inf,
-    "on the log odds of {target}, as logistic regression gives them for these features without privacy",
+    "on the log odds that {target} is yes, as logistic regression gives them for these features without privacy",
 )
 # Those that users of a regression choose from.
 ESTIMANDS: dict[str, Estimand] = {each.name: each for each in (MEAN, TYPICAL)}
+ALL_ESTIMANDS: dict[str, Estimand] = ESTIMANDS | {LOG_ODDS.name: LOG_ODDS}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from dpsparse.engine.links import IDENTITY, Link
@@ -77,6 +78,10 @@ class RobustLinear:
     def scaled(self) -> Self:
         """Residuals have a scale."""
         return self
+
+    def responses(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Every number is a response."""
+        return numbers
 
     def mean_slope(self, residual_scale: float) -> float:
         """A mean is its linear predictor."""
