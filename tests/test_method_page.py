@@ -20,6 +20,8 @@ ROOT = Path(__file__).parents[1]
 SOURCE = Path(dpsparse.__file__).parent
 PAGES = {name: (ROOT / "docs" / name).read_text() for name in ("method.md", "privacy.md")}
 METHOD = PAGES["method.md"]
+# The same without line breaks.
+SENTENCES = " ".join(METHOD.split())
 # Each number that a sentence of the page states, as the code has it.
 STATED = [
     ("at most {:,} features, and", c.WIDE),
@@ -101,34 +103,34 @@ def test_the_tables_are_those_of_the_code():
 
 @pytest.mark.parametrize(("sentence", "number"), STATED)
 def test_a_sentence_states_the_number_of_the_code(sentence, number):
-    assert sentence.format(number) in " ".join(METHOD.split())
+    assert sentence.format(number) in SENTENCES
 
 
 def test_a_number_that_changes_in_the_code_is_noticed():
     sentence, number = "fewer than {} records carry it", inference.LEAST_CARRIERS + 50
-    assert sentence.format(number) not in METHOD
+    assert sentence.format(number) not in SENTENCES
 
 
 def test_words_for_numbers():
     """Where a sentence has a word for a number of the code."""
-    assert "**three final gradients**" in METHOD
+    assert "**three final gradients**" in SENTENCES
     assert c.FINAL_GRADIENTS == 3
-    assert "beyond which a tenth of $|y - c|$ lie (a fiftieth from" in METHOD
+    assert "beyond which a tenth of $|y - c|$ lie (a fiftieth from" in SENTENCES
     assert (c.OUTSIDE, c.FAR_OUTSIDE) == (10, 50)
-    assert "a fiftieth or twice the response's" in METHOD
+    assert "a fiftieth or twice the response's" in SENTENCES
     assert family.SCALE_RANGE == (1 / 50, 2)
-    assert "rising eightfold from the first to the last" in METHOD
+    assert "rising eightfold from the first to the last" in SENTENCES
     assert budget.PICK_RISE == 8
-    assert r"\tfrac14 b^\top V^{-1} b" in METHOD
+    assert r"\tfrac14 b^\top V^{-1} b" in SENTENCES
     assert math.isclose(inference.DOUBTFUL**2, 4)
-    assert "eigenvalue below a quarter" in METHOD
+    assert "eigenvalue below a quarter" in SENTENCES
     assert inference.COLLINEAR == 1 / 4
-    assert "each clipped at twice the typical squared norm" in METHOD
+    assert "each clipped at twice the typical squared norm" in SENTENCES
     assert c.ROUGH_ROWS == 2
-    assert "the square of half of what the clip leaves out" in METHOD
+    assert "the square of half of what the clip leaves out" in SENTENCES
     assert c.SCORE_BIAS == c.ROW_BIAS == 1 / 2
     assert c.REFERENCE_POWER == 1.5
-    assert "released after the tenth and the thirtieth" in METHOD
+    assert "released after the tenth and the thirtieth" in SENTENCES
     assert c.RESCALED == (11, 31)
 
 

@@ -56,6 +56,12 @@ def test_everything_imported_is_declared_and_everything_declared_is_imported():
     assert set(imported()) == declared - {"psycopg", "python-multipart"}
 
 
+def test_no_two_modules_share_a_name():
+    """A name says what is inside, without its folder."""
+    names = [path.stem for path in PACKAGE.rglob("*.py") if path.name != "__init__.py"]
+    assert sorted({name for name in names if names.count(name) > 1}) == []
+
+
 def test_the_version_stands_in_one_place():
     assert "version" in PROJECT["dynamic"]
     assert importlib.metadata.version("dpsparse") == dpsparse.__version__

@@ -39,7 +39,8 @@ from dpsparse.model.released import LinearModel
 from dpsparse.model.table_predictions import ModelTable
 from dpsparse.privacy.accounting.commitment import Commitment, in_part
 from dpsparse.privacy.accounting.meter import Meter, MeterShare
-from dpsparse.privacy.guarantee import Adjacency, Guarantee
+from dpsparse.privacy.guarantee import Guarantee
+from dpsparse.privacy.protection import Adjacency
 
 TRAINING, HELD_OUT = 0, 1
 FIT_NAME, HELD_OUT_NAME = "fit", "held out"

@@ -14,8 +14,9 @@ from dpsparse.engine.errors import Errors
 from dpsparse.engine.vector_sums import VECTOR_LEVELS
 from dpsparse.inference.intervals import reach
 from dpsparse.privacy.accounting.meter import BudgetExceeded, Meter
-from dpsparse.privacy.guarantee import ADJACENCIES, Guarantee
+from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.noise import SeededSource, ZeroSource
+from dpsparse.privacy.protection import ADJACENCIES
 
 
 def released(y, f, *, constant=0.0, scale=1.0, source=None, guarantee=None):

@@ -21,7 +21,7 @@ from dpsparse.audit.checks.check_program import CASES, _files
 from dpsparse.audit.checks.check_replay import cached_schedules, replay_runs
 from dpsparse.audit.harness.raw_pairs import HEADER, raw_pairs
 from dpsparse.audit.harness.run_program import Program, run_program
-from dpsparse.privacy.guarantee import ADJACENCIES
+from dpsparse.privacy.protection import ADJACENCIES
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from dpsparse.io.cells.grammar import N_BUCKETS, bucket
 from dpsparse.io.cells.raw_table import CsvTable
 from dpsparse.privacy import sensitivity
-from dpsparse.privacy.guarantee import ADJACENCIES
+from dpsparse.privacy.protection import ADJACENCIES
 
 COLUMNS = ["a", "b", "c"]
 HOSTILE = ["", "1", "1,234", '"1,5"', "true", "2024-01-31", "03/04/2024", "north", '"', '""', "n/a", "\x00", " north "]

@@ -13,9 +13,10 @@ from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.filter import ACCOUNTS, PrivacyFilter
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.accounting.release import GaussianMechanism, Slot
-from dpsparse.privacy.guarantee import ADJACENCIES, Guarantee
+from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.mechanisms.partition import release_names
 from dpsparse.privacy.noise import ZeroSource
+from dpsparse.privacy.protection import ADJACENCIES
 
 
 @given(

@@ -13,7 +13,7 @@ from dpsparse.engine import queries
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer, weight_levels
 from dpsparse.engine.vector_sums import VECTOR_LEVELS, counts_at_most
 from dpsparse.privacy import sensitivity
-from dpsparse.privacy.guarantee import ADJACENCIES
+from dpsparse.privacy.protection import ADJACENCIES
 
 CLIP = 1.7
 EDGE = [CLIP, np.nextafter(CLIP, 9), np.nextafter(CLIP, 0), CLIP / 127, CLIP / 254, 0.0]

@@ -44,9 +44,10 @@ from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.compose import largest_factor
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMechanism, Slot
-from dpsparse.privacy.guarantee import Adjacency, Guarantee
+from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.mechanisms.gaussian import gaussian_scale, release_vector
 from dpsparse.privacy.mechanisms.quantile import release_point
+from dpsparse.privacy.protection import Adjacency
 
 # One record in this many lies beyond the cut and beyond the bound.
 OUTSIDE = 20

@@ -12,8 +12,8 @@ from dpsparse.cli import options
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from dpsparse.privacy.guarantee import Adjacency
     from dpsparse.privacy.ledger.events import LedgerState
+    from dpsparse.privacy.protection import Adjacency
 
 _BAR = 30
 

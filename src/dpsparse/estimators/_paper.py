@@ -14,8 +14,9 @@ from dpsparse.data.validation import cap_sparsity, check_choice, check_count, ch
 from dpsparse.estimators._private import PrivateLinearRegressor, as_dtype
 from dpsparse.estimators._types import Calibration, LedgerLocation, Progress
 from dpsparse.model.effect import Effect
-from dpsparse.privacy.guarantee import Adjacency, Guarantee
+from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.mechanisms.selection import paper_scale_is_sound
+from dpsparse.privacy.protection import Adjacency
 
 _COMMON = """
     Parameters

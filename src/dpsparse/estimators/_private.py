@@ -28,8 +28,9 @@ from dpsparse.model.numeric_columns import NumericColumns
 from dpsparse.model.released import LinearModel
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.accounting.record import PrivacyRecord
-from dpsparse.privacy.guarantee import Guarantee, check_adjacency, check_delta, check_epsilon, default_delta
+from dpsparse.privacy.guarantee import Guarantee, check_delta, check_epsilon, default_delta
 from dpsparse.privacy.noise import NotPrivateWarning, SecureSource, SeededSource
+from dpsparse.privacy.protection import check_adjacency
 
 if TYPE_CHECKING:
     from dpsparse.estimators._types import LedgerLocation

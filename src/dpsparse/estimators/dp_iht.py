@@ -11,7 +11,8 @@ from dpsparse.algorithms.losses import Absolute, Huber, Squared
 from dpsparse.data.validation import check_number
 from dpsparse.estimators._paper import PaperMethod, documented
 from dpsparse.estimators._types import Calibration, LedgerLocation
-from dpsparse.privacy.guarantee import Adjacency, Guarantee
+from dpsparse.privacy.guarantee import Guarantee
+from dpsparse.privacy.protection import Adjacency
 
 
 @documented(

@@ -16,7 +16,8 @@ from dpsparse.families.estimands import ESTIMANDS, TYPICAL, EstimandName
 from dpsparse.families.robust_linear import RobustLinear
 from dpsparse.planning import plan
 from dpsparse.privacy.accounting.meter import Meter
-from dpsparse.privacy.guarantee import Adjacency, Guarantee
+from dpsparse.privacy.guarantee import Guarantee
+from dpsparse.privacy.protection import Adjacency
 
 # Minimum detectable effects, in units of the noise: beyond the first a selection is close to random; beyond the second
 # most effects of practical size are missed, which is worth a word where public units would help.

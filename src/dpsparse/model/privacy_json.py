@@ -8,7 +8,8 @@ import numpy as np
 
 from dpsparse.privacy.accounting.record import PrivacyRecord
 from dpsparse.privacy.accounting.release import MECHANISMS, Release
-from dpsparse.privacy.guarantee import ADJACENCIES, Adjacency, Guarantee
+from dpsparse.privacy.guarantee import Guarantee
+from dpsparse.privacy.protection import ADJACENCIES, Adjacency
 from dpsparse.schema import Fields, FileError
 
 # Larger numbers belong to no fit, and their squares might overflow.

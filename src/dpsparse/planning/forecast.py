@@ -171,10 +171,9 @@ class Plan:
         """The epsilon from which on effects have intervals with these records."""
         if self._accuracy_at(0.0).has_intervals:
             return 0.0
-        per_person = self.records_per_person**2
         rho = (decisions.reference_size(self.sparsity) / self.n) ** 2
         # A little more, so that the rho of this epsilon is not below by rounding.
-        return epsilon_from_rho(per_person * rho, self.guarantee.delta) * (1 + 1e-6)
+        return epsilon_from_rho(self.guarantee.protects.rho(rho), self.guarantee.delta) * (1 + 1e-6)
 
     @property
     def caveat(self) -> str:
@@ -207,15 +206,15 @@ class Plan:
         """The epsilon at which the minimum detectable effect falls to `target`; infinite if no epsilon suffices."""
         # Effects depend on epsilon through rho alone. rho is searched, because epsilon follows from it at once, while
         # rho from epsilon is a search of its own.
-        per_person = self.records_per_person**2
-        low, high = 1e-14 / per_person, 1e4 / per_person
+        person = self.guarantee.protects
+        low, high = (person.rho_of_a_record(rho) for rho in (1e-14, 1e4))
         if not self._detects(target, high):
             return math.inf
         while high / low > 1.001:
             middle = math.sqrt(low * high)
             low, high = (low, middle) if self._detects(target, middle) else (middle, high)
         # A little more, so that the rho of this epsilon is not below by rounding.
-        return epsilon_from_rho(per_person * high, self.guarantee.delta) * (1 + 1e-9)
+        return epsilon_from_rho(person.rho(high), self.guarantee.delta) * (1 + 1e-9)
 
     def _detects(self, target: float, rho: float) -> bool:
         return self._accuracy_at(rho).smallest_effect <= target

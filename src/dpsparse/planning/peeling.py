@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dpsparse.algorithms.iht.theory import default_clip_bound, default_n_iter
-from dpsparse.privacy.guarantee import Adjacency, Guarantee, default_delta
+from dpsparse.privacy.guarantee import Guarantee, default_delta
 from dpsparse.privacy.mechanisms.selection import paper_peeling_scale, tight_peeling_scale
+from dpsparse.privacy.protection import Adjacency
 
 
 @dataclass(frozen=True)

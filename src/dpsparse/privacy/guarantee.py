@@ -7,13 +7,10 @@ and a pure epsilon. Nothing here sees data, and every limit errs on the private 
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
 
 from dpsparse.privacy.accounting.gdp import TV_SLACK_SHARE, epsilon_from_mu, largest_mu
 from dpsparse.privacy.accounting.zcdp import epsilon_from_rho, rho_from_epsilon
-
-Adjacency = Literal["replace-one", "zero-out-one"]
-ADJACENCIES: tuple[str, ...] = get_args(Adjacency)
+from dpsparse.privacy.protection import Adjacency, RecordsOfAPerson
 
 
 def default_delta(n_records: int) -> float:
@@ -40,12 +37,6 @@ def check_delta(delta: float) -> None:
         raise ValueError(f"delta={delta!r} must lie strictly between 0 and 1; use None for n**-1.1")
 
 
-def check_adjacency(adjacency: str) -> None:
-    """Raise ValueError unless the neighbouring relation is one for which the sensitivities are proved."""
-    if adjacency not in ADJACENCIES:
-        raise ValueError(f"adjacency={adjacency!r} must be one of {', '.join(map(repr, ADJACENCIES))}")
-
-
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) or (hasattr(value, "dtype") and getattr(value, "ndim", 1) == 0)
 
@@ -63,8 +54,7 @@ class Guarantee:
         ("replace-one"), or if one of them has a null record, which adds nothing to any sum, in the place of one
         record of the other ("zero-out-one").
     records_per_person : int
-        The most records one person may hold, m. By group privacy a fit whose single records cost
-        rho-zCDP costs a person m^2 rho (Bun and Steinke 2016, Proposition 1.9) and m times a pure epsilon.
+        The most records one person may hold.
 
     Examples
     --------
@@ -82,27 +72,28 @@ class Guarantee:
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
         check_delta(self.delta)
-        check_adjacency(self.adjacency)
-        if not isinstance(self.records_per_person, int) or self.records_per_person < 1:
-            raise ValueError(f"records_per_person={self.records_per_person!r} must be a whole number of at least 1")
+        _ = self.protects
+
+    @property
+    def protects(self) -> RecordsOfAPerson:
+        """Whose data it protects."""
+        return RecordsOfAPerson(self.adjacency, self.records_per_person)
 
     @cached_property
     def rho_per_record(self) -> float:
         """The zCDP that one record may cost."""
-        return rho_from_epsilon(self.epsilon, self.delta) / self.records_per_person**2
+        return self.protects.rho_of_a_record(rho_from_epsilon(self.epsilon, self.delta))
 
     @property
     def pure_epsilon_per_record(self) -> float:
         """The pure epsilon that one record may cost, for fits accounted without delta."""
-        return self.epsilon / self.records_per_person
+        return self.protects.epsilon_of_a_record(self.epsilon)
 
     @cached_property
     def mu_per_record(self) -> float:
-        """The mu of Gaussian differential privacy that one record may cost.
-
-        A fit that is mu-Gaussian-DP for one record is m mu-Gaussian-DP for m (Dong, Roth and Su 2022, Theorem 2.14).
-        """
-        return largest_mu(self.epsilon, (1 - TV_SLACK_SHARE) * self.delta) / self.records_per_person * (1 - 1e-11)
+        """The mu of Gaussian differential privacy that one record may cost."""
+        mu = largest_mu(self.epsilon, (1 - TV_SLACK_SHARE) * self.delta)
+        return self.protects.mu_of_a_record(mu) * (1 - 1e-11)
 
     def epsilon_spent(
         self, rho: float, pure_epsilon: float = math.inf, mu: float = math.inf, failure_probability: float = 0.0
@@ -112,8 +103,8 @@ class Guarantee:
         A failure probability is taken from delta before rho is converted (`compose`). The mu must be that of
         releases whose `tv_slack`, failures included, fits the share of delta kept for it.
         """
-        m = self.records_per_person
-        by_mu = epsilon_from_mu(m * mu, (1 - TV_SLACK_SHARE) * self.delta) if mu < math.inf else math.inf
+        person = self.protects
+        by_mu = epsilon_from_mu(person.mu(mu), (1 - TV_SLACK_SHARE) * self.delta) if mu < math.inf else math.inf
         left = self.delta - failure_probability
-        by_rho = epsilon_from_rho(m**2 * rho, left) if left > 0 else math.inf
-        return min(by_rho, m * pure_epsilon, by_mu)
+        by_rho = epsilon_from_rho(person.rho(rho), left) if left > 0 else math.inf
+        return min(by_rho, person.epsilon(pure_epsilon), by_mu)

@@ -33,7 +33,7 @@ missing is null: f is 0, the constant's entry included. No record is left out, s
 
 import math
 
-from dpsparse.privacy.guarantee import Adjacency, check_adjacency
+from dpsparse.privacy.protection import Adjacency, check_adjacency
 
 
 def _replaced(adjacency: Adjacency) -> bool:

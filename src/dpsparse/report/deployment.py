@@ -46,21 +46,17 @@ def description(model: "LinearModel") -> str:
 
 def unit(model: "LinearModel") -> str:
     """Who is protected."""
-    most = model.privacy.guarantee.records_per_person
-    return "Person (one record each)" if most == 1 else f"Person (at most {most} records each)"
+    return f"Person ({model.privacy.guarantee.protects.at_most} each)"
 
 
 def neighbors(model: "LinearModel") -> str:
     """Which tables are adjacent."""
-    guarantee = model.privacy.guarantee
-    change = {
-        "replace-one": "one record holds any other values",
-        "zero-out-one": "one record is blanked and adds nothing to any sum",
-    }[guarantee.adjacency]
-    group = (
-        "" if guarantee.records_per_person == 1 else f", for up to {guarantee.records_per_person} records of a person"
+    person = model.privacy.guarantee.protects
+    group = "" if person.most == 1 else f", for {person.up_to} of a person"
+    return (
+        f"Tables of the same public number of records are adjacent where {person.where_they_differ} "
+        f"({person.adjacency}){group}."
     )
-    return f"Tables of the same public number of records are adjacent where {change} ({guarantee.adjacency}){group}."
 
 
 def parameters(model: "LinearModel") -> str:

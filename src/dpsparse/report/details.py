@@ -117,7 +117,7 @@ def releases(record: PrivacyRecord) -> Iterator[str]:
     asked = record.guarantee
     yield (
         f"Asked: epsilon {asked.epsilon:g} and delta {asked.delta:.3g} for a person with "
-        f"{'one record' if asked.records_per_person == 1 else f'up to {asked.records_per_person} records'}. Spent: "
+        f"{asked.protects.up_to}. Spent: "
         f"epsilon {record.epsilon:.6g}, in {len(record.releases)} releases. Prices are in rho, of zero-concentrated "
         f"differential privacy, which add up; a record paid {record.rho:.4g} in all."
     )

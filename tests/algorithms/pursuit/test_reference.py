@@ -22,7 +22,8 @@ from dpsparse.families.estimands import ESTIMANDS
 from dpsparse.families.robust_linear import RobustLinear
 from dpsparse.privacy import sensitivity
 from dpsparse.privacy.accounting.release import GaussianMechanism
-from dpsparse.privacy.guarantee import ADJACENCIES, Guarantee
+from dpsparse.privacy.guarantee import Guarantee
+from dpsparse.privacy.protection import ADJACENCIES
 
 facts = st.builds(
     PublicFacts,

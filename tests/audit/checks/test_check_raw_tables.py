@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from dpsparse.audit.checks.check_raw_tables import replay_raw_pair
 from dpsparse.audit.harness.raw_pairs import RawPair, raw_pairs
-from dpsparse.privacy.guarantee import ADJACENCIES
+from dpsparse.privacy.protection import ADJACENCIES
 
 HOSTILE = [
     b"",

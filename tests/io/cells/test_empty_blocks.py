@@ -12,7 +12,7 @@ from dpsparse.engine import config
 from dpsparse.io.cells import block_table
 from dpsparse.io.cells.raw_table import CsvTable, FrameTable
 from dpsparse.privacy import sensitivity
-from dpsparse.privacy.guarantee import ADJACENCIES
+from dpsparse.privacy.protection import ADJACENCIES
 
 # Where numbers of records are made; what is above these folders sees releases alone, or is handed what they made.
 READERS = ("io", "data", "learning", "engine", "estimators")

@@ -102,7 +102,7 @@ ACCOUNTS = (
     Bug(
         "group privacy linear in rho",
         "accounts",
-        {"privacy.guarantee:Guarantee.rho_per_record": [("self.records_per_person**2", "self.records_per_person")]},
+        {"privacy.protection:RecordsOfAPerson.rho_of_a_record": [("self.most**2", "self.most")]},
     ),
 )
 
@@ -157,8 +157,8 @@ LEDGER = (
         "ledger",
         {
             "privacy.accounting.commitment:Commitment.cost": [
-                ("m**2 * composed.rho", "composed.rho"),
-                ("m * composed.mu", "composed.mu"),
+                ("person.rho(composed.rho)", "composed.rho"),
+                ("person.mu(composed.mu)", "composed.mu"),
             ]
         },
     ),

@@ -15,9 +15,10 @@ from dpsparse.privacy.accounting.compose import compose
 from dpsparse.privacy.accounting.filter import ACCOUNTS
 from dpsparse.privacy.accounting.meter import BudgetExceeded, Meter
 from dpsparse.privacy.accounting.release import GaussianMechanism, PartitionSelection, Slot
-from dpsparse.privacy.guarantee import ADJACENCIES, Guarantee
+from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.mechanisms.partition import RECORD_STEPS, name_threshold, release_names, select_names
 from dpsparse.privacy.noise import SecureSource, SeededSource, ZeroSource
+from dpsparse.privacy.protection import ADJACENCIES
 
 GUARANTEE = Guarantee(1.0, 1e-6)
 

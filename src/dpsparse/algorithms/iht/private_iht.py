@@ -24,8 +24,9 @@ from dpsparse.privacy import sensitivity
 from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.accounting.release import LaplacePeeling, Slot
-from dpsparse.privacy.guarantee import Adjacency, Guarantee
+from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.mechanisms.selection import paper_peeling_scale, peel, peeling_cost, tight_peeling_scale
+from dpsparse.privacy.protection import Adjacency
 
 if TYPE_CHECKING:
     from dpsparse.algorithms.losses import Loss

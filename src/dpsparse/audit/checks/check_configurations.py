@@ -23,7 +23,7 @@ from dpsparse.data.raw_data import read_table
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.engine.config import configured
 from dpsparse.engine.threads import threads
-from dpsparse.privacy.guarantee import ADJACENCIES
+from dpsparse.privacy.protection import ADJACENCIES
 
 UNITS = {
     "units known": {"feature_center": 0.0, "feature_scale": 1.0},

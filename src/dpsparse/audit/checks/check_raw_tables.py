@@ -36,8 +36,9 @@ from dpsparse.learning.preparation import Preparation
 from dpsparse.learning.table_prices import SLOTS, names_failure, preparation_slot
 from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.meter import Meter
-from dpsparse.privacy.guarantee import ADJACENCIES, Guarantee
+from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.mechanisms.partition import select_names
+from dpsparse.privacy.protection import ADJACENCIES
 
 # So weak that the releases follow the records; two records a person, so that thresholds must know of them.
 EPSILON, DELTA, RECORDS_PER_PERSON = 400.0, 1e-2, 2

@@ -30,7 +30,7 @@ from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.engine import queries
 from dpsparse.estimators import _raw_fit, sparse_regressor
 from dpsparse.privacy.accounting.release import GaussianMechanism, PartitionSelection
-from dpsparse.privacy.guarantee import ADJACENCIES
+from dpsparse.privacy.protection import ADJACENCIES
 
 # At this guarantee the Gaussian account covers every pursuit below, which therefore commits to its releases.
 OPTIONS = {"epsilon": 2.0, "delta": 1e-2}

@@ -52,21 +52,20 @@ class Commitment:
         return self.composed.is_within(guarantee)
 
     def cost(self, guarantee: Guarantee) -> Cost:
-        """Its cost to a person with `guarantee.records_per_person` = m records.
+        """Its cost to a person, by group privacy (`protection`).
 
-        Group privacy: m^2 rho (Bun and Steinke 2016, Proposition 1.9), m mu (Dong, Roth and Su 2022, Theorem 2.14),
-        m times a pure epsilon. `tv_slack` and `failure_probability` compare two runs on the same table, whatever m is.
+        `tv_slack` and `failure_probability` compare two runs on the same table, however many records a person has.
         """
         if not self.is_within(guarantee):
             raise ValueError("the guarantee does not cover this commitment")
-        m, composed = guarantee.records_per_person, self.composed
+        person, composed = guarantee.protects, self.composed
         is_pure = composed.pure_epsilon <= guarantee.pure_epsilon_per_record
         delta = 0.0 if is_pure else guarantee.delta
         return Cost(
             guarantee.epsilon,
             delta,
-            m**2 * composed.rho,
-            m * composed.mu,
+            person.rho(composed.rho),
+            person.mu(composed.mu),
             composed.tv_slack,
             composed.failure_probability,
         )

@@ -125,8 +125,8 @@ class PrivacyRecord:
         seen = max(
             releases_per_record(self.releases), key=lambda releases: math.fsum(release.rho for release in releases)
         )
-        m = self.guarantee.records_per_person
-        return dp_accounting.ComposedDpEvent([dp_accounting.ZCDpEvent(m**2 * release.rho) for release in seen])
+        person = self.guarantee.protects
+        return dp_accounting.ComposedDpEvent([dp_accounting.ZCDpEvent(person.rho(release.rho)) for release in seen])
 
     def statement(self) -> str:
         """The guarantee in a few sentences."""
@@ -135,17 +135,12 @@ class PrivacyRecord:
                 f"NOT PRIVATE: the noise came from: {self.noise}. Use this fit for simulation only; "
                 "leave random_state unset for a private one."
             )
-        change = {
-            "replace-one": "had one record held any other values",
-            "zero-out-one": "had one record been blanked (a null record that adds nothing to any sum)",
-        }[self.guarantee.adjacency]
-        m = self.guarantee.records_per_person
-        person = "one record a person" if m == 1 else f"at most {m} records a person"
+        person = self.guarantee.protects
         return (
-            f"({self.epsilon:.6g}, {self.delta:.3g})-differentially private: {change}, the chance of any result "
-            f"would change by a factor of at most {math.exp(min(self.epsilon, 700)):.4g}, plus {self.delta:.3g}. "
-            f"Neighbours: {self.guarantee.adjacency}; {person}; the number of records, {self.n_records}, is public. "
-            f"Noise: {self.noise}."
+            f"({self.epsilon:.6g}, {self.delta:.3g})-differentially private: {person.had_it_changed}, the chance of "
+            f"any result would change by a factor of at most {math.exp(min(self.epsilon, 700)):.4g}, plus "
+            f"{self.delta:.3g}. Neighbours: {person.adjacency}; {person.at_most} a person; the number of records, "
+            f"{self.n_records}, is public. Noise: {self.noise}."
         )
 
     def plain_words(self) -> str:

@@ -18,8 +18,9 @@ from functools import lru_cache
 from typing import Any
 
 from dpsparse.privacy.accounting.filter import Cost, PrivacyFilter
-from dpsparse.privacy.guarantee import Adjacency, Guarantee
+from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.ledger.location import granted_name
+from dpsparse.privacy.protection import Adjacency
 
 GENESIS = "0" * 64
 

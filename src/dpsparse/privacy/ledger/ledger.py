@@ -27,10 +27,11 @@ from sqlalchemy.engine import URL
 
 from dpsparse.privacy.accounting.filter import Cost, PrivacyFilter, round_down
 from dpsparse.privacy.accounting.meter import BudgetExceeded, OpenedHere
-from dpsparse.privacy.guarantee import Adjacency, Guarantee
+from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.ledger.events import Event, LedgerError, LedgerState, cost_details
 from dpsparse.privacy.ledger.ledger_store import LedgerStore
 from dpsparse.privacy.ledger.location import check_name, check_new_name, check_unlike, granted_name, url_of
+from dpsparse.privacy.protection import Adjacency
 
 # A thousandth of it, the share kept for `tv_slack`, is still a normal float.
 _LEAST_DELTA = 1e-100
