@@ -16,7 +16,7 @@ from dpsparse.estimators._pursuit import PursuitEstimator
 from dpsparse.estimators._types import LedgerLocation, PerFeature
 from dpsparse.families.binomial import BINOMIAL, Binomial
 from dpsparse.privacy.accounting.meter import Meter
-from dpsparse.privacy.guarantee import Adjacency
+from dpsparse.privacy.protection import Adjacency
 
 
 class PrivateSparseClassifier(ClassifierMixin, PursuitEstimator):  # type: ignore[misc]  # scikit-learn has no types
