@@ -183,8 +183,8 @@ def replay_raw_pair(pair: RawPair, adjacency: Adjacency, path: Path, opened: Cal
     if moves[0] != moves[1]:
         return "another record's term moves", {}
     for first, second in ((base, others[0]), others[1:]):
-        others = [np.delete(run.features, POSITION, axis=0) for run in (first, second)]
-        if not same(others[0], others[1]):
+        left = [np.delete(run.features, POSITION, axis=0) for run in (first, second)]
+        if not same(left[0], left[1]):
             return "another record's features change", {}
     return changes(base, others[0])
 
