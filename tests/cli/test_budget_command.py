@@ -184,12 +184,39 @@ def test_ctrl_c_in_a_fit_names_the_ledger_without_its_password(tmp_path, capsys,
     told = capsys.readouterr()
     place = tmp_path / "b.db" if url == "b.db" else "postgresql+psycopg://me:***@127.0.0.1:1/db"
     assert told.err.split("\n") == [
-        f"dpsparse: what was charged stays spent; see: dpsparse budget history {place}",
+        f"dpsparse: what was reserved or charged stays spent; see: dpsparse budget history {place}",
         "",  # click ends the line of the ^C
         "dpsparse: interrupted",
         "",
     ]
     assert told.out == ""
+
+
+@pytest.mark.parametrize(
+    ("where", "settled", "sentence"),
+    [
+        # In the first read of a raw table, which comes before the first release; and while noise is drawn for one.
+        ("dpsparse.learning.kinds.release_counts", "refund", "nothing was released, and nothing is spent"),
+        ("dpsparse.privacy.noise.SecureSource.gaussian", "charge", "what was reserved or charged stays spent"),
+    ],
+)
+def test_ctrl_c_gives_back_what_was_reserved_as_long_as_nothing_was_released(
+    tmp_path, capsys, monkeypatch, where, settled, sentence
+):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    told(capsys, "grant", "b.db", "trial-7", "--epsilon", "2", "--delta", "1e-3")
+    monkeypatch.setattr(where, interrupted)
+    options = ["--target", "y", "--epsilon", "1", "--delta", "1e-3", "--ledger", "b.db", "--dataset", "trial-7"]
+    with pytest.raises(SystemExit) as stopped:
+        main(["fit", table_of(tmp_path), *options, "--out", "model.json"])
+    assert stopped.value.code == 130
+    assert f"dpsparse: {sentence}; see: dpsparse budget history {tmp_path / 'b.db'}\n" in capsys.readouterr().err
+    kinds = [event["kind"] for event in json.loads(told(capsys, "history", "b.db", "--json"))]
+    assert kinds == ["grant", "reserve", settled]
+    told(capsys, "verify", "b.db")
 
 
 @pytest.mark.parametrize("verbose", [[], ["-v"]])

@@ -51,7 +51,7 @@ def test_every_option_reaches_the_candidates(folder, capsys, monkeypatch):
     with pytest.raises(SystemExit) as stopped:
         main(["tune", "people.csv", *OPTIONS, *drop, *ledger, "--out", "model.json"])
     assert stopped.value.code == 130
-    assert "what was charged stays spent" in capsys.readouterr().err
+    assert "what was reserved or charged stays spent" in capsys.readouterr().err
     assert not (folder / "model.json").exists()
     assert [candidate.sparsity for candidate in seen] == [2, 5, 15]
     for candidate in seen:

@@ -261,19 +261,18 @@ ON_GPU = {
     "Streamed": lambda given, folder: (Streamed(given.X), given.y),
 }
 ENGINES = IN_MEMORY | ELSEWHERE | ON_GPU
+# Dense and sparse kernels, and those of a GPU, have code of their own for each dtype.
+EVERY_DTYPE = ("NumPy", "CSR", *ON_GPU)
 
 
 def cases_on(engine):
     """The names and dtypes of the cases that an engine fits: `tune` and AdaHuber read arrays in memory."""
+    # What the other engines do with float32 does not vary with what is fitted.
+    cases = NAMES if engine in EVERY_DTYPE else [each for each in NAMES if each[1] == "float64" or each in FEW]
     if engine in IN_MEMORY:
-        return NAMES
-    elsewhere = [each for each in NAMES if is_private(each[0]) and not each[0].startswith("tune")]
-    if engine == "dask cluster":
-        return [each for each in elsewhere if each in FEW]
-    # These take several times as long as the rest; what they do with float32 does not vary with what is fitted.
-    if engine in ("Parquet", "Zarr", "dask"):
-        return [each for each in elsewhere if each[1] == "float64" or each in FEW]
-    return elsewhere
+        return cases
+    elsewhere = [each for each in cases if is_private(each[0]) and not each[0].startswith("tune")]
+    return [each for each in elsewhere if each in FEW] if engine == "dask cluster" else elsewhere
 
 
 class Engine:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from dpsparse.cli.own_ledger import OwnLedger
     from dpsparse.fitting import FileFit
     from dpsparse.model.released import LinearModel
     from dpsparse.privacy.ledger.ledger import PrivacyLedger
@@ -23,24 +24,27 @@ FitOutcome = tuple["LinearModel", Sequence[str], dict[str, Any], list[tuple[str,
 
 
 @contextmanager
-def interruptible(ledger: object) -> Iterator[None]:
-    """Say where to look after an interruption."""
+def interruptible(ledger: "OwnLedger | None") -> Iterator[None]:
+    """After an interruption, give back what was reserved and not charged, and say what stays spent."""
     try:
         yield
     except KeyboardInterrupt:
         if ledger is not None:
-            # A PrivacyLedger, which shows no password.
-            click.echo(f"dpsparse: what was charged stays spent; see: dpsparse budget history {ledger}", err=True)
+            told = "what was reserved or charged stays spent"
+            if ledger.give_back():
+                told = "nothing was released, and nothing is spent"
+            # A ledger, which shows no password.
+            click.echo(f"dpsparse: {told}; see: dpsparse budget history {ledger}", err=True)
         raise
 
 
-def opened_ledger(ledger: "str | PrivacyLedger | None") -> "PrivacyLedger | None":
+def opened_ledger(ledger: "str | PrivacyLedger | None") -> "OwnLedger | None":
     """The ledger at a place; None where none was given."""
     if ledger is None:
         return None
-    from dpsparse.privacy.ledger.ledger import PrivacyLedger
+    from dpsparse.cli.own_ledger import OwnLedger
 
-    return PrivacyLedger(ledger)
+    return OwnLedger(ledger)
 
 
 def require_target(data: str, target: str | None) -> None:

@@ -1,5 +1,6 @@
 """Replay on random neighbours, and a proof that its pairs reach the bounds."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -11,8 +12,10 @@ from dpsparse import PrivateSparseRegressor
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.schedule import Schedule
 from dpsparse.algorithms.pursuit.steps import closing
+from dpsparse.audit.checks import check_replay
 from dpsparse.audit.checks.check_replay import ESTIMATORS, REFERENCES, replay_all, replay_pair
 from dpsparse.audit.harness.neighbors import N_FEATURES, N_RECORDS, STORAGES, Pair, pairs
+from dpsparse.audit.run import CHECKS
 from dpsparse.engine.threads import threads
 from dpsparse.families.estimands import MEAN
 from dpsparse.families.robust_linear import RobustLinear
@@ -65,16 +68,23 @@ def test_every_release_of_a_pursuit_comes_up_to_its_bound(monkeypatch):
     assert short == {}
 
 
+def shares_of(name):
+    """What one pair shows: which releases are made does not depend on the pair, or the audit would notice."""
+    violation, shares = replay_pair(ESTIMATORS[name](adjacency="zero-out-one"), pairs()[0], "C order", "zero-out-one")
+    assert violation is None
+    return shares
+
+
 def test_the_replayed_fits_make_every_release_there_is():
     everything = PublicFacts(10_000, 60, 5, 1.0, units_known="none")
     everything = replace(everything, family=RobustLinear(estimand=MEAN))
     groups = {slot.group for slot in Schedule(everything, reference_rho=1.0).slots()}
-    _, shares = replay_all(UNKNOWN, "zero-out-one")
+    shares = shares_of(UNKNOWN)
     assert {"row norms", "mean score", "mean residual"} <= groups
     assert groups == {name.rstrip(" 0123456789") for name in shares}
     everything = replace(everything, d=4, sparsity=4, fit_intercept=False)
     groups = {slot.group for slot in Schedule(everything, reference_rho=1.0).slots()}
-    _, shares = replay_all(f"{UNKNOWN.partition(', every')[0]}, all features, no intercept", "zero-out-one")
+    shares = shares_of(f"{UNKNOWN.partition(', every')[0]}, all features, no intercept")
     assert "descent" in groups
     assert groups == {name.rstrip(" 0123456789") for name in shares}
 
@@ -92,6 +102,12 @@ def test_every_release_of_a_step_comes_up_to_its_bound(name, adjacency):
     # sign and rows in direction; for rows within Huber's clip, both, no pair is made.
     assert shares["score moments"] > 0.95
     assert min(shares["rough row moments"], shares["row moments"]) > 0.5
+
+
+def test_the_audit_replays_the_same_steps(monkeypatch):
+    """`test_run.py` leaves that check out."""
+    monkeypatch.setattr(check_replay, "check_estimator", lambda *asked: asked)
+    assert {*CHECKS["replay of reference steps"]()} == {*itertools.product(REFERENCES, ADJACENCIES)}
 
 
 @pytest.mark.parametrize("storage", ["C order", "CSR", "float32"])
