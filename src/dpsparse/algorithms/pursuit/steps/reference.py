@@ -20,14 +20,13 @@ from dpsparse.algorithms.pursuit.planned import Planned
 from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
 from dpsparse.algorithms.pursuit.releases import Releases, gram_noise, mean_noise
 from dpsparse.algorithms.pursuit.state import State
-from dpsparse.algorithms.pursuit.updates import covariance_of, rare
-from dpsparse.engine import queries, scores
+from dpsparse.algorithms.pursuit.steps.scored import Scores
+from dpsparse.algorithms.pursuit.updates import with_reference
+from dpsparse.engine import queries
 from dpsparse.families.estimands import MEAN
 from dpsparse.inference.inference_constants import NO_VARIANCE, NORMAL_MEDIAN
 from dpsparse.inference.matrices import NoisyMatrix
 from dpsparse.inference.one_step import OneStep, Whitening, power, rough_moments, score_root
-from dpsparse.inference.shrinkage import any_sure, combined, shrunk
-from dpsparse.inference.tails import Clip, Norms
 
 
 def _planned(price: Price, facts: PublicFacts, columns: int = 1) -> Planned:
@@ -80,7 +79,7 @@ class ReferenceStep:
     def run(self, data: Data, releases: Releases, state: State) -> State:
         """Make them, and step."""
         start, columns = _start(state, self.facts), tuple(map(int, state.kept))
-        at = _Scores(data, releases, state.center, start, columns, self._tau(state))
+        at = Scores(data, releases, state.center, start, columns, self._tau(state))
         rough = self._rough_moments(at)
         state, at, rough = _without_absent(state, at, rough, data.companions.unsure)
         whitening = self._whitening(at, rough_moments(rough))
@@ -101,7 +100,7 @@ class ReferenceStep:
         assert estimand is not None, "the step is for an estimand"
         return estimand.tuning * state.residual_scale / NORMAL_MEDIAN
 
-    def _with_scale(self, at: "_Scores", state: State) -> State:
+    def _with_scale(self, at: Scores, state: State) -> State:
         slot = at.releases.slot(self.scale)
         if slot is None:
             return state
@@ -109,11 +108,11 @@ class ReferenceStep:
         count = counter(at.data.records, queries.residual_counts, at.center, at.effects, sizes=True)
         return replace(state, residual_scale=at.releases.quantile(slot, count, grid))
 
-    def _rough_moments(self, at: "_Scores") -> NoisyMatrix:
+    def _rough_moments(self, at: Scores) -> NoisyMatrix:
         plain = at.terms("slope", np.eye(at.k))
         return at.second_moments(self.of_rows[0], plain, math.sqrt(c.ROUGH_ROWS * at.k))
 
-    def _whitening(self, at: "_Scores", first: NDArray[np.float64]) -> Whitening:
+    def _whitening(self, at: Scores, first: NDArray[np.float64]) -> Whitening:
         _, norms, moments = self.of_rows
         white = at.terms("slope", power(first, -0.5))
         squares = at.squared_norms(norms, white, at.k)
@@ -122,15 +121,15 @@ class ReferenceStep:
         return Whitening.of(first, released, squares, clip)
 
     def _score_root(
-        self, at: "_Scores", whitening: Whitening, state: State
-    ) -> tuple[NDArray[np.float64], "_Scores", NDArray[np.float64]]:
+        self, at: Scores, whitening: Whitening, state: State
+    ) -> tuple[NDArray[np.float64], Scores, NDArray[np.float64]]:
         """A root of the variance of the scores; and where a first step leads, for residuals that are nearer.
 
         The last are the standard errors of the first step's effects, as far as they are its noise.
         """
         norms, moments, first = self.of_scores
         terms = at.terms("score", whitening.inverse_root)
-        law = at.norms(norms, terms, state.evidence.last.tau * math.sqrt(at.k))
+        law = at.norms(norms, terms, state.score_scale * math.sqrt(at.k))
         clip = law.best_clip(mean_noise(at.releases, first), c.SCORE_BIAS / math.sqrt(at.k))
         root = score_root(at.second_moments(moments, terms, clip.bound), whitening)
         mean, noise = at.mean(first, terms, clip)
@@ -161,7 +160,7 @@ class LevelStep:
     def run(self, data: Data, releases: Releases, state: State) -> State:
         """Make them, and move the constant."""
         sizes, mean = self.level
-        at = _Scores(data, releases, state.center, state.concluded.effects, (0,), math.inf)
+        at = Scores(data, releases, state.center, state.concluded.effects, (0,), math.inf)
         terms = at.terms("score", np.eye(1))
         law = at.norms(sizes, terms, state.residual_scale)
         clip = law.best_clip(mean_noise(releases, mean), c.LEVEL_BIAS, rising=True)
@@ -171,35 +170,9 @@ class LevelStep:
         return replace(state, conclusion=replace(state.concluded, offset=float(offset), distance=distance))
 
 
-def with_reference(state: State, facts: PublicFacts, step: OneStep, moments: NDArray[np.float64]) -> State:
-    """Take in the step: predictions follow its effects, shrunk by their errors, through the same mean response.
-
-    A pursuit's own effects are of a typical response too, more precise and a little off: those of predictions have a
-    part of them.
-    """
-    features, concluded = slice(state.constants, None), state.concluded
-    covariance = step.covariance + np.diag(step.bias**2)
-    means = moments[0, 1:] / moments[0, 0] if state.constants else np.zeros(len(step.effects))
-    sure = any_sure(step.effects[features], covariance[features, features])
-    explains = (sure or concluded.explains) and not concluded.all_equal
-    best, errors = step.effects, covariance
-    # Categories that came with others have no effects of the pursuit.
-    if math.isfinite(step.tau) and len(best) == len(state.evidence.estimate.effects):
-        best, errors = combined(best, errors, state.evidence.estimate.effects, covariance_of(state))
-    kept = explains * shrunk(best[features], errors[features, features], ~rare(state, facts))
-    effects = np.zeros(len(state.effects))
-    effects[state.kept_features] = kept
-    if state.constants:
-        effects[0] = step.effects[0] + means @ (step.effects[features] - kept)
-    concluded = replace(
-        concluded, covariance=covariance, effects=effects, means=means, offset=0.0, slope=1.0, explains=explains
-    )
-    return replace(state, evidence=replace(state.evidence, step=step), conclusion=concluded)
-
-
 def _without_absent(
-    state: State, at: "_Scores", rough: NoisyMatrix, unsure: frozenset[int]
-) -> tuple[State, "_Scores", NoisyMatrix]:
+    state: State, at: Scores, rough: NoisyMatrix, unsure: frozenset[int]
+) -> tuple[State, Scores, NoisyMatrix]:
     """Without the unsure features whose second moments about their means are no more than noise."""
     means = rough.values[0] / max(rough.values[0, 0], NO_VARIANCE) if state.constants else np.zeros(at.k)
     varies = np.diagonal(rough.values) - means * rough.values[0] > c.UNSURE * rough.noise
@@ -220,50 +193,3 @@ def _start(state: State, facts: PublicFacts) -> NDArray[np.float64]:
     if state.constants and facts.family.estimand == MEAN:
         effects[0] += state.concluded.offset
     return effects
-
-
-@dataclass(frozen=True)
-class _Scores:
-    """Scores of the records at some effects, on the columns at some positions, and releases about them."""
-
-    data: Data
-    releases: Releases
-    center: float
-    effects: NDArray[np.float64]
-    positions: tuple[int, ...]
-    tau: float
-
-    @property
-    def k(self) -> int:
-        """The number of columns."""
-        return len(self.positions)
-
-    def terms(self, factor: scores.Factor, matrix: NDArray[np.float64]) -> scores.Terms:
-        """The vectors of records that a matrix makes of rows."""
-        return scores.Terms(factor, matrix, self.positions, self.center, self.effects, self.tau)
-
-    def norms(self, planned: Planned, terms: scores.Terms, unit: float) -> Norms:
-        """The law of the vectors' norms, from a histogram in bins about `unit`."""
-        edges = unit * c.NORM_BINS
-        return Norms.of(edges, *self._histogram(planned, terms, edges), self.releases.n_responses)
-
-    def squared_norms(self, planned: Planned, terms: scores.Terms, unit: float) -> Norms:
-        """The law of their squares, in the same way."""
-        edges = unit * c.NORM_BINS
-        return Norms.of(edges, *self._histogram(planned, terms, np.sqrt(edges)), self.releases.n_responses)
-
-    def _histogram(
-        self, planned: Planned, terms: scores.Terms, edges: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], float]:
-        counts = self.data.records.evaluate(scores.norm_counts, terms, np.append(edges[1:-1], np.inf))
-        return self.releases.histogram(self.releases.due(planned), np.diff(counts, prepend=0))
-
-    def second_moments(self, planned: Planned, terms: scores.Terms, bound: float) -> NoisyMatrix:
-        """The mean of v v', each vector v clipped to norm `bound`."""
-        sums = self.data.records.evaluate(scores.second_moment_sums, terms, bound)
-        return self.releases.gram(self.releases.due(planned), sums, bound**2)
-
-    def mean(self, planned: Planned, terms: scores.Terms, clip: Clip) -> tuple[NDArray[np.float64], float]:
-        """The mean of the vectors, their norms clipped, and the noise's standard deviation."""
-        sums = self.data.records.evaluate(scores.clipped_sums, terms, clip.bound, clip.start, clip.rise)
-        return self.releases.mean(self.releases.due(planned), sums, clip.most)
