@@ -165,8 +165,10 @@ class LevelStep:
         law = at.norms(sizes, terms, state.residual_scale)
         clip = law.best_clip(mean_noise(releases, mean), c.LEVEL_BIAS, rising=True)
         (offset,), _ = at.mean(mean, terms, clip)
-        # A mean may lie beyond most responses, where these are skewed.
-        distance = max(state.concluded.distance, clip.bound / c.REACH)
+        distance, step = state.concluded.distance, state.evidence.step
+        if step is not None and step.settled:
+            # A mean may lie beyond most responses, where these are skewed.
+            distance = max(distance, clip.bound / c.REACH)
         return replace(state, conclusion=replace(state.concluded, offset=float(offset), distance=distance))
 
 
