@@ -21,6 +21,7 @@ _LAZY = {
     "OnDisk": "data.on_disk",
     "PrivacyLedger": "privacy.ledger.ledger",
     "PrivacyRecord": "privacy.accounting.record",
+    "PrivateSparseClassifier": "estimators.sparse_classifier",
     "PrivateSparseRegressor": "estimators.sparse_regressor",
     "Streamed": "data.streamed",
     "UnreadResponsesWarning": "model.unread_responses",

@@ -9,6 +9,7 @@ from dpsparse.estimators.ada_huber import AdaHuberCV as AdaHuberCV
 from dpsparse.estimators.dp_iht import DPIHTH as DPIHTH
 from dpsparse.estimators.dp_iht import DPIHTL as DPIHTL
 from dpsparse.estimators.dp_iht import DPSLR as DPSLR
+from dpsparse.estimators.sparse_classifier import PrivateSparseClassifier as PrivateSparseClassifier
 from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor as PrivateSparseRegressor
 from dpsparse.estimators.tuning import tune as tune
 from dpsparse.evaluation import evaluate as evaluate

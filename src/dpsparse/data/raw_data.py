@@ -25,6 +25,7 @@ class RawData:
     target: str
     bounds: Bounds = field(default_factory=Bounds)
     kinds: dict[str, Any] = field(default_factory=dict)  # How cells are read, where that is publicly known.
+    positive: str | None = None  # The cell that is yes, where every other response is no.
 
     def __post_init__(self) -> None:
         names = self.table.names
@@ -37,10 +38,11 @@ class RawData:
         # Refused here, before anything is spent: columns that the bounds name and the table lacks, and a response that
         # is publicly no number.
         self.bounds.features(names, self.target)
-        if self.declared.get(self.target) == Kind.text:
+        if self.declared.get(self.target) == Kind.text and self.positive is None:
             raise FileError(
                 f"the response {quoted(self.target)} is declared as text, nothing could be learned of it and nothing "
-                "was spent; choose a column of numbers, or declare its kind: a number, a date or a boolean"
+                "was spent; choose a column of numbers, declare its kind (a number, a date or a boolean), or say which "
+                "text is yes (positive)"
             )
 
     @cached_property
@@ -134,6 +136,7 @@ def read_table(
     *,
     bounds: Any = None,
     kinds: dict[str, str] | None = None,
+    positive: str | None = None,
     separator: str | None = None,
     encoding: str = "utf-8",
 ) -> RawData:
@@ -154,6 +157,9 @@ def read_table(
     kinds : dict of str to str or None, default=None
         How the cells of some columns are read, where that is publicly known: "number", "number_grouped" (1,234.5),
         "number_comma" (1.234,5), "boolean", "date_ymd", "date_dmy", "date_mdy" or "text".
+    positive : str or None, default=None
+        The text of the response that is yes, and 1; every other one is no, and 0. None: the response is a number, or
+        true or false. It is public: it is not learned from the records.
     separator : str or None, default=None
         Between the cells of a CSV file; None to take it from the first line.
     encoding : {"utf-8", "latin-1", "cp1252"}, default="utf-8"
@@ -167,12 +173,12 @@ def read_table(
     table = as_raw_table(data, separator=separator, encoding=encoding)
     if isinstance(table, StoreTable):
         check_options(data, table.target, target, bounds)
-        return RawData(table, table.target, table.bounds, dict(kinds or {}))
+        return RawData(table, table.target, table.bounds, dict(kinds or {}), positive)
     if target is None:
         raise FileError("the target is missing: name the column of responses")
     if isinstance(bounds, str | os.PathLike):
         bounds = read_bounds(bounds)
-    return RawData(table, target, Bounds() if bounds is None else bounds, dict(kinds or {}))
+    return RawData(table, target, Bounds() if bounds is None else bounds, dict(kinds or {}), positive)
 
 
 def check_options(store: Any, known: str, target: str | None, bounds: Any) -> None:

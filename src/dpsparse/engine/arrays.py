@@ -31,6 +31,11 @@ def as_float64(values: Array) -> Array:
     return values.astype(np.float64, copy=False) if isinstance(values, np.ndarray) else values.double()
 
 
+def as_places(values: Array) -> Array:
+    """Whole numbers in float64 as integers that an array can be indexed by."""
+    return values.astype(np.int64) if isinstance(values, np.ndarray) else values.long()
+
+
 def quotient(numerator: Array | float, denominator: Array | float) -> Array:
     """Elementwise quotient of arrays and numbers, correctly rounded: torch multiplies by the reciprocal of a number."""
     array = denominator if hasattr(denominator, "ndim") and denominator.ndim else numerator

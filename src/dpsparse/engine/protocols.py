@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpsparse.engine.links import IDENTITY, Link
 from dpsparse.engine.quantize import Quantizer
 
 Query = Callable[..., Any]
@@ -80,13 +81,14 @@ class Rows(Protocol):
         *,
         constant: bool = False,
         check_finite: bool = True,
+        link: Link = IDENTITY,
         on_progress: OnProgress = None,
     ) -> Session:
         """Open a session; raises ValueError(NOT_FINITE) if a feature is not finite.
 
         Each quantizer makes integers of the features, for scores of its own; there are none where no scores are needed.
-        Where `constant`, the columns start with the constant 1. Without `check_finite`, features that are not finite
-        are missing. Slow engines give `on_progress` the share that is done.
+        Where `constant`, the columns start with the constant 1. `link` says what residuals are. Without `check_finite`,
+        features that are not finite are missing. Slow engines give `on_progress` the share that is done.
         """
 
 

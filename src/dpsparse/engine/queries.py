@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from dpsparse.engine import vector_sums
 from dpsparse.engine.arrays import Array, as_float64, like, module_of, quotient, square_root, zero_for_nan
+from dpsparse.engine.links import IDENTITY, Effects, Link
 from dpsparse.engine.quantize import Quantizer, level_shift, weight_levels
 
-Effects: TypeAlias = Sequence[float] | NDArray[np.float64]
 Thresholds: TypeAlias = NDArray[np.float64]
 
 # The largest norm of the vectors of `calibration_sums`.
@@ -60,11 +60,12 @@ class Records:
     y: Array
     quantized: Any
     columns: tuple[Any, ...]
+    link: Link = IDENTITY
 
     def take(self, rows: Any) -> Self:
         """Some of these records."""
         quantized = None if self.quantized is None else self.quantized.take(rows)
-        return type(self)(self.y[rows], quantized, tuple(column.take(rows) for column in self.columns))
+        return type(self)(self.y[rows], quantized, tuple(column.take(rows) for column in self.columns), self.link)
 
     def counts_at_most(self, values: Array, thresholds: Thresholds) -> NDArray[np.int64]:
         """For each of some rising thresholds how many values, one of each record, are at or below it."""
@@ -74,10 +75,15 @@ class Records:
         """The columns at some positions, as one array with NaN as 0 and huge values clipped."""
         return module_of(self.y).stack([self.columns[k].sanitized for k in positions])
 
-    def residuals(self, center: float, effects: Effects) -> Array:
-        """Responses minus predictions in float64, with gaps at 0; NaN for blank records."""
+    def residuals(self, center: float, effects: Effects, bound: float = np.inf) -> Array:
+        """Responses minus their means in float64, with gaps at 0; NaN for blank records. See `links` for the bound."""
         with np.errstate(all="ignore"):
-            return vector_sums.subtract_columns(self.y - center, (column.sanitized for column in self.columns), effects)
+            return self.link.residuals(self.y, center, (each.sanitized for each in self.columns), effects, bound)
+
+    def slope_roots(self, center: float, effects: Effects, bound: float = np.inf) -> Array:
+        """Roots of the slopes of residuals at a bound; see `links`."""
+        with np.errstate(all="ignore"):
+            return self.link.slope_roots(self.y, center, (each.sanitized for each in self.columns), effects, bound)
 
 
 def residual_counts(
@@ -95,7 +101,7 @@ def pick_weights(records: Records, center: float, effects: Effects, bound: float
     weight 0.
     """
     most, shift = level_shift(level)
-    residuals = records.residuals(center, effects)
+    residuals = records.residuals(center, effects, bound)
     return weight_levels(residuals, bound, most) - shift * as_float64(residuals == residuals)
 
 
@@ -205,7 +211,7 @@ def gradient_sums(
     records: Records, center: float, effects: Effects, tau: float, positions: Sequence[int], inner: float, outer: float
 ) -> tuple[NDArray[np.int64], int]:
     """Sums of weighted rows times residuals clipped at tau; how many of these are within tau."""
-    residuals = records.residuals(center, effects)
+    residuals = records.residuals(center, effects, tau)
     columns = records.sanitized(positions)
     row_scale = vector_sums.clipped_psi(residuals, tau) * _row_weights(columns, inner, outer)
     return vector_sums.vector_sums(columns, row_scale, inner), int((abs(residuals) <= tau).sum())

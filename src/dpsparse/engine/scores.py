@@ -1,7 +1,8 @@
 """Scores of records on the selected columns, transformed and clipped by their norm: sums, second moments, histograms.
 
 A record's vector is A z f, with z its selected columns, A a public matrix (in practice the inverse root of an earlier
-release) and f the clipped residual psi_tau(r) or its derivative, whether r lies within tau. Every entry of A z is added
+release) and f the bounded residual or the root of its slope (`links`): for linear responses the residual clipped at
+tau, and whether it lies within tau. Every entry of A z is added
 up one column after another, elementwise, so that it depends on that record alone and has the same bits on every engine.
 """
 
@@ -13,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.engine import vector_sums
-from dpsparse.engine.arrays import Array, as_float64, like, module_of, quotient
-from dpsparse.engine.queries import Effects, Records, Thresholds
+from dpsparse.engine.arrays import Array, like, module_of, quotient, square_root
+from dpsparse.engine.links import Effects
+from dpsparse.engine.queries import Records, Thresholds
 
-Factor: TypeAlias = Literal["score", "slope"]
+Factor: TypeAlias = Literal["score", "slope", "row"]
 
 
 @dataclass(frozen=True)
@@ -25,8 +27,8 @@ class Terms:
 
     Parameters
     ----------
-    factor : {"score", "slope"}
-        What the row is multiplied by: the residual, clipped at `tau`, or 1 where it lies within `tau` and 0 elsewhere.
+    factor : {"score", "slope", "row"}
+        What the row is multiplied by: the residual, bounded by `tau`, or the root of its slope, or 1.
     matrix : ndarray of shape (k, k)
         What the row is transformed by.
     positions : sequence of int
@@ -35,6 +37,8 @@ class Terms:
         The prediction, of all columns.
     tau : float
         Infinity for least squares.
+    row_bound : float
+        A transformed row u has the weight min(1, row_bound / |u|), and its score a norm of at most row_bound tau.
     """
 
     factor: Factor
@@ -43,6 +47,7 @@ class Terms:
     center: float
     effects: Effects
     tau: float = np.inf
+    row_bound: float = np.inf
 
 
 def norm_counts(records: Records, terms: Terms, thresholds: Thresholds) -> NDArray[np.int64]:
@@ -70,20 +75,32 @@ def second_moment_sums(records: Records, terms: Terms, bound: float) -> NDArray[
 
 def _vectors(records: Records, terms: Terms) -> tuple[Array, Array]:
     """The vectors, one row for each entry, and which records are blank; their vectors are 0."""
-    xp, residuals = module_of(records.y), records.residuals(terms.center, terms.effects)
-    blank = xp.isnan(residuals)
+    xp, blank = module_of(records.y), module_of(records.y).isnan(records.y)
+    model = terms.center, terms.effects, terms.tau
     columns = records.sanitized(terms.positions)
     with np.errstate(all="ignore"):
-        if terms.factor == "slope":
-            factor = as_float64(abs(residuals) <= terms.tau)
+        if terms.factor == "row":
+            factor = xp.ones_like(records.y)
+        elif terms.factor == "slope":
+            factor = records.slope_roots(*model)
         else:
-            factor = residuals.clip(-terms.tau, terms.tau)
+            factor = records.residuals(*model).clip(-terms.tau, terms.tau)
         # A residual that overflowed is beyond every bound; a vector of NaN becomes 0. One entry at a time: all of them
         # would take the memory of all columns for each operation.
         vectors = xp.empty_like(columns)
         for entry, row in zip(vectors, terms.matrix, strict=True):
             entry[:] = vector_sums.sanitized(_combined(columns, row) * factor)
+        if terms.row_bound < np.inf:
+            vectors *= _row_weights(columns, terms)
     return vectors, blank
+
+
+def _row_weights(columns: Array, terms: Terms) -> Array:
+    """The weights of rows by their norm, or the roots of these where vectors are of slopes."""
+    xp = module_of(columns)
+    rows = vector_sums.sanitized(xp.stack([_combined(columns, row) for row in terms.matrix]))
+    weights = vector_sums.clip_factor(vector_sums.norms(rows), terms.row_bound)
+    return square_root(weights) if terms.factor == "slope" else weights
 
 
 def _combined(columns: Array, weights: NDArray[np.float64]) -> Array:

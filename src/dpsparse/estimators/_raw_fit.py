@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from dpsparse.engine.protocols import Rows
 from dpsparse.estimators._private import MIN_ROWS
 from dpsparse.estimators._results import set_results
 from dpsparse.io.cells.encoded_source import EncodedSource
-from dpsparse.io.cells.encoding import encode
+from dpsparse.io.cells.encoding import encode, yes_or_no
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.table_features import Feature
 from dpsparse.learning.categories import missing_feature
@@ -39,7 +39,7 @@ from dpsparse.schema import FileError
 
 if TYPE_CHECKING:
     from dpsparse.data.raw_data import RawData
-    from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
+    from dpsparse.estimators._pursuit import PursuitEstimator
 
 # The share of a 0/1 feature of which nothing is known.
 BINARY_SHARE = 0.5
@@ -51,7 +51,7 @@ FEATURES_PER_COLUMN = 3
 
 
 def raw_schedule(
-    estimator: "PrivateSparseRegressor",
+    estimator: "PursuitEstimator",
     data: "RawData",
     guarantee: Guarantee,
     *,
@@ -98,7 +98,7 @@ def n_expected(data: "RawData") -> int:
     return FEATURES_PER_COLUMN * len(data.columns)
 
 
-def fit_raw(estimator: "PrivateSparseRegressor", data: "RawData", progress: Progress = None) -> None:
+def fit_raw(estimator: "PursuitEstimator", data: "RawData", progress: Progress = None) -> None:
     """Fit an estimator on raw data."""
     estimator._check_parameters()
     n = data.table.n_records
@@ -123,7 +123,7 @@ class PreparedTable:
     """
 
     def __init__(self, data: "RawData", meter: Meter, plan: Schedule) -> None:
-        self._data = data
+        self._data, self._family = data, plan.facts.family
         slots = {slot.name: slot for slot in plan.preparation}
         preparation = Preparation(
             data.table,
@@ -134,6 +134,7 @@ class PreparedTable:
             columns=data.learned_columns,
             numeric=data.numeric,
             others=list(data.with_categories),
+            response_is_text=data.positive is not None,
         )
         self.encoding = preparation.run()
         learned = [replace(each, **data.public_facts(each)) for each in self.encoding.features]
@@ -168,9 +169,14 @@ class PreparedTable:
         """The records as an engine reads them: in memory where there is room for their features, or in blocks."""
         table = self._data.table
         if 8 * table.n_records * len(self.features) > config.current.disk_memory_share * available_bytes():
-            return DiskRows(EncodedSource(table, self.features), self.encoding.responses(table))
+            return DiskRows(EncodedSource(table, self.features), self._responses())
         X = encode(table, self.features, self._buckets_of)
-        return DenseRows(X, self.encoding.responses(table))
+        return DenseRows(X, self._responses())
+
+    def _responses(self) -> NDArray[np.float64]:
+        table, target, positive = self._data.table, self._data.target, self._data.positive
+        read = self.encoding.responses(table) if positive is None else yes_or_no(table, target, positive)
+        return self._family.responses(read)
 
     @cached_property
     def companions(self) -> Companions:
@@ -244,7 +250,7 @@ class PreparedTable:
 
     def publish(
         self,
-        estimator: "PrivateSparseRegressor",
+        estimator: "PursuitEstimator",
         result: PursuitResult,
         meter: Meter,
         features: tuple[Feature, ...],
@@ -255,7 +261,8 @@ class PreparedTable:
             estimator.__dict__.pop(name, None)
         estimator.n_features_in_ = len(self.features)
         encoding = self.encoding
-        names = {"target": self._data.target, "target_kind": str(encoding.target_kind), "baselines": baselines}
+        names: dict[str, Any] = {"target": self._data.target, "target_kind": str(encoding.target_kind)}
+        names |= {"baselines": baselines} | estimator._described(self._data.positive)
         set_results(estimator, result, features, np.float64, meter, **names, text_unused=encoding.text_unused)
 
     def named(self, meter: Meter, plan: Schedule, support: Iterable[int]) -> tuple[tuple[Feature, ...], dict[str, str]]:

@@ -21,12 +21,12 @@ from dpsparse.model.variables import Variable
 from dpsparse.privacy.accounting.meter import Meter
 
 if TYPE_CHECKING:
-    from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
+    from dpsparse.estimators._pursuit import PursuitEstimator
 
 
 @np.errstate(all="ignore")
 def set_results(
-    estimator: "PrivateSparseRegressor",
+    estimator: "PursuitEstimator",
     result: PursuitResult,
     features: Sequence[Feature],
     dtype: DTypeLike,
@@ -38,6 +38,7 @@ def set_results(
     `features` are all that could be selected; the first ones are those of the table, `n_features_in_` of them.
     `described` are further fields of `LinearModel`: of the response, and of categories.
     """
+    estimand = estimator._family.estimand
     size, d, selected = len(features), estimator.n_features_in_, result.features
     height = critical_value(size)
     errors = np.where(selected.trusted, selected.standard_errors, np.nan)
@@ -113,7 +114,7 @@ def set_results(
             calibration_slope=estimator.calibration_slope_,
             left_out={features[place].name: why for place, why in result.left_out.items()},
             responses=result.response.count,
-            estimand=estimator.estimand,
+            estimand=None if estimand is None else estimand.name,
             variables=_variables(selected, kept, features) if result.predictions.explains else (),
             **{"target": "y"} | described,
         )

@@ -1,11 +1,15 @@
 """What a response is: a family says which bounded score its records have, and how predictions are spoken of.
 
-A pursuit asks a family for everything that it needs to know about a response. Another family, of yes/no outcomes or of
-counts, would be one more file here, with a class that has these members.
+A pursuit asks a family for everything that it needs to know about a response. Another family, of counts, would be one
+more file here, with a class that has these members, and a link (`engine.links`).
 """
 
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsparse.engine.links import Link
 from dpsparse.families.estimands import Estimand
 
 
@@ -49,31 +53,16 @@ class Words(Protocol):
         """Why they explain nothing otherwise."""
 
 
-class Family(Protocol):
-    """A bounded score psi of a response and its prediction, in units that residuals have.
+class Scaled(Protocol):
+    """What a family says of residuals that have a scale, which is learned, and are clipped in units of it.
 
     The engine clips residuals at `tau`: psi is linear within it. The *slope* is the mean of psi's derivative, which the
     released fraction of residuals within tau tells.
     """
 
     @property
-    def statistics(self) -> tuple[str, ...]:
-        """What can be predicted of the responses of a record."""
-
-    @property
-    def estimand(self) -> Estimand | None:
-        """What effects are of; None for those that the pursuit itself estimates."""
-
-    @property
-    def words(self) -> Words:
-        """Its sentences."""
-
-    @property
     def scale_range(self) -> tuple[float, float]:
         """The least and the largest scale of residuals, in units of the response's."""
-
-    def selection_tau(self, residual_scale: float, units_known: bool) -> float:
-        """Where residuals are clipped while features are selected."""
 
     def early_tau(self, residual_scale: float) -> float:
         """Where they are clipped in early gradients."""
@@ -93,5 +82,38 @@ class Family(Protocol):
     def residual_scale(self, tau: float, slope: float, response_scale: float) -> float:
         """The residual scale that a slope tells."""
 
+
+class Family(Protocol):
+    """A bounded score of a response and its linear predictor, and how predictions are spoken of."""
+
+    @property
+    def link(self) -> Link:
+        """How the mean of a response follows from its linear predictor."""
+
+    @property
+    def scaled(self) -> Scaled | None:
+        """What residuals are, where they have a scale; None where the link bounds them."""
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """What can be predicted of the responses of a record."""
+
+    @property
+    def estimand(self) -> Estimand | None:
+        """What effects are of; None for those that the pursuit itself estimates."""
+
+    @property
+    def words(self) -> Words:
+        """Its sentences."""
+
+    def responses(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Numbers as responses; NaN for those that are none."""
+
+    def selection_tau(self, residual_scale: float, units_known: bool) -> float:
+        """The bound of residuals while features are selected."""
+
+    def mean_slope(self, residual_scale: float) -> float:
+        """The derivative of a mean by its linear predictor, on average; `residual_scale` is that of no features."""
+
     def constant_step(self, level: float, residual_scale: float) -> float:
-        """By how much the constant moves where the mean of the clipped residuals is `level`."""
+        """By how much the constant moves where the mean of the bounded residuals is `level`."""

@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-# What users give.
-EstimandName = Literal["mean", "typical"]
+# Users of a regression give one of the first two.
+EstimandName = Literal["mean", "typical", "log odds"]
 
 # Huber's estimator is 95 % as precise as least squares where errors are normal.
 HUBER_TUNING = 1.345
@@ -17,8 +17,8 @@ class Estimand:
 
     Parameters
     ----------
-    name : {"mean", "typical"}
-        As users give it.
+    name : {"mean", "typical", "log odds"}
+        As users of a regression give it.
     tuning : float
         Where the estimator clips residuals, in units of their scale: the median size over that of a standard normal.
     words : str
@@ -40,4 +40,12 @@ TYPICAL = Estimand(
     HUBER_TUNING,
     "on the typical {target}, as Huber's robust regression gives them for these features without privacy",
 )
+# Effects on the log odds of a yes/no response: logistic regression, statsmodels' `Logit`. Residuals are bounded anyway.
+LOG_ODDS = Estimand(
+    "log odds",
+    math.inf,
+    "on the log odds that {target} is yes, as logistic regression gives them for these features without privacy",
+)
+# Those that users of a regression choose from.
 ESTIMANDS: dict[str, Estimand] = {each.name: each for each in (MEAN, TYPICAL)}
+ALL_ESTIMANDS: dict[str, Estimand] = ESTIMANDS | {LOG_ODDS.name: LOG_ODDS}

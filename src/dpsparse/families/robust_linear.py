@@ -5,10 +5,13 @@ Scales are medians of sizes, and a normal law stands for residuals where nothing
 
 import math
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from dpsparse.engine.links import IDENTITY, Link
 from dpsparse.families.estimands import Estimand
 from dpsparse.inference.inference_constants import NORMAL_MEDIAN
 
@@ -69,6 +72,20 @@ class RobustLinear:
     words: RobustWords = RobustWords()
     scale_range: tuple[float, float] = SCALE_RANGE
     estimand: Estimand | None = None
+    link: Link = IDENTITY
+
+    @property
+    def scaled(self) -> Self:
+        """Residuals have a scale."""
+        return self
+
+    def responses(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Every number is a response."""
+        return numbers
+
+    def mean_slope(self, residual_scale: float) -> float:
+        """A mean is its linear predictor."""
+        return 1.0
 
     def selection_tau(self, residual_scale: float, units_known: bool) -> float:
         """Where residuals are clipped while features are selected."""

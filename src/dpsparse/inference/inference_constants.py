@@ -100,6 +100,14 @@ NORMAL_DIFFERENCE = math.sqrt(2) * NORMAL_MEDIAN
 # The level of intervals in summaries, tables, reports, pictures and forecasts.
 SHOWN_LEVEL = 0.95
 
+# --- steps to a likelihood's maximum
+
+# Effects among rows that are weighted down for their norm may differ by this, in log odds for one scale of a feature.
+# Set by `classifiers.py`.
+MISFIT = 0.3
+# The error of a step of Newton's, in log odds, for a step of one: the derivative of p (1 - p) is at most 0.1.
+CURVATURE = 0.1
+
 # --- tails of norms
 
 # The fitted law of a tail stands for a histogram from the highest norm on beyond which this share of the records lies,

@@ -97,6 +97,8 @@ class Preparation:
         Of these, those that are no text whatever they hold, from public knowledge.
     others : sequence of str
         Columns of which only gaps are looked for: their categories are public.
+    response_is_text : bool
+        Whether a public text says which responses are yes: they are read as text then.
 
     Examples
     --------
@@ -127,11 +129,14 @@ class Preparation:
         columns: Sequence[str] | None = None,
         numeric: Collection[str] = (),
         others: Sequence[str] = (),
+        response_is_text: bool = False,
     ) -> None:
         self._raw, self._target, self._meter, self._slots = raw, target, meter, slots
         self._columns = [name for name in raw.names if name != target] if columns is None else list(columns)
         self._numeric, self._others = {target, *numeric}, list(others)
-        self._public_kinds = public_kinds(raw, target, kinds or {}, [*self._columns, *self._others])
+        self._response_is_text = response_is_text
+        given = {target: Kind.number} if response_is_text else {}
+        self._public_kinds = public_kinds(raw, target, {**(kinds or {}), **given}, [*self._columns, *self._others])
         self._buckets: dict[str, NDArray[np.int16]] = {}
 
     def run(self) -> Encoding:
@@ -176,7 +181,7 @@ class Preparation:
         empty = 1 - known.filled[self._target] / n
         if empty * n < KIND_DEVIATIONS * known.noise:
             empty = 0.0
-        target_kind = kinds[self._target]
+        target_kind = Kind.text if self._response_is_text else kinds[self._target]
         return Encoding(
             tuple(features), self._target, target_kind, with_gaps, frozenset(rare), unused, min(empty, 1.0), shares
         )

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from dpsparse import __version__
 from dpsparse.algorithms.pursuit.response_count import ResponseCount
 from dpsparse.algorithms.pursuit.result import DOUBTS, HARDLY_VARIES, UNIT_WRONG
-from dpsparse.families.estimands import ESTIMANDS
+from dpsparse.families.estimands import ALL_ESTIMANDS
 from dpsparse.io.atomic import atomic_file
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.table_features import Feature, read_feature
@@ -56,6 +56,7 @@ def as_dict(model: LinearModel) -> dict[str, Any]:
         "responses": model.responses and asdict(model.responses),
         "text_unused": dict(model.text_unused),
         "estimand": model.estimand,
+        "classes": model.classes and list(model.classes),
         "variables": [asdict(variable) for variable in model.variables],
         "effects": [asdict(effect) for effect in model.effects],
         "features": [_without_defaults(feature) for feature in model.features],
@@ -140,6 +141,7 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
         privacy=read_record(fields.table("privacy")),
         context=read_context(fields.table("context", None)),
         estimand=_estimand(fields),
+        classes=_classes(fields),
         variables=_variables(fields, {effect.feature for effect in effects}),
         **_response_facts(fields),
         **_how_good(fields),
@@ -165,9 +167,18 @@ def _response_facts(fields: Fields) -> dict[str, Any]:
 
 def _estimand(fields: Fields) -> str | None:
     name = fields.text("estimand", None)
-    if name is not None and name not in ESTIMANDS:
-        raise FileError(f"{fields.where}: 'estimand' must be one of {', '.join(ESTIMANDS)}")
+    if name is not None and name not in ALL_ESTIMANDS:
+        raise FileError(f"{fields.where}: 'estimand' must be one of {', '.join(ALL_ESTIMANDS)}")
     return name
+
+
+def _classes(fields: Fields) -> tuple[str, str] | None:
+    names = fields.take("classes", None)
+    if names is None:
+        return None
+    if not isinstance(names, list) or len(names) != 2 or not all(isinstance(name, str) for name in names):
+        raise FileError(f"{fields.where}: 'classes' must be the two labels of no and yes")
+    return names[0], names[1]
 
 
 def _variables(fields: Fields, names: set[str]) -> tuple[Variable, ...]:

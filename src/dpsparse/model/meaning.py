@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from dpsparse.algorithms.pursuit.reference_budget import MEAN_SCORE
-from dpsparse.families.estimands import ESTIMANDS, MEAN
+from dpsparse.families.estimands import ALL_ESTIMANDS, MEAN
 from dpsparse.html import number
 
 if TYPE_CHECKING:
@@ -21,8 +21,10 @@ def estimand_of(model: "LinearModel") -> str:
     """What effects are of, without a full stop; empty where a model does not say, or where a mean could not be had."""
     if model.estimand is None:
         return ""
+    if model.classes is not None:
+        return f"on {of_target(model)}, as logistic regression gives them for these features without privacy"
     if reaches_estimand(model):
-        return ESTIMANDS[model.estimand].words.format(target=model.target)
+        return ALL_ESTIMANDS[model.estimand].words.format(target=model.target)
     if model.estimand == MEAN.name:
         return ""
     # Rows are weighted too, and residuals are clipped further in.
@@ -36,6 +38,11 @@ def what_counts(model: "LinearModel") -> str:
             f"Effects are on the mean of {model.target}: every record counts in full, extreme ones too, as in a least "
             "squares regression. What privacy leaves out of the most extreme ones is part of the intervals."
         )
+    if model.classes is not None:
+        return (
+            f"Effects are on {of_target(model)}, as in a logistic regression: a step of 1 multiplies the odds by the "
+            "odds ratio. Every record counts, and no response can be extreme."
+        )
     cut = "" if model.cut is None else f" (further than {number(model.cut)})"
     return (
         f"Effects hold for typical records: a response far from its prediction{cut} counts as if it were no further, "
@@ -45,6 +52,8 @@ def what_counts(model: "LinearModel") -> str:
 
 def of_target(model: "LinearModel") -> str:
     """The response as effects have it: "the mean of cost", "the typical cost", or "cost"."""
+    if model.classes is not None:
+        return f"the log odds that {model.target} is {model.classes[1]}"
     if not reaches_estimand(model):
         return model.target
     return f"the mean of {model.target}" if model.estimand == MEAN.name else f"the typical {model.target}"

@@ -3,10 +3,14 @@
 Every private estimator makes one in `fit`, as `released_`. It holds releases and public numbers only.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
+
+import numpy as np
+from scipy.special import expit
 
 from dpsparse.algorithms.evaluation_sums import Scores
 from dpsparse.algorithms.pursuit.reference_budget import MEAN_RESIDUAL
@@ -14,6 +18,7 @@ from dpsparse.algorithms.pursuit.response_count import ResponseCount
 from dpsparse.data.as_table import as_table
 from dpsparse.families.estimands import TYPICAL
 from dpsparse.html import Html
+from dpsparse.inference.inference_constants import SHOWN_LEVEL
 from dpsparse.io.table_features import Feature
 from dpsparse.model.coefficients import Coefficients
 from dpsparse.model.context import FitContext
@@ -99,6 +104,9 @@ class LinearModel(Coefficients):
         the method names none.
     variables : tuple of Variable
         The columns with several effects, such as categories, each tested as a whole.
+    classes : pair of str or None
+        The labels of no and yes, where the response is yes or no: effects are of log odds, and predictions are
+        probabilities of yes. None where it is a number.
     """
 
     estimator: str
@@ -129,6 +137,7 @@ class LinearModel(Coefficients):
     text_unused: Mapping[str, str] = field(default_factory=dict)
     estimand: str | None = None
     variables: tuple[Variable, ...] = ()
+    classes: tuple[str, str] | None = None
 
     def __repr__(self) -> str:
         guarantee = (
@@ -175,7 +184,7 @@ class LinearModel(Coefficients):
     _repr_html_ = as_html
 
     def predict(self, X: Any, statistic: Literal["mean", "median"] | None = None) -> Any:
-        """Predict responses.
+        """Predict responses; where they are yes or no, the probability of yes.
 
         Parameters
         ----------
@@ -207,12 +216,54 @@ class LinearModel(Coefficients):
         True
         """
         line = self.for_statistic(statistic)
-        if line.reads_cells:
-            return ModelTable(line, X).predictions()
+        return line._predicted(X) if self.classes is None else expit(line._predicted(X))
+
+    def log_odds(self, X: Any) -> Any:
+        """The log odds of yes, where the response is yes or no; see `predict`.
+
+        Parameters
+        ----------
+        X : data frame, array-like or sparse matrix
+            The caller's own records.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Log odds; a dask array, not computed yet, where X is dask's.
+        """
+        if self.classes is None:
+            raise ValueError(f"the response {self.target} is a number, which has no odds: use predict")
+        return self._predicted(X)
+
+    def odds_ratios(self, level: float = SHOWN_LEVEL) -> dict[str, tuple[float, float, float]]:
+        """Odds ratios for a step of 1 of each selected feature, with confidence intervals.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Coverage.
+
+        Returns
+        -------
+        dict of str to (float, float, float)
+            The ratio and the ends of its interval by feature; NaN for ends where an error cannot be trusted.
+        """
+        if self.classes is None:
+            raise ValueError(f"the response {self.target} is a number, which has no odds")
+        ends = np.exp(self.conf_int(level)[self._places]).tolist()
+        return {
+            effect.feature: (math.exp(effect.value), low, high)
+            for effect, (low, high) in zip(self.effects, ends, strict=True)
+        }
+
+    def _predicted(self, X: Any) -> Any:
+        """The linear predictor."""
+        if self.reads_cells:
+            return ModelTable(self, X).predictions()
         names = frame_names(X)
         if names is None or not hasattr(self, "feature_names_in_") or names == self.feature_names_in_.tolist():
-            return as_table(X).predict(line)
-        return predict_frame(line, X, names)
+            return as_table(X).predict(self)
+        return predict_frame(self, X, names)
 
     def for_statistic(self, statistic: str | None = None) -> "LinearModel":
         """The model whose effects and intercept are the line that predicts this statistic; see `predict`."""
@@ -223,6 +274,10 @@ class LinearModel(Coefficients):
             )
         if statistic is None or statistic == "mean":
             return self._calibrated()
+        if self.classes is not None:
+            raise ValueError(
+                f"statistic={statistic!r} is for numbers; a yes/no response has a probability: leave it out"
+            )
         if statistic != "median":
             raise ValueError(f"statistic={statistic!r} must be 'mean', 'median' or None")
         if self.median_shift is None:

@@ -1,5 +1,6 @@
 """What a reader of a released model must know beside its numbers, said once for summaries, commands and notebooks."""
 
+import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,8 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
         yield "Nothing found", "no effect was kept"
     if model.effects and (text := estimand_of(model)):
         yield "Effects", text
+    if model.classes is not None and model.effects:
+        yield "Odds ratios", odds_ratios(model)
     for variable in model.variables:
         yield "Variable", variable_in_words(variable, model.baselines.get(variable.name))
     if model.spread_explained:
@@ -117,6 +120,16 @@ def p_values(model: "LinearModel") -> str:
         f"significant is p below {number(FAMILY_WISE_LEVEL / count)}, the {FAMILY_WISE_LEVEL:.0%} family-wise level "
         f"over {count:,} feature{'s' * (count > 1)} (Bonferroni)".replace("%", " %")
     )
+
+
+def odds_ratios(model: "LinearModel") -> str:
+    """Odds ratios of all effects, with intervals where there are any."""
+    ratios = model.odds_ratios()
+    texts = [
+        f"{name} {number(ratio)}" + ("" if math.isnan(low) else f" [{number(low)}, {number(high)}]")
+        for name, (ratio, low, high) in ratios.items()
+    ]
+    return f"for a step of 1, {'; '.join(texts)}"
 
 
 def left_out(model: "LinearModel") -> str:

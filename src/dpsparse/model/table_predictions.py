@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.io.cells.encoding import encode
+from dpsparse.io.cells.encoding import encode, yes_or_no
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.io.cells.raw_table import as_raw_table
 from dpsparse.io.formats import open_table, require_format
@@ -73,6 +73,8 @@ class ModelTable:
         self.require(target)
         if self.raw is None:
             return np.asarray(read_features(self._table, [], target)[1])
+        if self._model.classes is not None and self._model.target_kind == Kind.text:
+            return yes_or_no(self.raw, target, self._model.classes[1])
         kind = self.raw.declared.get(target) or self._model.target_kind or Kind.number
         return np.asarray(self.raw.numbers([target], [kind])[:, 0])
 

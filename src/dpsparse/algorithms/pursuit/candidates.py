@@ -106,7 +106,11 @@ class Candidates:
             families.append(Quantizer(SIGN, BETWEEN_0_AND_1, of_gaps=True))
             possible.append(self._may_be_missing)
         records = self._rows.session(
-            tuple(families), constant=facts.fit_intercept, check_finite=check_finite, on_progress=on_progress
+            tuple(families),
+            constant=facts.fit_intercept,
+            check_finite=check_finite,
+            link=facts.family.link,
+            on_progress=on_progress,
         )
         by_pairs = (Quantizer(SIGN),) if decisions.compares_pairs(facts) else ()
         pairs = self._rows.differences().session(by_pairs, check_finite=False)
@@ -181,7 +185,9 @@ class OpenCandidates:
         if self._by_records:
             scores.append(self.records.scores(state.center, state.effects, tau, level, on_progress))
         if self._by_pairs:
-            scores.append(self.pairs.scores(0.0, state.effects[state.constants :], math.sqrt(2) * tau))
+            # Differences of means are about linear in those of linear predictors.
+            slope = self._facts.family.mean_slope(state.residual_scale)
+            scores.append(self.pairs.scores(0.0, slope * state.effects[state.constants :], math.sqrt(2) * tau))
         table = scores[0] if len(scores) == 1 else np.concatenate(scores)
         nothing = np.zeros(0, dtype=np.int64)
         selected = np.concatenate([nothing, *(self._places_of(feature) for feature in (*state.features, *coming))])

@@ -40,7 +40,8 @@ def n_picks(facts: PublicFacts) -> int:
     """How many features are selected; a spare one where there are enough and the budget allows it."""
     if facts.releases_for_others:
         return n_picks(facts.of_units)
-    spare = c.SPARE_PICKS if facts.known or facts.size >= c.SPARE_FROM else 0
+    affordable = facts.known or facts.size >= c.SPARE_FROM
+    spare = c.SPARE_PICKS if affordable and facts.family.scaled is not None else 0
     return min(facts.sparsity + spare, facts.n_candidates)
 
 
@@ -64,7 +65,8 @@ def noise_to_signal(facts: PublicFacts) -> float:
 
 def clip_bound(facts: PublicFacts) -> float:
     """Clip of the features in the picks, in public units."""
-    return clip(c.CLIP_BASE * math.sqrt(c.CLIP_AT / noise_to_signal(facts)), c.LEAST_CLIP, c.MOST_CLIP)
+    base = c.CLIP_BASE if facts.family.scaled else c.BOUNDED_CLIP_BASE
+    return clip(base * math.sqrt(c.CLIP_AT / noise_to_signal(facts)), c.LEAST_CLIP, c.MOST_CLIP)
 
 
 def selects_without_units(facts: PublicFacts) -> bool:
@@ -236,6 +238,9 @@ def reaches_reference(facts: PublicFacts) -> bool:
 
     In small tables second moments and histograms would be noise; the more columns, the larger a table must be.
     """
+    if facts.family.scaled is None:
+        # Bounded residuals have no tails, and the pursuit estimates nothing else.
+        return True
     return facts.family.estimand is not None and facts.size >= reference_size(facts.sparsity)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from dpsparse.families import Family
+from dpsparse.families import Family, Scaled
 from dpsparse.families.robust_linear import ROBUST_LINEAR
 
 Known = Literal["all", "some", "none"]
@@ -57,6 +57,13 @@ class PublicFacts:
     def size(self) -> float:
         """N = n sqrt(rho), the size of the table as privacy sees it."""
         return self.n * math.sqrt(self.rho)
+
+    @property
+    def scaled(self) -> Scaled:
+        """What the family says of residuals that have a scale."""
+        scaled = self.family.scaled
+        assert scaled is not None, "residuals that their link bounds have no scale"
+        return scaled
 
     @property
     def known(self) -> bool:

@@ -101,8 +101,9 @@ def _features_of(state: State, facts: PublicFacts, has_problem: bool) -> Feature
 
 
 def _equation_of(state: State, facts: PublicFacts, features: FeatureEffects) -> EstimatingEquation:
-    unit, last = (features.support, features.center, features.scale), state.evidence.last
+    unit = features.support, features.center, features.scale
     if state.evidence.step is None or facts.family.estimand is None:
+        last = state.evidence.last
         return EstimatingEquation(*unit, last.tau, last.weight.inner, last.weight.outer)
     # The residual scale that the step's residuals were clipped by, and rows as they are.
     return EstimatingEquation(*unit, state.evidence.step.tau, math.inf, math.inf)
@@ -119,7 +120,7 @@ def _predictions_of(state: State) -> Predictions:
         constant=float(state.center + constant + mean_of_effects(state)) if state.constants else 0.0,
         median_shift=float(concluded.median - concluded.offset) if has_shift else 0.0,
         calibration_slope=concluded.slope,
-        range=(state.center - reach, state.center + reach),
+        range=(state.center - reach, state.center + reach) if math.isfinite(reach) else None,
         explains=concluded.explains,
     )
 
@@ -135,7 +136,7 @@ def _count_of(state: State, facts: PublicFacts) -> ResponseCount | None:
 def problem_of(schedule: Schedule, state: State) -> Problem:
     """Why the scales were not learned."""
     facts, concluded = schedule.facts, state.concluded
-    n, words, high = facts.n, facts.family.words, facts.family.scale_range[1]
+    n, words = facts.n, facts.family.words
     if not response_is_safe(schedule, n):
         return Problem(words.too_few_records.format(n=n))
     # Their number is noisy: where half of the records have a response, it says less than the public one.
@@ -143,14 +144,14 @@ def problem_of(schedule: Schedule, state: State) -> Problem:
         return Problem(words.too_few_responses.format(count=state.n_records, n=n))
     if concluded.all_equal:
         return Problem(words.all_equal)
-    if state.evidence.step is not None and facts.family.estimand == MEAN:
+    if facts.family.scaled is None or (state.evidence.step is not None and facts.family.estimand == MEAN):
         # A mean needs no scale of residuals, and most responses may be equal.
         return Problem()
     if concluded.exact:
         nearly = concluded.explains and not concluded.lumped
         cause = words.nearly_exact if nearly else words.most_equal
         return Problem(words.nothing_left.format(cause=cause), nearly_exact=nearly)
-    if state.residual_scale >= c.AT_UPPER_END * high * state.response_scale:
+    if state.residual_scale >= c.AT_UPPER_END * facts.scaled.scale_range[1] * state.response_scale:
         return Problem(words.astray)
     return Problem()
 
@@ -172,7 +173,12 @@ def spread_explained(state: State, facts: PublicFacts) -> float | None:
     The two are not comparable where one is given, or where a lump was left out of the other.
     """
     concluded, scale = state.concluded, state.response_scale
-    if facts.scale_known or concluded.lumped or state.evidence.fraction_noise > c.LARGEST_FRACTION_NOISE:
+    if (
+        facts.family.scaled is None
+        or facts.scale_known
+        or concluded.lumped
+        or state.evidence.fraction_noise > c.LARGEST_FRACTION_NOISE
+    ):
         return None
     shift = concluded.effects[0] + mean_of_effects(state) if state.constants else 0.0
     if concluded.distance > c.LARGEST_TAIL * scale or abs(shift) > c.LARGEST_SHIFT * scale:

@@ -32,6 +32,8 @@ THRESHOLDS_FROM = 350
 # The clip of features in public units is BASE sqrt(AT / h), h the noise-to-signal ratio of a pick, within limits: the
 # noisier, the smaller, since the clipped feature is an instrument that biases no effect.
 CLIP_BASE, CLIP_AT, LEAST_CLIP, MOST_CLIP = 0.5, 0.04, 0.4, 1.5
+# The base for yes/no responses: where yes is rare the signal is smaller. Set by `classifiers.py`.
+BOUNDED_CLIP_BASE = 0.38
 # A clip so small that levels are signs. Thresholds lie above their split by this share, more than rounding moves them.
 SIGN, ABOVE_SPLIT = 1e-30, 2.0**-20
 # A split between the two values of a 0/1 feature.
@@ -242,6 +244,22 @@ IMPROVEMENT_STEPS, IMPROVEMENT_LOSS = (-24, 33), 0.2
 SMALLEST_ERROR, LARGEST_ERROR, ERROR_STEP = 1e-6, 1e12, 0.02
 # The odds that a median on a grid is far from all data are at most exp of minus this.
 SAFE_MEDIAN_NATS = 6
+
+# --- steps of Newton's, for residuals that are bounded by their link
+
+# Where rows are clipped, in units of the root of their length. Set by `classifiers.py`.
+NEWTON_NORM = 1.1
+# The largest slope of a residual that counts: this many times the mean one, and that of even odds.
+MOST_SLOPES, MOST_SLOPE = 4, 0.25
+# The least eigenvalue of the slope moments, as a share of the mean slope.
+LEAST_NEWTON_SLOPE = 0.15
+# The prior's standard deviation, in log odds, of an effect for one scale of a feature, and of the constant about the
+# log odds of the share of yes. Set by `classifiers.py`.
+EFFECT_SPREAD, CONSTANT_SPREAD = 0.7, 1.0
+# How far effects drift from one step to the next, in log odds: those of a feature shrink where others are left out.
+DRIFT = 0.05
+# How many steps there are where all features are taken: from no effects two are near the estimate, and three are at it.
+NEWTON_STEPS = 3
 
 # --- the step to a reference estimator
 

@@ -6,7 +6,7 @@ than a twentieth, on the tables on which they were set (`benchmarks/answers.py -
 
 import math
 
-from dpsparse.algorithms.pursuit import decisions
+from dpsparse.algorithms.pursuit import decisions, newton_budget
 from dpsparse.algorithms.pursuit.budget import Case, Price, always
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.shares import Fixed
@@ -25,6 +25,8 @@ TYPICAL_PURSUIT_SELECTS, TYPICAL_PURSUIT_TAKES_ALL = 0.6, 0.3
 
 def pursuit_share(facts: PublicFacts) -> float:
     """The share of a whole rho, that of `facts`, which the pursuit has."""
+    if facts.family.scaled is None:
+        return newton_budget.pursuit_share(facts)
     if not decisions.reaches_reference(facts):
         return 1.0
     if facts.n_candidates > facts.sparsity:

@@ -13,10 +13,12 @@ from dpsparse.algorithms.pursuit.pursuit_constants import (
     FINAL_GRADIENTS,
     INNER,
     N_STEPS,
+    NEWTON_STEPS,
     RESCALED,
 )
 from dpsparse.algorithms.pursuit.reference_budget import pursuit_share
 from dpsparse.algorithms.pursuit.steps.all_at_once import AverageStep, DescentStep, SettleStep
+from dpsparse.algorithms.pursuit.steps.bounded import BoundedReferenceStep
 from dpsparse.algorithms.pursuit.steps.closing import CalibrationStep, GainStep, MedianStep, RangeStep
 from dpsparse.algorithms.pursuit.steps.companions import CompanionsStep
 from dpsparse.algorithms.pursuit.steps.joint import (
@@ -27,9 +29,11 @@ from dpsparse.algorithms.pursuit.steps.joint import (
     SlopesStep,
 )
 from dpsparse.algorithms.pursuit.steps.newest_effect import EffectStep
+from dpsparse.algorithms.pursuit.steps.newton import ConcludeStep, NewtonStep
 from dpsparse.algorithms.pursuit.steps.reference import LevelStep, ReferenceStep, ResidualScaleAgainStep
 from dpsparse.algorithms.pursuit.steps.response import ResponseStep
 from dpsparse.algorithms.pursuit.steps.select import SelectStep, TakeStep
+from dpsparse.algorithms.pursuit.steps.share_of_yes import OutcomeStep
 from dpsparse.algorithms.pursuit.steps.splits import SplitsStep
 from dpsparse.algorithms.pursuit.steps.step import Step
 from dpsparse.algorithms.pursuit.steps.unit import UnitStep
@@ -53,6 +57,14 @@ def steps_of(facts: PublicFacts, reference_rho: float = 0.0) -> tuple[Step, ...]
     ['SplitsStep', 'ResponseStep', 'SelectStep', 'UnitStep', 'EffectStep', 'GramStep', 'FinalGradientStep',
      'FinalGradientStep', 'SandwichStep', 'FinalGradientStep', 'RangeStep', 'GainStep', 'CalibrationStep', 'MedianStep']
     """
+    if facts.family.scaled is None:
+        return (
+            SplitsStep(facts),
+            OutcomeStep(facts),
+            *_by_newton(facts),
+            ConcludeStep(),
+            *_to_reference(facts, reference_rho),
+        )
     middle = _one_by_one(facts) if decisions.selects(facts) else _all_at_once(facts)
     closing: tuple[Step, ...] = (
         RangeStep(facts),
@@ -70,6 +82,9 @@ def _to_reference(facts: PublicFacts, rho: float) -> Iterator[Step]:
         return
     most = decisions.most_columns(facts, rho)
     yield CompanionsStep(most)
+    if facts.family.scaled is None:
+        yield BoundedReferenceStep(facts, most)
+        return
     yield ResidualScaleAgainStep(facts)
     yield ReferenceStep(facts, most)
     if facts.fit_intercept and facts.family.estimand == MEAN:
@@ -110,6 +125,19 @@ def _all_at_once(facts: PublicFacts) -> Iterator[Step]:
     yield AverageStep(facts)
     yield SandwichStep(facts)
     yield SettleStep(facts)
+
+
+def _by_newton(facts: PublicFacts) -> Iterator[Step]:
+    """Select a feature, learn its unit, step; or take all features, and step some times."""
+    n_picks, of_units, selects = decisions.n_picks(facts), budget.unit_shares(facts), decisions.selects(facts)
+    for place in range(1, n_picks + 1):
+        yield SelectStep(facts, place) if selects else TakeStep(facts, place)
+        yield UnitStep(facts, place, of_units)
+        if selects:
+            yield NewtonStep(facts, place, n_picks, columns=place)
+    if not selects:
+        for place in range(1, NEWTON_STEPS + 1):
+            yield NewtonStep(facts, place, NEWTON_STEPS, columns=0)
 
 
 def _of_pursuit(planned: tuple[Planned, ...]) -> tuple[Planned, ...]:
@@ -244,7 +272,9 @@ class Schedule:
         """Where final residuals are clipped, in residual scales: tighter where privacy noise dominates."""
         k, facts = decisions.n_picks(self.facts) + 1, self.facts
         price = self.final_share * self.factor * facts.rho
-        return facts.family.final_tau(2 * INNER * math.sqrt(k) / math.sqrt(2 * price) / math.sqrt(facts.n))
+        if facts.family.scaled is None:
+            return math.inf
+        return facts.scaled.final_tau(2 * INNER * math.sqrt(k) / math.sqrt(2 * price) / math.sqrt(facts.n))
 
 
 def n_selectable(of_units: Schedule, n_known: int) -> int:

@@ -92,13 +92,15 @@ class Moments:
 class Evidence:
     """All released gradients, the latest solution for the kept columns, and the noise of the last fraction.
 
-    `step` is the one to the estimand's estimator; None where it was not taken.
+    `step` is the one to the estimand's estimator; None where it was not taken. `precision` is that of the effects of a
+    row of Newton steps.
     """
 
     gradients: tuple[Gradient, ...] = ()
     solution: Estimate | None = None
     fraction_noise: float = math.inf
     step: OneStep | None = None
+    precision: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
 
     @property
     def last(self) -> Gradient:
@@ -214,6 +216,11 @@ class State:
     def n_records(self) -> float:
         """The number of records that have a response."""
         return self.response.n_records
+
+    @property
+    def score_scale(self) -> float:
+        """The typical size of a bounded residual: where the last gradient clips it, or its scale without gradients."""
+        return self.evidence.last.tau if self.evidence.gradients else self.residual_scale
 
     @property
     def features(self) -> list[int]:

@@ -1,5 +1,6 @@
 """How a state takes in releases: functions of a state, releases and public numbers that give a new state."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -23,7 +24,9 @@ from dpsparse.inference import reliability
 from dpsparse.inference.gls import Gradient, solve_gls
 from dpsparse.inference.inference_constants import KEEP_ABOVE, LEAST_EIGENVALUE
 from dpsparse.inference.matrices import NoisyMatrix, clean_gram
+from dpsparse.inference.one_step import OneStep
 from dpsparse.inference.sandwich import Jacobian, covariance
+from dpsparse.inference.shrinkage import any_sure, combined, shrunk
 from dpsparse.inference.weights import RowWeight, row_weight
 
 
@@ -155,7 +158,7 @@ def with_gradient(
 
     A noisy fraction is pulled toward what the residual scale so far lets one expect; it then gives that scale.
     """
-    family = facts.family
+    family = facts.scaled
     slope = family.slope(fraction, fraction_noise, tau, state.residual_scale)
     square, weight = family.score_square(tau, slope), weight_of_rows(state, facts)
     gradient = Gradient(state.kept, value, noise, state.effects, tau, slope, square, weight)
@@ -174,7 +177,7 @@ def with_step(
     state: State, facts: PublicFacts, descent: Descent, gradient: NDArray[np.float64], noise: float, tau: float
 ) -> State:
     """Take in a released gradient on all columns, and follow it by a short step."""
-    slope = facts.family.expected_slope(tau, state.residual_scale)
+    slope = facts.scaled.expected_slope(tau, state.residual_scale)
     taken, effects = descent.step(state.effects, gradient, noise, slope, state.residual_scale)
     return replace(state, effects=effects, descent=taken)
 
@@ -294,3 +297,43 @@ def widened(state: State, errors: NDArray[np.float64]) -> NDArray[np.float64]:
     gram = state.moments.gram[np.ix_(state.kept, state.kept)]
     along = reliability.along_collinear(state.effects[state.kept], gram)[state.constants :]
     return reliability.with_collinearity(errors, along, np.diagonal(state.moments.gram)[state.kept_features])
+
+
+def prior_precision(state: State) -> NDArray[np.float64]:
+    """The precision of the kept columns' effects before a mean score; the prior's for those without evidence.
+
+    Effects drift from step to step: log odds of a feature change with the features beside it.
+    """
+    before, k = state.evidence.precision, len(state.kept)
+    covariance = np.eye(k) * c.EFFECT_SPREAD**2
+    covariance[: state.constants, : state.constants] = c.CONSTANT_SPREAD**2
+    known = len(before)
+    if known:
+        covariance[:known, :known] = np.linalg.inv(before) + c.DRIFT**2 * np.eye(known)
+    return np.asarray(np.linalg.inv(covariance))
+
+
+def with_reference(state: State, facts: PublicFacts, step: OneStep, moments: NDArray[np.float64]) -> State:
+    """Take in the step: predictions follow its effects, shrunk by their errors, through the same mean response.
+
+    A pursuit's own effects are of a typical response too, more precise and a little off: those of predictions have a
+    part of them.
+    """
+    features, concluded = slice(state.constants, None), state.concluded
+    covariance = step.covariance + np.diag(step.bias**2)
+    means = moments[0, 1:] / moments[0, 0] if state.constants else np.zeros(len(step.effects))
+    sure = any_sure(step.effects[features], covariance[features, features])
+    explains = (sure or concluded.explains) and not concluded.all_equal
+    best, errors = step.effects, covariance
+    # Categories that came with others have no effects of the pursuit.
+    if math.isfinite(step.tau) and len(best) == len(state.evidence.estimate.effects):
+        best, errors = combined(best, errors, state.evidence.estimate.effects, covariance_of(state))
+    kept = explains * shrunk(best[features], errors[features, features], ~rare(state, facts))
+    effects = np.zeros(len(state.effects))
+    effects[state.kept_features] = kept
+    if state.constants:
+        effects[0] = step.effects[0] + means @ (step.effects[features] - kept)
+    concluded = replace(
+        concluded, covariance=covariance, effects=effects, means=means, offset=0.0, slope=1.0, explains=explains
+    )
+    return replace(state, evidence=replace(state.evidence, step=step), conclusion=concluded)

@@ -31,7 +31,7 @@ from dpsparse.audit.harness.tuned import TunedPursuit
 from dpsparse.audit.oracles.price_oracle import wrong_price
 from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.engine import queries
-from dpsparse.estimators import _raw_fit, sparse_regressor
+from dpsparse.estimators import _pursuit, _raw_fit
 from dpsparse.privacy.accounting.release import GaussianMechanism, PartitionSelection, Release
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.protection import ADJACENCIES, Adjacency
@@ -187,7 +187,7 @@ def cached_schedules() -> contextlib.ExitStack:
     """Plan a fit once for the length of a block: the plan is a public function of public numbers, and slow."""
     plan = lru_cache(schedule_for)
     stack = contextlib.ExitStack()
-    for module in (sparse_regressor, _raw_fit):
+    for module in (_pursuit, _raw_fit):
         stack.enter_context(replaced(module, schedule_for=plan))
     return stack
 

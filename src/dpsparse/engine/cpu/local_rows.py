@@ -13,6 +13,7 @@ from dpsparse.engine import config
 from dpsparse.engine.arrays import Array, host, module_of
 from dpsparse.engine.cpu import dispatch
 from dpsparse.engine.gaps import as_column
+from dpsparse.engine.links import IDENTITY, Link
 from dpsparse.engine.protocols import OnProgress, Query
 from dpsparse.engine.quantize import Quantizer, check_exact, in_units
 from dpsparse.engine.queries import Column, Records, Thresholds, nonfinite_blocks, pick_weights, total
@@ -138,13 +139,14 @@ class LocalRows:
         *,
         constant: bool = False,
         check_finite: bool = True,
+        link: Link = IDENTITY,
         on_progress: OnProgress = None,
     ) -> "LocalSession":
         """Open a session; see `protocols.Rows`."""
         keep_freed_memory()
         if check_finite and not quantizers:
             self.require_finite()
-        return LocalSession(self, constant, self.quantized(quantizers, check_finite))
+        return LocalSession(self, constant, self.quantized(quantizers, check_finite), link)
 
     def require_finite(self) -> None:
         """Raise ValueError with a constant text unless all features are finite."""
@@ -172,15 +174,15 @@ class LocalSession:
     all features as integers; its `weighted_sums` are those of each quantizer.
     """
 
-    def __init__(self, rows: Any, constant: bool, quantized: Any) -> None:
+    def __init__(self, rows: Any, constant: bool, quantized: Any, link: Link = IDENTITY) -> None:
         self._rows, self._quantized = rows, quantized
         self.n_records, self.n_features = rows.n_records, rows.n_features
-        self._open(rows.y)
+        self._open(rows.y, link)
         if constant:
             self._append(module_of(rows.y).ones_like(rows.y))
 
-    def _open(self, y: Array) -> None:
-        self._records: Records = LocalRecords(y, None, ())
+    def _open(self, y: Array, link: Link) -> None:
+        self._records: Records = LocalRecords(y, None, (), link)
 
     def add(self, feature: int, on_progress: OnProgress = None) -> None:
         """Read one more feature."""

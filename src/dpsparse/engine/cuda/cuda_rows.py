@@ -11,6 +11,7 @@ from dpsparse.engine.cuda.cuda_counts import feature_counts
 from dpsparse.engine.cuda.cuda_features import DifferenceFeatures
 from dpsparse.engine.cuda.cuda_quantized import QuantizedCard, require_finite, to_host
 from dpsparse.engine.cuda.cuda_terms import Terms
+from dpsparse.engine.links import IDENTITY
 from dpsparse.engine.threads import ALL
 
 
@@ -47,14 +48,14 @@ class CudaRows(LocalRows):
         """All rows at once: the card has threads of its own."""
         return [ALL]
 
-    def session(self, quantizers, *, constant=False, check_finite=True, on_progress=None):
+    def session(self, quantizers, *, constant=False, check_finite=True, link=IDENTITY, on_progress=None):
         """Open a session; see `protocols.Rows`."""
         keep_freed_memory()
         if not check_finite:
             self._features.accept_gaps()
         elif not quantizers:
             self.require_finite()
-        return CudaSession(self, constant, self.quantized(quantizers))
+        return CudaSession(self, constant, self.quantized(quantizers), link)
 
     def require_finite(self):
         """Raise ValueError with a constant text unless all features are finite."""
@@ -88,8 +89,8 @@ class CudaRows(LocalRows):
 class CudaSession(LocalSession):
     """A pursuit's session on a GPU: each query is a kernel of its own."""
 
-    def _open(self, y):
-        self._terms = Terms(y)
+    def _open(self, y, link):
+        self._terms = Terms(y, link)
 
     def _append(self, values):
         self._terms.add(values)

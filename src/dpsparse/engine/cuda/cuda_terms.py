@@ -15,6 +15,7 @@ import triton.language as tl
 from dpsparse.engine import queries, vector_sums
 from dpsparse.engine.arrays import host
 from dpsparse.engine.cuda.cuda_launch import launch
+from dpsparse.engine.links import IDENTITY
 from dpsparse.engine.quantize import level_shift
 from dpsparse.engine.vector_sums import GRAM_LEVELS, VECTOR_LEVELS, levels_per_unit
 
@@ -247,8 +248,8 @@ class _Column:
 class Terms:
     """Records on a card: responses, and columns of the selected features."""
 
-    def __init__(self, y):
-        self.y = y
+    def __init__(self, y, link=IDENTITY):
+        self.y, self.link = y, link
         self._have_room(_COLUMNS_AHEAD)
         self.units = self._room[:0]
 
@@ -271,11 +272,15 @@ class Terms:
 
     def evaluate(self, query, *public):
         """Sum what a query gives over the records: by its kernel, or else by its own code on tensors."""
-        method = _METHODS.get(query)
+        method = None if self._needs_own_code(query) else _METHODS.get(query)
         return query(self._records(), *public) if method is None else method(self, *public)
 
+    def _needs_own_code(self, query):
+        """Whether a query reads residuals, and these are not those that the kernels know."""
+        return self.link != IDENTITY and query in _OF_RESIDUALS
+
     def _records(self):
-        return queries.Records(self.y, None, tuple(map(_Column, self.units)))
+        return queries.Records(self.y, None, tuple(map(_Column, self.units)), self.link)
 
     def _on_card(self, *numbers):
         """Lists of public numbers, sent as one."""
@@ -338,6 +343,8 @@ class Terms:
 
     def pick_weights(self, center, effects, bound, level=0.0):
         """See `queries.pick_weights`."""
+        if self.link != IDENTITY:
+            return queries.pick_weights(self._records(), center, effects, bound, level).to(torch.int32)
         levels = torch.empty_like(self.y, dtype=torch.int32)
         most, shift = level_shift(level)
         numbers = self._on_card([most / bound, most, shift, center], effects)
@@ -388,11 +395,15 @@ def _rows_of_zeros(size, device):
         yield from torch.zeros((_RESULTS_AHEAD, size), dtype=torch.int64, device=device).unbind()
 
 
-_METHODS = {
+_OF_RESIDUALS = {
     getattr(queries, name): getattr(Terms, name)
     for name in (
-        *("residual_counts", "column_counts", "slope_counts"),
-        *("product_sums", "gradient_sums", "gram_sums", "jacobian_sums", "variance_sums"),
-        *("spread_sums", "mean_sums", "gain_sums", "calibration_sums"),
+        *("residual_counts", "slope_counts"),
+        *("gradient_sums", "jacobian_sums", "variance_sums"),
+        *("gain_sums", "calibration_sums"),
     )
+}
+_METHODS = _OF_RESIDUALS | {
+    getattr(queries, name): getattr(Terms, name)
+    for name in ("column_counts", "product_sums", "gram_sums", "spread_sums", "mean_sums")
 }

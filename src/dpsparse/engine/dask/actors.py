@@ -17,6 +17,7 @@ from dpsparse.engine import config
 from dpsparse.engine.cpu.dense_rows import DenseDifferences, DenseRows
 from dpsparse.engine.cpu.local_rows import LocalRecords, rescaled
 from dpsparse.engine.gaps import as_column
+from dpsparse.engine.links import Link
 from dpsparse.engine.protocols import Query
 from dpsparse.engine.quantize import Quantizer
 from dpsparse.engine.queries import Column, Records, total
@@ -25,8 +26,8 @@ from dpsparse.engine.threads import parallel_map, slices, threads
 
 # The number of features, and the dtype in which they are read.
 Form = tuple[int, np.dtype[Any]]
-# How to open partitions: with which quantizers, and whether the columns start with the constant 1.
-Opening = tuple[Form, tuple[Quantizer, ...], bool]
+# How to open partitions: with which quantizers, whether the columns start with the constant 1, and what residuals are.
+Opening = tuple[Form, tuple[Quantizer, ...], bool, Link]
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ def has_nonfinite(y: NDArray[np.float64]) -> int:
 
 def open_partition(X: Any, y: NDArray[np.float64], rows: slice, shared: Opening) -> Partition:
     """Some rows of a partition as a pursuit sees them."""
-    form, quantizers, constant = shared
+    form, quantizers, constant, link = shared
     with single_threaded():
         read = _rows(X, form, y).take(rows)
         columns = (Column.of(as_column(np.ones_like(read.y), read.y)),) if constant else ()
@@ -142,7 +143,7 @@ def open_partition(X: Any, y: NDArray[np.float64], rows: slice, shared: Opening)
             quantized, nonfinite = read.quantized(quantizers), 0 if quantizers else read.has_nonfinite()
         except ValueError:
             quantized, nonfinite = read.quantized(quantizers, check_finite=False), 1
-        return Partition(rows, LocalRecords(read.y, quantized, columns), nonfinite)
+        return Partition(rows, LocalRecords(read.y, quantized, columns, link), nonfinite)
 
 
 class PartitionActor:

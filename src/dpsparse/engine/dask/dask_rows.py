@@ -20,6 +20,7 @@ from dpsparse.engine.cpu.local_rows import pair_blocks
 from dpsparse.engine.dask.actors import Form, Pairs, as_floats, evaluate_rows, has_nonfinite, responses_of_pairs
 from dpsparse.engine.dask.session import DaskSession
 from dpsparse.engine.dask.tasks import compute, futures_by_key, persist, tasks
+from dpsparse.engine.links import IDENTITY, Link
 from dpsparse.engine.protocols import OnProgress, Query
 from dpsparse.engine.quantize import Quantizer, check_exact
 from dpsparse.engine.queries import nonfinite_blocks, total
@@ -145,8 +146,9 @@ class DaskRows:
         *,
         constant: bool = False,
         check_finite: bool = True,
+        link: Link = IDENTITY,
         on_progress: OnProgress = None,
     ) -> DaskSession:
         """Open a session; see `protocols.Rows`."""
         data = self.n_records, self._partitions, self._features, self._y
-        return DaskSession(*data, quantizers, constant, check_finite)
+        return DaskSession(*data, quantizers, constant, check_finite, link)

@@ -27,6 +27,7 @@ from dpsparse.engine.dask.actors import (
     open_partition,
 )
 from dpsparse.engine.dask.tasks import NoWorkers, compute, futures_by_key, persist, result_of, tasks, wait_for
+from dpsparse.engine.links import Link
 from dpsparse.engine.protocols import OnProgress, Query
 from dpsparse.engine.quantize import Quantizer
 from dpsparse.engine.queries import pick_sums, total
@@ -58,10 +59,11 @@ class DaskSession:
         quantizers: tuple[Quantizer, ...],
         constant: bool,
         check_finite: bool,
+        link: Link,
     ) -> None:
         self._form, self._persisted = features.form, features.persisted
         self.n_records, self.n_features = n_records, features.shape[1]
-        self._opening = (features.form, quantizers, constant)
+        self._opening = (features.form, quantizers, constant, link)
         self._features = [(X, rows) for X, _, rows in partitions]
         # What was done to the columns, which new actors do again.
         self._steps: list[tuple[str, tuple[Any, ...]]] = []

@@ -25,6 +25,7 @@ from dpsparse.engine.cpu.dense_rows import (
 from dpsparse.engine.cpu.local_rows import LocalRows, LocalSession, QuantizedFamilies, pair_differences
 from dpsparse.engine.disk.feature_sources import Block, DifferenceSource, FeatureSource
 from dpsparse.engine.disk.memory import available_bytes
+from dpsparse.engine.links import IDENTITY, Link
 from dpsparse.engine.protocols import OnProgress, Query
 from dpsparse.engine.quantize import Quantizer
 from dpsparse.engine.queries import total
@@ -76,10 +77,11 @@ class DiskRows(LocalRows):
         *,
         constant: bool = False,
         check_finite: bool = True,
+        link: Link = IDENTITY,
         on_progress: OnProgress = None,
     ) -> "DiskSession":
         """Open a session; see `protocols.Rows`."""
-        return DiskSession(self, constant, QuantizedDisk(self.source, quantizers, check_finite, on_progress))
+        return DiskSession(self, constant, QuantizedDisk(self.source, quantizers, check_finite, on_progress), link)
 
 
 class DiskSession(LocalSession):

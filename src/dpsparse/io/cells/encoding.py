@@ -61,6 +61,12 @@ def encode(
     return encoded
 
 
+def yes_or_no(raw: Any, column: str, positive: str) -> NDArray[np.float64]:
+    """1 for cells with a text, 0 for all others, and NaN for empty ones."""
+    yes = raw.category_codes(column, [positive]) == 0
+    return np.where(yes, 1.0, np.where(raw.buckets(column) < 0, np.nan, 0.0))
+
+
 def _zero_one(feature: Feature, buckets: NDArray[np.int16]) -> NDArray[np.bool_]:
     if feature.missing:
         return buckets < 0

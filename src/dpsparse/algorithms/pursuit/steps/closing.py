@@ -77,7 +77,7 @@ class GainStep:
         lumped, all_equal = bool(at_center > max(c.LUMP, by_chance)), bool(at_center > max(c.ALL_EQUAL, by_chance))
         weight = self._weight(state, lumped, product, max(square + 0.5, 0.0), noise)
         explains = not (weight < c.NO_WEIGHT or all_equal)
-        exact = state.residual_scale <= c.AT_LOWER_END * self.facts.family.scale_range[0] * scale
+        exact = state.residual_scale <= c.AT_LOWER_END * self.facts.scaled.scale_range[0] * scale
         effects = concluded.effects.copy()
         effects[state.constants :] *= weight
         if lumped:

@@ -1,4 +1,4 @@
-"""Releases at the present effects that several steps make: gradients, slopes of pairs, the scale of the residuals."""
+"""Releases at the present effects that several steps make: responses, gradients, slopes of pairs, residual scales."""
 
 from typing import Any
 
@@ -16,6 +16,12 @@ from dpsparse.algorithms.pursuit.updates import weight_of_rows, with_gradient, w
 from dpsparse.engine import queries
 from dpsparse.inference.weights import RowWeight
 from dpsparse.privacy.accounting.release import Slot
+
+
+def count_responses(slot: Slot, data: Data, releases: Releases, state: State) -> tuple[float, float]:
+    """The number of records that have a response, and its noise."""
+    count = counter(data.records, queries.residual_counts, 0.0, state.effects)
+    return releases.responses(slot, int(count(np.array([np.inf]))[0]))
 
 
 def equation(state: State, tau: float, weight: RowWeight) -> tuple[Any, ...]:

@@ -69,7 +69,7 @@ class EffectStep:
             if slot := releases.slot(self.slope):
                 state = with_start_from_slopes(slot, data, releases, state, state.newest)
         state = with_released_residual_scale(releases.due(self.residual_scale), data, releases, state)
-        tau = self.facts.family.early_tau(state.residual_scale)
+        tau = self.facts.scaled.early_tau(state.residual_scale)
         return solved(with_released_gradient(self.gradient, data, releases, state, self.facts, tau))
 
 

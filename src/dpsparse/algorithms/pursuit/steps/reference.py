@@ -20,14 +20,12 @@ from dpsparse.algorithms.pursuit.planned import Planned
 from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
 from dpsparse.algorithms.pursuit.releases import Releases, gram_noise, mean_noise
 from dpsparse.algorithms.pursuit.state import State
-from dpsparse.algorithms.pursuit.updates import covariance_of, rare
-from dpsparse.engine import queries, scores
+from dpsparse.algorithms.pursuit.steps.scored import Scores
+from dpsparse.algorithms.pursuit.updates import with_reference
+from dpsparse.engine import queries
 from dpsparse.families.estimands import MEAN
 from dpsparse.inference.inference_constants import NORMAL_MEDIAN
-from dpsparse.inference.matrices import NoisyMatrix
 from dpsparse.inference.one_step import OneStep, Whitening, power, rough_moments, score_root
-from dpsparse.inference.shrinkage import any_sure, combined, shrunk
-from dpsparse.inference.tails import Clip, Norms
 
 
 def _planned(price: Price, facts: PublicFacts, columns: int = 1) -> Planned:
@@ -99,7 +97,7 @@ class ReferenceStep:
         estimand = self.facts.family.estimand
         assert estimand is not None, "the step is for an estimand"
         tau = estimand.tuning * state.residual_scale / NORMAL_MEDIAN
-        at = _Scores(data, releases, state.center, _start(state, self.facts), tuple(map(int, state.kept)), tau)
+        at = Scores(data, releases, state.center, _start(state, self.facts), tuple(map(int, state.kept)), tau)
         whitening = self._whitening(at)
         root, at, errors = self._score_root(at, whitening, state)
         white = at.terms("score", np.asarray(np.linalg.inv(root), dtype=np.float64))
@@ -111,7 +109,7 @@ class ReferenceStep:
         step = OneStep.of(tau, start, whitening, root, norms, clip, mean, noise).since(start, errors)
         return with_reference(state, self.facts, step, whitening.second_moments)
 
-    def _whitening(self, at: "_Scores") -> Whitening:
+    def _whitening(self, at: "Scores") -> Whitening:
         rough, norms, moments = self.of_rows
         plain = at.terms("slope", np.eye(at.k))
         first = rough_moments(at.second_moments(rough, plain, math.sqrt(c.ROUGH_ROWS * at.k)))
@@ -122,15 +120,15 @@ class ReferenceStep:
         return Whitening.of(first, released, squares, clip)
 
     def _score_root(
-        self, at: "_Scores", whitening: Whitening, state: State
-    ) -> tuple[NDArray[np.float64], "_Scores", NDArray[np.float64]]:
+        self, at: "Scores", whitening: Whitening, state: State
+    ) -> tuple[NDArray[np.float64], "Scores", NDArray[np.float64]]:
         """A root of the variance of the scores; and where a first step leads, for residuals that are nearer.
 
         The last are the standard errors of the first step's effects, as far as they are its noise.
         """
         norms, moments, first = self.of_scores
         terms = at.terms("score", whitening.inverse_root)
-        law = at.norms(norms, terms, state.evidence.last.tau * math.sqrt(at.k))
+        law = at.norms(norms, terms, state.score_scale * math.sqrt(at.k))
         clip = law.best_clip(mean_noise(at.releases, first), c.SCORE_BIAS / math.sqrt(at.k))
         root = score_root(at.second_moments(moments, terms, clip.bound), whitening)
         mean, noise = at.mean(first, terms, clip)
@@ -161,38 +159,12 @@ class LevelStep:
     def run(self, data: Data, releases: Releases, state: State) -> State:
         """Make them, and move the constant."""
         sizes, mean = self.level
-        at = _Scores(data, releases, state.center, state.concluded.effects, (0,), math.inf)
+        at = Scores(data, releases, state.center, state.concluded.effects, (0,), math.inf)
         terms = at.terms("score", np.eye(1))
         law = at.norms(sizes, terms, state.residual_scale)
         clip = law.best_clip(mean_noise(releases, mean), c.SCORE_BIAS, rising=True)
         (offset,), _ = at.mean(mean, terms, clip)
         return replace(state, conclusion=replace(state.concluded, offset=float(offset)))
-
-
-def with_reference(state: State, facts: PublicFacts, step: OneStep, moments: NDArray[np.float64]) -> State:
-    """Take in the step: predictions follow its effects, shrunk by their errors, through the same mean response.
-
-    A pursuit's own effects are of a typical response too, more precise and a little off: those of predictions have a
-    part of them.
-    """
-    features, concluded = slice(state.constants, None), state.concluded
-    covariance = step.covariance + np.diag(step.bias**2)
-    means = moments[0, 1:] / moments[0, 0] if state.constants else np.zeros(len(step.effects))
-    sure = any_sure(step.effects[features], covariance[features, features])
-    explains = (sure or concluded.explains) and not concluded.all_equal
-    best, errors = step.effects, covariance
-    # Categories that came with others have no effects of the pursuit.
-    if math.isfinite(step.tau) and len(best) == len(state.evidence.estimate.effects):
-        best, errors = combined(best, errors, state.evidence.estimate.effects, covariance_of(state))
-    kept = explains * shrunk(best[features], errors[features, features], ~rare(state, facts))
-    effects = np.zeros(len(state.effects))
-    effects[state.kept_features] = kept
-    if state.constants:
-        effects[0] = step.effects[0] + means @ (step.effects[features] - kept)
-    concluded = replace(
-        concluded, covariance=covariance, effects=effects, means=means, offset=0.0, slope=1.0, explains=explains
-    )
-    return replace(state, evidence=replace(state.evidence, step=step), conclusion=concluded)
 
 
 def _start(state: State, facts: PublicFacts) -> NDArray[np.float64]:
@@ -205,50 +177,3 @@ def _start(state: State, facts: PublicFacts) -> NDArray[np.float64]:
     if state.constants and facts.family.estimand == MEAN:
         effects[0] += state.concluded.offset
     return effects
-
-
-@dataclass(frozen=True)
-class _Scores:
-    """Scores of the records at some effects, on the columns at some positions, and releases about them."""
-
-    data: Data
-    releases: Releases
-    center: float
-    effects: NDArray[np.float64]
-    positions: tuple[int, ...]
-    tau: float
-
-    @property
-    def k(self) -> int:
-        """The number of columns."""
-        return len(self.positions)
-
-    def terms(self, factor: scores.Factor, matrix: NDArray[np.float64]) -> scores.Terms:
-        """The vectors of records that a matrix makes of rows."""
-        return scores.Terms(factor, matrix, self.positions, self.center, self.effects, self.tau)
-
-    def norms(self, planned: Planned, terms: scores.Terms, unit: float) -> Norms:
-        """The law of the vectors' norms, from a histogram in bins about `unit`."""
-        edges = unit * c.NORM_BINS
-        return Norms.of(edges, *self._histogram(planned, terms, edges), self.releases.n_responses)
-
-    def squared_norms(self, planned: Planned, terms: scores.Terms, unit: float) -> Norms:
-        """The law of their squares, in the same way."""
-        edges = unit * c.NORM_BINS
-        return Norms.of(edges, *self._histogram(planned, terms, np.sqrt(edges)), self.releases.n_responses)
-
-    def _histogram(
-        self, planned: Planned, terms: scores.Terms, edges: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], float]:
-        counts = self.data.records.evaluate(scores.norm_counts, terms, np.append(edges[1:-1], np.inf))
-        return self.releases.histogram(self.releases.due(planned), np.diff(counts, prepend=0))
-
-    def second_moments(self, planned: Planned, terms: scores.Terms, bound: float) -> NoisyMatrix:
-        """The mean of v v', each vector v clipped to norm `bound`."""
-        sums = self.data.records.evaluate(scores.second_moment_sums, terms, bound)
-        return self.releases.gram(self.releases.due(planned), sums, bound**2)
-
-    def mean(self, planned: Planned, terms: scores.Terms, clip: Clip) -> tuple[NDArray[np.float64], float]:
-        """The mean of the vectors, their norms clipped, and the noise's standard deviation."""
-        sums = self.data.records.evaluate(scores.clipped_sums, terms, clip.bound, clip.start, clip.rise)
-        return self.releases.mean(self.releases.due(planned), sums, clip.most)

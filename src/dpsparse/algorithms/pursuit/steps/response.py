@@ -4,8 +4,6 @@ import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import numpy as np
-
 from dpsparse.algorithms.pursuit import budget, grids
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.planned import Planned, of_unit
@@ -14,6 +12,7 @@ from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
 from dpsparse.algorithms.pursuit.quantiles import Counter, center_window, size_window
 from dpsparse.algorithms.pursuit.releases import Releases
 from dpsparse.algorithms.pursuit.state import Response, ResponseUnit, State
+from dpsparse.algorithms.pursuit.steps.gradients import count_responses
 from dpsparse.algorithms.pursuit.updates import with_response
 from dpsparse.engine import queries
 from dpsparse.inference.inference_constants import NORMAL_MEDIAN
@@ -55,7 +54,7 @@ class ResponseStep:
         """Make them, and use what is known of the response by then; public numbers of this fit's own come first."""
         released = state.response.released
         if slot := releases.slot(self.count):
-            n_records, noise = _count(slot, data, releases, state)
+            n_records, noise = count_responses(slot, data, releases, state)
             released = replace(released, n_records=n_records, noise=noise)
         if slot := releases.slot(self.size):
             released = replace(released, scale=_size(slot, data, releases, state))
@@ -70,12 +69,6 @@ class ResponseStep:
         scale = released.scale if given.scale is None else given.scale
         assert scale is not None, "the response's scale is public, released, or taken over"
         return with_response(state, self.facts, Response(given, released, center, float(scale), releases.n_responses))
-
-
-def _count(slot: Slot, data: Data, releases: Releases, state: State) -> tuple[float, float]:
-    """The number of records that have a response, and its noise."""
-    count = _residuals(data, state, 0.0)
-    return releases.responses(slot, int(count(np.array([np.inf]))[0]))
 
 
 def _size(slot: Slot, data: Data, releases: Releases, state: State) -> float:

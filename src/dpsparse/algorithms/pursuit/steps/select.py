@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dpsparse.algorithms.pursuit import budget, decisions
+from dpsparse.algorithms.pursuit import budget, decisions, newton_budget
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.planned import Planned
 from dpsparse.algorithms.pursuit.pursuit_data import Data
@@ -32,7 +32,8 @@ class SelectStep:
     def pick(self) -> Planned:
         """The feature."""
         rises = np.linspace(1, budget.PICK_RISE, decisions.n_picks(self.facts))
-        share = budget.PICKS.of(self.facts) * rises[self.place - 1] / rises.sum()
+        picks = budget.PICKS if self.facts.family.scaled else newton_budget.PICKS
+        share = picks.of(self.facts) * rises[self.place - 1] / rises.sum()
         return Planned(f"pick {self.place}", share, "pick")
 
     def planned(self) -> tuple[Planned, ...]:

@@ -1,0 +1,71 @@
+"""What the releases of a pursuit cost whose residuals are bounded by their link: a row of Newton steps.
+
+Shares are of the pursuit's rho, as in `budget`. The mean scores of all steps share what the other releases leave.
+"""
+
+from dpsparse.algorithms.pursuit import decisions
+from dpsparse.algorithms.pursuit.budget import Case, Price, always
+from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.shares import Fixed
+
+# The share of rho that the pursuit has, before the step to the estimand's estimator: where features are selected, and
+# where all are taken. Set by `classifiers.py`.
+SELECTS, TAKES_ALL = 0.6, 0.25
+
+
+def pursuit_share(facts: PublicFacts) -> float:
+    """The share of a whole rho, that of `facts`, which the pursuit has."""
+    return SELECTS if facts.n_candidates > facts.sparsity else TAKES_ALL
+
+
+def _intercept(facts: PublicFacts) -> bool:
+    return facts.fit_intercept
+
+
+def _takes_all(facts: PublicFacts) -> bool:
+    return not decisions.selects(facts)
+
+
+SHARE_OF_YES = Price(
+    "share of yes",
+    "once",
+    (Case("with an intercept", _intercept, Fixed(0.03)),),
+    "Where the log odds start, and how large scores are.",
+    "classifiers.py",
+)
+PICKS = Price(
+    "pick",
+    "all together",
+    (Case("features selected", decisions.selects, Fixed(0.7)),),
+    "Nothing is gained after a wrong selection.",
+    "classifiers.py",
+)
+SLOPE_MOMENTS = Price(
+    "slope moments",
+    "all together",
+    (Case("features selected", decisions.selects, Fixed(0.06)), Case("all features taken", _takes_all, Fixed(0.3))),
+    "The derivative of the mean score, which a step goes by.",
+    "classifiers.py",
+)
+MEAN_SCORES = Price(
+    "mean score",
+    "all together",
+    (Case("what the others leave", always, Fixed(0.0)),),
+    "Good enough for the next selection; the step to the reference is better.",
+    "classifiers.py",
+)
+
+
+def _final(release: str, share: float, reason: str) -> Price:
+    """The share of a release of what the pursuit leaves."""
+    return Price(release, "once", (Case("always", always, Fixed(share)),), reason, "classifiers.py")
+
+
+ROUGH_MOMENTS = _final("rough slope moments", 0.06, "They make rows white, so that one norm serves all.")
+ROW_NORMS = _final("row norms", 0.03, "From which norm on rows are weighted down.")
+FINAL_MOMENTS = _final("slope moments", 0.12, "The derivative of the mean score.")
+FIRST_SCORE = _final("first mean score", 0.1, "A first step, after which slope moments need not be exact.")
+SCORE_MOMENTS = _final("score moments", 0.03, "Errors where the model is not right; otherwise slopes tell them.")
+FINAL_SCORE = _final("mean score", 0.66, "The last step: all precision comes from here.")
+PRICES = (SHARE_OF_YES, PICKS, SLOPE_MOMENTS, MEAN_SCORES)
+FINAL_PRICES = (ROUGH_MOMENTS, ROW_NORMS, FINAL_MOMENTS, FIRST_SCORE, SCORE_MOMENTS, FINAL_SCORE)

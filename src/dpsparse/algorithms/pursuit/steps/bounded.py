@@ -1,0 +1,84 @@
+"""The last estimate where residuals are bounded by their link: two steps to the maximum of the likelihood.
+
+Scores are bounded by the norms of their rows alone. Rows are weighted down to a norm that a released histogram tells,
+whatever their responses are: under the model the mean score stays 0, and the larger the table, the fewer rows have a
+weight below 1.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsparse.algorithms.pursuit import newton_budget as budget
+from dpsparse.algorithms.pursuit import pursuit_constants as c
+from dpsparse.algorithms.pursuit.budget import Price
+from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.planned import Planned
+from dpsparse.algorithms.pursuit.pursuit_data import Data
+from dpsparse.algorithms.pursuit.releases import Releases, mean_noise
+from dpsparse.algorithms.pursuit.state import State
+from dpsparse.algorithms.pursuit.steps.scored import Scores
+from dpsparse.algorithms.pursuit.updates import prior_precision, with_reference
+from dpsparse.inference.bounded_step import Slopes, bounded_step, left_out, row_bound, updated
+from dpsparse.inference.one_step import power, rough_moments
+from dpsparse.inference.tails import Clip
+
+
+@dataclass(frozen=True)
+class BoundedReferenceStep:
+    """Two steps to the reference estimator, on at most `most` columns."""
+
+    facts: PublicFacts
+    most: int
+
+    def _planned(self, *prices: Price) -> tuple[Planned, Planned, Planned]:
+        numbers = max(c.MOST_BINS, self.most * (self.most + 1) // 2)
+        first, second, third = (
+            Planned(price.release, price.of(self.facts), of_reference=True, numbers=numbers) for price in prices
+        )
+        return first, second, third
+
+    @cached_property
+    def first(self) -> tuple[Planned, Planned, Planned]:
+        """Rough slope moments, the norms of rows that these make white, and the mean score for a first step."""
+        return self._planned(budget.ROUGH_MOMENTS, budget.ROW_NORMS, budget.FIRST_SCORE)
+
+    @cached_property
+    def second(self) -> tuple[Planned, Planned, Planned]:
+        """Slope moments, and second moments and the mean of scores, where the first step leads."""
+        return self._planned(budget.FINAL_MOMENTS, budget.SCORE_MOMENTS, budget.FINAL_SCORE)
+
+    def planned(self) -> tuple[Planned, ...]:
+        """The releases of this step."""
+        return *self.first, *self.second
+
+    def run(self, data: Data, releases: Releases, state: State) -> State:
+        """Make them, and step twice."""
+        slope, size = self.facts.family.mean_slope(state.residual_scale), releases.n_responses
+        largest = math.sqrt(min(c.MOST_SLOPES * slope, c.MOST_SLOPE))
+        at = Scores(data, releases, state.center, state.effects, tuple(map(int, state.kept)), math.inf)
+        rough, norms, score = self.first
+        plain = at.second_moments(rough, at.terms("slope", np.eye(at.k)), largest * math.sqrt(c.ROUGH_ROWS * at.k))
+        turn = power(rough_moments(plain), -0.5)
+        law = at.norms(norms, at.terms("row", turn), math.sqrt(at.k / slope))
+        at = replace(at, row_bound=row_bound(law, mean_noise(releases, self.second[-1]), slope))
+        clip = Clip(at.row_bound)
+        before = turn @ prior_precision(state) @ turn.T
+        mean, noise = at.mean(score, at.terms("score", turn), clip)
+        moved, precision = updated(np.zeros(at.k), before, np.eye(at.k), mean, noise, size)
+        at, errors = _moved(at, turn.T @ moved), np.sqrt(np.diagonal(turn.T @ np.linalg.inv(precision) @ turn))
+        moments, variance, score = self.second
+        slopes = Slopes.of(turn, at.second_moments(moments, at.terms("slope", turn), at.row_bound * largest))
+        released, start = at.second_moments(variance, at.terms("score", turn), at.row_bound), at.effects[state.kept]
+        mean, noise = at.mean(score, at.terms("score", turn), clip)
+        step = bounded_step(start, slopes, released, mean, noise, size, left_out(law, at.row_bound))
+        return with_reference(state, self.facts, step.since(start, errors), slopes.second_moments)
+
+
+def _moved(at: Scores, move: NDArray[np.float64]) -> Scores:
+    effects = at.effects.copy()
+    effects[list(at.positions)] += move
+    return replace(at, effects=effects)

@@ -1,0 +1,63 @@
+"""The share of yes among responses that are yes or no, and the log odds that everything starts from."""
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from dpsparse.algorithms.pursuit import budget, newton_budget
+from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.planned import Planned, of_unit
+from dpsparse.algorithms.pursuit.pursuit_data import Data
+from dpsparse.algorithms.pursuit.releases import Releases
+from dpsparse.algorithms.pursuit.state import Response, State
+from dpsparse.algorithms.pursuit.steps.gradients import count_responses
+from dpsparse.algorithms.pursuit.updates import with_response
+from dpsparse.engine import queries
+from dpsparse.privacy.accounting.release import Slot
+
+
+@dataclass(frozen=True)
+class OutcomeStep:
+    """Learn the number of responses and the share of yes; another fit on the same records may have done so."""
+
+    facts: PublicFacts
+
+    @cached_property
+    def count(self) -> Planned:
+        """The number of records that have a response."""
+        counted = of_unit("responses", budget.RESPONSES.of(self.facts), self.facts, "noise")
+        return replace(counted, of_whole=True)
+
+    @cached_property
+    def share(self) -> Planned:
+        """The share of yes."""
+        price = newton_budget.SHARE_OF_YES
+        return of_unit(price.release, price.of(self.facts), self.facts, "noise")
+
+    def planned(self) -> tuple[Planned, ...]:
+        """The releases of this step."""
+        return self.count, self.share
+
+    def run(self, data: Data, releases: Releases, state: State) -> State:
+        """Make them. The centre is the log odds of the share, the scale a response's standard deviation."""
+        released = state.response.released
+        if slot := releases.slot(self.count):
+            n_records, noise = count_responses(slot, data, releases, state)
+            released = replace(released, n_records=n_records, noise=noise)
+        if released.n_records is not None:
+            releases.n_responses = released.n_records
+        if slot := releases.slot(self.share):
+            share = _share(slot, data, releases, state)
+            released = replace(released, center=math.log(share / (1 - share)), scale=math.sqrt(share * (1 - share)))
+        center, scale = released.center or 0.0, released.scale or 0.5
+        response = Response(state.response.given, released, center, scale, releases.n_responses)
+        return with_response(state, self.facts, response)
+
+
+def _share(slot: Slot, data: Data, releases: Releases, state: State) -> float:
+    """The share of yes, as far from 0 and 1 as its noise: at even odds residuals are 1/2 or -1/2."""
+    sums, _ = data.records.evaluate(queries.gradient_sums, 0.0, state.effects, 0.5, [0], 1.0, 1.0)
+    (mean,), noise = releases.mean(slot, sums, 1.0)
+    return float(np.clip((1 + mean) / 2, noise / 2, 1 - noise / 2))

@@ -1,0 +1,236 @@
+"""`PrivateSparseClassifier`: logistic regression of a yes/no response by a private pursuit."""
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from dpsparse.data.as_table import as_table
+from dpsparse.data.labels import NOT_LABELS, as_labels
+from dpsparse.data.validation import is_dask
+from dpsparse.engine.protocols import Table
+from dpsparse.estimators._pursuit import PursuitEstimator
+from dpsparse.estimators._types import LedgerLocation, PerFeature
+from dpsparse.families.binomial import BINOMIAL, Binomial
+from dpsparse.privacy.accounting.meter import Meter
+from dpsparse.privacy.protection import Adjacency
+
+
+class PrivateSparseClassifier(ClassifierMixin, PursuitEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Private sparse logistic regression: the few features that tell yes from no, and their log odds.
+
+    Features are selected one at a time by the exponential mechanism on scores y - p, which lie in [-1, 1] whatever the
+    data are; centres and scales of selected features are learned within the guarantee, unless they are given. Effects
+    follow from noisy Newton steps, and the last ones lead to the coefficients that logistic regression gives for the
+    selected features without privacy. Standard errors come from released matrices, with privacy noise.
+
+    Parameters
+    ----------
+    sparsity : int or "auto", default=5
+        Features to select. "auto" takes all of them where the records allow it, and otherwise selects some (see
+        `max_sparsity`).
+    positive : bool, int, float, str or None, default=None
+        The label of yes; every other one is no. None: responses are 0 or 1, or False or True, and anything else is
+        refused. Labels are public: they are not learned from the records.
+    epsilon : float, default=1.0
+        The guarantee to each person; smaller is more private.
+    delta : float or None, default=None
+        The guarantee's failure probability; None for n**-1.1.
+    feature_center, feature_scale : float, array-like of shape (n_features,), dict, Series or None, default=None
+        Public centres and scales of the features; see `PrivateSparseRegressor`. None: learned within the guarantee.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept.
+    missing : {"refuse", "center"}, default="refuse"
+        What to do with gaps; see `PrivateSparseRegressor`.
+    max_sparsity : int or None, default=None
+        The most features for ``sparsity="auto"``.
+    adjacency : {"replace-one", "zero-out-one"}, default="replace-one"
+        Which tables the guarantee covers: one record changed to any other, or blanked. n is public in both.
+    records_per_person : int, default=1
+        The most rows one person may have in X; the guarantee is to the person.
+    random_state : int, RandomState or None, default=None
+        Leave None for a private fit. A seed makes the noise repeatable and the fit not private; its record says so.
+    ledger : path, URL or PrivacyLedger, default=None
+        Where the budget of `dataset` is kept over many fits; see `PrivacyLedger`. None for no ledger.
+    dataset : str or None, default=None
+        The name under which that budget was granted.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The labels of no and yes.
+    coef_ : ndarray of shape (n_features,)
+        Released log odds for a step of 1 of each feature, shrunk by their own error; zero outside the support.
+    intercept_ : float
+        The log odds of yes where all features are 0.
+    coef_se_, pvalues_, clear_, support_, units_, missing_coef_, center_, explains_, privacy_, released_
+        As those of `PrivateSparseRegressor`.
+
+    Notes
+    -----
+    Effects, errors and intervals are of log odds, and `odds_ratios` has them as odds ratios. `score` on the training
+    data is not private.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse import PrivateSparseClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((20_000, 10))
+    >>> y = rng.random(20_000) < 1 / (1 + np.exp(1 - 1.2 * X[:, 3]))
+    >>> model = PrivateSparseClassifier(sparsity=1, feature_center=0, feature_scale=1).fit(X, y)
+    >>> model.support_, bool(abs(model.coef_[3] - 1.2) < 0.3), model.predict_proba(X[:1]).shape
+    (array([3]), True, (1, 2))
+    """
+
+    # Whether responses are of a type of true and false, which is public.
+    _is_bool = False
+
+    def __init__(
+        self,
+        *,
+        sparsity: int | Literal["auto"] = 5,
+        positive: Any = None,
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        feature_center: PerFeature = None,
+        feature_scale: PerFeature = None,
+        fit_intercept: bool = True,
+        missing: Literal["refuse", "center"] = "refuse",
+        max_sparsity: int | None = None,
+        adjacency: Adjacency = "replace-one",
+        records_per_person: int = 1,
+        random_state: Any = None,
+        ledger: LedgerLocation = None,
+        dataset: str | None = None,
+    ) -> None:
+        self.sparsity = sparsity
+        self.positive = positive
+        self.epsilon = epsilon
+        self.delta = delta
+        self.feature_center = feature_center
+        self.feature_scale = feature_scale
+        self.fit_intercept = fit_intercept
+        self.missing = missing
+        self.max_sparsity = max_sparsity
+        self.adjacency = adjacency
+        self.records_per_person = records_per_person
+        self.random_state = random_state
+        self.ledger = ledger
+        self.dataset = dataset
+
+    @property
+    def _family(self) -> Binomial:
+        return BINOMIAL
+
+    def _warn_if_hopeless(self, n: int, d: int, meter: Meter, known: bool) -> None:
+        """Nothing is known of the share of yes before a fit."""
+
+    def _described(self, positive: str | None = None) -> dict[str, Any]:
+        self.classes_ = _classes(self.positive if positive is None else positive, self._is_bool)
+        return {"classes": tuple(map(str, self.classes_.tolist()))}
+
+    def _validated(self, table: Table, y: Any, shape: tuple[int, int]) -> Any:
+        """The responses as 0 and 1, once the table is validated."""
+        is_bool = getattr(getattr(y, "dtype", None), "kind", "") == "b"
+        labels = y if y is None else as_labels(y, self.positive)
+        if labels is not None and not is_dask(y) and not self._allow_missing and np.isnan(labels).any():
+            raise ValueError(NOT_LABELS)
+        self._is_bool = is_bool
+        return super()._validated(table, labels, shape)
+
+    def decision_function(self, X: Any) -> Any:
+        """The log odds of yes of the caller's own records; it reads nothing but the released coefficients.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, GPU array, dask array or data frame of shape (n_samples, n_features)
+            The records.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Log odds.
+        """
+        check_is_fitted(self)
+        return self.released_.log_odds(X) if self.released_.reads_cells else as_table(X).predict(self)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probabilities of no and yes.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, GPU array, dask array or data frame of shape (n_samples, n_features)
+            The caller's own records.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            A row for each record, in the order of `classes_`.
+        """
+        odds = np.asarray(self.decision_function(X))
+        return np.column_stack([expit(-odds), expit(odds)])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The more probable label.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, GPU array, dask array or data frame of shape (n_samples, n_features)
+            The caller's own records.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels of `classes_`.
+        """
+        return np.asarray(self.classes_[(np.asarray(self.decision_function(X)) > 0).astype(np.int64)])
+
+    def odds_ratios(self, level: float = 0.95) -> Any:
+        """Odds ratios of the selected features for a step of 1, with confidence intervals.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Coverage.
+
+        Returns
+        -------
+        dict of str to (float, float, float)
+            The ratio and the ends of its interval by feature; NaN for ends where an error cannot be trusted.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpsparse import PrivateSparseClassifier
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.standard_normal((20_000, 3))
+        >>> y = rng.random(20_000) < 1 / (1 + np.exp(-X[:, 1]))
+        >>> model = PrivateSparseClassifier(sparsity=1, feature_center=0, feature_scale=1).fit(X, y)
+        >>> ratio, low, high = model.odds_ratios()["1"]
+        >>> low < ratio < high
+        True
+        """
+        check_is_fitted(self)
+        return self.released_.odds_ratios(level)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        # At the sizes of scikit-learn's checks noise drowns any signal: the guarantee asks for that.
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+def _classes(positive: Any, is_bool: bool) -> NDArray[Any]:
+    """The labels of no and yes."""
+    if positive is None:
+        return np.array([False, True]) if is_bool else np.array([0, 1])
+    if isinstance(positive, bool | np.bool_):
+        return np.array([not positive, bool(positive)])
+    if positive == 1:
+        return np.array([0, 1])
+    return np.array([f"not {positive}", str(positive)])

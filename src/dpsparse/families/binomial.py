@@ -1,0 +1,75 @@
+"""Yes/no responses: 1 for yes and 0 for no, with a linear predictor of the log odds of yes.
+
+The residual y - p lies in [-1, 1], so that it needs no scale and no clip. The scale that a pursuit keeps is the
+standard deviation of a response, sqrt(p (1 - p)) for the share p of yes.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsparse.engine.links import LOGIT, Link
+from dpsparse.families.estimands import LOG_ODDS, Estimand
+
+# The bound of residuals in selections and early steps: half of the noise, and for even odds nothing is weighted down.
+# Set by `classifiers.py`.
+EARLY_BOUND = 0.5
+# The most by which the constant moves at a time, in log odds.
+LARGEST_STEP = 1.0
+
+
+@dataclass(frozen=True)
+class BinomialWords:
+    """The sentences about a response that is yes or no."""
+
+    too_few_records: str = "{n:,} records are too few at this epsilon to learn the share of yes"
+    too_few_responses: str = (
+        "too few records at this epsilon have a response that can be read: about {count:,.0f} of {n:,}"
+    )
+    all_equal: str = "nearly all responses are equal"
+    nothing_left: str = "the fit is nearly exact: {cause}"
+    most_equal: str = "most responses are equal"
+    nearly_exact: str = "the features tell yes from no"
+    astray: str = "the fit went astray, for too few records at this epsilon or wrong public units"
+    units_not_learned: str = "there are too few records at this epsilon to learn the features' units"
+    no_gain: str = "no effect was clearly different from zero"
+
+
+@dataclass(frozen=True)
+class Binomial:
+    """Logistic regression of a yes/no response.
+
+    Examples
+    --------
+    >>> from dpsparse.families.binomial import Binomial
+    >>> Binomial().mean_slope(0.5), Binomial().constant_step(0.05, 0.5)
+    (0.25, 0.2)
+    """
+
+    statistics: tuple[str, ...] = ("probability",)
+    words: BinomialWords = BinomialWords()
+    estimand: Estimand | None = LOG_ODDS
+    link: Link = LOGIT
+    scaled: None = None
+
+    def responses(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """1 is yes and 0 is no; nothing else is a response."""
+        return np.where((numbers == 0) | (numbers == 1), numbers, np.nan)
+
+    def selection_tau(self, residual_scale: float, units_known: bool) -> float:
+        """The bound of residuals while features are selected."""
+        return EARLY_BOUND
+
+    def mean_slope(self, residual_scale: float) -> float:
+        """P (1 - p), for the share p of yes."""
+        return residual_scale**2
+
+    def constant_step(self, level: float, residual_scale: float) -> float:
+        """One step of Newton's, at most of one log odds."""
+        step = level / self.mean_slope(residual_scale)
+        return math.copysign(min(abs(step), LARGEST_STEP), step)
+
+
+BINOMIAL = Binomial()
