@@ -50,7 +50,7 @@ DOUBTS = {
         "so many responses are equal that the scale of Huber's regression is that of the lump",
         'estimand="mean" would help',
     ),
-    result.NOTHING_EXPLAINED: Doubt("by the releases the features explain nothing", _MORE),
+    result.NOTHING_EXPLAINED: Doubt("the private estimates show no predictive value", _MORE),
 }
 # Of model files that do not say why.
 _UNKNOWN = Doubt("its standard error cannot be trusted", _MORE)
