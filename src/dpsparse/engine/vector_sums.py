@@ -6,7 +6,7 @@ Norms and residuals are computed one feature after another, elementwise, so a re
 alone.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,9 @@ _LARGEST = 1e150
 _MARGIN = 1 - 2.0**-40
 
 
-def subtract_columns(residuals: Array, columns: Iterable[Array], effects: Iterable[float]) -> Array:
+def subtract_columns(
+    residuals: Array, columns: Iterable[Array], effects: Sequence[float] | NDArray[np.float64]
+) -> Array:
     """Residuals less columns times their effects, one column after another.
 
     Elementwise and in one fixed order, so that a record's residual depends on that record alone.

@@ -139,7 +139,8 @@ class PrivateSparseClassifier(ClassifierMixin, PursuitEstimator):  # type: ignor
     def _validated(self, table: Table, y: Any, shape: tuple[int, int]) -> Any:
         """The responses as 0 and 1, once the table is validated."""
         labels = y if y is None else as_labels(y, self.positive)
-        if labels is not None and not is_dask(y) and not self._allow_missing and np.isnan(labels).any():
+        must_check = self._must_check_finite() and not self._allow_missing
+        if labels is not None and must_check and not is_dask(y) and np.isnan(labels).any():
             raise ValueError(NOT_LABELS)
         return super()._validated(table, labels, shape)
 
