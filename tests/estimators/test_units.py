@@ -148,7 +148,7 @@ def test_features_that_explain_nothing_predict_a_constant(fitted):
     assert not model.clear_.any()
     assert (model.predict(NAMED) == 10.0).all()
     words = " ".join(model.summary().split())
-    assert "the features explain nothing (no effect exceeds its error); predictions are the constant 10." in words
+    assert "no predictive value (no effect exceeds its error); predictions are the constant 10." in words
     assert "predictions are the constant 10." in model._repr_html_()
 
 
