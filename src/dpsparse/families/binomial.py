@@ -62,9 +62,10 @@ class Binomial:
         """The bound of residuals while features are selected."""
         return EARLY_BOUND
 
-    def mean_slope(self, residual_scale: float) -> float:
-        """P (1 - p), for the share p of yes."""
-        return residual_scale**2
+    def mean_slope(self, residual_scale: float, bound: float = math.inf) -> float:
+        """P (1 - p), for the share p of yes, times the weight of a residual at the bound."""
+        larger = (1 + math.sqrt(max(0.0, 1 - 4 * residual_scale**2))) / 2
+        return residual_scale**2 * min(1.0, bound / larger)
 
     def constant_step(self, level: float, residual_scale: float) -> float:
         """One step of Newton's, at most of one log odds."""
