@@ -172,6 +172,11 @@ def test_labels_are_total():
     ]  # fmt: skip
 
 
+def test_complex_labels_are_refused_by_their_type():
+    with pytest.raises(ValueError, match="Complex data not supported"):
+        as_labels(np.array([1, 0], dtype=complex), 1)
+
+
 def test_masked_responses_are_refused():
     with pytest.raises(TypeError, match=f"^{MASKED[:30]}"):
         as_labels(np.ma.array([1, 0], mask=[0, 1]))
