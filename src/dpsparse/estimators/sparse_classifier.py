@@ -142,6 +142,10 @@ class PrivateSparseClassifier(ClassifierMixin, PursuitEstimator):  # type: ignor
         self._is_bool = is_bool
         return super()._validated(table, labels, shape)
 
+    def _part_of(self, y: Any, response: NDArray[np.float64], rows: NDArray[np.intp]) -> NDArray[Any]:
+        """The labels of some rows, as they were given."""
+        return np.asarray(y).reshape(len(response))[rows]
+
     def decision_function(self, X: Any) -> Any:
         """The log odds of yes of the caller's own records; it reads nothing but the released coefficients.
 
