@@ -85,10 +85,6 @@ def check_stores() -> Iterator[Finding]:
         )
 
 
-def _store_of(path: Path) -> Any:
-    return StoreTable(as_store(path))
-
-
 class _Given:
     """A source whose noise is given, a different number for each value; it keeps what it is asked."""
 
