@@ -85,7 +85,7 @@ class OutcomePlan:
     >>> from dpsparse.privacy.guarantee import Guarantee
     >>> guarantee = Guarantee(1.0, 1e-5)
     >>> OutcomePlan(guarantee, 5_000).commitment.is_within(guarantee), OutcomePlan(guarantee, 5_000).most_groups
-    (True, 17)
+    (True, 19)
     """
 
     guarantee: Guarantee

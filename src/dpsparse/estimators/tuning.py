@@ -142,13 +142,11 @@ def tune(candidates: list[PursuitEstimator], X: object, y: object = None) -> Tun
 
     Candidates for a yes/no response are compared by squared errors of their probabilities:
 
-    >>> import numpy as np
     >>> from dpsparse import PrivateSparseClassifier
-    >>> rng = np.random.default_rng(0)
-    >>> answers = rng.random(10_000) < 1 / (1 + np.exp(-X[:, :4].sum(axis=1)))
-    >>> tuned = tune([PrivateSparseClassifier(sparsity=s, **public) for s in (1, 4)], X, answers)
+    >>> public["epsilon"] = 4.0
+    >>> tuned = tune([PrivateSparseClassifier(sparsity=s, **public) for s in (1, 8)], X, y > 0)
     >>> tuned.estimator.sparsity
-    4
+    8
     """
     models = [clone(candidate) for candidate in _checked(candidates)]
     if isinstance(X, RawData):
