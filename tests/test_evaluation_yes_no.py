@@ -20,7 +20,7 @@ from dpsparse import (
     read_table,
     save_model,
 )
-from dpsparse.data.labels import labels_of
+from dpsparse.data.missing_responses import responses_of
 from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.model.evaluation_result import in_sentences
 from dpsparse.report.details import held_out
@@ -84,11 +84,11 @@ def test_labels_of_any_type_are_the_same_responses(labels, tmp_path):
         ([2, 7, np.nan, np.inf], ("not 2", "2"), [1, 0, np.nan, np.nan]),
         ([True, False], ("True", "False"), [0, 1]),
         (np.array([1, None, 0, 1.0], dtype=object), ("0", "1"), [1, np.nan, 0, 1]),
-        ([object(), "x"], ("not x", "x"), [np.nan, 1]),
+        ([object(), "x"], ("not x", "x"), [0, 1]),
     ],
 )
 def test_the_label_of_yes_is_yes_and_every_other_one_is_no(labels, classes, expected):
-    assert np.array_equal(labels_of(labels, classes), expected, equal_nan=True)
+    assert np.array_equal(responses_of(labels, len(labels), classes), expected, equal_nan=True)
 
 
 def test_missing_responses_are_blank_and_their_number_is_noisy():

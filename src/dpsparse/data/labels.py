@@ -1,15 +1,11 @@
 """Yes/no responses of any type as numbers: 1 for yes, 0 for no, NaN for those that are missing.
 
-<<<<<<< HEAD
-from contextlib import suppress
-=======
 A response is read by itself. NumPy, pandas and the readers of files choose one type for all responses of a table: a
 single text among numbers makes texts or objects of them all. So a number, its text, and true and false as 1 and 0 are
 the same label whatever they are stored as, and no record decides how another one is read.
 """
 
 import math
->>>>>>> main
 from typing import Any
 
 import numpy as np
@@ -20,10 +16,6 @@ from dpsparse.data.validation import is_dask, on_host, refuse_masked
 from dpsparse.io.cells.object_cells import real_number
 
 _TRUTHS = {"true": 1.0, "false": 0.0}
-
-# Missing cells of pandas; and truth values as the labels of models have them.
-MISSING_TYPES = ("NAType", "NaTType")
-TRUTH = {"True": 1.0, "False": 0.0}
 
 
 def as_labels(y: Any, positive: Any = None) -> Any:
@@ -52,33 +44,6 @@ def as_labels(y: Any, positive: Any = None) -> Any:
     return np.array(flat, dtype=np.float64).reshape(values.shape)
 
 
-<<<<<<< HEAD
-def labels_of(y: Any, classes: tuple[str, str]) -> Any:
-    """Responses as 1, 0 or NaN, by a model's labels of no and yes as it has them: as texts.
-
-    Examples
-    --------
-    >>> from dpsparse.data.labels import labels_of
-    >>> labels_of([True, False], ("False", "True")), labels_of(["b", "a", None], ("not b", "b"))
-    (array([1., 0.]), array([ 1.,  0., nan]))
-    """
-    refuse_masked(y)
-    values, yes = np.asarray(y), classes[1]
-    number = TRUTH.get(yes, np.nan)
-    with suppress(ValueError):
-        number = float(yes)
-    if values.dtype.kind in "biuf":
-        return _of_numbers(values, number)
-    flat = [_of_text(value, yes, number) for value in values.ravel().tolist()]
-    return np.array(flat, dtype=np.float64).reshape(values.shape)
-
-
-def _of_numbers(values: Any, positive: Any) -> Any:
-    no = values == 0 if positive is None else np.isfinite(values)
-    with np.errstate(all="ignore"):
-        yes = values == (1 if positive is None else _number(positive))
-    return np.where(yes, 1.0, np.where(no, 0.0, np.nan))
-=======
 def label_of(cell: Any) -> float | str | None:
     """A label that does not depend on how it is stored: a number, a text, or None where it is missing.
 
@@ -100,32 +65,12 @@ def label_of(cell: Any) -> float | str | None:
         if isinstance(cell, str):
             return str.strip(cell)
         return None if cell is None or type(cell).__name__ in ("NAType", "NaTType") else ""
->>>>>>> main
 
 
 def _number_of(text: str) -> float:
     return _TRUTHS[text.lower()] if text.lower() in _TRUTHS else float(text)
 
 
-<<<<<<< HEAD
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and value != value) or type(value).__name__ in MISSING_TYPES
-
-
-def _of_text(value: Any, yes: str, number: float) -> float:
-    if isinstance(value, bool | int | float):
-        return np.nan if _is_missing(value) else float(value == number)
-    return float(value == yes) if isinstance(value, str) else np.nan
-
-
-def _of_cell(value: Any, positive: Any) -> float:
-    """Total: an object of which nothing is known is missing, whatever its own comparison does."""
-    if _is_missing(value):
-        return np.nan
-    if positive is None:
-        return float(value) if isinstance(value, bool | int | float) and value in (0, 1) else np.nan
-    return float(type(value) is type(positive) and bool(value == positive))
-=======
 def _array(y: Any) -> NDArray[Any]:
     return listed(y) if isinstance(y, list | tuple) else np.asarray(y)
 
@@ -145,4 +90,3 @@ def _of_label(label: float | str | None, yes: float | str | None, only: bool) ->
     if label is None or label in (math.inf, -math.inf) or (only and label not in (0.0, 1.0)):
         return math.nan
     return float(label == yes)
->>>>>>> main

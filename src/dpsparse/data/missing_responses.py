@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.data.labels import labels_of
+from dpsparse.data.labels import as_labels
 from dpsparse.data.object_tables import as_numbers, refuse_types
 from dpsparse.data.validation import is_dask, is_on_card, refuse_masked
 from dpsparse.engine.refusals import NOT_COMPUTED
@@ -18,7 +18,7 @@ class _NotComputed(Exception):
 def responses_of(y: Any, n_records: int, classes: tuple[str, str] | None = None) -> NDArray[np.float64]:
     """Responses as float64, NaN where one is missing; messages come from public facts or are constant.
 
-    None, NaN and nulls are missing. With `classes`, a model's labels of no and yes, responses become 0 and 1.
+    None, NaN and nulls are missing. With `classes`, a model's labels of no and yes, yes is 1 and any other response 0.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def responses_of(y: Any, n_records: int, classes: tuple[str, str] | None = None)
     except _NotComputed:
         raise ValueError(NOT_COMPUTED) from None
     if classes is not None:
-        y = labels_of(y, classes)
+        y = as_labels(y, classes[1])
     values = as_numbers(y if isinstance(y, list | tuple) else np.asarray(y), allow_missing=True).astype(np.float64)
     if values.shape not in ((n_records,), (n_records, 1)):
         raise ValueError(f"y has shape {values.shape}; it must have one response for each of the {n_records} rows of X")

@@ -21,10 +21,7 @@ from dpsparse.estimators._raw_fit import fit_raw
 from dpsparse.estimators._results import set_results
 from dpsparse.estimators._types import PerFeature, Progress
 from dpsparse.families import Family
-<<<<<<< HEAD
-from dpsparse.families.estimands import LOG_ODDS, MEAN
-=======
->>>>>>> main
+from dpsparse.families.estimands import LOG_ODDS
 from dpsparse.inference.inference_constants import SHOWN_LEVEL
 from dpsparse.model.numeric_columns import NumericColumns
 from dpsparse.privacy.accounting.meter import Meter

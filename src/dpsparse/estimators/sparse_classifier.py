@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpsparse.data.as_table import as_table
 from dpsparse.data.labels import as_labels, label_of
-from dpsparse.data.validation import is_dask
+from dpsparse.data.validation import is_dask, on_host
 from dpsparse.engine.protocols import Table
 from dpsparse.engine.refusals import NOT_LABELS
 from dpsparse.estimators._pursuit import PursuitEstimator
@@ -146,7 +146,7 @@ class PrivateSparseClassifier(ClassifierMixin, PursuitEstimator):  # type: ignor
 
     def _part_of(self, y: Any, response: NDArray[np.float64], rows: NDArray[np.intp]) -> NDArray[Any]:
         """The labels of some rows, as they were given."""
-        return np.asarray(y).reshape(len(response))[rows]
+        return np.asarray(on_host(y)).reshape(len(response))[rows]
 
     def decision_function(self, X: Any) -> Any:
         """The log odds of yes of the caller's own records; it reads nothing but the released coefficients.
