@@ -58,6 +58,12 @@ def clipped_sum(feature_levels: int, weight_levels: int, adjacency: Adjacency) -
     2QW, reached at w = W and w = -W with the same feature at Q. Zeroed: at most QW. The bound is the same for
     |G_j + k_j| with k_j fixed earlier, since the absolute value is 1-Lipschitz.
 
+    It is the same for a variable as a whole, whose levels divide the records: 0/1 features of which a record has at
+    most one, and a rest that has none. Let S_l be the sum of w_i over the records of level l. A record adds w_i to one
+    S_l and nothing to the others, so Q sum_l |S_l| moves by at most Q (|w_z| + |w_w|) <= 2QW, reached at one level;
+    zeroed: by at most QW. So do its mean with a |G_j|, a number fixed earlier subtracted, the larger of two such
+    numbers, and the whole number below it: floor(f + m) = floor(f) + m for whole m.
+
     Examples
     --------
     >>> from dpsparse.privacy.sensitivity import clipped_sum
