@@ -17,6 +17,9 @@ from dpsparse import PrivateSparseClassifier
 from dpsparse.data.labels import as_labels, label_of
 from dpsparse.engine.refusals import MASKED, NOT_LABELS
 
+# That so few records show large effects alone.
+pytestmark = pytest.mark.filterwarnings("ignore:With n=")
+
 NAN = float("nan")
 YES_NO = ["yes", "no", "no", "yes"]
 TRUTHS = [True, False, False, True]

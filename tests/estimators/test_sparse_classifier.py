@@ -9,8 +9,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from dpsparse import PrivateSparseClassifier
 from dpsparse.data.public_units import STANDARDIZED
 
-# Tests that leave out privacy's noise.
-pytestmark = pytest.mark.filterwarnings("ignore:epsilon=")
+# Some tests leave out privacy's noise, others have few records.
+pytestmark = [pytest.mark.filterwarnings("ignore:epsilon="), pytest.mark.filterwarnings("ignore:With n=")]
 
 PUBLIC = "labels are public: those that the records hold are not learned from them, and yes is named by a parameter"
 REFUSED = dict.fromkeys(
