@@ -41,7 +41,7 @@ def plan(
     d: int,
     sparsity: int,
     epsilon: Any,
-    estimand: "EstimandName",
+    estimand: "EstimandName | None",
     delta: float | None,
     units: str,
     out: str | None,
@@ -51,7 +51,7 @@ def plan(
     from dpsparse import plan as forecast
     from dpsparse.cli import output
 
-    known = units == "known"
+    known, estimand = units == "known", estimand or "mean"
     plans = [forecast(n, d, sparsity, value, delta, estimand=estimand, units_known=known) for value in epsilon]
     rows = [
         {

@@ -114,6 +114,7 @@ def set_results(
             calibration_slope=estimator.calibration_slope_,
             left_out={features[place].name: why for place, why in result.left_out.items()},
             responses=result.response.count,
+            share_of_yes=result.response.share,
             estimand=None if estimand is None else estimand.name,
             variables=_variables(selected, kept, features) if result.predictions.explains else (),
             **{"target": "y"} | described,

@@ -3,7 +3,6 @@
 Every private estimator makes one in `fit`, as `released_`. It holds releases and public numbers only.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -27,6 +26,7 @@ from dpsparse.model.evaluation_result import Evaluation
 from dpsparse.model.frames import frame_names, predict_frame
 from dpsparse.model.model_summary import summary_html, summary_text
 from dpsparse.model.numeric_columns import NumericColumns
+from dpsparse.model.odds import odds_ratio
 from dpsparse.model.table_predictions import ModelTable
 from dpsparse.model.variables import Variable
 from dpsparse.privacy.accounting.record import PrivacyRecord
@@ -107,6 +107,8 @@ class LinearModel(Coefficients):
     classes : pair of str or None
         The labels of no and yes, where the response is yes or no: effects are of log odds, and predictions are
         probabilities of yes. None where it is a number.
+    share_of_yes : float or None
+        The released share of yes among the responses; None where it is not released.
     """
 
     estimator: str
@@ -138,6 +140,7 @@ class LinearModel(Coefficients):
     estimand: str | None = None
     variables: tuple[Variable, ...] = ()
     classes: tuple[str, str] | None = None
+    share_of_yes: float | None = None
 
     def __repr__(self) -> str:
         guarantee = (
@@ -252,7 +255,7 @@ class LinearModel(Coefficients):
             raise ValueError(f"the response {self.target} is a number, which has no odds")
         ends = np.exp(self.conf_int(level)[self._places]).tolist()
         return {
-            effect.feature: (math.exp(effect.value), low, high)
+            effect.feature: (odds_ratio(effect.value), low, high)
             for effect, (low, high) in zip(self.effects, ends, strict=True)
         }
 

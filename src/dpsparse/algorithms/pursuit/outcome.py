@@ -57,6 +57,7 @@ def result_of(schedule: Schedule, state: State) -> PursuitResult:
         lumped=state.concluded.lumped,
         count=_count_of(state, facts),
         nearly_exact=problem.nearly_exact,
+        share=_share_of(state, facts),
     )
     return PursuitResult(
         features=features,
@@ -131,6 +132,12 @@ def _count_of(state: State, facts: PublicFacts) -> ResponseCount | None:
     if released.n_records is None or released.noise is None:
         return None
     return ResponseCount(float(released.n_records), float(released.noise), facts.n)
+
+
+def _share_of(state: State, facts: PublicFacts) -> float | None:
+    """The released share of yes; None where responses are numbers, and without an intercept."""
+    log_odds = state.response.released.center
+    return None if facts.family.scaled is not None or log_odds is None else 1 / (1 + math.exp(-log_odds))
 
 
 def problem_of(schedule: Schedule, state: State) -> Problem:

@@ -119,6 +119,8 @@ class ResponseSummary:
         The released number of responses; None where every record has one.
     nearly_exact : bool
         Whether all that is not known of the scale is how small the residuals are: effects have errors then.
+    share : float or None
+        The released share of yes, where responses are yes or no.
     """
 
     scale: float
@@ -128,6 +130,7 @@ class ResponseSummary:
     lumped: bool
     count: ResponseCount | None
     nearly_exact: bool = False
+    share: float | None = None
 
 
 @dataclass(frozen=True)
