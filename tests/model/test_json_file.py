@@ -202,7 +202,6 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
         "nearly_exact",
         "variables",
         "classes",
-        "share_of_yes",
     }
     tried = 0
 

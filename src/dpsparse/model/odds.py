@@ -9,6 +9,7 @@ from dpsparse.schema import quoted
 
 if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
+    from dpsparse.privacy.accounting.release import Release
 
 # Log odds that an odds ratio can be written of.
 _LARGEST = 700.0
@@ -75,6 +76,11 @@ def odds_of_yes(model: "LinearModel") -> str:
     return f"the odds that {model.target} is {label_of_yes(model)}"
 
 
+def share_release(model: "LinearModel") -> "Release | None":
+    """The release of the share of yes; None where there is none."""
+    return next((each for each in model.privacy.releases if each.name.endswith("share of yes")), None)
+
+
 def share_of_yes(model: "LinearModel") -> str:
     """The released share of yes in a sentence; empty where none was released."""
     share = model.share_of_yes
@@ -83,18 +89,11 @@ def share_of_yes(model: "LinearModel") -> str:
 
 def hardly_any(model: "LinearModel") -> str:
     """That hardly any response is yes, or no, by the released share, and what to look at; empty where many are."""
-    share = model.share_of_yes
-    if share is None or model.classes is None:
+    share, release = model.share_of_yes, share_release(model)
+    if share is None or release is None or model.classes is None:
         return ""
     # With neighbours that blank a record the deviation is half of it.
-    noise = max(
-        (
-            release.scale / release.sensitivity / model.privacy.n_records
-            for release in model.privacy.releases
-            if release.name.endswith("share of yes")
-        ),
-        default=0.0,
-    )
+    noise = release.scale / release.sensitivity / model.privacy.n_records
     if _SHARE_DEVIATIONS * noise < share < 1 - _SHARE_DEVIATIONS * noise:
         return ""
     which = "yes" if share < 0.5 else "no"

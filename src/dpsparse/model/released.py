@@ -26,7 +26,7 @@ from dpsparse.model.evaluation_result import Evaluation
 from dpsparse.model.frames import frame_names, predict_frame
 from dpsparse.model.model_summary import summary_html, summary_text
 from dpsparse.model.numeric_columns import NumericColumns
-from dpsparse.model.odds import odds_ratio
+from dpsparse.model.odds import odds_ratio, probability, share_release
 from dpsparse.model.table_predictions import ModelTable
 from dpsparse.model.variables import Variable
 from dpsparse.privacy.accounting.record import PrivacyRecord
@@ -75,7 +75,8 @@ class LinearModel(Coefficients):
         When the fit was made and what it left of its budget; None where that is not known. Models are equal whatever it
         is.
     constant : float or None
-        The prediction without any feature, from the same releases; None where the method has none.
+        The prediction without any feature, from the same releases, for a yes/no response as log odds; None where the
+        method has none.
     response_scale : float or None
         The median distance of the responses from their centre, public or released; None where the method needs none.
     spread_explained : float or None
@@ -107,8 +108,6 @@ class LinearModel(Coefficients):
     classes : pair of str or None
         The labels of no and yes, where the response is yes or no: effects are of log odds, and predictions are
         probabilities of yes. None where it is a number.
-    share_of_yes : float or None
-        The released share of yes among the responses; None where it is not released.
     """
 
     estimator: str
@@ -140,7 +139,6 @@ class LinearModel(Coefficients):
     estimand: str | None = None
     variables: tuple[Variable, ...] = ()
     classes: tuple[str, str] | None = None
-    share_of_yes: float | None = None
 
     def __repr__(self) -> str:
         guarantee = (
@@ -160,6 +158,13 @@ class LinearModel(Coefficients):
         centers = [self.features[place].center or 0.0 for place in self._places]
         shift = sum(effect.coef * center for effect, center in zip(self.effects, centers, strict=True))
         return self.intercept + shift
+
+    @property
+    def share_of_yes(self) -> float | None:
+        """The released share of yes among the responses; None where they are numbers, or none was released."""
+        if self.classes is None or self.constant is None or share_release(self) is None:
+            return None
+        return probability(self.constant)
 
     @property
     def constant_name(self) -> str:

@@ -7,7 +7,7 @@ from dpsparse.html import folded, number, table, tag
 from dpsparse.model import remarks
 from dpsparse.model.effect import INTERVAL_HEADING, Verdict, effects_table, interval_text, p_text
 from dpsparse.model.meaning import of_target
-from dpsparse.model.odds import odds_of_yes, ratio_interval_text, ratio_text
+from dpsparse.model.odds import label_of_yes, odds_of_yes, ratio_interval_text, ratio_text
 from dpsparse.report.charts import Row, forest
 from dpsparse.report.report_summary import as_sentence
 
@@ -52,7 +52,7 @@ def _forest(model: "LinearModel") -> Iterator[str]:
         rows.append(Row(effect.feature, value, interval, effect.verdict is Verdict.SIGNIFICANT, note))
         cells.append([effect.feature, number(scale), shown(value), shown_interval(interval), p_text(effect.p_value)])
     floor = model.noise_floor
-    what = f"Odds ratios of {odds_of_yes(model)[4:]}" if odds else f"Effects on {model.target}"
+    what = f"Odds ratios of {model.target} being {label_of_yes(model)}" if odds else f"Effects on {model.target}"
     words = f"{what}, each for a step as large as the feature's scale{', on a logarithmic axis' if odds else ''}"
     band = ""
     if floor is not None:

@@ -81,7 +81,9 @@ class Predictions:
     Parameters
     ----------
     constant : float
-        The prediction without any feature: the mean prediction, as far as releases tell.
+        The mean prediction, as far as releases tell.
+    alone : float
+        The prediction without any feature: the mean prediction, or the log odds of the share of yes.
     median_shift : float
         By how much a predicted median lies above the line of the shrunk effects through the constant.
     calibration_slope : float
@@ -93,6 +95,7 @@ class Predictions:
     """
 
     constant: float
+    alone: float
     median_shift: float
     calibration_slope: float
     range: tuple[float, float] | None
@@ -119,8 +122,6 @@ class ResponseSummary:
         The released number of responses; None where every record has one.
     nearly_exact : bool
         Whether all that is not known of the scale is how small the residuals are: effects have errors then.
-    share : float or None
-        The released share of yes, where responses are yes or no.
     """
 
     scale: float
@@ -130,7 +131,6 @@ class ResponseSummary:
     lumped: bool
     count: ResponseCount | None
     nearly_exact: bool = False
-    share: float | None = None
 
 
 @dataclass(frozen=True)
