@@ -127,9 +127,9 @@ def print_effects(model: LinearModel) -> None:
     """Print the effects of a released model, and what they mean where it is not plain."""
     odds = model.classes is not None
     if odds:
-        say("Odds ratios", f"by which a step of 1 of each feature multiplies {odds_of_yes(model)}")
+        say("Odds ratios", f"of {odds_of_yes(model)}, per one-unit increase of each feature")
     else:
-        say("Effects", f"on {model.target}, for a step of 1 of each feature")
+        say("Effects", f"on {model.target}, per one-unit increase of each feature")
     print_table(ODDS_HEADINGS if odds else EFFECT_HEADINGS, effect_rows(model.effects, model.intercept, odds))
     for heading, text in remarks(model):
         say(heading, text)

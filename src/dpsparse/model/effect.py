@@ -159,7 +159,7 @@ def effect_rows(
 
 def effects_table(effects: Iterable[Effect], intercept: float, odds: bool = False) -> Html:
     """The effects as an HTML table; `odds` where the response is yes or no."""
-    caption = f"{'Odds ratios' if odds else 'Effects'}, for a step of 1 of each feature"
+    caption = f"{'Odds ratios' if odds else 'Effects'}, per one-unit increase of each feature"
     headings = ODDS_HEADINGS if odds else EFFECT_HEADINGS
     return table(caption, headings, effect_rows(effects, intercept, odds), numbers=(1, 2, 3, 5))
 

@@ -25,7 +25,7 @@ def summary_text(model: "LinearModel") -> str:
     ]
     if model.classes is not None and model.effects:
         ratios = (f"{each.feature} {ratio_text(each.value)}{_ratios(each)}" for each in model.effects)
-        lines.append(textwrap.fill(f"Odds ratios, for a step of 1: {'; '.join(ratios)}.", 100))
+        lines.append(textwrap.fill(f"Odds ratios, per one-unit increase: {'; '.join(ratios)}.", 100))
     marks = {NOT_SIGNIFICANT: "* ", NOT_TRUSTED: "** "}
     for heading, text in remarks(model):
         lines.append(textwrap.fill(f"{marks.get(heading, '')}{heading}: {text}.", 100))

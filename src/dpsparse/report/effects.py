@@ -22,11 +22,11 @@ def effects(model: "LinearModel") -> Iterator[str]:
     odds = model.classes is not None
     if odds:
         yield (
-            f"By what {odds_of_yes(model)} are multiplied for a step of 1 of each feature, the other selected ones "
-            "being equal. Above 1 it is likelier, below 1 less likely."
+            f"By what {odds_of_yes(model)} are multiplied per one-unit increase of each feature, the other selected "
+            "ones held fixed. Above 1 it is likelier, below 1 less likely."
         )
     else:
-        yield f"How {of_target(model)} changes for a step of 1 of each feature, the other selected ones being equal."
+        yield f"How {of_target(model)} changes per one-unit increase of each feature, the other selected ones held fixed."
     yield effects_table(model.effects, model.intercept, odds)
     if text := remarks.p_values(model):
         yield as_sentence(f"p-values: {text}")

@@ -11,16 +11,16 @@ from dpsparse.model.odds import odds_of_yes, ratio_text
 if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
 
-# A step of 1 that moves the odds by less than a percent says little: a larger one is told then.
+# An increase of one unit that moves the odds by less than a percent says little: a larger one is told then.
 _SMALL = 0.01
-_PLAIN_STEP = "a step of 1"
+_PLAIN_STEP = "a one-unit increase"
 
 
 def odds_sentence(model: "LinearModel", effect: Effect, feature: Feature, step: str) -> str:
     """A significant effect on the odds.
 
-    The effect has an interval. `step` is what a step of 1 of its feature is, in words. Where a step of 1 hardly moves
-    the odds, the sentence is about one as large as the power of ten below the feature's scale.
+    The effect has an interval. `step` is what a one-unit increase of its feature is, in words. Where one hardly moves the
+    odds, the sentence is about one as large as the power of ten below the feature's scale.
 
     Examples
     --------
@@ -32,16 +32,16 @@ def odds_sentence(model: "LinearModel", effect: Effect, feature: Feature, step: 
     >>> X = np.random.default_rng(0).standard_normal((500, 1))
     >>> model = PrivateSparseClassifier(sparsity=1, feature_center=0, feature_scale=1).fit(X, X[:, 0] > 0).released_
     >>> effect = Effect("income", -3e-05, -3e-05, 1e-06, clear=True, center=40_000.0, scale=25_000.0)
-    >>> text = odds_sentence(model, effect, Feature("income"), "a step of 1")
+    >>> text = odds_sentence(model, effect, Feature("income"), "a one-unit increase")
     >>> print(text.partition(", with")[0])
-    income: a step of 10,000 goes with 0.7408 times the odds that y is True (between 0.7264 and 0.7555 times
+    income: an increase of 10,000 is associated with 0.7408 times the odds that y is True (between 0.7264 and 0.7555 times
     """
     assert effect.estimate is not None
     assert effect.interval is not None
     size = _size(effect, feature) if step == _PLAIN_STEP else 1.0
     low, high = (ratio_text(size * end) for end in effect.interval)
     return (
-        f"{effect.feature}: {step if size == 1 else f'a step of {size:,.0f}'} goes with "
+        f"{effect.feature}: {step if size == 1 else f'an increase of {size:,.0f}'} is associated with "
         f"{ratio_text(size * effect.estimate)} times {odds_of_yes(model)} (between {low} and {high} times, with "
         f"{SHOWN_PERCENT} confidence; {p_words(effect.p_value)})."
     )

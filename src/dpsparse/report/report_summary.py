@@ -31,7 +31,7 @@ _PUBLISHED = {
     LOG_ODDS.name: ("sparse logistic", "of odds"),
 }
 _UNKNOWN = (
-    "The response's scale could not be learned, so nothing can be said of how near predictions are. They use the "
+    "The response's scale could not be learned, so nothing can be said about how near predictions are. They use the "
     "numbers in the last column of the table all the same: do not rely on them."
 )
 
@@ -101,7 +101,7 @@ def verdicts(model: "LinearModel") -> Iterator[str]:
         )
         return
     if not model.explains:
-        yield "By the releases the features explain nothing, so no effect could be tested."
+        yield "The private estimates show no predictive value, so no effect could be tested."
         return
     if not model.effects:
         yield "No effect was kept."
@@ -153,8 +153,8 @@ def sentence(effect: Effect, feature: Feature, target: str, baselines: Mapping[s
     >>> from dpsparse.io.table_features import Feature
     >>> from dpsparse.model.effect import Effect
     >>> from dpsparse.report.report_summary import sentence
-    >>> print(sentence(Effect("age", -2.0, -2.0, 0.1, clear=True), Feature("age"), "cost"))
-    age: a step of 1 goes with 2 less of cost (between 1.804 and 2.196 less, with 95 % confidence; p < 1e-16).
+    >>> print(sentence(Effect("age", -2.0, -2.0, 0.1, clear=True), Feature("age"), "cost"))  # doctest: +ELLIPSIS
+    age: a one-unit increase is associated with 2 less of cost (between 1.804 and 2.196 less, with 95 % confidence; ...
     """
     assert effect.estimate is not None
     assert effect.interval is not None
@@ -165,7 +165,7 @@ def sentence(effect: Effect, feature: Feature, target: str, baselines: Mapping[s
     within = (
         f"between {number(low)} and {number(high)} {way}, with {SHOWN_PERCENT} confidence; {p_words(effect.p_value)}"
     )
-    return f"{effect.feature}: {_step(feature, baselines or {})} goes with {size} ({within})."
+    return f"{effect.feature}: {_step(feature, baselines or {})} is associated with {size} ({within})."
 
 
 def publishable(model: "LinearModel") -> str | None:
@@ -185,16 +185,15 @@ def publishable(model: "LinearModel") -> str | None:
     method, among = _PUBLISHED[model.estimand if model.estimand in _PUBLISHED else TYPICAL.name]
     target = model.target if model.classes is None else f"{model.target} being {label_of_yes(model)}"
     return (
-        f"What goes with {target} in {record.n_records:,} records, by a {method} "
-        f"regression on {len(model.features):,} features at the 5 % family-wise level: {found} These are associations "
-        f"{among}, the other selected features being equal, and not causes. "
-        "The result is "
+        f"What is associated with {target} in {record.n_records:,} records, by a {method} regression on "
+        f"{len(model.features):,} features at the 5 % family-wise level: {found} These are associations {among}, with "
+        "the other selected features held fixed, and not causes. The result is "
         f"({number(record.epsilon)}, {record.delta:.2g})-differentially private for each person."
     )
 
 
 def _step(feature: Feature, baselines: Mapping[str, str]) -> str:
-    """What a step of 1 of a feature is."""
+    """What a one-unit increase of a feature is."""
     if feature.missing:
         return "a missing cell, compared with a typical value,"
     if feature.kind == "boolean":
@@ -202,7 +201,7 @@ def _step(feature: Feature, baselines: Mapping[str, str]) -> str:
     if feature.kind is not None and feature.kind.startswith("date"):
         return "a day later"
     if feature.category is None and feature.buckets is None:
-        return "a step of 1"
+        return "a one-unit increase"
     return f"compared with {_baseline(feature, baselines)} and categories not selected, it"
 
 
