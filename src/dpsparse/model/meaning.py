@@ -41,9 +41,9 @@ def what_counts(model: "LinearModel") -> str:
         )
     if model.classes is not None:
         return (
-            f"Odds are the probability of yes over that of no: 3 to 1 is 75 %. Effects are those of a logistic "
-            f"regression: a one-unit increase multiplies {odds_of_yes(model)} by the odds ratio. Every record counts, and no "
-            "response can be extreme."
+            "Odds are the probability of yes over that of no: 3 to 1 is 75 %. Effects are those of a logistic "
+            f"regression: a one-unit increase multiplies {odds_of_yes(model)} by the odds ratio. Every record counts, "
+            "and no response can be extreme."
         )
     cut = "" if model.cut is None else f" (further than {number(model.cut)})"
     return (

@@ -26,7 +26,8 @@ def effects(model: "LinearModel") -> Iterator[str]:
             "ones held fixed. Above 1 it is likelier, below 1 less likely."
         )
     else:
-        yield f"How {of_target(model)} changes per one-unit increase of each feature, the other selected ones held fixed."
+        what = of_target(model)
+        yield f"How {what} changes per one-unit increase of each feature, the other selected ones held fixed."
     yield effects_table(model.effects, model.intercept, odds)
     if text := remarks.p_values(model):
         yield as_sentence(f"p-values: {text}")

@@ -19,8 +19,8 @@ _PLAIN_STEP = "a one-unit increase"
 def odds_sentence(model: "LinearModel", effect: Effect, feature: Feature, step: str) -> str:
     """A significant effect on the odds.
 
-    The effect has an interval. `step` is what a one-unit increase of its feature is, in words. Where one hardly moves the
-    odds, the sentence is about one as large as the power of ten below the feature's scale.
+    The effect has an interval. `step` is what a one-unit increase of its feature is, in words. Where it hardly moves
+    the odds, the sentence is about an increase as large as the power of ten below the feature's scale.
 
     Examples
     --------
@@ -33,8 +33,8 @@ def odds_sentence(model: "LinearModel", effect: Effect, feature: Feature, step: 
     >>> model = PrivateSparseClassifier(sparsity=1, feature_center=0, feature_scale=1).fit(X, X[:, 0] > 0).released_
     >>> effect = Effect("income", -3e-05, -3e-05, 1e-06, clear=True, center=40_000.0, scale=25_000.0)
     >>> text = odds_sentence(model, effect, Feature("income"), "a one-unit increase")
-    >>> print(text.partition(", with")[0])
-    income: an increase of 10,000 is associated with 0.7408 times the odds that y is True (between 0.7264 and 0.7555 times
+    >>> print(text.partition(" (between")[0])
+    income: an increase of 10,000 is associated with 0.7408 times the odds that y is True
     """
     assert effect.estimate is not None
     assert effect.interval is not None
