@@ -21,7 +21,6 @@ from dpsparse.estimators._raw_fit import fit_raw
 from dpsparse.estimators._results import set_results
 from dpsparse.estimators._types import PerFeature, Progress
 from dpsparse.families import Family
-from dpsparse.families.estimands import MEAN
 from dpsparse.inference.inference_constants import SHOWN_LEVEL
 from dpsparse.model.numeric_columns import NumericColumns
 from dpsparse.privacy.accounting.meter import Meter
@@ -136,7 +135,7 @@ class PursuitEstimator(PrivateEstimator):
             all_of_them = (
                 n is not None
                 and guarantee is not None
-                and takes_all(n, candidates, guarantee.rho_per_record, known, self._family.estimand == MEAN)
+                and takes_all(n, candidates, guarantee.rho_per_record, known, self._family)
             )
             asked = candidates if all_of_them else MOST_SELECTED
         return int(min(asked, candidates))

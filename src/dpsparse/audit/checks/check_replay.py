@@ -28,6 +28,7 @@ from dpsparse.audit.harness.patching import replaced
 from dpsparse.audit.harness.sized import at_size
 from dpsparse.audit.harness.tape import NameCounts, Run, Script, Tape, run, same
 from dpsparse.audit.harness.tuned import TunedPursuit
+from dpsparse.audit.harness.yes_no import YesNoPursuit
 from dpsparse.audit.oracles.price_oracle import wrong_price
 from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.engine import queries
@@ -105,6 +106,22 @@ REFERENCES: dict[str, Callable[..., Any]] = {
         sparsity=4, estimand="typical", **WEAK, **o
     ),
 }
+# Responses are yes or no; every release of theirs is made at every size.
+CLASSIFIERS: dict[str, Callable[..., Any]] = {
+    "PrivateSparseClassifier": lambda **o: YesNoPursuit(
+        sparsity=2, feature_center=0.3, feature_scale=2.0, **OPTIONS, **o
+    ),
+    "PrivateSparseClassifier, units known": lambda **o: at_size(2_000, YesNoPursuit)(
+        sparsity=2, **(STANDARDIZED | WEAK), **o
+    ),
+    "PrivateSparseClassifier, units unknown": lambda **o: at_size(2_000, YesNoPursuit)(
+        sparsity=2, records_per_person=2, **(WEAK | {"epsilon": 300.0}), **o
+    ),
+    "PrivateSparseClassifier, one column": lambda **o: at_size(2_000, YesNoPursuit)(
+        sparsity=1, fit_intercept=False, **(STANDARDIZED | WEAK), **o
+    ),
+    "PrivateSparseClassifier, all features": lambda **o: YesNoPursuit(sparsity=4, missing="center", **WEAK, **o),
+}
 TUNED: dict[str, Callable[..., Any]] = {
     "tune": lambda **o: TunedPursuit(sparsity=1, **(STANDARDIZED | WEAK), **o),
     "tune, units unknown": lambda **o: at_size(1_000, TunedPursuit)(sparsity=1, **WEAK, **o),
@@ -121,7 +138,7 @@ LOOPS: dict[str, Callable[..., Any]] = {
     # A small radius, since a residual reaches its bound only where predictions are small beside the response.
     "DPSLR": lambda **o: DPSLR(radius=0.01, **LOOP, **o),
 }
-ESTIMATORS = PURSUITS | ALL_FEATURES | LOOPS | TUNED | EVALUATIONS | REFERENCES
+ESTIMATORS = PURSUITS | ALL_FEATURES | LOOPS | TUNED | EVALUATIONS | REFERENCES | CLASSIFIERS
 
 
 def check_pursuits() -> Iterator[Finding]:
@@ -137,6 +154,11 @@ def check_all_features() -> Iterator[Finding]:
 def check_references() -> Iterator[Finding]:
     """Replay steps to the estimators that estimands name in the same way."""
     return (check_estimator(name, adjacency) for name in REFERENCES for adjacency in ADJACENCIES)
+
+
+def check_classifiers() -> Iterator[Finding]:
+    """Replay the classifier in the same way."""
+    return (check_estimator(name, adjacency) for name in CLASSIFIERS for adjacency in ADJACENCIES)
 
 
 def check_loops() -> Iterator[Finding]:
