@@ -175,3 +175,13 @@ def test_a_bounds_file_says_which_label_is_yes(loans):
     (loans / "bounds.toml").write_text('[columns.age]\nlow = 30\nhigh = 70\n[response]\npositive = "denied"\n')
     fit("answer.csv", "answer", "--bounds", "bounds.toml")
     assert load_model("model.json").classes == ("not denied", "denied")
+
+
+def test_check_tells_the_holder_of_a_misspelt_label(loans, capsys):
+    main(["check", "answer.csv", "--target", "answer", "--positive", "deneid"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert "no cell is 'deneid', the label of yes" in told
+    assert "not a number" not in told
+    main(["check", "answer.csv", "--target", "answer", "--positive", "denied", "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert [each for each in found["faults"] + found["remarks"] if each["column"] == "answer"] == []

@@ -71,6 +71,11 @@ def label_of_yes(model: "LinearModel") -> str:
     return "yes" if model.target_kind == Kind.boolean else model.classes[1]
 
 
+def names_label(model: "LinearModel") -> bool:
+    """Whether yes is a label that was given, and every other one is no."""
+    return model.classes is not None and model.classes[0] == f"not {model.classes[1]}"
+
+
 def odds_of_yes(model: "LinearModel") -> str:
     """The odds that effects multiply: "the odds that denied is yes"."""
     return f"the odds that {model.target} is {label_of_yes(model)}"
@@ -101,6 +106,9 @@ def hardly_any(model: "LinearModel") -> str:
         f"by the released share hardly any response in {quoted(model.target)} is {which}, no more than the noise would "
         "show of none: nothing can be learned of them"
     )
-    if model.classes[1].removeprefix("not ") == model.classes[0].removeprefix("not ") and share < 0.5:
-        text += f". Is {quoted(model.classes[1])} written as in the table? Every other label counted as no"
+    if names_label(model) and share < 0.5:
+        text += (
+            f". Is {quoted(model.classes[1])} written as in the table? Every other label counted as no; dpsparse check "
+            "with --target and --positive tells the table's holder"
+        )
     return text

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dpsparse import __version__
 from dpsparse.html import tag
+from dpsparse.model.odds import names_label
 from dpsparse.privacy.guarantee import default_delta
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def rerun(model: "LinearModel", sparsity: int) -> Iterator[str]:
         tuned = any(release.name.startswith("candidate ") for release in model.privacy.releases)
         options = {"target": model.target, "epsilon": asked.epsilon} | ({} if tuned else {"sparsity": chosen})
         if model.classes is not None:
-            options |= {"positive": model.classes[1]} if _names_label(model) else {"family": "binomial"}
+            options |= {"positive": model.classes[1]} if names_label(model) else {"family": "binomial"}
         elif model.estimand is not None:
             options["estimand"] = model.estimand
         if asked.delta != default_delta(model.privacy.n_records):
@@ -66,7 +67,7 @@ def rerun(model: "LinearModel", sparsity: int) -> Iterator[str]:
         yield f"With the records as X and y{f', and the ledger {budget.ledger} as LEDGER' if budget else ''}:"
         most = f", max_sparsity={sparsity}" if chosen == "auto" else ""
         if model.classes is not None:
-            most += f", positive={model.classes[1]!r}" if _names_label(model) else ""
+            most += f", positive={model.classes[1]!r}" if names_label(model) else ""
         elif model.estimand is not None:
             most += f", estimand={model.estimand!r}"
         line = f"sparsity={chosen!r}{most}, epsilon={asked.epsilon!r}, delta={asked.delta!r}"
@@ -79,11 +80,6 @@ def rerun(model: "LinearModel", sparsity: int) -> Iterator[str]:
     )
     yield "This page alone, from the saved model, without the records and at no cost:"
     yield tag("pre", tag("code", "dpsparse report model.json --out report.html"))
-
-
-def _names_label(model: "LinearModel") -> bool:
-    """Whether yes is a label that was given: every other one is no."""
-    return model.classes is not None and model.classes[0] == f"not {model.classes[1]}"
 
 
 def citation() -> Iterator[str]:

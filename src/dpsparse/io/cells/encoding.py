@@ -72,9 +72,13 @@ def yes_or_no(raw: Any, column: str, positive: str) -> NDArray[np.float64]:
     >>> yes_or_no(as_raw_table(pd.DataFrame({"denied": ["Yes", "no", "perhaps", None]})), "denied", "yes")
     array([ 1.,  0.,  0., nan])
     """
-    spellings = (positive, positive.lower(), positive.upper(), positive.capitalize())
-    yes = raw.category_codes(column, spellings) >= 0
+    yes = raw.category_codes(column, spellings(positive)) >= 0
     return np.where(yes, 1.0, np.where(raw.buckets(column) < 0, np.nan, 0.0))
+
+
+def spellings(label: str) -> tuple[str, ...]:
+    """A label of yes in lower and upper case, as it is written first."""
+    return label, label.lower(), label.upper(), label.capitalize()
 
 
 def _zero_one(feature: Feature, buckets: NDArray[np.int16]) -> NDArray[np.bool_]:
