@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpsparse.data.as_table import as_table
 from dpsparse.data.labels import as_labels, label_of
-from dpsparse.data.validation import is_dask
+from dpsparse.data.validation import is_dask, on_host
 from dpsparse.engine.protocols import Table
 from dpsparse.engine.refusals import NOT_LABELS
 from dpsparse.estimators._pursuit import PursuitEstimator
@@ -143,6 +143,10 @@ class PrivateSparseClassifier(ClassifierMixin, PursuitEstimator):  # type: ignor
         if labels is not None and must_check and not is_dask(y) and np.isnan(labels).any():
             raise ValueError(NOT_LABELS)
         return super()._validated(table, labels, shape)
+
+    def _part_of(self, y: Any, response: NDArray[np.float64], rows: NDArray[np.intp]) -> NDArray[Any]:
+        """The labels of some rows, as they were given."""
+        return np.asarray(on_host(y)).reshape(len(response))[rows]
 
     def decision_function(self, X: Any) -> Any:
         """The log odds of yes of the caller's own records; it reads nothing but the released coefficients.

@@ -58,6 +58,12 @@ def clipped_sum(feature_levels: int, weight_levels: int, adjacency: Adjacency) -
     2QW, reached at w = W and w = -W with the same feature at Q. Zeroed: at most QW. The bound is the same for
     |G_j + k_j| with k_j fixed earlier, since the absolute value is 1-Lipschitz.
 
+    It is the same for a variable as a whole, whose levels divide the records: 0/1 features of which a record has at
+    most one, and a rest that has none. Let S_l be the sum of w_i over the records of level l. A record adds w_i to one
+    S_l and nothing to the others, so Q sum_l |S_l| moves by at most Q (|w_z| + |w_w|) <= 2QW, reached at one level;
+    zeroed: by at most QW. So do its mean with a |G_j|, a number fixed earlier subtracted, the larger of two such
+    numbers, and the whole number below it: floor(f + m) = floor(f) + m for whole m.
+
     Examples
     --------
     >>> from dpsparse.privacy.sensitivity import clipped_sum
@@ -82,7 +88,9 @@ def histograms(columns: int, adjacency: Adjacency) -> float:
     The histograms of the classes of C columns' cells (votes for their kinds), of the hash buckets of C columns' text,
     and of the values themselves (`mechanisms.partition`). With C = 1 also the histogram of norms of scores in public
     bins (`engine.scores.norm_counts`): a norm lies in one bin, since the thresholds rise and the last one is infinite;
-    a residual that overflows to NaN has a vector of 0, and a null record lies in no bin.
+    a residual that overflows to NaN has a vector of 0, and a null record lies in no bin. And the histograms of
+    predicted log odds, and of yes and no by groups of them (`engine.outcomes`): a record has one prediction and one
+    response, or lies in no cell.
 
     Proof. In one histogram the term of a record is a unit vector e_j or 0. Replaced: |e_j - e_k|^2 <= 2, reached at
     j != k. Zeroed: |e_j|^2 <= 1. Squares of C histograms add up to 2C, or C.

@@ -14,6 +14,7 @@ from dpsparse.algorithms.pursuit.result import (
     NO_MEAN,
     NOTHING_EXPLAINED,
     NOTHING_LEARNED,
+    ON_A_LUMP,
     EstimatingEquation,
     FeatureEffects,
     Predictions,
@@ -84,6 +85,8 @@ def _features_of(state: State, facts: PublicFacts, has_problem: bool) -> Feature
         effects = step.effects[kept]
         errors = widened_errors(np.sqrt(np.diagonal(step.covariance)), step.bias, INTERVAL_LEVEL)[kept]
         doubts = doubts_of_step(state, facts)
+        if math.isfinite(step.tau) and concluded.lumped:
+            doubts = np.full_like(doubts, ON_A_LUMP)
     if has_problem:
         doubts = np.full_like(doubts, NOTHING_LEARNED)
     return FeatureEffects(

@@ -280,5 +280,7 @@ ROUGH_ROWS = 2
 # How much what a clip leaves out counts against noise where the clip is chosen: second moments of rows, and scores.
 # Half of it, for vectors beyond a clip do not all point the same way. Set by `answers.py`.
 ROW_BIAS, SCORE_BIAS = 0.5, 0.5
+# All of it for the mean residual: where responses are skewed, those beyond are on one side. Set by `answers.py`.
+LEVEL_BIAS = 1.0
 # The residuals' scale is looked for again within a factor of 4 of the last one, in steps of 2 %.
 SCALE_AGAIN = (0.25, 4.0, 141)
