@@ -185,3 +185,18 @@ def test_check_tells_the_holder_of_a_misspelt_label(loans, capsys):
     main(["check", "answer.csv", "--target", "answer", "--positive", "denied", "--json"])
     found = json.loads(capsys.readouterr().out)
     assert [each for each in found["faults"] + found["remarks"] if each["column"] == "answer"] == []
+
+
+def test_tune_and_records_held_out_pass_the_label_on(loans, capsys):
+    options = ["--target", "answer", "--positive", "denied", "--epsilon", "3"]
+    main(["tune", "answer.csv", *options, "--sparsity", "1", "--sparsity", "2", "--out", "tuned.json"])
+    main(["fit", "answer.csv", *options, "--sparsity", "1", "--holdout", "0.2", "--out", "held.json"])
+    capsys.readouterr()
+    main(["evaluate", "held.json", "answer.csv", "--epsilon", "1"])
+    assert "AUC" in capsys.readouterr().out
+    for path in ("tuned.json", "held.json"):
+        model = load_model(path)
+        assert model.classes == ("not denied", "denied")
+        assert finds_smoking(model)
+        # Every release is explained.
+        assert {name.split(": ")[-1] for name in model.privacy.grouped()} <= set(PURPOSE)

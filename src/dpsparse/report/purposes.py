@@ -56,5 +56,7 @@ PURPOSE = {
     "improvement": "how much nearer the model is than a constant",
     "squares": "how much errors and improvements vary, for the intervals",
     "shares cut": "how many errors and improvements were cut",
+    "size of regrets": "how far the errors of candidates on the records held out typically differ",
+    "choice": "which candidate does best on them",
     "step": "which features to keep and their coefficients, each step from other records",
 }
