@@ -122,8 +122,6 @@ class CudaSession(LocalSession):
     def scores(
         self, center: float, effects: Any, bound: float, level: float = 0.0, on_progress: OnProgress = None
     ) -> NDArray[np.int64]:
-        """Absolute values of the sums of `queries.pick_sums`, a row for each quantizer."""
-        sums: NDArray[np.int64] = to_host(
-            self._quantized.sums(self._terms.pick_weights(center, effects, bound, level)).abs_()
-        )
+        """The sums of `queries.pick_sums`, a row for each quantizer."""
+        sums: NDArray[np.int64] = to_host(self._quantized.sums(self._terms.pick_weights(center, effects, bound, level)))
         return sums
