@@ -88,7 +88,9 @@ def histograms(columns: int, adjacency: Adjacency) -> float:
     The histograms of the classes of C columns' cells (votes for their kinds), of the hash buckets of C columns' text,
     and of the values themselves (`mechanisms.partition`). With C = 1 also the histogram of norms of scores in public
     bins (`engine.scores.norm_counts`): a norm lies in one bin, since the thresholds rise and the last one is infinite;
-    a residual that overflows to NaN has a vector of 0, and a null record lies in no bin.
+    a residual that overflows to NaN has a vector of 0, and a null record lies in no bin. And the histograms of
+    predicted log odds, and of yes and no by groups of them (`engine.outcomes`): a record has one prediction and one
+    response, or lies in no cell.
 
     Proof. In one histogram the term of a record is a unit vector e_j or 0. Replaced: |e_j - e_k|^2 <= 2, reached at
     j != k. Zeroed: |e_j|^2 <= 1. Squares of C histograms add up to 2C, or C.

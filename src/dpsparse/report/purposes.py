@@ -1,10 +1,13 @@
 """What each kind of release is for, in a report."""
 
 PURPOSE = {
+    "log odds": "where predicted log odds lie, so that groups are narrow there",
+    "outcomes": "how many are yes and no, by predicted probability",
     "kinds": "which columns are numbers, dates, true or false, or text",
     "distinct values": "how many different texts a column has, so that identifiers are not used",
     "categories": "which texts of a column are common, by their hashes",
     "responses": "how many records have a response",
+    "share of yes": "how many responses are yes, where everything starts from",
     "response size": "how far two responses typically differ",
     "response centre": "where responses lie",
     "response scale": "how far they spread",
@@ -36,6 +39,8 @@ PURPOSE = {
     "final residual scale": "how large the residuals are before the last step, where it cuts them",
     "rough row moments": "roughly how the selected features go together, to bring them to one scale",
     "row norms": "how far records lie from the centre in all selected features together, and where to cut that",
+    "slope moments": "how a mean score reacts to the effects: the selected features, weighed by how unsure yes is",
+    "rough slope moments": "roughly the same before the last steps, to bring the features to one scale",
     "row moments": "how the selected features go together, for the last step",
     "score norms": "how much single records would move the effects, and where to cut that at first",
     "score moments": "how that varies, for the last step and its errors",
@@ -51,5 +56,7 @@ PURPOSE = {
     "improvement": "how much nearer the model is than a constant",
     "squares": "how much errors and improvements vary, for the intervals",
     "shares cut": "how many errors and improvements were cut",
+    "size of regrets": "how far the errors of candidates on the records held out typically differ",
+    "choice": "which candidate does best on them",
     "step": "which features to keep and their coefficients, each step from other records",
 }

@@ -84,7 +84,9 @@ class Predictions:
     Parameters
     ----------
     constant : float
-        The prediction without any feature: the mean prediction, as far as releases tell.
+        The mean prediction, as far as releases tell.
+    alone : float
+        The prediction without any feature: the mean prediction, or the log odds of the share of yes.
     median_shift : float
         By how much a predicted median lies above the line of the shrunk effects through the constant.
     calibration_slope : float
@@ -96,6 +98,7 @@ class Predictions:
     """
 
     constant: float
+    alone: float
     median_shift: float
     calibration_slope: float
     range: tuple[float, float] | None

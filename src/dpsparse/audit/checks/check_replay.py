@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dpsparse import DPIHTH, DPIHTL, DPSLR, PrivateSparseRegressor
 from dpsparse.algorithms.pursuit.schedule import schedule_for
 from dpsparse.audit.finding import Finding
-from dpsparse.audit.harness.evaluated import EvaluatedInAnyUnit, EvaluatedModel, HeldOutPursuit
+from dpsparse.audit.harness.evaluated import EvaluatedInAnyUnit, EvaluatedModel, EvaluatedOutcomes, HeldOutPursuit
 from dpsparse.audit.harness.neighbors import CLIP, STORAGES, Pair, blanked, on_the_plane, pairs
 from dpsparse.audit.harness.patching import replaced
 from dpsparse.audit.harness.sized import at_size
@@ -129,6 +129,7 @@ TUNED: dict[str, Callable[..., Any]] = {
 EVALUATIONS: dict[str, Callable[..., Any]] = {
     "evaluate": lambda **o: EvaluatedModel(**OPTIONS, **o),
     "evaluate, scale unknown": lambda **o: EvaluatedInAnyUnit(**WEAK, **o),
+    "evaluate, yes or no": lambda **o: EvaluatedOutcomes(**WEAK, **o),
     "fit_and_evaluate": lambda **o: HeldOutPursuit(sparsity=1, **(STANDARDIZED | WEAK), **o),
 }
 LOOPS: dict[str, Callable[..., Any]] = {
