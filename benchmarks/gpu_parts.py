@@ -6,7 +6,7 @@ from dpsparse.algorithms.pursuit.releases import Releases
 from dpsparse.algorithms.pursuit.steps import reference
 from dpsparse.data.remote_table import RemoteTable
 from dpsparse.engine import scores
-from dpsparse.estimators import sparse_regressor
+from dpsparse.estimators import _pursuit
 
 PICKS, SOLVING, OTHER = "private picks (CPU)", "least squares (CPU)", "noise, schedule, validation (CPU)"
 SCORES, INFERENCE = "step to the reference (GPU)", "step to the reference (CPU)"
@@ -29,6 +29,6 @@ ON_THE_CPU = [
     (updates, "solve_gls", SOLVING),
     (releases, "release_vector", OTHER),
     (releases, "release_gram", OTHER),
-    (sparse_regressor, "schedule_for", OTHER),
+    (_pursuit, "schedule_for", OTHER),
     (RemoteTable, "validate", OTHER),
 ]

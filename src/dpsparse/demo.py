@@ -11,6 +11,7 @@ from rich.table import Table
 from dpsparse import AdaHuber, PrivateSparseRegressor, plan
 from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
+from dpsparse.inference.inference_constants import FAMILY_WISE_LEVEL
 from dpsparse.inference.intervals import SHOWN_PERCENT
 from dpsparse.io.save_figure import save_figure
 from dpsparse.privacy.guarantee import check_epsilon
@@ -45,6 +46,10 @@ def run_demo(epsilon: float, picture: str | Path, seed: int | None, console: Con
     releases = private.privacy_.releases
     console.print(f"[bold]Released[/]: {len(releases)} noisy statistics, rho = {private.privacy_.rho:.4g} in all.")
     console.print(_effects_table(coef, private, open_fit.coef_))
+    console.print(
+        f"[bold]Significant[/]: at the {100 * FAMILY_WISE_LEVEL:g} % family-wise level over {D:,} features "
+        "(Bonferroni). An interval is of one effect alone: it may exclude 0 where this says no."
+    )
     n_found = len(set(np.flatnonzero(coef)) & set(private.support_))
     errors = [np.linalg.norm(model.coef_ - coef) for model in (private, open_fit)]
     console.print(f"[bold]Found[/]: {n_found} of the {SPARSITY} true features.")

@@ -15,6 +15,8 @@ def test_demo_tells_the_whole_story(tmp_path, capsys):
     told = capsys.readouterr().out
     for word in ("Guarantee", "differentially private", "Released", "Found", "of the 5 true features", "not private"):
         assert word in told.replace("\n", " ")
+    # Beside intervals that exclude 0.
+    assert "Significant: at the 5 % family-wise level over 1,000 features" in told.replace("\n", " ")
     with Image.open(picture) as image:
         assert image.width > 600
         assert len(image.convert("RGB").getcolors(2**24)) > 10

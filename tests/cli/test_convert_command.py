@@ -97,7 +97,7 @@ def test_json_tells_shape_and_place(folder, capsys):
     told = json.loads(capsys.readouterr().out)
     shape = {"n_records": 2_000, "layout": "features", "n_features": 4, "dtype": "float32", "chunks": 4}
     (note,) = told.pop("notes")
-    assert "nothing is said of them here; to see them, for your eyes only: dpsparse check people.csv" in note
+    assert "are not reported here; to see them, for your eyes only: dpsparse check people.csv" in note
     assert told == shape | {"target": "cost", "out": "store"}
     main(["check", "store", "--json"])
     assert json.loads(capsys.readouterr().out)["intact"]

@@ -26,7 +26,7 @@ def test_from_a_file_to_the_chosen_model(folder, capsys, people):
     assert chosen in (1, 3)
     # A column counts once, with all of its categories.
     assert len({effect.feature.partition("=")[0].partition(" (")[0] for effect in model.effects}) <= chosen
-    assert model.effects[0].feature == "smoker"
+    assert "smoker" in {effect.feature for effect in model.effects}
     assert (model.privacy.n_records, model.privacy.private) == (len(people), True)
     assert model.privacy.epsilon <= 3
     page = (folder / "r.html").read_text()

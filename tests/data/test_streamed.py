@@ -26,7 +26,7 @@ class OnCard:
 
 
 def kernel_bits(x, center, rate):
-    """`cuda.levels.level_bits`, one NumPy operation for each of its own."""
+    """`cuda_level_kernels.level_bits`, one NumPy operation for each of its own."""
     scaled = (x - center) * rate
     clipped = np.minimum(np.maximum(scaled, np.float32(-127)), np.float32(127))
     return (clipped + np.float32(12582912)).view(np.int32)

@@ -1,6 +1,7 @@
 import gc
 import os
 import threading
+import time
 import warnings
 import weakref
 
@@ -117,6 +118,26 @@ def test_a_task_that_fails_lets_go_of_what_it_read():
         held = weakref.ref(cells)
         work(cells)
         del cells
+        # A thread lets go of its task a moment after the task is done.
+        deadline = time.monotonic() + 30
+        while held() is not None and time.monotonic() < deadline:
+            time.sleep(0.001)
         assert held() is None
     finally:
         gc.enable()
+
+
+def test_nothing_runs_on_once_a_task_has_failed():
+    running = []
+
+    def fail_or_run(item):
+        if item == 0:
+            raise ValueError("item 0")
+        running.append(item)
+        time.sleep(0.05)
+        running.remove(item)
+
+    for _ in range(5):
+        with threads(2), pytest.raises(ValueError, match="item 0"):
+            list(parallel_map(fail_or_run, range(4)))
+        assert running == []

@@ -93,7 +93,7 @@ def shown(model):
             effect, *ends = map(as_number, match.groups())
             yield name, effect, ends
     # Both ends have the sign that is said: more, or less.
-    sentence = rf"goes with {NUMBER} (?:more|less) of .*? \(between {NUMBER} and {NUMBER}"
+    sentence = rf"is associated with {NUMBER} (?:more|less) of .*? \(between {NUMBER} and {NUMBER}"
     for match in re.finditer(sentence, fit_page(model)):
         effect, *ends = map(as_number, match.groups())
         yield "sentence", effect, ends

@@ -274,6 +274,7 @@ def test_hopeless_fits_warn_from_public_numbers_and_say_what_would_help():
         PrivateSparseRegressor(**STANDARDIZED).fit(X, Y)
 
 
+@pytest.mark.slow
 def test_a_fit_that_unknown_units_make_weak_says_what_public_ones_would_do():
     wide, response, _ = make_heavy_tailed(2_000, 1_000, 5, random_state=0)
     advice = r"unknown units, only effects above [\d.]+ times.*standardised, pass feature_center=0, feature_scale=1"

@@ -12,8 +12,10 @@ def huber(x, y, tuning=1.345):
     for _ in range(300):
         residuals = np.abs(y - A @ effects)
         weights = np.minimum(1, tuning * np.median(residuals) / 0.6745 / np.maximum(residuals, 1e-12))
-        effects = np.linalg.solve((A * weights[:, None]).T @ A, A.T @ (weights * y))
-    return effects[1]
+        before, effects = effects, np.linalg.solve((A * weights[:, None]).T @ A, A.T @ (weights * y))
+        if np.allclose(effects, before, rtol=1e-9, atol=0):
+            return effects[1]
+    raise ArithmeticError
 
 
 def test_the_step_starts_from_the_bulk():

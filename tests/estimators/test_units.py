@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from dpsparse import OnDisk, PrivateSparseRegressor, load_model, save_model
 from dpsparse.algorithms.pursuit.result import NOTHING_LEARNED
 from dpsparse.datasets import make_heavy_tailed
-from dpsparse.estimators import sparse_regressor
+from dpsparse.estimators import _pursuit
 from dpsparse.io.table_features import Feature
 from dpsparse.model.effect import Verdict
 
@@ -37,7 +37,7 @@ def fitted(monkeypatch):
     """A fit whose releases are replaced by made-up ones for the features 3, 0 and 5."""
 
     def run(X=NAMED, parameters=None, **changes):
-        original = sparse_regressor.Pursuit.run
+        original = _pursuit.Pursuit.run
 
         def made_up(pursuit):
             result = {
@@ -63,7 +63,7 @@ def fitted(monkeypatch):
             return changed(original(pursuit), result | changes)
 
         with monkeypatch.context() as patch:
-            patch.setattr(sparse_regressor.Pursuit, "run", made_up)
+            patch.setattr(_pursuit.Pursuit, "run", made_up)
             return PrivateSparseRegressor(**{"sparsity": 3, "epsilon": 2.0} | (parameters or {})).fit(X, Y)
 
     return run
@@ -148,7 +148,7 @@ def test_features_that_explain_nothing_predict_a_constant(fitted):
     assert not model.clear_.any()
     assert (model.predict(NAMED) == 10.0).all()
     words = " ".join(model.summary().split())
-    assert "the features explain nothing (no effect exceeds its error); predictions are the constant 10." in words
+    assert "no predictive value (no effect exceeds its error); predictions are the constant 10." in words
     assert "predictions are the constant 10." in model._repr_html_()
 
 
@@ -221,13 +221,13 @@ def test_the_model_of_a_file_in_raw_units(fitted):
 
 def test_units_that_are_given_reach_the_method(monkeypatch):
     reached = []
-    original = sparse_regressor.Pursuit.__init__
+    original = _pursuit.Pursuit.__init__
 
     def noted(self, *arguments, units, **options):
         reached.append(units)
         original(self, *arguments, units=units, **options)
 
-    monkeypatch.setattr(sparse_regressor.Pursuit, "__init__", noted)
+    monkeypatch.setattr(_pursuit.Pursuit, "__init__", noted)
     PrivateSparseRegressor().fit(X, Y)
     PrivateSparseRegressor(feature_center=0, feature_scale=1).fit(X, Y)
     PrivateSparseRegressor(feature_scale={"year": 2.0}).fit(NAMED, Y)
@@ -237,13 +237,13 @@ def test_units_that_are_given_reach_the_method(monkeypatch):
 
 def test_the_schedule_knows_what_is_known_before_anything_is_read(monkeypatch):
     told = []
-    original = sparse_regressor.schedule_for
+    original = _pursuit.schedule_for
 
     def noted(*arguments, units_known, **options):
         told.append(units_known)
         return original(*arguments, units_known=units_known, **options)
 
-    monkeypatch.setattr(sparse_regressor, "schedule_for", noted)
+    monkeypatch.setattr(_pursuit, "schedule_for", noted)
     PrivateSparseRegressor(feature_center=dict.fromkeys(NAMES, 0.0), feature_scale=1.0).fit(NAMED, Y)
     PrivateSparseRegressor(feature_center=dict.fromkeys(NAMES[:5], 0.0), feature_scale=1.0).fit(NAMED, Y)
     assert told == ["all", "some"]

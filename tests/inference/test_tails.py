@@ -1,9 +1,11 @@
 import numpy as np
+import pytest
 
 from dpsparse.algorithms.pursuit.pursuit_constants import NORM_BINS
 from dpsparse.inference.tails import Norms
 
 
+@pytest.mark.slow
 def test_bins_that_noise_fills_are_no_tail():
     # By noise alone one window of twelve bins in a hundred histograms or so seems to have enough records. A clip there
     # would make the step one of noise.

@@ -161,9 +161,9 @@ def test_a_turn_is_said(fitted):
     said = dict(remarks(fitted.released_))
     start = f"predictions of a mean are {fitted.calibration_slope_:.2f} times as far from "
     assert said["Calibration"].startswith(start)
-    assert said["Calibration"].endswith("outliers, which effects discount, go with the features")
+    assert said["Calibration"].endswith("outliers, which effects discount, are correlated with the features")
     assert "of an average record less" in said["Median"]
     for quiet in ({"calibration_slope": 1.09}, {"effects": ()}, {"explains": False}):
         assert "Calibration" not in dict(remarks(replace(fitted.released_, **quiet)))
     little = dict(remarks(replace(fitted.released_, calibration_slope=0.8)))["Calibration"]
-    assert little.endswith("effects say too much of the mean")
+    assert little.endswith("effects overstate how the mean changes")

@@ -193,8 +193,8 @@ def test_bad_parts_take_one_line(arguments, message, capsys, monkeypatch, tmp_pa
 
 
 def test_quick_reproduces_everything(tmp_path):
-    command = [sys.executable, "-m", "dpsparse", "reproduce", "all", "--quick", "--json", "--out", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=900)
+    command = [sys.executable, "-m", "dpsparse", "reproduce", "all", "--quick", "--repeats", "2", "--json"]
+    done = subprocess.run([*command, "--out", str(tmp_path)], capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["report"] == str(tmp_path / "report.html")
     results = json.loads((tmp_path / "results.json").read_text())

@@ -62,8 +62,10 @@ def test_the_page_has_everything(model):
         "The model does not say when it was fitted",
         "Residuals are cut at 3000, in units of cost",
         "Predictions are clipped to [0, 60,000], a released range of cost.",
-        "smoker: a step of 1 goes with 9000 more of cost (between 8608 and 9392 more, with 95 % confidence; p < 1e-16)",
-        "age: a step of 1 goes with 100 less of cost (between 92.16 and 107.8 less, with 95 % confidence; p < 1e-16)",
+        "smoker: a one-unit increase is associated with 9000 more of cost "
+        "(between 8608 and 9392 more, with 95 % confidence; p < 1e-16)",
+        "age: a one-unit increase is associated with 100 less of cost "
+        "(between 92.16 and 107.8 less, with 95 % confidence; p < 1e-16)",
         "These are not significant: a feature with <b>markup</b> & a name",
         "noise floor, ±250",
         f"a record paid {record.rho:.4g} in all",
@@ -136,12 +138,12 @@ def test_a_seeded_fit_guarantees_nothing():
         ),
         (
             {"explains": False, "reason": "the effects are smaller than their errors"},
-            "By the releases the features explain nothing (the effects are smaller than their errors); predictions are "
-            "the constant 1234.",
+            "The private estimates show no predictive value (the effects are smaller than their errors); predictions "
+            "are the constant 1234.",
         ),
         (
             {"response_scale_known": False},
-            "How well it predicts The response's scale could not be learned, so nothing can be said of how near",
+            "How well it predicts The response's scale could not be learned, so nothing can be said about how near",
         ),
         (
             {"response_scale_known": False, "nearly_exact": True, "reason": "the fit fits"},
@@ -159,7 +161,7 @@ def test_a_seeded_fit_guarantees_nothing():
             {"median_shift": -3_200.0, "response_scale": 3_000.0},
             "About half of the values of cost lie below the prediction less 3200; predict with the statistic",
         ),
-        ({"explains": False}, "How well it predicts By the releases the features explain nothing"),
+        ({"explains": False}, "How well it predicts The private estimates show no predictive value"),
         ({"cut": None}, "Predictions are clipped"),
         ({"effects": (Effect("age", 1e308, 1e308, 1e308, clear=True),)}, "too large or too small to draw"),
         ({"effects": (Effect("age", 1.0, clear=True),)}, "gives no errors"),
@@ -188,27 +190,27 @@ def test_a_report_says_what_effects_are_of():
         return words(fit_page(model.released_)), " ".join(model.summary().split())
 
     page, text = read(10_000, "mean")
-    assert "How the mean of y changes for a step of 1" in page
+    assert "How the mean of y changes per one-unit increase" in page
     assert "every record counts in full, extreme ones too" in page
     assert "typical records" not in page
     assert "--estimand mean" in page or "estimand='mean'" in page
     assert "Effects: on the mean of y, as least squares (OLS) gives them" in text
     page, text = read(10_000, "typical")
-    assert "How the typical y changes for a step of 1" in page
+    assert "How the typical y changes per one-unit increase" in page
     assert "counts as if it were no further" in page
     assert "Effects: on the typical y, as Huber's robust regression gives them" in text
     # Too small for the step: effects are not those of least squares, and nobody says so.
     page, text = read(500, "mean")
     assert "Effects: on the mean" not in text
     assert "effects on a mean cannot be had from this many records at this epsilon" in text
-    assert "How y changes for a step of 1" in page
+    assert "How y changes per one-unit increase" in page
     assert "near those of Huber's robust regression" in read(500, "typical")[1]
 
 
 def test_a_model_that_explains_nothing_is_not_drawn(model):
     text = words(fit_page(replace(model, explains=False)))
     assert "The numbers of the picture" not in text
-    assert "By the releases the features explain nothing, so no effect could be tested." in text
+    assert "The private estimates show no predictive value, so no effect could be tested." in text
     assert "No effect is significant" not in text
     assert "are not reliable" not in text
     assert "What an effect means" not in text
@@ -259,11 +261,11 @@ def of_cells(model):
 
 def test_effects_say_what_a_step_is(of_cells):
     text = words(fit_page(of_cells))
-    more = "goes with 2 more of cost (between 1.804 and 2.196 more, with 95 % confidence; p < 1e-16)."
+    more = "is associated with 2 more of cost (between 1.804 and 2.196 more, with 95 % confidence; p < 1e-16)."
     for step in (
         "region=east: compared with the baseline 'north' and categories not selected, it",
         "sector=private: compared with the baseline and categories not selected, it",
-        "age: a step of 1",
+        "age: a one-unit increase",
         "age (gap): a missing cell, compared with a typical value,",
         "smoker: yes, compared with no,",
         "joined: a day later",
@@ -300,7 +302,10 @@ def test_features_of_text_without_a_name_are_explained(of_cells):
 def test_one_paragraph_is_fit_to_publish(model, of_cells):
     text, record = publishable(model), model.privacy
     assert text.count("95 % confidence; p ") == 2
-    assert "smoker: a step of 1 goes with 9000 more of cost (between 8608 and 9392 more, with 95 %" in text
+    assert (
+        "smoker: a one-unit increase is associated with 9000 more of cost (between 8608 and 9392 more, with 95 %"
+        in text
+    )
     assert "in 1,000 records" in text
     assert "bmi" not in text
     assert f"(1, {record.delta:.2g})-differentially private for each person" in text

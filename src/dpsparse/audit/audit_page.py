@@ -1,7 +1,12 @@
 """The audit as a web page."""
 
+from typing import TYPE_CHECKING
+
 from dpsparse import __version__
 from dpsparse.html import Page, table, tag
+
+if TYPE_CHECKING:
+    from dpsparse.audit.run import Audit
 
 # One line about each check, for those who read the page alone.
 ABOUT = {
@@ -36,7 +41,7 @@ ABOUT = {
 }
 
 
-def audit_page(audit):
+def audit_page(audit: "Audit") -> str:
     """The page of an audit, as text."""
     verdict = "every verdict is good" if audit.good else "something is wrong"
     page = Page("Audit of dpsparse", f"Version {__version__}: {verdict}. Re-run it with: dpsparse audit")
@@ -50,5 +55,5 @@ def audit_page(audit):
     return page.html()
 
 
-def _verdict(good, word, otherwise):
+def _verdict(good: bool, word: str, otherwise: str) -> str:
     return tag("span", word, class_="good") if good else tag("span", otherwise, class_="bad")

@@ -1,7 +1,9 @@
 """The audit: every check that a user can run on the installed package."""
 
 import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from joblib import Parallel, cpu_count, delayed
 
@@ -30,10 +32,11 @@ from dpsparse.audit.checks.check_replay import (
 )
 from dpsparse.audit.checks.check_sources import check_sources
 from dpsparse.audit.checks.check_terms import check_terms
+from dpsparse.audit.finding import Finding
 from dpsparse.privacy.noise import NotPrivateWarning
 
 # Each gives findings one by one; the quick ones come first.
-CHECKS = {
+CHECKS: dict[str, Callable[..., Iterator[Finding]]] = {
     "accounts": check_accounts,
     "inequalities": check_inequalities,
     "forged histories": check_forgeries,
@@ -73,14 +76,14 @@ LONG = {"replay of configurations": 20, "mechanism games": 60_000, "secure games
 class Audit:
     """The result of an audit: findings by check."""
 
-    findings: dict = field(default_factory=dict)
+    findings: dict[str, list[Finding]] = field(default_factory=dict)
 
     @property
-    def good(self):
+    def good(self) -> bool:
         """Whether every verdict is good."""
         return all(finding.good for findings in self.findings.values() for finding in findings)
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """The audit as plain strings and truth values."""
         return {
             "good": self.good,
@@ -90,14 +93,16 @@ class Audit:
         }
 
 
-def run_check(name, *, long=False):
+def run_check(name: str, *, long: bool = False) -> Iterator[Finding]:
     """Give the findings of one check, one by one."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotPrivateWarning)
         yield from CHECKS[name](LONG[name]) if long and name in LONG else CHECKS[name]()
 
 
-def run_audit(only=None, *, long=False, progress=lambda name: None):
+def run_audit(
+    only: str | None = None, *, long: bool = False, progress: Callable[[str], object] = lambda name: None
+) -> Audit:
     """Run every check, on all cores.
 
     Parameters
@@ -134,5 +139,5 @@ def run_audit(only=None, *, long=False, progress=lambda name: None):
     return Audit({name: found[name] for name in CHECKS})
 
 
-def _findings(name, long):
+def _findings(name: str, long: bool) -> tuple[str, list[Finding]]:
     return name, list(run_check(name, long=long))

@@ -19,7 +19,7 @@ NO_EXTRA = 'the page needs packages that are not installed ({name}): pip install
     type=options.PATH,
     help="Where the page keeps its choices and fits, and the budget without --ledger.",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; another needs --expose too.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; any other needs --expose.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port; any that is free unless given.")
 @click.option("--expose", is_flag=True, help="Let other machines in, unencrypted.")
 @click.option("--no-browser", is_flag=True, help="Print the address and open no browser.")

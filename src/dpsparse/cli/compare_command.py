@@ -17,8 +17,14 @@ if TYPE_CHECKING:
 @options.sparsity("Features that matter.")
 @options.epsilon(default=1.0, show_default=True)
 @options.DELTA
-@click.option("--df", type=float, default=3.0, show_default=True, help="Student's t noise; smaller has heavier tails.")
-@click.option("--correlation", type=float, default=0.0, show_default=True, help="Of neighbouring features.")
+@click.option(
+    "--df",
+    type=float,
+    default=3.0,
+    show_default=True,
+    help="Degrees of freedom of the noise; fewer mean heavier tails.",
+)
+@click.option("--correlation", type=float, default=0.0, show_default=True, help="Correlation of adjacent features.")
 @click.option("--repeats", type=int, default=5, show_default=True, help="Synthetic tables to make.")
 @options.out("Where a picture goes, as PNG, PDF or SVG.")
 @options.AS_JSON

@@ -19,7 +19,7 @@ from dpsparse.cli import options
     type=click.Choice(["float32", "float64"]),
     default="float32",
     show_default=True,
-    help="Of features in public units; float64 takes twice the space. Cells keep all their digits.",
+    help="Type of features in public units; float64 takes twice the space. Cells keep all their digits.",
 )
 @options.out("The folder STORE, as other commands name what they write.")
 @options.AS_JSON
@@ -37,12 +37,12 @@ def convert(
 ) -> None:
     """Write DATA, a table as `dpsparse fit` reads it, into the folder STORE, for `dpsparse fit STORE`.
 
-    The cells are stored as they are: text, gaps, dates. What the columns are is learned by each fit, as of DATA itself.
-    Where every column is declared as numbers or categories, by --bounds or by the types of a Parquet file, the store
+    The cells are stored as they are: text, gaps, dates. Each fit learns what the columns are, as on DATA itself. Where
+    every column is declared as numbers or categories, by --bounds or by the types of a Parquet file, the store
     holds features instead, with public centres and scales applied where they are given.
 
-    Rows are read in pieces, so that DATA may be larger than memory, and every file has a checksum. Stopped, the same
-    command goes on where it was. Nothing is released and no budget is spent: a store holds the records, so guard it
+    Rows are read in pieces, so that DATA may be larger than memory, and every file has a checksum. If it is stopped,
+    the same command resumes. Nothing is released and no budget is spent: a store holds the records, so guard it
     like them. You alone may read what is written; an empty folder that others may enter is refused.
     """
     from dpsparse.cli import output

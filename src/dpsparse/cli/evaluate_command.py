@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from dpsparse.privacy.ledger.ledger import PrivacyLedger
 
 
-@click.command(short_help="Say how well a model predicts records held out.")
+@click.command(short_help="Estimate held-out error.")
 @options.MODEL
 @options.DATA
 @options.epsilon(required=True)
@@ -37,7 +37,7 @@ def evaluate(
     out: str | None,
     as_json: bool,
 ) -> None:
-    """Say how well MODEL predicts the records of DATA, which it was not fitted on.
+    """Estimate the error of MODEL on the records of DATA, which it was not fitted on.
 
     DATA is a table, or a store of its cells, with the columns that the model was fitted on, the target included. Three
     means are released, each with a 95 % interval: the error of the model, that of the constant that it would predict

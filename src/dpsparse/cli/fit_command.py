@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 @options.epsilon(required=True)
 @options.sparsity("Features to select, or 'auto'.", options.Sparsity())
 @options.of_a_fit
-@click.option(
-    "--holdout", type=float, help="The share of the records to hold out, to tell how well the model predicts them."
-)
+@click.option("--holdout", type=float, help="The share of the records to hold out for an evaluation.")
 @options.of_a_model
 def fit(
     data: str,

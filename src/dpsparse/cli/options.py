@@ -26,30 +26,28 @@ RECORDS_PER_PERSON = click.option(
     "--records-per-person", type=int, default=1, show_default=True, help="The most rows one person has."
 )
 LEDGER = click.option("--ledger", help="Where the budget is kept: a file or a database URL; see `dpsparse budget`.")
-DATASET = click.option("--dataset", help="The name under which it was granted there.")
+DATASET = click.option("--dataset", help="The name under which the budget was granted there.")
 WITNESS = click.option(
     "--witness",
     type=click.Path(dir_okay=False),
     help="A file elsewhere that keeps the ledger's newest head: the ledger must contain the head in it, then it is "
     "renewed.",
 )
-_SEPARATOR = click.option(
-    "--separator", help="Between the cells of a CSV file; taken from its first line unless given."
-)
+_SEPARATOR = click.option("--separator", help="CSV separator; read from the first line by default.")
 _ENCODING = click.option(
     "--encoding",
     type=click.Choice(["utf-8", "latin-1", "cp1252"]),
     default="utf-8",
     show_default=True,
-    help="Of a CSV file; cp1252 is that of Windows, and latin-1 is read as it.",
+    help="CSV encoding; cp1252 is that of Windows, and latin-1 is read as cp1252.",
 )
 ESTIMAND = click.option(
     "--estimand",
     type=click.Choice(["mean", "typical"]),
     default="mean",
     show_default=True,
-    help="What effects are on: the mean response, as least squares gives them; or the typical one, whatever outliers "
-    "do, as Huber's robust regression does. A mean needs more records.",
+    help="What effects describe: the mean response, as in least squares, or the typical response, robust to outliers, "
+    "as in Huber's regression. A mean needs more records.",
 )
 N_RECORDS = click.option("--n", type=int, required=True, help="Records.")
 N_FEATURES = click.option("--d", type=int, required=True, help="Features.")

@@ -119,7 +119,7 @@ def print_budget(context: FitContext | None, ledger: object) -> None:
 
 def print_effects(model: LinearModel) -> None:
     """Print the effects of a released model, and what they mean where it is not plain."""
-    say("Effects", f"on {model.target}, for a step of 1 of each feature")
+    say("Effects", f"on {model.target}, per one-unit increase of each feature")
     print_table(EFFECT_HEADINGS, effect_rows(model.effects, model.intercept))
     for heading, text in remarks(model):
         say(heading, text)

@@ -13,12 +13,12 @@ from dpsparse.cli import options
 @click.command(short_help="Predict with a fitted model.")
 @options.MODEL
 @options.DATA
-@click.option("--id", "id_column", metavar="COLUMN", help="A column of DATA to hand on beside the predictions.")
+@click.option("--id", "id_column", metavar="COLUMN", help="A column of DATA to copy beside the predictions.")
 @click.option(
     "--statistic",
     type=click.Choice(["mean", "median"]),
-    help="What to predict: the mean, or the median, which is nearer to most records where the target is skewed; what "
-    "the model's effects are of unless given.",
+    help="What to predict: the mean, or the median, which is nearer to most records where the target is skewed; by "
+    "default, what the model's effects describe.",
 )
 @options.dialect
 @options.out("Where the predictions go, as CSV; printed unless given.")

@@ -11,11 +11,10 @@ class CudaTable(RemoteTable):
     """A torch CUDA tensor, an array of CuPy or its like, or `Streamed`."""
 
     @staticmethod
-    def _open(X: Any) -> Streamed:
+    def _open(X: Any) -> Any:
         from dpsparse.engine.cuda.cuda_features import on_card, streamed
 
-        result: Streamed = streamed(X.array, X.device) if isinstance(X, Streamed) else on_card(X)
-        return result
+        return streamed(X.array, X.device) if isinstance(X, Streamed) else on_card(X)
 
     def rows(self, y: Any, *, check_before_release: bool = True) -> Rows:
         """The rows with their responses."""

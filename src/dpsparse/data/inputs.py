@@ -140,7 +140,7 @@ _USUAL = (None, "utf-8")
 def _unread(data: str | os.PathLike[str], given: str = "") -> str:
     """Said of every file, whatever is in it."""
     return (
-        "cells that are missing or cannot be read count as missing, and nothing is said of them here; to see them, for "
+        "cells that are missing or cannot be read count as missing, and are not reported here; to see them, for "
         f"your eyes only: dpsparse check {shlex.quote(str(data))}{given}"
     )
 

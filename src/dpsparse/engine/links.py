@@ -5,10 +5,10 @@ response and of its linear predictor. No engine computes an exponential: a mean 
 numbers, so that it has the same bits everywhere.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from scipy.special import expit
 
 from dpsparse.engine.arrays import Array, as_float64, as_places, like, module_of, quotient, square_root, zero_for_nan
 from dpsparse.engine.vector_sums import subtract_columns
+
+Effects: TypeAlias = Sequence[float] | NDArray[np.float64]
 
 # Linear predictors are clipped at this, where a probability is 6e-6, and looked up in steps of 2^-10: a probability is
 # off by at most 1.3e-4, and by as much upward as downward.
@@ -28,7 +30,7 @@ class Link(Protocol):
     """What an engine needs to know about a response."""
 
     def residuals(
-        self, y: Array, center: float, columns: Iterable[Array], effects: Iterable[float], bound: float = np.inf
+        self, y: Array, center: float, columns: Iterable[Array], effects: Effects, bound: float = np.inf
     ) -> Array:
         """Responses minus their means, in float64; NaN for blank records.
 
@@ -36,7 +38,7 @@ class Link(Protocol):
         """
 
     def slope_roots(
-        self, y: Array, center: float, columns: Iterable[Array], effects: Iterable[float], bound: float = np.inf
+        self, y: Array, center: float, columns: Iterable[Array], effects: Effects, bound: float = np.inf
     ) -> Array:
         """Roots of minus the derivative of the bounded residual by the linear predictor."""
 
@@ -46,13 +48,13 @@ class Identity:
     """The mean is the linear predictor. Residuals are clipped at their bound by those who ask for them."""
 
     def residuals(
-        self, y: Array, center: float, columns: Iterable[Array], effects: Iterable[float], bound: float = np.inf
+        self, y: Array, center: float, columns: Iterable[Array], effects: Effects, bound: float = np.inf
     ) -> Array:
         """Responses minus linear predictors, one column after another."""
         return subtract_columns(y - center, columns, effects)
 
     def slope_roots(
-        self, y: Array, center: float, columns: Iterable[Array], effects: Iterable[float], bound: float = np.inf
+        self, y: Array, center: float, columns: Iterable[Array], effects: Effects, bound: float = np.inf
     ) -> Array:
         """1 where the residual lies within the bound, and 0 elsewhere."""
         return as_float64(abs(self.residuals(y, center, columns, effects)) <= bound)
@@ -74,14 +76,14 @@ class Logit:
     """
 
     def residuals(
-        self, y: Array, center: float, columns: Iterable[Array], effects: Iterable[float], bound: float = np.inf
+        self, y: Array, center: float, columns: Iterable[Array], effects: Effects, bound: float = np.inf
     ) -> Array:
         """Responses minus probabilities, weighted down to the bound."""
         probabilities = _probabilities(y, center, columns, effects)
         return (y - probabilities) * _weights(probabilities, bound)
 
     def slope_roots(
-        self, y: Array, center: float, columns: Iterable[Array], effects: Iterable[float], bound: float = np.inf
+        self, y: Array, center: float, columns: Iterable[Array], effects: Effects, bound: float = np.inf
     ) -> Array:
         """Roots of p (1 - p), weighted as the residuals are."""
         probabilities = _probabilities(y, center, columns, effects)
@@ -99,7 +101,7 @@ def _table() -> NDArray[np.float64]:
     return np.asarray(levels / PROBABILITY_LEVELS)
 
 
-def _probabilities(y: Array, center: float, columns: Iterable[Array], effects: Iterable[float]) -> Array:
+def _probabilities(y: Array, center: float, columns: Iterable[Array], effects: Effects) -> Array:
     """The means of responses, one column after another and elementwise: a record's depends on that record alone."""
     predictors = module_of(y).full_like(y, center)
     for column, effect in zip(columns, effects, strict=True):

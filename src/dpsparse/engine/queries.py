@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from dpsparse.engine import vector_sums
 from dpsparse.engine.arrays import Array, as_float64, like, module_of, quotient, square_root, zero_for_nan
-from dpsparse.engine.links import IDENTITY, Link
+from dpsparse.engine.links import IDENTITY, Effects, Link
 from dpsparse.engine.quantize import Quantizer, level_shift, weight_levels
 
-Effects: TypeAlias = Sequence[float] | NDArray[np.float64]
 Thresholds: TypeAlias = NDArray[np.float64]
 
 # The largest norm of the vectors of `calibration_sums`.

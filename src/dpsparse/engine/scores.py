@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from dpsparse.engine import vector_sums
 from dpsparse.engine.arrays import Array, like, module_of, quotient, square_root
-from dpsparse.engine.queries import Effects, Records, Thresholds
+from dpsparse.engine.links import Effects
+from dpsparse.engine.queries import Records, Thresholds
 
 Factor: TypeAlias = Literal["score", "slope", "row"]
 

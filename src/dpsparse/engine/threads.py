@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -66,9 +66,11 @@ def parallel_map(function: Callable[[Item], Result], items: Sequence[Item]) -> I
     try:
         for future in futures:
             yield future.result()
+    except BaseException:
+        # Whoever sees it may rely on it that nothing reads the data any more.
+        wait([future for future in futures if not future.cancel()])
+        raise
     finally:
-        for future in futures:
-            future.cancel()
         # A future that failed has this frame in its traceback: each would hold the other, and what they read.
         futures.clear()
         future = None  # type: ignore[assignment]  # let go of

@@ -170,7 +170,8 @@ class PreparedTable:
         table = self._data.table
         if 8 * table.n_records * len(self.features) > config.current.disk_memory_share * available_bytes():
             return DiskRows(EncodedSource(table, self.features), self._responses())
-        return DenseRows(encode(table, self.features, self._buckets_of), self._responses())
+        X = encode(table, self.features, self._buckets_of)
+        return DenseRows(X, self._responses())
 
     def _responses(self) -> NDArray[np.float64]:
         table, target, positive = self._data.table, self._data.target, self._data.positive

@@ -121,7 +121,7 @@ class PrivateSparseRegressor(PursuitEstimator, PrivateLinearRegressor):
     prediction_range_ : tuple of float or None
         The released range of the response to which `predict` clips; None for no limits.
     explains_ : bool
-        False where by the releases the features explain nothing: `predict` gives a constant then.
+        False where the private estimates show no predictive value: `predict` gives a constant then.
     equation_ : object
         The estimating equation that the effects solve up to noise: `features`, their `center` and `scale`, `tau`,
         where residuals are cut, and the norms `inner` and `outer` at which rows are cut.

@@ -46,7 +46,7 @@ DOUBTS = {
         "effects on a mean cannot be had from this many records at this epsilon",
         'more records, a larger epsilon, or estimand="typical" would help',
     ),
-    result.NOTHING_EXPLAINED: Doubt("by the releases the features explain nothing", _MORE),
+    result.NOTHING_EXPLAINED: Doubt("the private estimates show no predictive value", _MORE),
 }
 # Of model files that do not say why.
 _UNKNOWN = Doubt("its standard error cannot be trusted", _MORE)

@@ -151,7 +151,7 @@ def effect_rows(effects: Iterable[Effect], intercept: float) -> list[tuple[str, 
 
 def effects_table(effects: Iterable[Effect], intercept: float) -> Html:
     """The effects as an HTML table."""
-    caption = "Effects, for a step of 1 of each feature"
+    caption = "Effects, per one-unit increase of each feature"
     return table(caption, EFFECT_HEADINGS, effect_rows(effects, intercept), numbers=(1, 2, 3, 5))
 
 

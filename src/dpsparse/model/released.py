@@ -59,7 +59,7 @@ class LinearModel(Coefficients):
     prediction_range : pair of float or None
         Predictions are clipped to this released range of the response; None for no limits.
     explains : bool
-        False where by the releases the features explain nothing: all coefficients are 0 then.
+        False where the private estimates show no predictive value: all coefficients are 0 then.
     reason : str
         Why nothing was learned or explained; empty where something was.
     cut : float or None
@@ -90,7 +90,7 @@ class LinearModel(Coefficients):
         Predictions of a mean are this many times as far from the constant as that line.
     left_out : mapping of str to str
         Selected features that have no effect, and why: "hardly varies" where nearly all records have the same value,
-        "unit wrong" where by the releases noise chose the centre or the scale.
+        "unit wrong" where the releases suggest that noise determined the centre or the scale.
     responses : ResponseCount or None
         The released number of records whose response is there and could be read; None where none may be missing.
     nearly_exact : bool
@@ -335,7 +335,7 @@ class LinearModel(Coefficients):
         return replace(self, baselines={**self.baselines, **baselines}, **named)
 
     def in_raw_units(self) -> "LinearModel":
-        """The same model for a step of 1 of the columns themselves, where it was fitted on (x - center) / scale.
+        """The same model per unit of the columns themselves, where it was fitted on (x - center) / scale.
 
         Columns whose public centre or scale is not known were not shifted or not scaled.
         """

@@ -99,7 +99,7 @@ def nothing_learned(model: "LinearModel") -> str:
 def nothing_explained(model: "LinearModel") -> str:
     """That the features explain nothing, why the releases say so, and what is predicted."""
     reason = f" ({model.reason.rstrip('.')})" if model.reason else ""
-    return f"by the releases the features explain nothing{reason}; {constant(model)}"
+    return f"the private estimates show no predictive value{reason}; {constant(model)}"
 
 
 def explained(model: "LinearModel") -> str:
@@ -177,7 +177,11 @@ def is_stretched(model: "LinearModel") -> bool:
 def calibration(model: "LinearModel") -> str:
     """By how much predictions of a mean differ from what the effects say."""
     slope = model.calibration_slope
-    why = "outliers, which effects discount, go with the features" if slope > 1 else "effects say too much of the mean"
+    why = (
+        "outliers, which effects discount, are correlated with the features"
+        if slope > 1
+        else "effects overstate how the mean changes"
+    )
     return (
         f"predictions of a mean are {slope:.2f} times as far from {number(model.constant_prediction)} as the numbers "
         f"used for prediction say: {why}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 Adjacency = Literal["replace-one", "zero-out-one"]
-ADJACENCIES: tuple[str, ...] = get_args(Adjacency)
+ADJACENCIES: tuple[Adjacency, ...] = get_args(Adjacency)
 
 # What neighbouring tables differ in: as a condition, and as a fact.
 _HAD = {

@@ -18,7 +18,7 @@ NO_INTERVALS = {False: "The method gives no intervals.", True: "No interval is r
 
 def effects(model: "LinearModel") -> Iterator[str]:
     """The table of all effects and their picture."""
-    yield f"How {of_target(model)} changes for a step of 1 of each feature, the other selected ones being equal."
+    yield (f"How {of_target(model)} changes per one-unit increase of each feature, the other selected ones held fixed.")
     yield effects_table(model.effects, model.intercept)
     if text := remarks.p_values(model):
         yield as_sentence(f"p-values: {text}")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # Said where no effect is significant: of all of them, or of those that could be tested.
 _NONE = {False: "No effect is significant.", True: "No effect that could be tested is significant."}
 _UNKNOWN = (
-    "The response's scale could not be learned, so nothing can be said of how near predictions are. They use the "
+    "The response's scale could not be learned, so nothing can be said about how near predictions are. They use the "
     "numbers in the last column of the table all the same: do not rely on them."
 )
 
@@ -89,7 +89,7 @@ def verdicts(model: "LinearModel") -> Iterator[str]:
         )
         return
     if not model.explains:
-        yield "By the releases the features explain nothing, so no effect could be tested."
+        yield "The private estimates show no predictive value, so no effect could be tested."
         return
     if not model.effects:
         yield "No effect was kept."
@@ -138,8 +138,8 @@ def sentence(effect: Effect, feature: Feature, target: str, baselines: Mapping[s
     >>> from dpsparse.io.table_features import Feature
     >>> from dpsparse.model.effect import Effect
     >>> from dpsparse.report.report_summary import sentence
-    >>> print(sentence(Effect("age", -2.0, -2.0, 0.1, clear=True), Feature("age"), "cost"))
-    age: a step of 1 goes with 2 less of cost (between 1.804 and 2.196 less, with 95 % confidence; p < 1e-16).
+    >>> print(sentence(Effect("age", -2.0, -2.0, 0.1, clear=True), Feature("age"), "cost"))  # doctest: +ELLIPSIS
+    age: a one-unit increase is associated with 2 less of cost (between 1.804 and 2.196 less, with 95 % confidence; ...
     """
     assert effect.estimate is not None
     assert effect.interval is not None
@@ -150,7 +150,7 @@ def sentence(effect: Effect, feature: Feature, target: str, baselines: Mapping[s
     within = (
         f"between {number(low)} and {number(high)} {way}, with {SHOWN_PERCENT} confidence; {p_words(effect.p_value)}"
     )
-    return f"{effect.feature}: {_step(feature, baselines or {})} goes with {size} ({within})."
+    return f"{effect.feature}: {_step(feature, baselines or {})} is associated with {size} ({within})."
 
 
 def publishable(model: "LinearModel") -> str | None:
@@ -169,16 +169,16 @@ def publishable(model: "LinearModel") -> str | None:
     found = " ".join(_of(model, effect, features) for effect in significant) or _NONE[untested]
     of_means = model.estimand == MEAN.name
     return (
-        f"What goes with {model.target} in {record.n_records:,} records, by a {'' if of_means else 'robust '}sparse "
-        f"regression on {len(model.features):,} features at the 5 % family-wise level: {found} These are associations "
-        f"{'of means' if of_means else 'in typical records'}, the other selected features being equal, and not causes. "
-        "The result is "
+        f"What is associated with {model.target} in {record.n_records:,} records, by a "
+        f"{'' if of_means else 'robust '}sparse regression on {len(model.features):,} features at the 5 % family-wise "
+        f"level: {found} These are associations {'of means' if of_means else 'in typical records'}, with the other "
+        "selected features held fixed, and not causes. The result is "
         f"({number(record.epsilon)}, {record.delta:.2g})-differentially private for each person."
     )
 
 
 def _step(feature: Feature, baselines: Mapping[str, str]) -> str:
-    """What a step of 1 of a feature is."""
+    """What a one-unit increase of a feature is."""
     if feature.missing:
         return "a missing cell, compared with a typical value,"
     if feature.kind == "boolean":
@@ -186,7 +186,7 @@ def _step(feature: Feature, baselines: Mapping[str, str]) -> str:
     if feature.kind is not None and feature.kind.startswith("date"):
         return "a day later"
     if feature.category is None and feature.buckets is None:
-        return "a step of 1"
+        return "a one-unit increase"
     return f"compared with {_baseline(feature, baselines)} and categories not selected, it"
 
 

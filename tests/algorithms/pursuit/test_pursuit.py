@@ -101,7 +101,7 @@ def unequal(n, seed):
     return X, 100 + 2 * X[:, 3] + z[:, 10] - 0.6 * z[:, 0] + 0.5 * z[:, 7] + noise
 
 
-@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("known", [pytest.param(True, marks=pytest.mark.slow), False])
 @pytest.mark.parametrize("epsilon", [100.0, *(pytest.param(large, marks=pytest.mark.slow) for large in (1e4, 1e6))])
 def test_with_little_noise_it_is_the_root_of_the_estimating_equation(known, epsilon):
     X, y = unequal(100_000, 0)

@@ -62,6 +62,7 @@ def test_the_commitment_is_the_concatenation_of_the_steps_slots(numbers):
     assert names == [name for name in planned if name in set(names)]
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(public_numbers)
 def test_a_schedule_is_a_function_of_public_numbers(numbers):
@@ -131,6 +132,7 @@ def test_a_stretched_schedule_stays_within_its_guarantee(n, d, sparsity, guarant
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(public_numbers, st.floats(1.0, 3.0))
 def test_final_residuals_are_clipped_within_limits(numbers, factor):

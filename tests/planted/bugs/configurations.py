@@ -6,9 +6,7 @@ CONFIGURED, DIVIDED, SIZED = "replay of configurations", "replay of parts", "rep
 _CENTER = "(released.center if given.center is None else given.center) or 0.0"
 _SCALE = "released.scale if given.scale is None else given.scale"
 _Y = "data.candidates._rows.y"
-_RESIDUALS = (
-    "return vector_sums.subtract_columns(self.y - center, (column.sanitized for column in self.columns), effects)"
-)
+_RESIDUALS = "return self.link.residuals(self.y, center, (each.sanitized for each in self.columns), effects, bound)"
 
 CONFIGURATIONS = (
     Bug(

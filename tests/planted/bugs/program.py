@@ -110,7 +110,7 @@ PROGRAM = (
         "calls of progress by the size of y",
         WHOLE,
         {
-            "estimators.sparse_regressor:PrivateSparseRegressor.fit": [
+            "estimators._pursuit:PursuitEstimator.fit": [
                 ("self._check_parameters()", "self._check_parameters()\n    progress and progress(float(max(y)), 1)")
             ]
         },

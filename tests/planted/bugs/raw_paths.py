@@ -158,7 +158,7 @@ _TOLD = (
         OUTPUTS,
         {
             "estimators._raw_fit:PreparedTable.publish": [
-                ("    names = {", "    estimator._prepared = self\n    names = {")
+                ("    encoding = self.encoding", "    estimator._prepared = self\n    encoding = self.encoding")
             ]
         },
     ),
@@ -180,7 +180,10 @@ _TOLD = (
         OUTPUTS,
         {
             "estimators._raw_fit:PreparedTable.publish": [
-                ("    names = {", "    rows = self.rows\n    estimator.again_ = lambda: rows\n    names = {")
+                (
+                    "    encoding = self.encoding",
+                    "    rows = self.rows\n    estimator.again_ = lambda: rows\n    encoding = self.encoding",
+                )
             ]
         },
     ),
@@ -399,8 +402,8 @@ _TOLD = (
         {
             "estimators._raw_fit:PreparedTable.rows": [
                 (
-                    "return DenseRows(X, self.encoding.responses(table))",
-                    "y = self.encoding.responses(table)\n"
+                    "return DenseRows(X, self._responses())",
+                    "y = self._responses()\n"
                     "    if len(set(y[y == y].tolist())) == 1:\n"
                     "        raise ValueError('the response is constant')\n"
                     "    return DenseRows(X, y)",

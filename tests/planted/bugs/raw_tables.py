@@ -155,7 +155,7 @@ _FITS = (
         "the exact number of responses",
         RAW,
         {
-            "algorithms.pursuit.steps.response:_count": [
+            "algorithms.pursuit.steps.gradients:count_responses": [
                 (
                     "return releases.responses(slot, int(count(np.array([np.inf]))[0]))",
                     "releases.responses(slot, int(count(np.array([np.inf]))[0]))\n"
@@ -182,8 +182,8 @@ _FITS = (
         {
             "estimators._raw_fit:PreparedTable.rows": [
                 (
-                    "return DenseRows(X, self.encoding.responses(table))",
-                    "y = self.encoding.responses(table)\n    return DenseRows(X[~np.isnan(y)], y[~np.isnan(y)])",
+                    "return DenseRows(X, self._responses())",
+                    "y = self._responses()\n    return DenseRows(X[~np.isnan(y)], y[~np.isnan(y)])",
                 )
             ]
         },
@@ -194,8 +194,8 @@ _FITS = (
         {
             "estimators._raw_fit:PreparedTable.rows": [
                 (
-                    "return DenseRows(X, self.encoding.responses(table))",
-                    "return DenseRows(X, np.nan_to_num(self.encoding.responses(table)))",
+                    "return DenseRows(X, self._responses())",
+                    "return DenseRows(X, np.nan_to_num(self._responses()))",
                 )
             ]
         },

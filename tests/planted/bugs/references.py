@@ -49,7 +49,7 @@ REFERENCES = (
         "a record counted in every bin above its own",
         STEPS,
         {
-            "algorithms.pursuit.steps.reference:_Scores._histogram": [
+            "algorithms.pursuit.steps.scored:Scores._histogram": [
                 ("np.diff(counts, prepend=0)", "counts"),
             ]
         },
@@ -112,7 +112,7 @@ REFERENCES = (
                     "columns = records.sanitized(terms.positions)",
                     "columns = records.sanitized(terms.positions) + blank",
                 ),
-                ("as_float64(abs(residuals) <= terms.tau)", "as_float64(~(abs(residuals) > terms.tau))"),
+                ("records.slope_roots(*model)", "xp.where(blank, like(1.0, blank), records.slope_roots(*model))"),
             ]
         },
     ),
@@ -120,7 +120,7 @@ REFERENCES = (
         "a mean score without noise",
         STEPS,
         {
-            "algorithms.pursuit.steps.reference:_Scores.mean": [
+            "algorithms.pursuit.steps.scored:Scores.mean": [
                 (
                     "return self.releases.mean(self.releases.due(planned), sums, clip.most)",
                     "_, noise = self.releases.mean(self.releases.due(planned), sums, clip.most)\n"
@@ -133,7 +133,7 @@ REFERENCES = (
         "a clip at the largest norm there is",
         STEPS,
         {
-            "algorithms.pursuit.steps.reference:_Scores.mean": [
+            "algorithms.pursuit.steps.scored:Scores.mean": [
                 (
                     "sums = self.data",
                     "clip = replace(clip, bound=max(clip.bound, float(np.nanmax(abs(self.data.records._records.y)))))\n"
@@ -146,7 +146,7 @@ REFERENCES = (
         "rows made white by their exact second moments",
         STEPS,
         {
-            "algorithms.pursuit.steps.reference:_Scores.second_moments": [
+            "algorithms.pursuit.steps.scored:Scores.second_moments": [
                 (
                     "return self.releases.gram(self.releases.due(planned), sums, bound**2)",
                     "noisy = self.releases.gram(self.releases.due(planned), sums, bound**2)\n"

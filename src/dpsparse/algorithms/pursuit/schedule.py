@@ -30,10 +30,10 @@ from dpsparse.algorithms.pursuit.steps.joint import (
 )
 from dpsparse.algorithms.pursuit.steps.newest_effect import EffectStep
 from dpsparse.algorithms.pursuit.steps.newton import ConcludeStep, NewtonStep
-from dpsparse.algorithms.pursuit.steps.outcome import OutcomeStep
 from dpsparse.algorithms.pursuit.steps.reference import LevelStep, ReferenceStep, ResidualScaleAgainStep
 from dpsparse.algorithms.pursuit.steps.response import ResponseStep
 from dpsparse.algorithms.pursuit.steps.select import SelectStep, TakeStep
+from dpsparse.algorithms.pursuit.steps.share_of_yes import OutcomeStep
 from dpsparse.algorithms.pursuit.steps.splits import SplitsStep
 from dpsparse.algorithms.pursuit.steps.step import Step
 from dpsparse.algorithms.pursuit.steps.unit import UnitStep

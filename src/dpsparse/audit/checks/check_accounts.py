@@ -9,7 +9,9 @@
 """
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from scipy import stats
 
@@ -23,6 +25,7 @@ from dpsparse.privacy.accounting.meter import BudgetExceeded, Meter
 from dpsparse.privacy.accounting.release import (
     ExponentialMechanism,
     GaussianMechanism,
+    Mechanism,
     Release,
     RepeatedPicks,
     Slot,
@@ -35,16 +38,16 @@ FINE = 1e9  # a scale at which discreteness does not matter
 GUARANTEES = [(0.1, 1e-6), (1.0, 1e-5), (3.0, 1e-3)]
 
 
-def _pick(rho):
+def _pick(rho: float) -> ExponentialMechanism:
     return ExponentialMechanism(rho)
 
 
-def _gaussian(rho, scale=FINE):
+def _gaussian(rho: float, scale: float = FINE) -> GaussianMechanism:
     return GaussianMechanism.drawn(scale=scale, size=1, rho=rho)
 
 
 # Later releases matter most where a pick comes last: there an account that reads forwards is too cheap.
-SEQUENCES = {
+SEQUENCES: dict[str, list[Any]] = {
     "a pick after Gaussian noise": [_gaussian(0.02), _pick(0.02)],
     "picks and Gaussian noise in turn": [_pick(0.01), _gaussian(0.01), _pick(0.02), _gaussian(0.005)],
     "one pick": [_pick(0.03)],
@@ -53,19 +56,20 @@ SEQUENCES = {
 }
 
 
-def check_accounts():
+def check_accounts() -> Iterator[Finding]:
     """Conversions, roots, the Gaussian account, the meter, its slots, failures."""
-    for check, cases in ((_conversion, GUARANTEES), (_roots, GUARANTEES), (_sequence, SEQUENCES)):
-        yield from map(check, cases)
+    for of_guarantee in (_conversion, _roots):
+        yield from map(of_guarantee, GUARANTEES)
+    yield from map(_sequence, SEQUENCES)
     for check in (_meter, _slots, _skipped, _failures, _parts, _person):
         yield check()
 
 
-def _gaussian_delta(mu, epsilon):
-    return stats.norm.cdf(-epsilon / mu + mu / 2) - math.exp(epsilon) * stats.norm.cdf(-epsilon / mu - mu / 2)
+def _gaussian_delta(mu: float, epsilon: float) -> float:
+    return float(stats.norm.cdf(-epsilon / mu + mu / 2) - math.exp(epsilon) * stats.norm.cdf(-epsilon / mu - mu / 2))
 
 
-def _conversion(guarantee):
+def _conversion(guarantee: tuple[float, float]) -> Finding:
     """The Gaussian of this rho is a witness; the textbook's rho + 2 sqrt(rho log(1/delta)) bounds it from above."""
     epsilon, delta = guarantee
     rho = rho_from_epsilon(epsilon, delta)
@@ -76,7 +80,7 @@ def _conversion(guarantee):
     return _finding(f"rho of ({epsilon:g}, {delta:g})", f"delta <= {delta:.3g}", f"a Gaussian: {witness:.3g}", good)
 
 
-def _roots(guarantee):
+def _roots(guarantee: tuple[float, float]) -> Finding:
     epsilon, delta = guarantee
     mu = largest_mu(epsilon, delta)
     back = epsilon_from_mu(mu, delta)
@@ -91,7 +95,7 @@ def _roots(guarantee):
     return _finding(f"roots at ({epsilon:g}, {delta:g})", "the end that keeps the guarantee", evidence, all(safe))
 
 
-def _sequence(name):
+def _sequence(name: str) -> Finding:
     mechanisms = SEQUENCES[name]
     mu = compose_gdp(mechanisms)
     epsilons = [0.0, 0.5 * mu, mu, 2 * mu]
@@ -101,15 +105,15 @@ def _sequence(name):
     return _finding(name, f"mu {mu:.5f}", f"exact delta at most {max(shares):.4f} of it", good)
 
 
-def _release(mechanism, name="release", part=None):
+def _release(mechanism: Mechanism, name: str = "release", part: int | None = None) -> Release:
     return Release(name, mechanism, 1.0, FINE, part)
 
 
-def _slot(mechanism, name="release"):
+def _slot(mechanism: Mechanism, name: str = "release") -> Slot:
     return Slot(name, mechanism)
 
 
-def _meter():
+def _meter() -> Finding:
     guarantee = Guarantee(1.0, 1e-5)
     half = _gaussian(0.6 * guarantee.rho_per_record)
     in_part = [_release(half, part=k) for k in (0, 1, 1)]
@@ -129,7 +133,7 @@ def _meter():
     return _refusals("meter", "no more than the guarantee", refused, allowed)
 
 
-def _slots():
+def _slots() -> Finding:
     """Two slots of one price: each is used once, and the first before the second."""
     guarantee, mechanism = Guarantee(1.0, 1e-5), _gaussian(0.001)
     slots = [_slot(mechanism, name) for name in ("first", "second")]
@@ -143,7 +147,7 @@ def _slots():
     return _refusals("slots of a commitment", "each once, in order", refused, allowed)
 
 
-def _is_refused(guarantee, *releases, slots=(), skip=None):
+def _is_refused(guarantee: Guarantee, *releases: Release, slots: Sequence[Slot] = (), skip: str | None = None) -> bool:
     meter = Meter(guarantee, 100, SeededSource(0))
     try:
         if slots:
@@ -157,13 +161,13 @@ def _is_refused(guarantee, *releases, slots=(), skip=None):
     return False
 
 
-def _refusals(mechanism, claimed, refused, allowed):
+def _refusals(mechanism: str, claimed: str, refused: dict[str, bool], allowed: bool) -> Finding:
     missed = [name for name, is_refused in refused.items() if not is_refused]
     evidence = f"accepts {missed[0]}" if missed else f"refuses {len(refused)} ways to overspend"
     return _finding(mechanism, claimed, evidence, not missed and allowed)
 
 
-def _skipped():
+def _skipped() -> Finding:
     """Of three slots each is skipped in turn: the record must cost as much as the commitment, in every account."""
     mechanisms = SEQUENCES["picks last"]
     slots = tuple(_slot(mechanism, f"release {k}") for k, mechanism in enumerate(mechanisms))
@@ -182,10 +186,10 @@ def _skipped():
     return _finding("a slot skipped", "stays paid", f"at least {min(shares):.6f} of its price", min(shares) >= 1)
 
 
-def _failures():
+def _failures() -> Finding:
     """Releases that fail with probability delta / 2 and would otherwise fill the guarantee, by each account in turn."""
     guarantee = Guarantee(1.0, 1e-5)
-    may_fail = {"failure_probability": guarantee.delta / 2}
+    may_fail: dict[str, Any] = {"failure_probability": guarantee.delta / 2}
     by_zcdp = GaussianMechanism(guarantee.rho_per_record, tv_slack=math.inf, **may_fail)
     by_mu = GaussianMechanism(guarantee.mu_per_record**2 / 2 * (1 - 1e-9), **may_fail)
     pure = ExponentialMechanism(1.0, guarantee.pure_epsilon_per_record, tv_slack=math.inf, **may_fail)
@@ -196,7 +200,7 @@ def _failures():
     return _finding("releases that may fail", "failures are taken from delta", evidence, allowed and not any(covered))
 
 
-def _parts():
+def _parts() -> Finding:
     """Of disjoint parts the most costly one counts, in the Gaussian account too, wherever it stands."""
     cheap, costly = [_gaussian(0.001)], SEQUENCES["picks last"]
     tight = compose_gdp(costly)
@@ -208,7 +212,7 @@ def _parts():
     return _finding("disjoint parts", "the mu of the most costly part", evidence, min(mus) >= tight >= max(mus))
 
 
-def _person():
+def _person() -> Finding:
     """A person's three records move a statistic three times as far: rho grows by 9, a pure epsilon and mu by 3."""
     one, three = Guarantee(1.0, 1e-5), Guarantee(1.0, 1e-5, records_per_person=3)
     shares = (
@@ -220,5 +224,5 @@ def _person():
     return _finding("three records a person", "the person's guarantee", evidence, max(shares) <= 1 + 1e-9)
 
 
-def _finding(mechanism, claimed, evidence, good):
+def _finding(mechanism: str, claimed: str, evidence: str, good: bool) -> Finding:
     return Finding(mechanism, claimed, evidence, bool(good))

@@ -8,8 +8,10 @@ remainder; and tables are larger than every block of records.
 
 import itertools
 import tempfile
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,14 +20,14 @@ from dpsparse.audit.checks.check_replay import ESTIMATORS, WEAK, cached_schedule
 from dpsparse.audit.finding import Finding
 from dpsparse.audit.harness.neighbors import N_FEATURES, N_RECORDS, STORAGES, Pair, pairs
 from dpsparse.audit.harness.sized import at_size
-from dpsparse.audit.harness.tape import recorded
+from dpsparse.audit.harness.tape import Run, Script, recorded
 from dpsparse.data.raw_data import read_table
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.engine.config import configured
 from dpsparse.engine.threads import threads
-from dpsparse.privacy.protection import ADJACENCIES
+from dpsparse.privacy.protection import ADJACENCIES, Adjacency
 
-UNITS = {
+UNITS: dict[str, dict[str, Any]] = {
     "units known": {"feature_center": 0.0, "feature_scale": 1.0},
     "some units known": {"feature_center": {0: 0.3, 2: 1.0}, "feature_scale": {0: 2.0}},
     "units unknown": {},
@@ -36,21 +38,21 @@ SIZES = (110, 600, 2_000)
 LARGE, LINES = 40_001, 90_001
 
 
-def check_configurations(pairs_each=2):
+def check_configurations(pairs_each: int = 2) -> Iterator[Finding]:
     """Every configuration of the pursuit."""
     with cached_schedules():
         for units in UNITS:
             yield _check_units(units, pairs_each)
 
 
-def check_parts():
+def check_parts() -> Iterator[Finding]:
     """Every residue of the parts of the rows."""
     with cached_schedules():
         for name, parts in PARTS.items():
             yield _check_parts(name, parts)
 
 
-def check_real_sizes():
+def check_real_sizes() -> Iterator[Finding]:
     """Tables and files larger than a block."""
     # In one thread, so that the sums of blocks come onto the tape in order.
     with cached_schedules(), threads(1):
@@ -59,7 +61,7 @@ def check_real_sizes():
         yield _check_file()
 
 
-def configurations(units):
+def configurations(units: str) -> Iterator[dict[str, Any]]:
     """All combinations of what may be known beside the units, in words and as parameters."""
     for center, scale, intercept, most, missing in itertools.product(
         (None, 0.5), (None, 1.5), (True, False), (1, 2), ("refuse", "center")
@@ -74,7 +76,7 @@ def configurations(units):
         }
 
 
-def _check_units(units, pairs_each):
+def _check_units(units: str, pairs_each: int) -> Finding:
     """Pairs, storages, sizes and relations take turns."""
     every, storages, fault, turn = pairs(), list(STORAGES), None, 0
     for options in configurations(units):
@@ -94,13 +96,13 @@ def _check_units(units, pairs_each):
 PARTS = {"tune": 5, "fit_and_evaluate": 5, "DPIHTH": 3, "DPIHTL": 3}
 
 
-def _check_parts(name, parts):
+def _check_parts(name: str, parts: int) -> Finding:
     """A record in every place, in tables of every number of rows, modulo the parts."""
     companions, played = pairs()[0].companions, 0
     first, second = np.array([1e6, 50.0, 50, 50, 50]), np.array([-1e6, 50.0, -50, 50, -50])
     sizes = range(N_RECORDS - parts + 1, N_RECORDS + 1)
     for n, place in itertools.product(sizes, (0, *range(2 * parts, 3 * parts), -1)):
-        pair = Pair("in every part", tuple(table[:n] for table in companions), first, second, place % n)
+        pair = Pair("in every part", (companions[0][:n], companions[1][:n]), first, second, place % n)
         adjacency = ADJACENCIES[played % 2]
         fault, _ = replay_pair(ESTIMATORS[name](adjacency=adjacency), pair, "C order", adjacency)
         played += 1
@@ -109,7 +111,7 @@ def _check_parts(name, parts):
     return _finding(f"{name}, parts", f"{played} tables and places", True)
 
 
-def _pursuit(**known):
+def _pursuit(**known: Any) -> Callable[..., Any]:
     return partial(PrivateSparseRegressor, sparsity=2, **WEAK, **known)
 
 
@@ -126,7 +128,7 @@ REAL = {
 
 
 @lru_cache(maxsize=1)
-def _large_pairs():
+def _large_pairs() -> list[Pair]:
     """Two tables of heavy tails; a record that goes from one end to the other, and one that moves a little."""
     tables = []
     for shift in (0, 1):
@@ -135,10 +137,10 @@ def _large_pairs():
         tables.append(np.column_stack([y, X]) * (1 + shift) + shift)
     far = np.array([1e6, 50.0, 1, 50, 50]), np.array([-1e6, 50.0, 0, -50, -50])
     near = np.array([0.3, 0.5, 0, 1.0, 0.2]), np.array([1.1, -0.4, 1, 0.7, 0.1])
-    return [Pair(name, tuple(tables), *ends, 17_004) for name, ends in (("far", far), ("near", near))]
+    return [Pair(name, (tables[0], tables[1]), *ends, 17_004) for name, ends in (("far", far), ("near", near))]
 
 
-def _check_real(name, adjacency):
+def _check_real(name: str, adjacency: Adjacency) -> Finding:
     model, storage, sizes = REAL[name]
     with configured(**sizes):
         faults = [replay_pair(model(adjacency=adjacency), pair, storage, adjacency)[0] for pair in _large_pairs()]
@@ -146,11 +148,11 @@ def _check_real(name, adjacency):
     return _finding(f"{name}, {LARGE:,} records", fault or f"{storage}, {adjacency}", not fault)
 
 
-def _check_file():
+def _check_file() -> Finding:
     """A fit on a raw file of several blocks."""
     first, second = b"1000000000,yes,north,1000000", b",no,her own,-1000000"
 
-    def lines(shift):
+    def lines(shift: Any) -> Any:
         values = ((k * 7_919 % 1_000) * (1 + shift) for k in range(LINES))
         return [
             b"%d.5,%s,%s of the whole country and all its islands,%d" % (x, (b"yes", b"no")[x % 2], side, x - 400)
@@ -159,7 +161,7 @@ def _check_file():
 
     companions, place, half = (lines(0), lines(1)), 60_006, LINES // 2
 
-    def run_on(which, version, script):
+    def run_on(which: int, version: int, script: Script | None) -> Run:
         rows = list(companions[which])
         rows[place - half] = companions[0][place - half]
         rows[place] = (first, second)[version]
@@ -174,5 +176,5 @@ def _check_file():
     return _finding(f"raw file, {LINES:,} lines", fault or "several blocks of lines, replace-one", not fault)
 
 
-def _finding(name, evidence, good):
+def _finding(name: str, evidence: str, good: bool) -> Finding:
     return Finding(f"configurations: {name}", "within the declared sensitivity", evidence, good)

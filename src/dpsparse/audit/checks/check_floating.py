@@ -7,13 +7,16 @@ first, and then finds nothing on ours: their outputs are integers, times a publi
 """
 
 import math
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse.audit.checks.check_replay import ALL_FEATURES, LOOPS, PURSUITS
 from dpsparse.audit.finding import Finding
 from dpsparse.audit.harness.neighbors import STORAGES, pairs
-from dpsparse.audit.harness.tape import run
+from dpsparse.audit.harness.tape import Run, run
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.mechanisms.gaussian import release_vector
@@ -32,25 +35,23 @@ GUARANTEE = Guarantee(8.0, 1e-3)
 UNSPLIT = PURSUITS | ALL_FEATURES | LOOPS
 
 
-def check_floating():
+def check_floating() -> Iterator[Finding]:
     """The attack on a textbook sampler and on ours; then the order of summation."""
-    return [
-        _attack("textbook Laplace in floating point (must be broken)", _textbook, broken=True),
-        _attack("Gaussian release, secure noise", _gaussian, broken=False),
-        _attack("Laplace peeling, secure noise", _peeled, broken=False),
-        _low_bits(),
-        *map(_order, UNSPLIT),
-    ]
+    yield _attack("textbook Laplace in floating point (must be broken)", _textbook, broken=True)
+    yield _attack("Gaussian release, secure noise", _gaussian, broken=False)
+    yield _attack("Laplace peeling, secure noise", _peeled, broken=False)
+    yield _low_bits()
+    yield from map(_order, UNSPLIT)
 
 
-def _textbook(value):
+def _textbook(value: int) -> NDArray[np.float64]:
     source = SecureSource()
     uniform = (np.array([source.bits(53) for _ in range(TRIALS)]) + 0.5) * 2.0**-53
     signs = np.array([1 - 2 * source.bits(1) for _ in range(TRIALS)])
     return value + signs * np.log(uniform)
 
 
-def _gaussian(value):
+def _gaussian(value: int) -> NDArray[np.float64]:
     """A number that stands for 0 or 1 in steps of 1 / SCALE, released as an integer and then put in units."""
     meter = Meter(GUARANTEE, 100, SecureSource())
     sums = np.full(TRIALS, value * SCALE)
@@ -58,8 +59,8 @@ def _gaussian(value):
     return release_vector(meter, sums, sensitivity=SCALE, rho=rho, name="value").values / SCALE
 
 
-def _peeled(value):
-    values = []
+def _peeled(value: int) -> NDArray[np.float64]:
+    values: list[Any] = []
     for _ in range(TRIALS // 10):
         meter = Meter(GUARANTEE, 100, SecureSource())
         peeled = peel(
@@ -69,13 +70,13 @@ def _peeled(value):
     return np.array(values)
 
 
-def _off_grid(outputs):
+def _off_grid(outputs: NDArray[np.float64]) -> float:
     """The share of outputs that are no multiple of 2^-53."""
     scaled = outputs * 2.0**53
     return float(np.mean(scaled != np.rint(scaled)))
 
 
-def _attack(name, sampler, *, broken):
+def _attack(name: str, sampler: Callable[..., Any], *, broken: bool) -> Finding:
     zero, one = (_off_grid(sampler(value)) for value in (0, 1))
     return Finding(
         name,
@@ -85,7 +86,7 @@ def _attack(name, sampler, *, broken):
     )
 
 
-def _low_bits():
+def _low_bits() -> Finding:
     """A noisy 0 and a noisy 1: each low bit must be set equally often, as it is where noise falls on all integers."""
     shares = []
     for value in (0, 1):
@@ -98,7 +99,7 @@ def _low_bits():
     return Finding("integers, secure noise", "bits reveal nothing", evidence, good)
 
 
-def _order(name):
+def _order(name: str) -> Finding:
     """Rows in another order, other storages, and the same outputs: every sum must be the same integers."""
     model = UNSPLIT[name](adjacency="replace-one")
     table = pairs()[0].table(0, 0)
@@ -115,7 +116,7 @@ def _order(name):
     return Finding(f"{name}, order of summation", "cannot change a released bit", evidence, good)
 
 
-def _same_sums(first, second):
+def _same_sums(first: Run, second: Run) -> bool:
     return len(first.tape.sums) == len(second.tape.sums) and all(
         a.dtype == b.dtype and (a == b).all() for a, b in zip(first.tape.sums, second.tape.sums, strict=True)
     )

@@ -5,7 +5,9 @@ that the rules do not allow. The totals of equal fits are then added up without 
 """
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 from scipy import stats
 
@@ -20,7 +22,7 @@ _MOST = 200
 COST = Cost(0.5, 1e-6, rho=0.01, mu=0.1, tv_slack=1e-12)
 
 
-def check_forgeries():
+def check_forgeries() -> Iterator[Finding]:
     """Each forgery, an honest history, and totals."""
     yield _honest()
     for name, entries in FORGERIES.items():
@@ -30,7 +32,7 @@ def check_forgeries():
         yield _total(name, costs, total)
 
 
-def chain(entries):
+def chain(entries: list[tuple[str, str, str | None, dict[str, Any]]]) -> list[Event]:
     """Events with right numbers, links and digests, whatever they say."""
     events, head = [], GENESIS
     for number, (kind, dataset, fit, details) in enumerate(entries, 1):
@@ -41,7 +43,7 @@ def chain(entries):
     return events
 
 
-def _is_refused(events):
+def _is_refused(events: list[Event]) -> bool:
     try:
         LedgerState(events)
     except LedgerError:
@@ -49,18 +51,27 @@ def _is_refused(events):
     return False
 
 
-def grant(dataset="people", fit=None, most=2):
+def grant(
+    dataset: str = "people", fit: str | None = None, most: int = 2
+) -> tuple[str, str, str | None, dict[str, Any]]:
     """A grant for people of up to two records."""
     entry = {"epsilon": GRANT.epsilon, "delta": GRANT.delta, "adjacency": GRANT.adjacency, "records_per_person": most}
     return "grant", dataset, fit, entry
 
 
-def reserve(fit, cost=COST, dataset="people", most=2, account="gaussian", **changed):
+def reserve(
+    fit: str | None,
+    cost: Cost = COST,
+    dataset: str = "people",
+    most: int = 2,
+    account: str = "gaussian",
+    **changed: Any,
+) -> tuple[str, str, str | None, dict[str, Any]]:
     """A reservation, as a fit writes it."""
     return "reserve", dataset, fit, {**cost_details(cost), "records_per_person": most, "account": account, **changed}
 
 
-def settle(kind, fit, dataset="people"):
+def settle(kind: str, fit: str, dataset: str = "people") -> tuple[str, str, str, dict[Any, Any]]:
     """A charge or a refund."""
     return kind, dataset, fit, {}
 
@@ -107,7 +118,7 @@ FORGERIES = {
 }
 
 
-def _honest():
+def _honest() -> Finding:
     """A refund makes room again, and the account of the next first fit is its own."""
     history = [
         *(grant(), reserve("a"), settle("charge", "a"), reserve("b"), settle("refund", "b"), reserve("c")),
@@ -118,25 +129,25 @@ def _honest():
     return Finding("an honest history", "accepted", "refused" if refused else "accepted", not refused)
 
 
-def _gaussian_delta(costs):
+def _gaussian_delta(costs: list[Cost]) -> float:
     mu, epsilon = math.sqrt(sum(cost.mu**2 for cost in costs)), GRANT.epsilon
     delta = stats.norm.cdf(-epsilon / mu + mu / 2) - math.exp(epsilon) * stats.norm.cdf(-epsilon / mu - mu / 2)
-    return delta + (1 + math.exp(epsilon)) * sum(cost.tv_slack for cost in costs)
+    return float(delta + (1 + math.exp(epsilon)) * sum(cost.tv_slack for cost in costs))
 
 
-def _slack_delta(costs):
+def _slack_delta(costs: list[Cost]) -> float:
     """A thousandth of delta is kept for the slack of both tables of a pair."""
     return (1 + math.exp(GRANT.epsilon)) * math.fsum(cost.tv_slack for cost in costs) / 1e-3
 
 
-def _zcdp_delta(costs):
+def _zcdp_delta(costs: list[Cost]) -> float:
     """Bun and Steinke's conversion, looser than ours, from below: the Gaussian of this rho; failures are added."""
     mu, epsilon = math.sqrt(2 * sum(cost.rho for cost in costs)), GRANT.epsilon
     delta = stats.norm.cdf(-epsilon / mu + mu / 2) - math.exp(epsilon) * stats.norm.cdf(-epsilon / mu - mu / 2)
-    return delta + sum(cost.failure_probability for cost in costs)
+    return float(delta + sum(cost.failure_probability for cost in costs))
 
 
-def _basic_delta(costs):
+def _basic_delta(costs: list[Cost]) -> float:
     """The sum of the deltas, or 1 where the epsilons exceed the grant."""
     return math.fsum(cost.delta for cost in costs) if math.fsum(c.epsilon for c in costs) <= 1 + 1e-12 else 1.0
 
@@ -153,8 +164,8 @@ TOTALS = {
 }
 
 
-def _total(name, costs, delta_of):
-    current, admitted = PrivacyFilter(GRANT), []
+def _total(name: str, costs: list[Cost], delta_of: Callable[..., Any]) -> Finding:
+    current, admitted = PrivacyFilter(GRANT), list[Any]()
     while len(admitted) < _MOST:
         cost = costs[len(admitted) % len(costs)]
         if not current.admits(cost):

@@ -5,9 +5,12 @@ definition gives for pairs: records are paired by their positions, whatever they
 pass them, one record at a time and all together.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
@@ -23,14 +26,14 @@ FAMILIES = (Quantizer(1.5), Quantizer(1e-30, 1e-30), Quantizer(1.3, 0.2, 0.8, of
 GRID = np.array([-np.inf, -2.0, -0.5, 0.0, 0.3, 1.0, np.inf])
 
 
-def check_gaps():
+def check_gaps() -> Iterator[Finding]:
     """Blank records, then pairs, then what callers pass."""
     yield _blank_records()
     yield _pairs()
     yield _one_at_a_time()
 
 
-def _table(seed=0):
+def _table(seed: int = 0) -> NDArray[np.float64]:
     """Responses in column 0; NaN and infinities among features, NaN among responses, for either half of the pairs."""
     X, y, _ = make_heavy_tailed(N_RECORDS, N_FEATURES, 2, df=2.0, random_state=seed)
     table, places = np.column_stack([y, X]), np.arange(N_RECORDS)
@@ -40,14 +43,14 @@ def _table(seed=0):
     return table
 
 
-def _rows(table, storage=np.ascontiguousarray):
+def _rows(table: NDArray[np.float64], storage: Callable[..., Any] = np.ascontiguousarray) -> Any:
     """The rows as an estimator makes them that accepts gaps."""
     validated = as_table(storage(table[:, 1:]))
     return validated.rows(validated.validate(BaseEstimator(), table[:, 0].copy(), allow_missing=True))
 
 
 @np.errstate(all="ignore")
-def _sums(rows, constant=True):
+def _sums(rows: Any, constant: bool = True) -> dict[str, NDArray[np.int64]]:
     """Sums of every kind, with features and indicators as columns."""
     session = rows.session(FAMILIES, constant=constant, check_finite=False)
     for feature in (0, N_FEATURES + 2, 2):
@@ -57,7 +60,7 @@ def _sums(rows, constant=True):
     effects = np.linspace(-0.7, 0.9, k)
     equation = (0.2, effects, 0.8, np.arange(k), 0.9, 2.1)
     terms = scores.Terms("score", np.eye(k) + np.linspace(-0.3, 0.4, k * k).reshape(k, k), range(k), 0.2, effects)
-    asked = {
+    asked: dict[str, tuple[Any, ...]] = {
         "residual counts": (queries.residual_counts, 0.2, effects, GRID),
         "column counts": (queries.column_counts, k - 1, GRID),
         "slope counts": (queries.slope_counts, effects, k - 1, GRID),
@@ -80,7 +83,7 @@ def _sums(rows, constant=True):
     return sums | {"counts of features": rows.evaluate(queries.feature_counts, GRID)}
 
 
-def _differing(one, other):
+def _differing(one: dict[str, NDArray[np.int64]], other: dict[str, NDArray[np.int64]]) -> str | None:
     """The name of a sum that differs, or None."""
     for name in one:
         both = [value if isinstance(value, tuple) else (value,) for value in (one[name], other[name])]
@@ -89,7 +92,7 @@ def _differing(one, other):
     return None
 
 
-def _blank_records():
+def _blank_records() -> Finding:
     table = _table()
     filled = ~np.isnan(table[:, 0])
     for name, storage in STORAGES.items():
@@ -101,7 +104,7 @@ def _blank_records():
 
 
 @np.errstate(all="ignore")
-def _pairs():
+def _pairs() -> Finding:
     """Columns of pairs by definition: record i less record i + n//2, NaN where either has a gap."""
     table, half = _table(), N_RECORDS // 2
     known = np.where(np.isfinite(table), table, np.nan)
@@ -120,10 +123,10 @@ def _pairs():
     return _finding("pairs with gaps", "record i less record i + n/2, with a gap where either has one", True)
 
 
-def _one_at_a_time():
+def _one_at_a_time() -> Finding:
     """Tables as callers pass them: a record read by itself is what it is among the others."""
     table = _table()
-    kinds = {"an array": np.asarray, "objects": _objects, "a data frame": _frame}
+    kinds: dict[str, Callable[..., Any]] = {"an array": np.asarray, "objects": _objects, "a data frame": _frame}
     for name, make in kinds.items():
         together = _as_read(table, make)
         alone = np.concatenate([_as_read(record[None], make) for record in table], axis=1)
@@ -132,26 +135,28 @@ def _one_at_a_time():
     return _finding("gaps one record at a time", "the same values as in a table", True)
 
 
-def _objects(X):
-    return np.where(np.isnan(X), None, X.astype(object))
+def _objects(X: NDArray[np.float64]) -> NDArray[Any]:
+    objects = X.astype(object)
+    objects[np.isnan(X)] = None
+    return objects
 
 
-def _frame(X):
+def _frame(X: NDArray[np.float64]) -> Any:
     import pandas
 
     return pandas.DataFrame(_objects(X))
 
 
-def _as_read(table, make):
+def _as_read(table: NDArray[np.float64], make: Callable[..., Any]) -> NDArray[np.float64]:
     """Columns and responses as a session has them."""
     validated = as_table(make(table[:, 1:]))
     y = validated.validate(BaseEstimator(), _objects(table[:, 0]), allow_missing=True)
-    session = validated.rows(y).session((), constant=True, check_finite=False)
+    session: Any = validated.rows(y).session((), constant=True, check_finite=False)
     for feature in range(2 * N_FEATURES):
         session.add(feature)
     columns = [(column.units, column.sanitized) for column in session._records.columns]
     return np.array([session._records.y, *(each for both in columns for each in both)])
 
 
-def _finding(mechanism, evidence, good):
+def _finding(mechanism: str, evidence: str, good: bool) -> Finding:
     return Finding(mechanism, "a map of single records; a blank one adds nothing", evidence, good)

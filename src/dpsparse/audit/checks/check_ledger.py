@@ -6,9 +6,13 @@ import os
 import sqlite3
 import struct
 import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from dpsparse import DPIHTH, BudgetExceeded, PrivacyLedger, PrivateSparseRegressor
@@ -26,13 +30,13 @@ EDITS = {
     "an edited event": "UPDATE dpsparse_events SET payload = replace(payload, '0.4', '0.1') WHERE kind = 'reserve'",
     "a deleted event": "DELETE FROM dpsparse_events WHERE kind = 'charge' AND number = 3",
 }
-MODELS = {
+MODELS: dict[str, Callable[..., Any]] = {
     "DPIHTH": lambda **options: DPIHTH(sparsity=2, n_iter=2, **options),
     "PrivateSparseRegressor": lambda **options: PrivateSparseRegressor(sparsity=2, **STANDARDIZED, **options),
 }
 
 
-def check_ledger():
+def check_ledger() -> Iterator[Finding]:
     """Charges before releases, crashes that keep their charge, totals within the grant, edits that are detected."""
     yield from map(_charged_first, MODELS)
     yield from map(_crash, MODELS)
@@ -45,7 +49,7 @@ def check_ledger():
 
 
 @contextlib.contextmanager
-def _ledger():
+def _ledger() -> Iterator[tuple[PrivacyLedger, Path]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "budget.db"
         ledger = PrivacyLedger(path)
@@ -53,12 +57,12 @@ def _ledger():
         yield ledger, path
 
 
-def _fit(name, ledger):
+def _fit(name: str, ledger: PrivacyLedger) -> None:
     X, y, _ = make_heavy_tailed(300, 6, 2, random_state=0)
     MODELS[name](epsilon=0.4, delta=GRANT.delta, ledger=ledger, dataset="people").fit(X, y)
 
 
-def _kinds(ledger):
+def _kinds(ledger: PrivacyLedger) -> list[str]:
     return [event.kind for event in ledger.history("people")]
 
 
@@ -66,11 +70,11 @@ class _Stop(Exception):
     """Ends a fit at a draw."""
 
 
-def _watched(observe):
+def _watched(observe: Callable[..., Any]) -> Any:
     """The secure source, with `observe` called before every draw."""
 
-    def before(draw):
-        def watched(*arguments):
+    def before(draw: Callable[..., Any]) -> Callable[..., Any]:
+        def watched(*arguments: NDArray[np.int64] | SecureSource | float) -> Any:
             observe()
             return draw(*arguments)
 
@@ -81,19 +85,19 @@ def _watched(observe):
     )
 
 
-def _charged_first(name):
-    seen = []
+def _charged_first(name: str) -> Finding:
+    seen: list[Any] = []
     with _ledger() as (ledger, _), _watched(lambda: seen.append("charge" in _kinds(ledger)) if len(seen) < 3 else None):
         _fit(name, ledger)
     good = bool(seen) and all(seen)
     return Finding(f"{name}, ledger", "charged before the first draw", "charged" if good else "not charged", good)
 
 
-def _crash(name):
+def _crash(name: str) -> Finding:
     """A fit that dies at its second draw keeps its charge, and the next one finds less left."""
     draws = []
 
-    def stop():
+    def stop() -> None:
         draws.append(0)
         if len(draws) == 2:
             raise _Stop
@@ -106,7 +110,7 @@ def _crash(name):
     return Finding(f"{name}, ledger, after a crash", "the charge stays", f"{', '.join(kinds)}; {left:.3g} left", good)
 
 
-def _file(what, statement):
+def _file(what: str, statement: str) -> Finding:
     with _ledger() as (ledger, path):
         _fit("DPIHTH", ledger)
         ledger.grant("others", epsilon=1.0, delta=1e-5)
@@ -122,7 +126,7 @@ def _file(what, statement):
     return Finding(f"ledger, {what}", "refused", "refused" if refused else "not noticed", refused)
 
 
-def journal_of(content):
+def journal_of(content: bytes) -> bytes:
     """A rollback journal of SQLite that brings a file back to this content."""
     size = 4096
     pages = [content[at : at + size] for at in range(0, len(content), size)]
@@ -134,23 +138,23 @@ def journal_of(content):
     return header.ljust(512, b"\0") + b"".join(records)
 
 
-def _old_journal(path, before):
+def _old_journal(path: Path, before: bytes) -> None:
     path.with_name("budget.db-journal").write_bytes(journal_of(before))
 
 
-def _foreign_journal(path, before):
+def _foreign_journal(path: Path, before: bytes) -> None:
     """Of another ledger with the same number of commits."""
     with _ledger() as (ledger, other):
         _fit("DPIHTH", ledger)
         path.with_name("budget.db-journal").write_bytes(journal_of(other.read_bytes()))
 
 
-def _cutting_journal(path, before):
+def _cutting_journal(path: Path, before: bytes) -> None:
     empty = struct.pack(">5I", 0, 0, 1, 512, 4096)
     path.with_name("budget.db-journal").write_bytes(journal_of(before)[:8] + empty + bytes(484))
 
 
-def _linked_journal(path, before):
+def _linked_journal(path: Path, before: bytes) -> None:
     path.with_name("spare").write_bytes(journal_of(path.read_bytes()))
     os.link(path.with_name("spare"), path.with_name("budget.db-journal"))
 
@@ -165,7 +169,7 @@ PLACES = {
 }
 
 
-def _place(what):
+def _place(what: str) -> Finding:
     """A ledger that a crash, or somebody else, could take back to before a charge is refused and left alone."""
     with _ledger() as (ledger, path):
         before = path.read_bytes()
@@ -181,7 +185,7 @@ def _place(what):
     return Finding(f"ledger, {what}", "refused", seen, seen == "refused")
 
 
-def _totals(what, cost):
+def _totals(what: str, cost: Cost) -> Finding:
     """Admit equal fits while there is room, and add them up without the filter."""
     current = PrivacyFilter(GRANT)
     while current.admits(cost) and len(current.costs) < 5_000:
@@ -194,7 +198,7 @@ def _totals(what, cost):
     return Finding(f"ledger, {what}", f"delta {GRANT.delta:g} in all", f"{count} fits: {delta:.3g}", bool(good))
 
 
-def _person():
+def _person() -> Finding:
     """Three records a person: after a fit of most of the grant there is no room for another."""
     with _ledger() as (ledger, _):
         X, y, _ = make_heavy_tailed(300, 6, 2, random_state=0)

@@ -6,8 +6,13 @@ cancelled.
 """
 
 import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse.audit.finding import Finding
 from dpsparse.audit.harness.patching import replaced
@@ -16,12 +21,18 @@ from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.ledger.ledger import PrivacyLedger
 from dpsparse.privacy.noise import SecureSource
 
+if TYPE_CHECKING:
+    from dpsparse.app.gate import Gate
+    from dpsparse.app.jobs import Job
+    from dpsparse.app.watched_ledger import _Watched
+    from dpsparse.app.workspace import Workspace
+
 DATASET = "people"
 WANTED = Guarantee(1.5, 1e-3, records_per_person=2)
 LINES = "age,cost\n" + "31,400\n47,900\n" * 100
 
 
-def check_local_page():
+def check_local_page() -> Iterator[Finding]:
     """A whole fit, then a cancelled one and one that comes too late."""
     with tempfile.TemporaryDirectory() as folder:
         yield _check_fit(Path(folder))
@@ -31,7 +42,7 @@ def check_local_page():
         yield _check_too_late(Path(folder))
 
 
-def _check_fit(folder):
+def _check_fit(folder: Path) -> Finding:
     (folder / "people.csv").write_text(LINES)
     # By name, for the audit lies below the page.
     work = resolve_name("dpsparse.app.workspace:Workspace")(folder / "page", folder)
@@ -42,18 +53,19 @@ def _check_fit(folder):
     return Finding("a fit of the page", "charged before it draws, once", fault or "charged as it was chosen", not fault)
 
 
-def _fault_of_fit(work, table):
+def _fault_of_fit(work: "Workspace", table: Path) -> str | None:
     work.ledger.grant(DATASET, epsilon=9.0, delta=0.01, records_per_person=2)
     chosen = resolve_name("dpsparse.app.settings:Settings")(
         target="cost", dataset=DATASET, records_per_person=2, sparsity=1, epsilon=WANTED.epsilon, delta=WANTED.delta
     )
     work.choose_table(table, chosen)
-    ticket, seen, unpaid = work.ticket, work.confirmation, []
+    ticket, seen = work.ticket, work.confirmation
+    unpaid: list[str] = []
     with replaced(
         SecureSource, **{name: _looking(name, work.ledger, unpaid) for name in ("gaussian", "laplace", "bits")}
     ):
         job = work.spend(ticket, seen)
-        work.jobs._thread.join()
+        _wait_for(work)
         if job.state != "done":
             return f"the fit is {job.state}: {job.message}"
         again = _again(work, ticket)
@@ -67,21 +79,28 @@ def _fault_of_fit(work, table):
     return None
 
 
-def _again(work, ticket):
+def _wait_for(work: "Workspace") -> None:
+    thread = work.jobs._thread
+    assert thread is not None
+    thread.join()
+
+
+def _again(work: "Workspace", ticket: str) -> "Job | None":
     """The same confirmation once more; the fit that it leads to, or None."""
     try:
         job = work.spend(ticket, work.confirmation)
     except Exception:
         return None
-    work.jobs._thread.join()
+    _wait_for(work)
     return job
 
 
-def _looking(name, ledger, unpaid):
+def _looking(name: str, ledger: PrivacyLedger, unpaid: list[Any]) -> Callable[..., Any]:
     """A method of the source that looks at the ledger before its first draw."""
-    draw, seen = getattr(SecureSource, name), []
+    draw = getattr(SecureSource, name)
+    seen: list[str] = []
 
-    def looking(*arguments):
+    def looking(*arguments: NDArray[np.int64] | SecureSource | float) -> Any:
         if not seen:
             seen.append(ledger.history()[-1].kind)
             unpaid.extend(kind for kind in seen if kind != "charge")
@@ -90,7 +109,7 @@ def _looking(name, ledger, unpaid):
     return looking
 
 
-def _reserved(folder):
+def _reserved(folder: Path) -> "tuple[Gate, PrivacyLedger, _Watched]":
     """A gate, and a reservation that has to pass it, of a ledger."""
     gate, ledger = resolve_name("dpsparse.app.gate:Gate")(), PrivacyLedger(folder / "budget.db")
     ledger.grant(DATASET, epsilon=1.0, delta=1e-6)
@@ -98,7 +117,7 @@ def _reserved(folder):
     return gate, ledger, watched.reserve(DATASET, Cost(0.5, 0.0), adjacency="replace-one")
 
 
-def _check_cancelled(folder):
+def _check_cancelled(folder: Path) -> Finding:
     gate, ledger, reservation = _reserved(folder)
     closed, charged = gate.close(), True
     try:
@@ -110,7 +129,7 @@ def _check_cancelled(folder):
     return Finding("a cancelled fit", "given back, and no release", "goes on" if charged else ", ".join(kinds), good)
 
 
-def _check_too_late(folder):
+def _check_too_late(folder: Path) -> Finding:
     gate, ledger, reservation = _reserved(folder)
     reservation.charge()
     closed, kinds = gate.close(), [event.kind for event in ledger.history()]

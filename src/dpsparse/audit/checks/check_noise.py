@@ -10,9 +10,14 @@ import bisect
 import contextlib
 import decimal
 import math
+import secrets
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import opendp.measurements
+from numpy.typing import NDArray
 from scipy import stats
 
 from dpsparse import DPIHTH, PrivateSparseRegressor
@@ -31,14 +36,14 @@ ALARM = 1e-11
 # Bits of a number aimed at an edge.
 _BITS = 1_216
 TAILS = (0.5, 1.0, 2.0, 3.0, 4.0)
-BEYOND = {"gaussian": lambda t: 2 * stats.norm.sf(t), "laplace": lambda t: math.exp(-t)}
-FITS = {
+BEYOND: dict[str, Callable[..., Any]] = {"gaussian": lambda t: 2 * stats.norm.sf(t), "laplace": lambda t: math.exp(-t)}
+FITS: dict[str, Callable[..., Any]] = {
     "DPIHTH": lambda: DPIHTH(sparsity=2, n_iter=2, epsilon=2.0, delta=1e-2),
     "PrivateSparseRegressor": lambda: PrivateSparseRegressor(sparsity=2, epsilon=2.0, delta=1e-2, **STANDARDIZED),
 }
 
 
-def check_noise():
+def check_noise() -> Iterator[Finding]:
     """Draws that pass through, samplers as they are made, tails, fits on the same draws, and the edges of picks."""
     for law in BEYOND:
         yield _passes_through(law)
@@ -51,15 +56,19 @@ def check_noise():
     yield _cut_noise()
 
 
-def _passes_through(law):
+def _passes_through(law: str) -> Finding:
     """Outputs of every size, put in the place of OpenDP's: an integer comes out as it is, cut at +-2^62 alone."""
     steps = [0, 1, -1, 7, *(sign * int(SCALE * t) for t in (0.5, 3, 4.5, 6, 9, 40, 1e6) for sign in (1, -1))]
     made = [*steps, LARGEST, -LARGEST, LARGEST + 1, -LARGEST - 1, 2**63 - 1, -(2**63)]
     values = np.arange(len(made), dtype=np.int64) * 1_001 - 9_000
-    asked = []
+    asked: list[Any] = []
 
-    def sampler(*kind):
-        return lambda handed: asked.append((*kind, handed)) or list(made)
+    def sampler(*kind: float | str) -> Callable[..., Any]:
+        def sample(handed: list[int]) -> list[int]:
+            asked.append((*kind, handed))
+            return list(made)
+
+        return sample
 
     with replaced(noise, _opendp_sampler=sampler):
         drawn = getattr(SecureSource(), law)(values, SCALE + 0.25)
@@ -70,12 +79,17 @@ def _passes_through(law):
     return Finding(f"OpenDP's {law} draws", "pass through unchanged", evidence, good)
 
 
-def _sampler(law):
+def _sampler(law: str) -> Finding:
     """OpenDP is asked for the law and the scale, its sampler is used as it is, and it states the price declared."""
-    scale, asked, made = 3.75, [], object()
+    scale, made = 3.75, object()
+    asked: list[Any] = []
 
-    def maker(name):
-        return lambda space, metric, scale: asked.append((name, scale)) or made
+    def maker(name: str) -> Callable[..., Any]:
+        def make(space: object, metric: object, scale: float) -> object:
+            asked.append((name, scale))
+            return made
+
+        return make
 
     with replaced(opendp.measurements, **{f"make_{name}": maker(name) for name in BEYOND}):
         given = noise._opendp_sampler.__wrapped__(law, scale)
@@ -87,7 +101,7 @@ def _sampler(law):
     return Finding(f"OpenDP's {law} sampler", f"a price of {exact:.9g}", evidence, bool(good))
 
 
-def _tails(law):
+def _tails(law: str) -> Finding:
     """How many draws lie beyond each of some thresholds, and on either side."""
     values = np.arange(DRAWS, dtype=np.int64)
     draws = (getattr(SecureSource(), law)(values, float(SCALE)) - values) / SCALE
@@ -98,11 +112,17 @@ def _tails(law):
     )
 
 
-def _bits():
+def _bits() -> Finding:
     """Numbers in the place of the operating system's come out as they are; real ones have balanced bits."""
     made = [0, 2**64 - 1, 1, 2**63, 0x5555555555555555]
-    left, asked = list(made), []
-    with replaced(noise.secrets, randbits=lambda count: asked.append(count) or left.pop(0)):
+    left = list(made)
+    asked: list[int] = []
+
+    def randbits(count: int) -> int:
+        asked.append(count)
+        return left.pop(0)
+
+    with replaced(secrets, randbits=randbits):
         drawn = [SecureSource().bits(64) for _ in made]
     source, trials = SecureSource(), 2_000
     ones = np.array([[number >> k & 1 for k in range(64)] for number in (source.bits(64) for _ in range(trials))])
@@ -113,18 +133,18 @@ def _bits():
 
 
 @contextlib.contextmanager
-def _scripted(seed):
+def _scripted(seed: int) -> Iterator[None]:
     """Both doors, held: draws repeat with the seed."""
     source = SeededSource(seed)
 
-    def sampler(law, scale):
+    def sampler(law: str, scale: float) -> Callable[..., Any]:
         return lambda values: getattr(source, law)(np.array(values, dtype=np.int64), scale).tolist()
 
-    with replaced(noise, _opendp_sampler=sampler), replaced(noise.secrets, randbits=source.bits):
+    with replaced(noise, _opendp_sampler=sampler), replaced(secrets, randbits=source.bits):
         yield
 
 
-def _only_these_draws(name):
+def _only_these_draws(name: str) -> Finding:
     """Two fits on the same draws are the same to the last bit: there is no third door."""
     table, fitted = pairs()[0].table(0, 0), []
     for seed in (0, 0, 1):
@@ -142,17 +162,17 @@ class _Aimed:
 
     noiseless = False
 
-    def __init__(self, numerator):
+    def __init__(self, numerator: int) -> None:
         self._left, self._known = numerator, _BITS
 
-    def bits(self, count):
+    def bits(self, count: int) -> int:
         self._known -= count
         drawn = self._left >> self._known
         self._left -= drawn << self._known
         return drawn
 
 
-def _edges():
+def _edges() -> Finding:
     """Aim at both sides of every edge of the cumulative distribution, nearer than floating point can tell."""
     wrong = aimed = 0
     for scores, rate, excluded in _picks():
@@ -170,14 +190,15 @@ def _edges():
     return Finding("edges of picks", "the exact index on either side", f"{wrong} of {aimed} wrong", not wrong)
 
 
-def _picked(scores, rate, numerator, excluded):
+def _picked(scores: NDArray[np.int64], rate: float, numerator: int, excluded: tuple[int, ...]) -> int | None:
     try:
-        return selection.pick_index(scores, rate, _Aimed(numerator), excluded)
+        aimed: Any = _Aimed(numerator)
+        return selection.pick_index(scores, rate, aimed, excluded)
     except IndexError:
         return None
 
 
-def _picks():
+def _picks() -> Iterator[tuple[NDArray[np.int64], float, tuple[int, ...]]]:
     """Few scores, equal ones, wide gaps, excluded ones, and more than fit into a block."""
     yield np.array([0, 3, -2, 1, 0], dtype=np.int64), 0.7, ()
     yield np.array([5, 5, 5, 5, 5, 5, 5], dtype=np.int64), 1e-3, (0, 4)
@@ -186,13 +207,13 @@ def _picks():
     yield many * 7_919 % 31 - 60 * (many // 8_192 == 1), 0.31, (8_191, 12_000)
 
 
-def _some(count):
+def _some(count: int) -> list[int]:
     """The first edges and the last, and some between, those of blocks among them."""
     between = range(8_188, 8_196) if count > 8_196 else ()
     return sorted({*range(min(count, 6)), *between, count // 2, count - 1})
 
 
-def _exact_edges(scores, rate):
+def _exact_edges(scores: list[int], rate: float) -> list[Decimal]:
     with decimal.localcontext(decimal.Context(prec=100)):
         weight = {score: (decimal.Decimal(rate) * (score - max(scores))).exp() for score in set(scores)}
         total = sum((weight[score] for score in scores), decimal.Decimal(0))
@@ -203,12 +224,12 @@ def _exact_edges(scores, rate):
         return edges
 
 
-def _near(edge, distance):
+def _near(edge: Decimal, distance: Decimal) -> int:
     with decimal.localcontext(decimal.Context(prec=400)):
         return int((edge + distance) * 2**_BITS)
 
 
-def _index(edges, numerator):
+def _index(edges: list[Decimal], numerator: int) -> int:
     """The first edge beyond the number."""
     with decimal.localcontext(decimal.Context(prec=400)):
         return bisect.bisect_right(edges, decimal.Decimal(numerator) / 2**_BITS)
@@ -219,21 +240,26 @@ class _Cut:
 
     noiseless = False
 
-    def __init__(self, *draws):
+    def __init__(self, *draws: list[int]) -> None:
         self._draws = list(draws)
 
-    def laplace(self, values, scale):
+    def laplace(self, values: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
         return np.array(self._draws.pop(0), dtype=np.int64)
 
 
-def _cut_noise():
+def _largest(values: list[int], *draws: list[int]) -> int:
+    source: Any = _Cut(*draws)
+    return selection._largest(np.array(values), source, 2.0**60)
+
+
+def _cut_noise() -> Finding:
     """Among values cut at +-2^62 the pick goes by what was cut off, of which a negative draw is none."""
     up, down = LARGEST, -LARGEST
     picked = [
-        selection._largest(np.array([5, up, 3, up]), _Cut([4], [9]), 2.0**60),
-        selection._largest(np.array([5, up, 3, up]), _Cut([4], [-1], [9]), 2.0**60),
-        selection._largest(np.array([down, down, down]), _Cut([7], [2], [5]), 2.0**60),
-        selection._largest(np.array([up, up]), _Cut([LARGEST], [1], [LARGEST], [2]), 2.0**60),
+        _largest([5, up, 3, up], [4], [9]),
+        _largest([5, up, 3, up], [4], [-1], [9]),
+        _largest([down, down, down], [7], [2], [5]),
+        _largest([up, up], [LARGEST], [1], [LARGEST], [2]),
     ]
     good = picked == [3, 3, 1, 1]
     return Finding("noise cut at 2^62", "ranked by what was cut off", f"picks {picked}", bool(good))

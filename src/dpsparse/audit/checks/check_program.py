@@ -9,19 +9,22 @@ holder: there, a record may change nothing but its own row.
 
 import io
 import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse import OnDisk
 from dpsparse.audit.checks.check_replay import cached_schedules, replay_runs
 from dpsparse.audit.finding import Finding
 from dpsparse.audit.harness.evaluated import public_model
-from dpsparse.audit.harness.neighbors import N_FEATURES, pairs
-from dpsparse.audit.harness.raw_pairs import TARGET, raw_pairs
+from dpsparse.audit.harness.neighbors import N_FEATURES, Pair, pairs
+from dpsparse.audit.harness.raw_pairs import TARGET, RawPair, raw_pairs
 from dpsparse.audit.harness.run_program import DATASET, Program, run_program
-from dpsparse.audit.harness.tape import same
+from dpsparse.audit.harness.tape import Run, Script, same
 from dpsparse.model.json_file import write_model
 from dpsparse.privacy.guarantee import Guarantee
 
@@ -41,13 +44,13 @@ LINES = ("responses and numbers from end to end", "every class changes", "a quot
 class Case:
     """Commands on a file of one kind, and what must reach the estimator."""
 
-    commands: tuple
+    commands: tuple[tuple[str, ...], ...]
     raw: bool = False
-    grant: dict | None = None
-    parameters: dict | None = None
+    grant: dict[str, Any] | None = None
+    parameters: dict[str, Any] | None = None
 
 
-def _fit(data, *more):
+def _fit(data: str, *more: str) -> tuple[str, ...]:
     return ("fit", f"{{folder}}/{data}", "--sparsity", "2", *ASKED, *MODEL, *more)
 
 
@@ -81,7 +84,7 @@ CASES = {
 }
 
 
-def check_program():
+def check_program() -> Iterator[Finding]:
     """Every private command on neighbouring files, then those whose outputs are records."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "work"
@@ -92,36 +95,36 @@ def check_program():
             yield _check_open(name, place)
 
 
-def _files(content, raw):
+def _files(content: bytes, raw: bool) -> dict[str, bytes]:
     model = io.BytesIO()
     write_model(replace(public_model(N_FEATURES, prediction_range=(-40.0, 40.0)), target=RESPONSE), model)
     return {"table.csv" if raw else "table.npy": content, "bounds.toml": BOUNDS, "public.json": model.getvalue()}
 
 
-def _numbers(pair, *place):
+def _numbers(pair: Pair, *place: int) -> bytes:
     table, file = pair.table(*place), io.BytesIO()
     np.save(file, np.column_stack([table[:, 1:], table[:, 0]]))
     return file.getvalue()
 
 
-def _lines(pair, companions, version):
+def _lines(pair: RawPair, companions: int, version: int) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.csv"
         pair.write(path, companions, version)
         return path.read_bytes()
 
 
-def _neighbors(raw):
+def _neighbors(raw: bool) -> dict[str, Callable[..., Any]]:
     """Files of one kind by name, each a function of the companions and of the version of the record."""
     listed, wanted, content = (raw_pairs(), LINES, _lines) if raw else (pairs(), NUMBERS, _numbers)
     return {pair.name: lambda *place, pair=pair: content(pair, *place) for pair in listed if pair.name in wanted}
 
 
-def _check_private(name, case, place):
+def _check_private(name: str, case: "Case", place: Path) -> Finding:
     fault = None
     for pair, content in _neighbors(case.raw).items():
 
-        def run_on(companions, version, script, content=content):
+        def run_on(companions: int, version: int, script: Script | None, content: Any = content) -> Run:
             program = Program(case.commands, _files(content(companions, version), case.raw), case.grant)
             return run_program(program, place, script)
 
@@ -134,7 +137,7 @@ def _check_private(name, case, place):
     return Finding(f"dpsparse: {name}", "nothing but releases leaves", evidence, not fault)
 
 
-def _not_as_asked(base, case):
+def _not_as_asked(base: Run, case: "Case") -> str | None:
     if base.fitted["privacy_"].guarantee != WANTED:
         return "another guarantee than was asked for"
     if case.grant and [kind for _, kind, _ in base.fitted["ledger"]] != ["grant", "reserve", "charge"]:
@@ -146,12 +149,12 @@ def _not_as_asked(base, case):
     return f"another {wrong[0]} than the bounds give" if wrong else None
 
 
-def _rows_of_store(folder):
+def _rows_of_store(folder: Path) -> NDArray[np.float64]:
     store = OnDisk(folder / "store")
     return np.column_stack([*(store[str(k)] for k in range(N_FEATURES)), store.response])
 
 
-def _rows_of_predictions(folder):
+def _rows_of_predictions(folder: Path) -> NDArray[Any]:
     return np.array((folder / "predictions.csv").read_text().splitlines()[1:])
 
 
@@ -163,16 +166,23 @@ OPEN = {
 }
 
 
-def _check_open(name, place):
+def _check_open(name: str, place: Path) -> Finding:
     command, rows_of = OPEN[name]
     fault = None
     for pair in (pair for pair in pairs() if pair.name in NUMBERS):
-        runs, rows = [], []
+        runs: list[Run] = []
+        rows: list[Any] = []
         for version in (0, 1):
             program = Program((command,), _files(_numbers(pair, 0, version), False))
             runs.append(run_program(program, place))
             rows.append(rows_of(place) if runs[-1].error is None else None)
-        fault = runs[0].error or runs[1].error or _other_rows(pair, *rows) or _shown(*runs) or _open_store(runs[0])
+        fault = (
+            runs[0].error
+            or runs[1].error
+            or _other_rows(pair, rows[0], rows[1])
+            or _shown(*runs)
+            or _open_store(runs[0])
+        )
         if fault:
             fault = f"{fault} (pair: {pair.name})"
             break
@@ -180,17 +190,17 @@ def _check_open(name, place):
     return Finding(f"dpsparse: {name}", "a record changes its own row alone", evidence, not fault)
 
 
-def _other_rows(pair, first, second):
+def _other_rows(pair: Pair, first: NDArray[Any], second: NDArray[Any]) -> str | None:
     others = [np.delete(rows, pair.position, axis=0) for rows in (first, second)]
-    return None if same(*others) else "another record's row changes"
+    return None if same(others[0], others[1]) else "another record's row changes"
 
 
-def _shown(first, second):
+def _shown(first: Run, second: Run) -> str | None:
     changed = [name for name in first.fitted if not same(first.fitted[name], second.fitted[name])]
     return f"the {changed[0]} differs" if changed or first.warnings != second.warnings else None
 
 
-def _open_store(run):
+def _open_store(run: Run) -> str | None:
     """A store holds the records: it is for whoever made it."""
     modes = run.fitted["modes of files"]
     open_to_others = [name for name, mode in modes if name.startswith("store") and not mode.endswith("------")]

@@ -8,8 +8,10 @@ come from several tables and guarantees, and once without a name, so that branch
 
 import io
 import tempfile
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from dpsparse import PrivateSparseRegressor
 from dpsparse.audit.checks.check_raw_tables import FITS
@@ -20,13 +22,13 @@ from dpsparse.audit.harness.raw_fits import SOURCES, known_of_columns, run_raw
 from dpsparse.audit.harness.raw_shapes import TELLING, as_lines, raw_shapes
 from dpsparse.audit.harness.run_page import run_page
 from dpsparse.audit.harness.run_program import DATASET, Program, run_program
-from dpsparse.audit.harness.tape import Run, same
+from dpsparse.audit.harness.tape import Run, Script, same
 from dpsparse.model.json_file import write_model
 
 # So weak that releases follow the records, and so strong that they follow nothing.
 WEAK, STRONG = {"epsilon": 400.0, "delta": 1e-2}, {"epsilon": 0.5, "delta": 1e-6}
 # Of which table the releases are, under which guarantee, and whether they have names.
-BASES = (
+BASES: tuple[tuple[str, dict[str, float], bool], ...] = (
     (TELLING, WEAK, True),
     (TELLING, WEAK, False),
     ("usual, other values", WEAK, True),
@@ -34,7 +36,7 @@ BASES = (
 )
 
 
-def check_raw_outputs():
+def check_raw_outputs() -> Iterator[Finding]:
     """Fits on every source, then commands, then the page."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "work"
@@ -51,7 +53,7 @@ def check_raw_outputs():
             yield _check(f"dpsparse: {name}", partial(_run_open, commands, place), _SOME[:1])
 
 
-PATHS = (
+PATHS: tuple[tuple[str, Callable[..., Any], str], ...] = (
     *(("a fit", FITS["fits on raw tables"], source) for source in SOURCES),
     ("a fit with bounds", partial(PrivateSparseRegressor, sparsity=3), "CSV, bounds"),
     ("tune", FITS["tune on raw tables"], "CSV"),
@@ -60,7 +62,7 @@ PATHS = (
 )
 
 
-def _check(name, run_on, bases, refused=False):
+def _check(name: str, run_on: Callable[..., Any], bases: tuple[Any, ...], refused: bool = False) -> Finding:
     # Each with plans of its own: some fits make releases that their facts do not ask for.
     with cached_schedules():
         fault = replay_shapes(run_on, bases, refused)
@@ -68,7 +70,7 @@ def _check(name, run_on, bases, refused=False):
     return Finding(name, "nothing but releases leaves", evidence, not fault)
 
 
-def replay_shapes(run_on, bases=BASES, refused=False):
+def replay_shapes(run_on: Callable[..., Any], bases: tuple[Any, ...] = BASES, refused: bool = False) -> str | None:
     """The first difference between what leaves on one table and on another, with the same releases; None for none.
 
     Parameters
@@ -96,7 +98,7 @@ def replay_shapes(run_on, bases=BASES, refused=False):
     return None
 
 
-def _difference(base, other, refused):
+def _difference(base: Run, other: Run, refused: bool) -> str | None:
     if not refused:
         return different(base, other)
     changed = [name for name in base.fitted if not same(base.fitted[name], other.fitted.get(name))]
@@ -138,7 +140,9 @@ REFUSED = {
 }
 
 
-def _run_command(commands, place, table, guarantee, script):
+def _run_command(
+    commands: Any, place: Path, table: list[list[bytes]], guarantee: dict[str, float], script: Script | None
+) -> Run:
     model = io.BytesIO()
     write_model(public_model_of_cells(), model)
     files = {"table.csv": as_lines(table), "public.json": model.getvalue(), "bounds.toml": known_of_columns().encode()}
@@ -153,7 +157,7 @@ OPEN = {
 _SHOWN = ("standard output", "standard error", "exit code")
 
 
-def _run_open(commands, place, *how):
+def _run_open(commands: Any, place: Path, *how: Any) -> Run:
     run = _run_command(commands, place, *how)
     kept = {name: value for name, value in run.fitted.items() if name not in _SHOWN}
     return Run(run.tape, None, run.warnings, kept)

@@ -7,9 +7,11 @@ not need, may be anything at all. The parts are specified here anew.
 """
 
 import tempfile
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +21,7 @@ from dpsparse.audit.finding import Finding
 from dpsparse.audit.harness.evaluated import EvaluatedCells, HeldOutPursuit, public_model_of_cells
 from dpsparse.audit.harness.raw_fits import DROPPED, TARGET, run_raw
 from dpsparse.audit.harness.raw_shapes import COLUMNS, TELLING, as_lines, mixed, raw_shapes, with_column
+from dpsparse.audit.harness.tape import Run
 from dpsparse.audit.harness.tuned import TunedPursuit
 from dpsparse.model.table_predictions import ModelTable
 
@@ -26,7 +29,7 @@ WEAK = {"epsilon": 400.0, "delta": 1e-2}
 TRAINING, HELD_OUT = 0, 1
 
 
-def check_raw_parts():
+def check_raw_parts() -> Iterator[Finding]:
     """Paths with parts, then columns."""
     with cached_schedules(), tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "work"
@@ -39,7 +42,7 @@ def check_raw_parts():
         yield _check_predictions(place, [*others, TARGET])
 
 
-def _held_out(share):
+def _held_out(share: float) -> Callable[..., Any]:
     class HeldOut(HeldOutPursuit):
         holdout = share
 
@@ -48,7 +51,7 @@ def _held_out(share):
 
 _TUNED, _GAPS = partial(TunedPursuit, sparsity=2), "usual, other values"
 # The estimator, the share that is held out, where the table is, and which one.
-PARTED = {
+PARTED: dict[str, tuple[Callable[..., Any], Fraction, str, str]] = {
     "tune": (_TUNED, Fraction(1, 5), "CSV", TELLING),
     "tune, store": (_TUNED, Fraction(1, 5), "store", _GAPS),
     "fit_and_evaluate": (_held_out(0.2), Fraction(1, 5), "CSV", TELLING),
@@ -57,14 +60,14 @@ PARTED = {
 }
 
 
-def part_of(place, share):
+def part_of(place: int, share: Fraction) -> int:
     """The part of a row: it is held out where the number of rows held out so far steps up, as evenly as can be."""
     return HELD_OUT if (place + 1) * share // 1 > place * share // 1 else TRAINING
 
 
-def _check_rows(name, run_on, share, usual):
+def _check_rows(name: str, run_on: Callable[..., Any], share: Fraction, which: str) -> Finding:
     tables, moved = raw_shapes(), set()
-    usual = tables[usual]
+    usual = tables[which]
     base = run_on(usual, WEAK, None)
     fault = base.error or _of_no_part(base)
     for part in (TRAINING, HELD_OUT) if not fault else ():
@@ -83,12 +86,12 @@ def _check_rows(name, run_on, share, usual):
     return _finding(name, fault or f"{2 * len(tables)} tables: the statistics of the other part are the same", good)
 
 
-def _of_no_part(base):
+def _of_no_part(base: Run) -> str | None:
     lost = [release.name for release, _ in base.tape.releases() if release.part not in (TRAINING, HELD_OUT)]
     return f"{lost[0]} belongs to no part" if lost else None
 
 
-def _parts_that_move(base, other):
+def _parts_that_move(base: Run, other: Run) -> set[int | None]:
     moves = statistic_moves(base, other)
     releases = [release for release, _ in base.tape.releases()]
     return {
@@ -98,7 +101,9 @@ def _parts_that_move(base, other):
     }
 
 
-def _check_column(name, model, source, place, columns):
+def _check_column(
+    name: str, model: type[Any] | type[EvaluatedCells], source: str, place: Path, columns: list[str]
+) -> Finding:
     """Cells of columns that are not to be read."""
     tables, run_on = raw_shapes(), partial(run_raw, model, source, place)
     base = run_on(tables["usual"], WEAK, None)
@@ -112,7 +117,7 @@ def _check_column(name, model, source, place, columns):
     return _finding(name, f"{len(columns)} columns of {len(tables)} tables change nothing", True)
 
 
-def _check_predictions(place, columns):
+def _check_predictions(place: Path, columns: list[str]) -> Finding:
     """Predictions, which are the holder's own, read the columns of the model's features and no others."""
     tables, model, found = raw_shapes(), public_model_of_cells(), set()
     path = place.with_name("table.csv")
@@ -123,7 +128,7 @@ def _check_predictions(place, columns):
     return _finding("predict, columns not needed", f"{len(found)} different predictions", len(found) == 1)
 
 
-def _with_columns(tables, columns):
+def _with_columns(tables: dict[str, list[list[bytes]]], columns: list[str]) -> dict[str, list[list[bytes]]]:
     """The usual table with these columns of each other table whose records have all their cells."""
     made = {}
     for name, table in tables.items():
@@ -134,5 +139,5 @@ def _with_columns(tables, columns):
     return made
 
 
-def _finding(name, evidence, good):
+def _finding(name: str, evidence: str, good: bool) -> Finding:
     return Finding(f"out of reach: {name}", "not read", evidence, bool(good))

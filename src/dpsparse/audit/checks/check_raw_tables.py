@@ -13,19 +13,22 @@ Whole fits on the same files are replayed as fits on arrays are (`check_replay`)
 """
 
 import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpsparse.audit.checks.check_replay import cached_schedules, changes, replay_runs, statistic_moves, unpaid
+from dpsparse.audit.checks.check_replay import Replayed, cached_schedules, changes, replay_runs, statistic_moves, unpaid
 from dpsparse.audit.finding import Finding
 from dpsparse.audit.harness.evaluated import HeldOutPursuit
 from dpsparse.audit.harness.raw_fits import as_store
-from dpsparse.audit.harness.raw_pairs import HELD_OUT_POSITION, N_LINES, POSITION, TARGET, blanked, raw_pairs
+from dpsparse.audit.harness.raw_pairs import HELD_OUT_POSITION, N_LINES, POSITION, TARGET, RawPair, blanked, raw_pairs
 from dpsparse.audit.harness.sized import at_size
-from dpsparse.audit.harness.tape import Tape, recorded, same
+from dpsparse.audit.harness.tape import Run, Script, Tape, recorded, same
 from dpsparse.audit.harness.tuned import TunedPursuit
 from dpsparse.data.raw_data import read_table
 from dpsparse.engine.config import configured
@@ -38,14 +41,14 @@ from dpsparse.privacy.accounting.commitment import Commitment
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.guarantee import Guarantee
 from dpsparse.privacy.mechanisms.partition import select_names
-from dpsparse.privacy.protection import ADJACENCIES
+from dpsparse.privacy.protection import ADJACENCIES, Adjacency
 
 # So weak that the releases follow the records; two records a person, so that thresholds must know of them.
 EPSILON, DELTA, RECORDS_PER_PERSON = 400.0, 1e-2, 2
 # Those that hold lines out.
 PARTED = ("tune on raw tables", "fit_and_evaluate on raw tables")
-FITS = {
-    "fits on raw tables": partial(at_size(2_000), sparsity=3),
+FITS: dict[str, Callable[..., Any]] = {
+    "fits on raw tables": lambda **known: at_size(2_000)(sparsity=3, **known),
     "tune on raw tables": partial(TunedPursuit, sparsity=2),
     "fit_and_evaluate on raw tables": partial(HeldOutPursuit, sparsity=2),
 }
@@ -57,11 +60,11 @@ class Learned:
 
     tape: Tape
     error: str | None
-    released: dict
-    features: np.ndarray | None
+    released: dict[str, Any]
+    features: Any
 
 
-def check_raw_tables():
+def check_raw_tables() -> Iterator[Finding]:
     """The selection of names by itself, and replays on every pair under both relations."""
     yield _check_names()
     for adjacency in ADJACENCIES:
@@ -74,7 +77,7 @@ def check_raw_tables():
                 yield _check(f"{name}, held out", ADJACENCIES[0], partial(replay_raw_fit, model), HELD_OUT_POSITION)
 
 
-def check_stores():
+def check_stores() -> Iterator[Finding]:
     """The same releases from stores of the files' cells."""
     for adjacency in ADJACENCIES:
         yield _check(
@@ -82,31 +85,28 @@ def check_stores():
         )
 
 
-def _store_of(path):
-    return StoreTable(as_store(path))
-
-
 class _Given:
     """A source whose noise is given, a different number for each value; it keeps what it is asked."""
 
-    def __init__(self):
-        self.asked = []
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
 
-    def gaussian(self, values, scale):
+    def gaussian(self, values: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
         self.asked.append((values.tolist(), scale))
         return values + self.noise(len(values))
 
     @staticmethod
-    def noise(count):
+    def noise(count: int) -> NDArray[np.int64]:
         return np.arange(count, dtype=np.int64) * 1_000 - 1_500
 
 
-def _check_names():
+def _check_names() -> Finding:
     """Every value of every column has noise of the given scale, and is released where it exceeds the threshold."""
     columns = [{"d": 1, "a": 2, "c": 2, "b": 2}, {"x": 2}, {}]
     scale, threshold = 77.0, 2 * 2**24 - 1
     source = _Given()
-    released = select_names(columns, scale, threshold, source)
+    given: Any = source
+    released = select_names(columns, scale, threshold, given)
     asked = [([2**24 * column[value] for value in sorted(column)], scale) for column in columns]
     expected = []
     for column in columns:
@@ -117,8 +117,9 @@ def _check_names():
     return Finding("selection of names", "noise on every count, names above the threshold", evidence, bool(good))
 
 
-def _check(name, adjacency, replay, position=POSITION):
-    shares, violation = {}, None
+def _check(name: str, adjacency: Adjacency, replay: Callable[..., Any], position: int = POSITION) -> Finding:
+    shares: dict[str, float] = {}
+    violation = None
     with tempfile.TemporaryDirectory() as folder:
         for pair in raw_pairs():
             shown = replace(blanked(pair) if adjacency == "zero-out-one" else pair, position=position)
@@ -143,10 +144,10 @@ def _check(name, adjacency, replay, position=POSITION):
     return Finding(f"{name}, {adjacency}", "within the declared sensitivity", evidence, bool(good))
 
 
-def replay_raw_fit(model, pair, adjacency, path):
+def replay_raw_fit(model: Callable[..., Any], pair: RawPair, adjacency: Adjacency, path: Path) -> Replayed:
     """Four fits with the same outputs: the first violation or None, and the changes as shares of their bounds."""
 
-    def run_on(companions, version, script):
+    def run_on(companions: int, version: int, script: Script | None) -> Run:
         pair.write(path, companions, version)
         options = {"records_per_person": RECORDS_PER_PERSON, "epsilon": EPSILON, "delta": DELTA}
         return recorded(model(adjacency=adjacency, **options), lambda: (read_table(path, TARGET),), script)
@@ -154,10 +155,10 @@ def replay_raw_fit(model, pair, adjacency, path):
     return replay_runs(run_on)
 
 
-def replay_raw_pair(pair, adjacency, path, opened=CsvTable):
+def replay_raw_pair(pair: RawPair, adjacency: Adjacency, path: Path, opened: Callable[..., Any] = CsvTable) -> Replayed:
     """Four runs with the same outputs: the first violation or None, and the changes as shares of their bounds."""
 
-    def run(companions, version, script=None):
+    def run(companions: int, version: int, script: Script | None = None) -> "Learned":
         pair.write(path, companions, version)
         # Blocks of six records, so that one begins right after the line.
         with configured(csv_block_bytes=CELL_BYTES * 8 * 6):
@@ -174,16 +175,17 @@ def replay_raw_pair(pair, adjacency, path, opened=CsvTable):
         if fault:
             return fault, {}
     # The number of distinct values is no sum over records: what a line adds to it depends on the others.
-    moves = [statistic_moves(*runs, without=("distinct values",)) for runs in ((base, others[0]), others[1:])]
+    moves = [statistic_moves(one, two, ("distinct values",)) for one, two in ((base, others[0]), others[1:])]
     if moves[0] != moves[1]:
         return "another record's term moves", {}
     for first, second in ((base, others[0]), others[1:]):
-        if not same(*(np.delete(run.features, POSITION, axis=0) for run in (first, second))):
+        left = [np.delete(run.features, POSITION, axis=0) for run in (first, second)]
+        if not same(left[0], left[1]):
             return "another record's features change", {}
     return changes(base, others[0])
 
 
-def learn(opened, adjacency, script=None):
+def learn(opened: Callable[..., Any], adjacency: Adjacency, script: Script | None = None) -> "Learned":
     """Make all releases about a raw table under a tape; names are those of all text features."""
     tape = Tape(script)
     guarantee = _guarantee(adjacency)
@@ -205,11 +207,11 @@ def learn(opened, adjacency, script=None):
     return Learned(tape, None, released, features)
 
 
-def _guarantee(adjacency):
+def _guarantee(adjacency: Adjacency) -> Guarantee:
     return Guarantee(EPSILON, DELTA, adjacency, RECORDS_PER_PERSON)
 
 
-def _different(base, other):
+def _different(base: "Learned", other: "Learned") -> str | None:
     """The first difference between two runs that saw the same releases, or None."""
     if other.error:
         return other.error

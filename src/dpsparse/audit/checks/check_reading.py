@@ -8,9 +8,12 @@ files: a conversion decides nothing.
 
 import shutil
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse.audit.finding import Finding
 from dpsparse.engine.config import configured
@@ -52,7 +55,7 @@ OBJECTS = (
 )
 
 
-def check_reading():
+def check_reading() -> Iterator[Finding]:
     """Records of CSV files and of stores, then counts, then cells of frames."""
     yield _records()
     yield _stores()
@@ -60,7 +63,7 @@ def check_reading():
     yield _objects()
 
 
-def _opened(folder, lines):
+def _opened(folder: str, lines: list[bytes]) -> CsvTable:
     path = Path(folder) / "table.csv"
     # A file that is mapped must not change: the name is given to a new one.
     path.unlink(missing_ok=True)
@@ -68,7 +71,7 @@ def _opened(folder, lines):
     return CsvTable(path)
 
 
-def _stored(folder, lines):
+def _stored(folder: str, lines: list[bytes]) -> StoreTable:
     """The same as a store, in chunks of three records."""
     table, store = _opened(folder, lines), Path(folder) / "store"
     shutil.rmtree(store, ignore_errors=True)
@@ -77,27 +80,27 @@ def _stored(folder, lines):
     return StoreTable(store)
 
 
-def _read(table):
+def _read(table: CsvTable | StoreTable) -> NDArray[np.float64]:
     """What every kind reads of each record, one row a record."""
     numbers = [table.numbers(table.names, [kind] * len(table.names)) for kind in Kind if kind != Kind.text]
     texts = [column for name in table.names for column in (table.buckets(name), table.category_codes(name, PUBLIC))]
     return np.column_stack([*numbers, *texts])
 
 
-def _settings():
+def _settings() -> Iterator[dict[str, Any]]:
     for compiled in (True, False):
         for size in (2**22, 7):
             yield {"compiled": compiled, "csv_block_bytes": size}
 
 
-def _changed():
+def _changed() -> Iterator[tuple[int, list[bytes]]]:
     """Neighbors of a file, with the place of the record in which they differ."""
     for number, hostile in enumerate(HOSTILE):
         place = number % len(LINES)
         yield place, [*LINES[:place], hostile, *LINES[place + 1 :]]
 
 
-def _records():
+def _records() -> Finding:
     wrong, seen = 0, 0
     with tempfile.TemporaryDirectory() as folder:
         for settings in _settings():
@@ -114,7 +117,7 @@ def _records():
     return Finding("records of a CSV file", "depend on their line alone", found, not wrong)
 
 
-def _stores():
+def _stores() -> Finding:
     """Each neighbour once, with and without kernels in turn: files on a disk are slow."""
     wrong, seen = 0, 0
     with tempfile.TemporaryDirectory() as folder:
@@ -130,7 +133,7 @@ def _stores():
     return Finding("records of a store", "depend on their line alone", found, not wrong)
 
 
-def _counts():
+def _counts() -> Finding:
     wrong, seen = 0, 0
     with tempfile.TemporaryDirectory() as folder:
         for settings in _settings():
@@ -143,14 +146,14 @@ def _counts():
     return Finding("counts of cells", "sums of single records", f"{wrong} of {seen} tables differ", not wrong)
 
 
-def _objects():
-    def read(objects):
-        cells = object_cells(objects)
+def _objects() -> Finding:
+    def read(objects: Sequence[Any]) -> NDArray[np.float64]:
+        cells = object_cells(list(objects))
         return np.column_stack([cells.classes(), *(cells.numbers(kind) for kind in Kind if kind != Kind.text)])
 
     wrong = sum(_bits(row) != _bits(read([cell])) for row, cell in zip(read(OBJECTS), OBJECTS, strict=True))
     return Finding("objects of a frame", "read one by one", f"{wrong} of {len(OBJECTS)} differ", not wrong)
 
 
-def _bits(row):
+def _bits(row: NDArray[np.float64]) -> bytes:
     return np.ascontiguousarray(row).tobytes()

@@ -12,36 +12,52 @@ sets of companions. Then
 
 import contextlib
 import math
+from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, PrivateSparseRegressor
 from dpsparse.algorithms.pursuit.schedule import schedule_for
 from dpsparse.audit.finding import Finding
 from dpsparse.audit.harness.evaluated import EvaluatedInAnyUnit, EvaluatedModel, HeldOutPursuit
-from dpsparse.audit.harness.neighbors import CLIP, STORAGES, blanked, on_the_plane, pairs
+from dpsparse.audit.harness.neighbors import CLIP, STORAGES, Pair, blanked, on_the_plane, pairs
 from dpsparse.audit.harness.patching import replaced
 from dpsparse.audit.harness.sized import at_size
-from dpsparse.audit.harness.tape import NameCounts, run, same
+from dpsparse.audit.harness.tape import NameCounts, Run, Script, Tape, run, same
 from dpsparse.audit.harness.tuned import TunedPursuit
 from dpsparse.audit.oracles.price_oracle import wrong_price
 from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.engine import queries
-from dpsparse.estimators import _raw_fit, sparse_regressor
-from dpsparse.privacy.accounting.release import GaussianMechanism, PartitionSelection
-from dpsparse.privacy.protection import ADJACENCIES
+from dpsparse.estimators import _pursuit, _raw_fit
+from dpsparse.privacy.accounting.release import GaussianMechanism, PartitionSelection, Release
+from dpsparse.privacy.guarantee import Guarantee
+from dpsparse.privacy.protection import ADJACENCIES, Adjacency
 
 # At this guarantee the Gaussian account covers every pursuit below, which therefore commits to its releases.
-OPTIONS = {"epsilon": 2.0, "delta": 1e-2}
+OPTIONS: dict[str, Any] = {"epsilon": 2.0, "delta": 1e-2}
 PURSUIT = OPTIONS | STANDARDIZED
 # So weak that picks follow the records, where noise would leave the units anywhere on their grids.
-WEAK = {"epsilon": 200.0, "delta": 1e-2}
-LOOP = {"sparsity": 2, "n_iter": 3, "clip_bound": CLIP, **OPTIONS}
+WEAK: dict[str, Any] = {"epsilon": 200.0, "delta": 1e-2}
+LOOP: dict[str, Any] = {"sparsity": 2, "n_iter": 3, "clip_bound": CLIP, **OPTIONS}
 # Sums of squares are taken in integers: only the declared sensitivity itself is rounded.
 ROUNDING = 1e-12
 
-PURSUITS = {
+# The first violation or None, and each release's largest change as a share of its sensitivity.
+Replayed = tuple[str | None, dict[str, float]]
+
+
+class Taped(Protocol):
+    """A run whose releases are on a tape."""
+
+    @property
+    def tape(self) -> Tape:
+        """The tape."""
+
+
+PURSUITS: dict[str, Callable[..., Any]] = {
     # Two records a person leave a record a quarter of the budget, and change no sensitivity.
     "PrivateSparseRegressor, units unknown, every release": lambda **o: at_size(2_000)(
         sparsity=2, records_per_person=2, **(WEAK | {"epsilon": 300.0}), **o
@@ -70,14 +86,14 @@ PURSUITS = {
         sparsity=2, response_scale=1.0, **(STANDARDIZED | WEAK), **o
     ),
 }
-ALL_FEATURES = {
+ALL_FEATURES: dict[str, Callable[..., Any]] = {
     "PrivateSparseRegressor, all features": lambda **o: PrivateSparseRegressor(sparsity=4, **PURSUIT, **o),
     "PrivateSparseRegressor, units unknown, all features, no intercept": lambda **o: at_size(2_000)(
         sparsity=4, fit_intercept=False, **WEAK, **o
     ),
 }
 # Steps to the estimator that an estimand names, of a table large enough for them.
-REFERENCES = {
+REFERENCES: dict[str, Callable[..., Any]] = {
     "PrivateSparseRegressor, step to the mean": lambda **o: at_size(2_000)(sparsity=2, **(STANDARDIZED | WEAK), **o),
     "PrivateSparseRegressor, step to the mean, one column": lambda **o: at_size(2_000)(
         sparsity=1, fit_intercept=False, **(STANDARDIZED | WEAK), **o
@@ -89,16 +105,16 @@ REFERENCES = {
         sparsity=4, estimand="typical", **WEAK, **o
     ),
 }
-TUNED = {
+TUNED: dict[str, Callable[..., Any]] = {
     "tune": lambda **o: TunedPursuit(sparsity=1, **(STANDARDIZED | WEAK), **o),
     "tune, units unknown": lambda **o: at_size(1_000, TunedPursuit)(sparsity=1, **WEAK, **o),
 }
-EVALUATIONS = {
+EVALUATIONS: dict[str, Callable[..., Any]] = {
     "evaluate": lambda **o: EvaluatedModel(**OPTIONS, **o),
     "evaluate, scale unknown": lambda **o: EvaluatedInAnyUnit(**WEAK, **o),
     "fit_and_evaluate": lambda **o: HeldOutPursuit(sparsity=1, **(STANDARDIZED | WEAK), **o),
 }
-LOOPS = {
+LOOPS: dict[str, Callable[..., Any]] = {
     "DPIHTH": lambda **o: DPIHTH(**LOOP, **o),
     "DPIHTH, largest step": lambda **o: DPIHTH(step=1e100, tau=1e100, radius=1.0, **LOOP, **o),
     "DPIHTL": lambda **o: DPIHTL(**LOOP, **o),
@@ -108,37 +124,37 @@ LOOPS = {
 ESTIMATORS = PURSUITS | ALL_FEATURES | LOOPS | TUNED | EVALUATIONS | REFERENCES
 
 
-def check_pursuits():
+def check_pursuits() -> Iterator[Finding]:
     """Replay the pursuit on every pair under both relations; a finding for each estimator and relation."""
     return (check_estimator(name, adjacency) for name in PURSUITS for adjacency in ADJACENCIES)
 
 
-def check_all_features():
+def check_all_features() -> Iterator[Finding]:
     """Replay the pursuit that takes all features in the same way."""
     return (check_estimator(name, adjacency) for name in ALL_FEATURES for adjacency in ADJACENCIES)
 
 
-def check_references():
+def check_references() -> Iterator[Finding]:
     """Replay steps to the estimators that estimands name in the same way."""
     return (check_estimator(name, adjacency) for name in REFERENCES for adjacency in ADJACENCIES)
 
 
-def check_loops():
+def check_loops() -> Iterator[Finding]:
     """Replay the paper's loops in the same way."""
     return (check_estimator(name, adjacency) for adjacency in ADJACENCIES for name in LOOPS)
 
 
-def check_tuning():
+def check_tuning() -> Iterator[Finding]:
     """Replay the choice among candidates in the same way."""
     return (check_estimator(name, adjacency) for adjacency in ADJACENCIES for name in TUNED)
 
 
-def check_evaluations():
+def check_evaluations() -> Iterator[Finding]:
     """Replay evaluations in the same way."""
     return (check_estimator(name, adjacency) for adjacency in ADJACENCIES for name in EVALUATIONS)
 
 
-def check_estimator(name, adjacency):
+def check_estimator(name: str, adjacency: Adjacency) -> Finding:
     """Replay one estimator on every pair, the storages taking turns."""
     violation, shares = replay_all(name, adjacency)
     if violation:
@@ -150,10 +166,10 @@ def check_estimator(name, adjacency):
     return _finding(name, adjacency, evidence, max(shares.values()) > 0.99)
 
 
-def replay_all(name, adjacency):
+def replay_all(name: str, adjacency: Adjacency) -> Replayed:
     """The first violation or None, and each release's largest change as a share of its sensitivity."""
     storages = list(STORAGES)
-    shares = {}
+    shares: dict[str, float] = {}
     offset = list(ESTIMATORS).index(name)
     with cached_schedules():
         cases = [(pair, None) for pair in pairs()] + _fitted_cases(ESTIMATORS[name](adjacency=adjacency))
@@ -167,24 +183,24 @@ def replay_all(name, adjacency):
     return None, shares
 
 
-def cached_schedules():
+def cached_schedules() -> contextlib.ExitStack:
     """Plan a fit once for the length of a block: the plan is a public function of public numbers, and slow."""
     plan = lru_cache(schedule_for)
     stack = contextlib.ExitStack()
-    for module in (sparse_regressor, _raw_fit):
+    for module in (_pursuit, _raw_fit):
         stack.enter_context(replaced(module, schedule_for=plan))
     return stack
 
 
-def _finding(name, adjacency, evidence, good):
+def _finding(name: str, adjacency: Adjacency, evidence: str, good: bool) -> Finding:
     return Finding(f"{name}, {adjacency}", "within the declared sensitivity", evidence, good)
 
 
-def _fitted_cases(model):
+def _fitted_cases(model: Any) -> list[Any]:
     """Pairs made for the effects of one fit, with the outputs that lead to these effects."""
     seen, jacobian_sums = [], queries.jacobian_sums
 
-    def noted(records, *equation):
+    def noted(records: Any, *equation: Any) -> Any:
         seen.append(equation)
         return jacobian_sums(records, *equation)
 
@@ -205,18 +221,18 @@ def _fitted_cases(model):
     return [(pair, base.tape.script) for pair in made]
 
 
-def replay_pair(model, pair, storage, adjacency, script=None):
+def replay_pair(model: Any, pair: Pair, storage: str, adjacency: Adjacency, script: Script | None = None) -> Replayed:
     """Four runs with the same outputs: the first violation or None, and the changes as shares of their bounds."""
     if adjacency == "zero-out-one":
         pair = blanked(pair)
 
-    def run_on(companions, version, script):
+    def run_on(companions: int, version: int, script: Script | None) -> Run:
         return run(model, pair.table(companions, version), storage, script)
 
     return replay_runs(run_on, script)
 
 
-def replay_runs(run_on, script=None):
+def replay_runs(run_on: Callable[..., Any], script: Script | None = None) -> Replayed:
     """The same for a function that runs a fit: on two sets of companions and two versions, with a script of outputs."""
     base = run_on(0, 0, script)
     if base.error:
@@ -235,7 +251,7 @@ def replay_runs(run_on, script=None):
     return changes(base, others[0])
 
 
-def _malformed(base):
+def _malformed(base: Run) -> str | None:
     """The first fault of one run by itself, or None."""
     violation = unpaid(base.tape, base.fitted["privacy_"].guarantee)
     if violation:
@@ -248,7 +264,7 @@ def _malformed(base):
     return "a feature is selected twice" if len(set(support.tolist())) < len(support) else None
 
 
-def unpaid(tape, guarantee):
+def unpaid(tape: Tape, guarantee: Guarantee) -> str | None:
     """The first draw of a tape that its charge does not pay for, or None."""
     for release, draws in tape.releases():
         if release is None:
@@ -259,7 +275,7 @@ def unpaid(tape, guarantee):
     return None
 
 
-def different(base, other):
+def different(base: Run, other: Run) -> str | None:
     """The first difference between two runs that saw the same releases, or None."""
     if other.error:
         return f"raises {other.error}"
@@ -273,21 +289,24 @@ def different(base, other):
     return f"{changed[0]} depends on more than releases" if changed else None
 
 
-def _moves(first, second):
+def _moves(first: Run, second: Run) -> list[list[int | list[int]]]:
     """The change of every sum over rows, in exact integers."""
     return [_difference(a, b).tolist() for a, b in zip(first.tape.sums, second.tape.sums, strict=True)]
 
 
-def _difference(first, second):
+def _difference(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
     """The second less the first, exactly: in int64 where both are within +-2^62."""
     if isinstance(first.item() if first.ndim == 0 else None, NameCounts):
-        return np.array(first.item().moves(second.item()), dtype=object)
+        counts: Any = first.item()
+        return np.array(counts.moves(second.item()), dtype=object)
     if all(a.dtype == np.int64 and np.abs(a.astype(np.float64)).max(initial=0.0) < 2.0**62 for a in (first, second)):
-        return second - first
-    return second.astype(object) - first.astype(object)
+        moved: NDArray[Any] = second - first
+        return moved
+    difference: NDArray[Any] = second.astype(object) - first.astype(object)
+    return difference
 
 
-def statistic_moves(first, second, without=()):
+def statistic_moves(first: Taped, second: Taped, without: Collection[str] = ()) -> list[list[list[int]]]:
     """The change of every statistic between two runs, in exact integers, but those of some releases."""
     return [
         [_difference(a.statistic, b.statistic).tolist() for a, b in zip(draws, others, strict=True)]
@@ -296,7 +315,7 @@ def statistic_moves(first, second, without=()):
     ]
 
 
-def changes(first, second):
+def changes(first: Taped, second: Taped) -> Replayed:
     """The first statistic that moves too far, or None; and every change as a share of its bound."""
     shares, parts = {}, set()
     for (release, draws), (_, others) in zip(first.tape.releases(), second.tape.releases(), strict=True):
@@ -311,7 +330,7 @@ def changes(first, second):
     return ("a record is read in more than one part" if len(parts) > 1 else None), shares
 
 
-def _size(release, changes):
+def _size(release: Release, changes: list[NDArray[np.int64]]) -> float:
     """The norm in which a release declares its sensitivity."""
     if not isinstance(release.mechanism, GaussianMechanism | PartitionSelection):
         return max((abs(change).max() for change in changes if change.size), default=0)

@@ -5,8 +5,11 @@ agree to the last bit. Sums are compared with Python's unbounded integers, in ev
 """
 
 import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from dpsparse.audit.finding import Finding
@@ -32,21 +35,24 @@ QUANTIZERS = (Quantizer(CLIP), Quantizer(0.7, np.array([0.3, -1.0, 50.0, 0.0]), 
 FULL_SCALE_ROWS = 3_001
 
 
-def check_terms():
+def check_terms() -> Iterator[Finding]:
     """Terms of single records, then sums over them."""
-    return [_one_at_a_time(), _queries(), _exact_sums(), _full_scale(), _too_many_records()]
+    for check in (_one_at_a_time, _queries, _exact_sums, _full_scale, _too_many_records):
+        yield check()
 
 
-def _tables():
+def _tables() -> list[NDArray[np.float64]]:
     X, y, _ = make_heavy_tailed(301, N_FEATURES, 2, df=2.0, random_state=2)
     hostile = [row for pair in pairs() for row in (pair.first, pair.second)]
     return [np.column_stack([y, X]), np.array(hostile)]
 
 
-def _terms(table, storage):
+def _terms(
+    table: NDArray[np.float64], storage: Callable[..., Any]
+) -> Iterator[tuple[str, int | None, NDArray[np.float64]]]:
     """Every term the engines make of a table, as named arrays with one column a record."""
     X = storage(table[:, 1:])
-    rows = as_table(X).rows(table[:, 0].copy())
+    rows: Any = as_table(X).rows(table[:, 0].copy())
     for quantizer in QUANTIZERS:
         yield "levels", FEATURE_LEVELS, quantizer.levels(table[:, 1:].copy()).T
         with np.errstate(all="ignore"):
@@ -67,7 +73,7 @@ def _terms(table, storage):
         yield "Gram factors", GRAM_LEVELS, integer_vectors(columns, within, 1.2, GRAM_LEVELS)
 
 
-def _violation(table, storage):
+def _violation(table: NDArray[np.float64], storage: Callable[..., Any] | type[Any]) -> str | None:
     alone = [list(_terms(row[None], storage)) for row in table]
     for k, (name, bound, terms) in enumerate(_terms(table, storage)):
         apart = np.concatenate([record[k][2] for record in alone], axis=1)
@@ -83,7 +89,7 @@ def _violation(table, storage):
     return None
 
 
-def _one_at_a_time():
+def _one_at_a_time() -> Finding:
     storages = {"dense": np.ascontiguousarray, "Fortran": np.asfortranarray, "CSR": sparse.csr_matrix}
     for table in _tables():
         for name, storage in storages.items():
@@ -100,7 +106,7 @@ SCORES = scores.Terms("score", MATRIX, [0, 2, 3], 0.2, COEF)
 SLOPES = scores.Terms("slope", MATRIX, [0, 2, 3], 0.2, COEF, 0.8)
 NORMS = np.append(np.geomspace(0.1, 1e6, 20), np.inf)
 # Each with its public numbers and, for sums of vectors, the largest norm of a record's integers.
-QUERIES = {
+QUERIES: dict[str, tuple[Callable[..., Any], Any, Any]] = {
     "residual counts": (queries.residual_counts, (0.2, COEF, GRID), None),
     "sizes of residuals": (queries.residual_counts, (0.2, COEF, GRID[3:], True), None),
     "column counts": (queries.column_counts, (1, GRID), None),
@@ -124,10 +130,10 @@ QUERIES = {
 
 
 @np.errstate(all="ignore")
-def _queries():
+def _queries() -> Finding:
     """Every query on a table, and on each record by itself; and each record's integers within their norm."""
     for table in _tables():
-        rows = as_table(table[:, 1:].copy()).rows(table[:, 0].copy())
+        rows: Any = as_table(table[:, 1:].copy()).rows(table[:, 0].copy())
         for kind in (rows, rows.differences()):
             session = kind.session((), check_finite=False)
             for feature in range(N_FEATURES):
@@ -144,12 +150,12 @@ def _queries():
     return _finding("queries one record at a time", evidence, True)
 
 
-def _arrays(value):
+def _arrays(value: NDArray[np.int64] | tuple[NDArray[np.int64], int]) -> tuple[NDArray[np.int64] | int, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
 @np.errstate(all="ignore")
-def _exact_sums():
+def _exact_sums() -> Finding:
     for table, quantizer in itertools.product(_tables(), QUANTIZERS):
         X = np.where(np.abs(table[:, 1:]) < 0.5, 0.0, table[:, 1:])
         weights = weight_levels(table[:, 0], 1.0)
@@ -165,20 +171,22 @@ def _exact_sums():
     return _finding("sums over rows", "the same integers in every storage, blocking and order, compiled or not", True)
 
 
-def _sums_in_blocks(X, weights, quantizer, records, compiled):
+def _sums_in_blocks(
+    X: Any, weights: NDArray[np.float64], quantizer: Quantizer, records: int, compiled: bool
+) -> list[NDArray[np.int64]]:
     """`_sums` over blocks of `records` records in two threads, by compiled kernels or by NumPy."""
     sizes = {"least_records": 1, "most_records": records, "block_bytes": 64 * records}
     with configured(compiled=compiled, **sizes), threads(2):
         return _sums(as_table(X).rows(weights), quantizer)
 
 
-def _sums(rows, quantizer):
+def _sums(rows: Any, quantizer: Quantizer) -> list[NDArray[np.int64]]:
     """Sums over blocks of rows whose responses are weight levels: of features, and of levels kept."""
     (of_levels,) = rows.quantized((quantizer,), check_finite=False).weighted_sums(rows.y)
     return [rows.evaluate(lambda block: block.weighted_sums(quantizer, block.y)), of_levels]
 
 
-def _full_scale():
+def _full_scale() -> Finding:
     X, weights = np.full((FULL_SCALE_ROWS, 2), 1e9), np.full(FULL_SCALE_ROWS, float(WEIGHT_LEVELS))
     exact = [FULL_SCALE_ROWS * FEATURE_LEVELS * WEIGHT_LEVELS] * 2
     for storage in (np.ascontiguousarray, sparse.csr_matrix):
@@ -189,7 +197,7 @@ def _full_scale():
     return _finding("sums at full scale", f"{FULL_SCALE_ROWS:,} largest terms add up exactly", True)
 
 
-def _too_many_records():
+def _too_many_records() -> Finding:
     most = (EXACT_BELOW - 1) // (FEATURE_LEVELS * WEIGHT_LEVELS)
     try:
         check_exact(most)
@@ -200,5 +208,5 @@ def _too_many_records():
     return _finding("more records than exact sums allow", "accepted", False)
 
 
-def _finding(mechanism, evidence, good):
+def _finding(mechanism: str, evidence: str, good: bool) -> Finding:
     return Finding(mechanism, "exact integers, one record at a time", evidence, good)

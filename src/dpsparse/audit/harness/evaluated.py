@@ -1,10 +1,12 @@
 """`evaluate` and `fit_and_evaluate` as estimators, so that the attacks on a fit also run on them."""
 
 from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 
 from dpsparse import PrivateSparseRegressor, evaluate, fit_and_evaluate
+from dpsparse.algorithms.progress import Progress
 from dpsparse.io.cells.grammar import bucket
 from dpsparse.io.table_features import Feature
 from dpsparse.model.effect import Effect
@@ -14,7 +16,7 @@ from dpsparse.privacy.accounting.record import PrivacyRecord
 from dpsparse.privacy.guarantee import Guarantee
 
 
-def public_model(n_features, **facts):
+def public_model(n_features: int, **facts: Any) -> LinearModel:
     """A model that nobody's data made: two effects, a constant and a range."""
     return LinearModel(
         estimator="public",
@@ -30,7 +32,7 @@ def public_model(n_features, **facts):
     )
 
 
-def public_model_of_cells():
+def public_model_of_cells() -> LinearModel:
     """A model of a raw table's columns that nobody's data made: a number, a text and whether a cell is missing."""
     north = Feature("region", kind="text", buckets=(bucket("north"),), label="north")
     features = (Feature("amount", kind="number_grouped"), north, Feature("grade", kind="text", missing=True))
@@ -42,9 +44,9 @@ def public_model_of_cells():
 class EvaluatedModel(PrivateSparseRegressor):
     """Evaluates a public model, and keeps everything that `evaluate` publishes."""
 
-    facts: dict = {"response_scale": 1.0, "prediction_range": (-40.0, 40.0)}  # noqa: RUF012
+    facts: dict[str, Any] = {"response_scale": 1.0, "prediction_range": (-40.0, 40.0)}  # noqa: RUF012
 
-    def fit(self, X, y):
+    def fit(self, X: Any, y: Any = None, *, progress: Progress | None = None) -> Self:
         """Evaluate."""
         guarantee = {name: getattr(self, name) for name in ("epsilon", "delta", "adjacency", "records_per_person")}
         self.evaluation_ = evaluate(public_model(X.shape[1], **self.facts), X, y, **guarantee)
@@ -55,13 +57,13 @@ class EvaluatedModel(PrivateSparseRegressor):
 class EvaluatedInAnyUnit(EvaluatedModel):
     """Evaluates a model that knows neither the response's scale nor a range."""
 
-    facts: dict = {}  # noqa: RUF012
+    facts: dict[str, Any] = {}  # noqa: RUF012
 
 
 class EvaluatedCells(EvaluatedModel):
     """Evaluates a public model on a raw table."""
 
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: Any = None, *, progress: Progress | None = None) -> Self:
         """Evaluate."""
         guarantee = {name: getattr(self, name) for name in ("epsilon", "delta", "adjacency", "records_per_person")}
         model = public_model_of_cells()
@@ -75,11 +77,11 @@ class HeldOutPursuit(PrivateSparseRegressor):
 
     holdout = 0.2
 
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: Any = None, *, progress: Progress | None = None) -> Self:
         """Fit on some rows, evaluate on the others, and take over both results."""
         estimator, self.evaluation_ = fit_and_evaluate(
             PrivateSparseRegressor(**self.get_params()), X, y, holdout=self.holdout
         )
         fitted = {name: value for name, value in vars(estimator).items() if name not in self.get_params()}
-        vars(self).update(fitted)
+        self.__dict__.update(fitted)
         return self

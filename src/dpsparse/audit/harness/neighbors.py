@@ -8,9 +8,12 @@ records depends on both.
 
 import math
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from dpsparse.datasets import make_heavy_tailed
@@ -21,6 +24,9 @@ N_RECORDS, N_FEATURES = 27, 4
 CLIP = 1.5
 # The row of the record: in each of the loop's three parts, the first and the second of a pair, and in none.
 POSITIONS = (9, 22, 11, 26)
+
+
+Companions = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -40,12 +46,12 @@ class Pair:
     """
 
     name: str
-    companions: tuple
-    first: np.ndarray
-    second: np.ndarray | None
+    companions: Companions
+    first: NDArray[np.float64]
+    second: NDArray[np.float64] | None
     position: int = POSITIONS[0]
 
-    def table(self, companions, version):
+    def table(self, companions: int, version: int) -> NDArray[np.float64]:
         """A table: 0 or 1 for the companions, 0 or 1 for the version of the record."""
         table = self.companions[companions].copy()
         partners = [partner(self.position, rows) for rows in (range(len(table)), training_rows(len(table)))]
@@ -55,12 +61,12 @@ class Pair:
         return table
 
 
-def training_rows(n_records):
+def training_rows(n_records: int) -> list[int]:
     """The rows that `tune` gives to its candidates."""
     return [row for row in range(n_records) if row % 5 != 4]
 
 
-def partner(position, rows):
+def partner(position: int, rows: list[int] | range) -> int:
     """The row whose record is paired with that at `position`, among some rows of a table; its own where there is none.
 
     The specification, written anew: of the 2h first rows, row i is paired with row i + h.
@@ -73,12 +79,12 @@ def partner(position, rows):
     return rows[place + half if place < half else place - half]
 
 
-def blanked(pair):
+def blanked(pair: "Pair") -> "Pair":
     """The pair for "zero-out-one": the first version, made finite, against a null record."""
     return replace(pair, first=np.nan_to_num(pair.first), second=None)
 
 
-def pairs():
+def pairs() -> "list[Pair]":
     """Every pair, in a fixed order."""
     plain = (_companions(0), _companions(1))
     straddling = tuple(_straddling(table) for table in plain)
@@ -120,7 +126,14 @@ def pairs():
     ]
 
 
-def on_the_plane(features, center, scale, effects, level, distance=50.0):
+def on_the_plane(
+    features: NDArray[np.int64],
+    center: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    effects: NDArray[np.float64],
+    level: float,
+    distance: float = 50.0,
+) -> Iterator[Pair]:
     """Pairs of records without residuals, far out along one selected feature or another: they alone move a Jacobian.
 
     Parameters
@@ -140,11 +153,11 @@ def on_the_plane(features, center, scale, effects, level, distance=50.0):
         end[1 + features[k]] += sign * distance * scale[k]
         ends.append(end)
     plain = (_companions(0), _companions(1))
-    yield Pair("on the fitted plane", plain, *ends)
+    yield Pair("on the fitted plane", plain, ends[0], ends[1])
     yield Pair("on and off the fitted plane", plain, ends[0], ends[0] + [1e6, 0, 0, 0, 0])
 
 
-def _one_far_above(companions):
+def _one_far_above(companions: Companions) -> Iterator[tuple[Any, ...]]:
     """One feature far above the others, then of the opposite sign: its products with the others change sign."""
     for k in range(N_FEATURES):
         row = np.full(N_FEATURES, 1e3)
@@ -153,7 +166,7 @@ def _one_far_above(companions):
         yield f"feature {k + 1} far above the others", companions, [1.0, *row], [1.0, *opposite]
 
 
-def _turned(companions, angles=6):
+def _turned(companions: Companions, angles: int = 6) -> Iterator[tuple[Any, ...]]:
     """Rows far beyond every norm clip, in many directions: where rounding to nearest would exceed the norm."""
     for k in range(angles):
         row = 1e9 * np.array([math.cos(k + 0.1), math.sin(k + 0.1), math.cos(2 * k + 0.3), math.sin(3 * k + 0.7)])
@@ -162,24 +175,27 @@ def _turned(companions, angles=6):
         yield f"at the norm, at right angles {k + 1}", companions, [0.0, *row], [0.0, *at_right_angle]
 
 
-def _companions(seed):
+def _companions(seed: int) -> NDArray[np.float64]:
     X, y, _ = make_heavy_tailed(N_RECORDS, N_FEATURES, 2, df=2.0, random_state=seed)
     return np.column_stack([y, X])
 
 
-def _divided(companions):
+def _divided(
+    companions: Companions,
+) -> Companions:
     """Features at 1, 10 and 100, so that one more record below or above decides where they divide evenly."""
     values = np.repeat([1.0, 10.0, 100.0], [8, 11, 8])[:, None] * np.ones(N_FEATURES)
-    return tuple(np.column_stack([table[:, 0], values]) for table in companions)
+    first, second = (np.column_stack([table[:, 0], values]) for table in companions)
+    return first, second
 
 
-def _straddling(table):
+def _straddling(table: NDArray[np.float64]) -> NDArray[np.float64]:
     table = table.copy()
     table[:, 0] = np.where(np.arange(N_RECORDS) % 2, 1.0, -1.0)
     return table
 
 
-def _csr_with_duplicates(X):
+def _csr_with_duplicates(X: NDArray[np.float64]) -> Any:
     """Each value as two halves and an explicit zero in the same cell, out of order."""
     n, d = X.shape
     halves = X / 2
@@ -199,14 +215,14 @@ STORAGES = {
 }
 
 
-def _mapped(X):
+def _mapped(X: NDArray[np.float64]) -> NDArray[Any]:
     with tempfile.TemporaryFile() as file:
         mapped = np.memmap(file, dtype=X.dtype, mode="w+", shape=X.shape)
         mapped[:] = X
         return mapped
 
 
-def _as_float32(X):
+def _as_float32(X: NDArray[np.float64]) -> NDArray[np.float32]:
     most = np.finfo(np.float32).max
     with np.errstate(all="ignore"):
         return np.where(np.isfinite(X), np.clip(X, -most, most), X).astype(np.float32)

@@ -2,12 +2,16 @@
 
 import io
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
+from dpsparse.audit.harness.evaluated import EvaluatedCells
 from dpsparse.audit.harness.raw_shapes import as_arrow, as_frame, as_lines, as_typed_frame
-from dpsparse.audit.harness.tape import recorded
+from dpsparse.audit.harness.tape import Run, Script, recorded
 from dpsparse.audit.harness.watching import files_in, watched
-from dpsparse.data.raw_data import read_table
+from dpsparse.data.raw_data import RawData, read_table
 from dpsparse.engine.config import configured
 from dpsparse.io.bounds import Bounds
 from dpsparse.io.cells.raw_table import as_raw_table
@@ -24,7 +28,7 @@ BLOCK = 2**9
 DROPPED = "note"
 
 
-def known_of_columns():
+def known_of_columns() -> str:
     """A bounds file with all that may be publicly known: units, a kind, categories, and a column that is left out."""
     return (
         f'drop = ["{DROPPED}"]\n[columns.amount]\ncenter = 20.0\nscale = 10.0\n[columns.joined]\nkind = "date_dmy"\n'
@@ -32,13 +36,13 @@ def known_of_columns():
     )
 
 
-def _csv(table, folder):
+def _csv(table: list[list[bytes]], folder: Path) -> Path:
     path = folder / "table.csv"
     path.write_bytes(as_lines(table))
     return path
 
 
-def as_store(path):
+def as_store(path: Path) -> Path:
     """The CSV file as a store of its cells, which is read a few records at a time."""
     folder = path.with_suffix(".store")
     shutil.rmtree(folder, ignore_errors=True)
@@ -47,7 +51,7 @@ def as_store(path):
     return folder
 
 
-def _parquet(table, folder):
+def _parquet(table: list[list[bytes]], folder: Path) -> Any:
     import pyarrow.parquet
 
     pyarrow.parquet.write_table(as_arrow(table), folder / "table.parquet")
@@ -63,7 +67,7 @@ SOURCES = {
 }
 
 
-def raw_data(source, table, folder):
+def raw_data(source: str, table: list[list[bytes]], folder: Path) -> RawData:
     """What `read_table` gives of a table from one of the sources; "bounds" after its name gives what is known too."""
     kind, _, known = source.partition(", ")
     data = SOURCES[kind](table, folder)
@@ -73,7 +77,15 @@ def raw_data(source, table, folder):
     return read_table(data, TARGET, bounds=folder / "bounds.toml")
 
 
-def run_raw(model, source, folder, table, guarantee, script=None, **options):
+def run_raw(
+    model: Callable[..., Any] | type[Any] | type[EvaluatedCells],
+    source: str,
+    folder: Path,
+    table: list[list[bytes]],
+    guarantee: dict[str, Any],
+    script: Script | None = None,
+    **options: Any,
+) -> Run:
     """Fit on a table under a tape, with all that leaves: what it says of itself, streams, logs and files."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700)
@@ -88,9 +100,9 @@ def run_raw(model, source, folder, table, guarantee, script=None, **options):
     return run
 
 
-def said(fitted):
+def said(fitted: dict[str, Any]) -> dict[str, Any]:
     """Every text that a fitted estimator and its evaluation give of themselves."""
-    texts = {}
+    texts: dict[str, Any] = {}
     for name in ("released_", "evaluation_"):
         if name in fitted:
             each = fitted[name]

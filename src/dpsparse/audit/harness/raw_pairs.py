@@ -6,6 +6,8 @@ own terms must not depend on.
 
 import itertools
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 from dpsparse.audit.harness.neighbors import partner
 from dpsparse.io.cells.grammar import bucket
@@ -35,10 +37,10 @@ class RawPair:
     name: str
     first: bytes
     second: bytes
-    companions: tuple
+    companions: tuple[Any, ...]
     position: int = POSITION
 
-    def write(self, path, companions, version):
+    def write(self, path: Path, companions: int, version: int) -> None:
         """Write a table: 0 or 1 for the companions, 0 or 1 for the version of the line."""
         lines = list(self.companions[companions])
         # The record with which that of the line is paired is the same among all companions.
@@ -50,12 +52,12 @@ class RawPair:
         path.write_bytes(b"\n".join([HEADER, *lines, b""]))
 
 
-def blanked(pair):
+def blanked(pair: "RawPair") -> "RawPair":
     """The pair for "zero-out-one": the first version against a null record."""
     return replace(pair, second=b"")
 
 
-def raw_pairs():
+def raw_pairs() -> "list[RawPair]":
     """Every pair, in a fixed order."""
     plain = companions_of(0), companions_of(1)
     usual = b"12,no,03/04/2021,5,A,north,some words,1.5"
@@ -106,13 +108,13 @@ def raw_pairs():
     return [RawPair(name, first, second, plain) for name, first, second in listed]
 
 
-def _beside(text):
+def _beside(text: str) -> bytes:
     """Another text in the same hash bucket."""
     wanted = bucket(text)
     return next(other.encode() for other in (f"Ada {k}" for k in itertools.count()) if bucket(other) == wanted)
 
 
-def companions_of(seed):
+def companions_of(seed: int) -> list[bytes]:
     """Lines with two large categories and words for true, of which the two sets hold different numbers.
 
     Numbers and words in the column "mixed" are equally many without the line of a pair.

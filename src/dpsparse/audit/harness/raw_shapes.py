@@ -5,12 +5,15 @@ on neighbours alone: a message that needs half of a column to be empty, or every
 column is of every style in one of the tables.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 from dpsparse.audit.harness.raw_pairs import HEADER, N_LINES, companions_of
 
 COLUMNS = HEADER.decode().split(",")
 TELLING = "texts that explain"
 # Cells of record k as a CSV file has them. Of each kind that a vote may find, of none, and of what people warn about.
-STYLES = {
+STYLES: dict[str, Callable[[int], bytes]] = {
     "few numbers": lambda k: b"%d" % (k * 7 % 5),
     "gaps": lambda k: b"",
     "one text": lambda k: b"north",
@@ -34,7 +37,7 @@ STYLES = {
 }
 
 
-def raw_shapes():
+def raw_shapes() -> dict[str, list[list[bytes]]]:
     """The tables by name: a list of records each, which are lists of cells as a CSV file has them."""
     styles = list(STYLES.values())
     tables = {"usual": _cells(companions_of(0)), "usual, other values": _cells(companions_of(1))}
@@ -51,18 +54,18 @@ def raw_shapes():
     return tables
 
 
-def _telling(k):
+def _telling(k: int) -> list[bytes]:
     region, grade = (b"north", b"south", b"west")[k * k % 3], b"ABB"[k % 3 : k % 3 + 1]
     y = 50 * (region == b"north") - 30 * (grade == b"A") + k % 2
     return [b"%d" % (k % 7), b"yes", b"03/04/2021", b"%d" % (k % 2), grade, region, b"word %d" % k, b"%d.5" % y]
 
 
-def as_lines(table):
+def as_lines(table: list[list[bytes]]) -> bytes:
     """The table as a CSV file."""
     return b"\n".join([HEADER, *(b",".join(record) for record in table), b""])
 
 
-def as_frame(table):
+def as_frame(table: list[list[bytes]]) -> Any:
     """The table as a frame of texts, which has no quotes and no lines to break."""
     import pandas
 
@@ -71,7 +74,7 @@ def as_frame(table):
     return pandas.DataFrame(full, columns=COLUMNS, dtype=object)
 
 
-def as_typed_frame(table):
+def as_typed_frame(table: list[list[bytes]]) -> Any:
     """The table as a frame of declared types: what does not fit a type is missing."""
     import pandas
 
@@ -83,7 +86,7 @@ def as_typed_frame(table):
     return frame.astype({"grade": "category", "region": "string"})
 
 
-def as_arrow(table):
+def as_arrow(table: list[list[bytes]]) -> Any:
     """The same with a schema of its own: pandas would give a column without a cell another type."""
     import pyarrow
 
@@ -95,12 +98,12 @@ def as_arrow(table):
     return pyarrow.Table.from_pandas(frame, schema=schema, preserve_index=False)
 
 
-def mixed(own, others, is_other):
+def mixed(own: list[list[bytes]], others: list[list[bytes]], is_other: Callable[..., Any]) -> list[list[bytes]]:
     """Records of one table, and of another one where `is_other` of their place says so."""
     return [other if is_other(place) else record for place, (record, other) in enumerate(zip(own, others, strict=True))]
 
 
-def with_column(table, column, others):
+def with_column(table: list[list[bytes]], column: str, others: list[list[bytes]]) -> list[list[bytes]]:
     """The table with a column of another one, whose records have all their cells.
 
     Bytes that are no text would make a whole line unreadable: they are replaced.
@@ -112,5 +115,5 @@ def with_column(table, column, others):
     ]
 
 
-def _cells(lines):
+def _cells(lines: list[bytes]) -> list[list[bytes]]:
     return [line.split(b",") for line in lines]

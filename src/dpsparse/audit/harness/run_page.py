@@ -5,15 +5,18 @@ import re
 import secrets
 import shutil
 import uuid
+from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from pkgutil import resolve_name
+from typing import Any
 
 import numpy as np
 
 from dpsparse.audit.harness.patching import replaced
 from dpsparse.audit.harness.raw_shapes import as_lines
 from dpsparse.audit.harness.run_program import DATASET, NewYear
-from dpsparse.audit.harness.tape import Run, Tape
+from dpsparse.audit.harness.tape import Run, Script, Tape
 from dpsparse.audit.harness.watching import files_in, watched
 from dpsparse.model import context
 
@@ -26,7 +29,13 @@ _CHANCE = re.compile(rb"[0-9a-f]{32,}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?")
 _MADE_UP = ("/preview/report",)
 
 
-def run_page(folder, table, guarantee, script=None, holdout=None):
+def run_page(
+    folder: Path,
+    table: list[list[bytes]],
+    guarantee: dict[str, float],
+    script: Script | None = None,
+    holdout: float | None = None,
+) -> Run:
     """Fit on a table by way of the page; its `fitted` is every page before and after, and every file.
 
     Parameters
@@ -70,7 +79,7 @@ def run_page(folder, table, guarantee, script=None, holdout=None):
     return Run(tape, error, seen.warnings, shown | record)
 
 
-def _pages(work, when, job=None):
+def _pages(work: Any, when: str, job: Any = None) -> dict[str, bytes]:
     """What every page answers that is asked for by GET."""
     app, shown = resolve_name(_APP)(work), {}
     for route in app.routes:
@@ -84,33 +93,39 @@ def _pages(work, when, job=None):
     return shown
 
 
-async def _get(app, path):
+async def _get(app: Any, path: str) -> bytes:
     """The status, the headers and the content of an answer."""
-    parts: list = []
+    parts: list[bytes] = []
 
-    async def receive():
+    async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": b"", "more_body": False}
 
-    async def send(message):
+    async def send(message: dict[str, Any]) -> None:
         parts.append(repr([message.get("status"), message.get("headers")]).encode() + message.get("body", b""))
 
-    scope = {"type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "query_string": b""}
+    scope: dict[str, Any] = {
+        "type": "http",
+        "method": "GET",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+    }
     scope |= {"headers": [], "state": {"csrf": "0" * 32}, "root_path": "", "scheme": "http", "http_version": "1.1"}
     await app(scope | {"server": ("127.0.0.1", 80), "client": ("127.0.0.1", 9)}, receive, send)
     return b"".join(parts)
 
 
 @contextmanager
-def _steady_chance():
+def _steady_chance() -> Iterator[Any]:
     fit = uuid.UUID(int=7)
     with replaced(context, datetime=NewYear), replaced(secrets, token_hex=_ticket), replaced(uuid, uuid4=lambda: fit):
         yield
 
 
-def _ticket(size):
+def _ticket(size: int) -> str:
     """The same name for every fit."""
     return "07" * size
 
 
-def _steady(text):
+def _steady(text: bytes) -> bytes:
     return _CHANCE.sub(b"...", text)

@@ -3,19 +3,27 @@
 import contextlib
 import json
 import shutil
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from pkgutil import resolve_name
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsparse import PrivacyLedger, PrivateSparseRegressor
 from dpsparse.audit.harness.patching import replaced
-from dpsparse.audit.harness.tape import Run, Tape
+from dpsparse.audit.harness.tape import Run, Script, Tape
 from dpsparse.audit.harness.watching import files_in, watched
+from dpsparse.data.on_disk import OnDisk
+from dpsparse.data.raw_data import RawData
 from dpsparse.engine.threads import threads
 from dpsparse.estimators._private import PrivateEstimator
 from dpsparse.model import context
+from dpsparse.privacy.accounting.meter import Meter, MeterShare
+from dpsparse.privacy.ledger.events import Event
 
 # By name, as the console script does: the audit lies below the commands.
 _MAIN, _OUTPUT = "dpsparse.cli:main", "dpsparse.cli.output"
@@ -38,12 +46,12 @@ class Program:
         A budget to grant in the folder's ledger.
     """
 
-    commands: tuple
-    files: dict
-    grant: dict | None = None
+    commands: tuple[tuple[str, ...], ...]
+    files: dict[str, bytes]
+    grant: dict[str, Any] | None = None
 
 
-def run_program(program, folder, script=None):
+def run_program(program: "Program", folder: Path, script: Script | None = None) -> Run:
     """Run the commands, the last of them on a tape.
 
     Parameters
@@ -66,9 +74,9 @@ def run_program(program, folder, script=None):
         (folder / name).write_bytes(content)
     ledger = PrivacyLedger(folder / "budget.db") if program.grant else None
     if ledger:
-        ledger.grant(DATASET, **program.grant)
+        ledger.grant(DATASET, **(program.grant or {}))
     *before, last = ([part.format(folder=folder) for part in command] for command in program.commands)
-    leaks = {}
+    leaks: dict[str, Any] = {}
     for number, command in enumerate(before):
         _, shown = _watched(command, folder)
         leaks |= {f"{what} of command {number + 1}": value for what, value in shown.items()}
@@ -89,7 +97,7 @@ class NewYear(datetime):
     """A clock that stands still: a model says the day of its fit."""
 
     @classmethod
-    def now(cls, tz=None):
+    def now(cls, tz: Any = None) -> "NewYear":
         """The same moment at all times."""
         return cls(2000, 1, 1, tzinfo=tz)
 
@@ -97,26 +105,30 @@ class NewYear(datetime):
 class _Seen:
     """What reaches the estimators, and how they tell of their progress."""
 
-    def __init__(self):
-        self.meters, self.parameters, self.progress = [], [], []
+    def __init__(self) -> None:
+        self.meters: list[Any] = []
+        self.parameters: list[dict[str, Any]] = []
+        self.progress: list[Any] = []
 
     @contextlib.contextmanager
-    def bar(self, *_):
+    def bar(self, *_: int) -> Iterator[Callable[..., Any]]:
         """A bar that keeps the calls."""
         yield lambda *call: self.progress.append(call)
 
 
-def _watched(command, folder, tape=None):
+def _watched(command: list[str], folder: Path, tape: Tape | None = None) -> "tuple[_Seen, dict[str, Any]]":
     """Run one command; what reached the estimators, and all that left it."""
     seen = _Seen()
     fit, open_meter = PrivateSparseRegressor.fit, PrivateEstimator._open_meter
 
-    def fitted(model, X, y=None, **more):
+    def fitted(
+        model: Any, X: NDArray[np.float64] | OnDisk | RawData, y: NDArray[np.float64] | None = None, **more: Any
+    ) -> Any:
         known = {name: value for name, value in model.get_params().items() if name != "ledger"}
         seen.parameters.append({**known, "features": type(X).__name__, "responses": type(y).__name__})
         return fit(model, X, y, **more)
 
-    def opened(model, *arguments):
+    def opened(model: Any, *arguments: int) -> Meter | MeterShare:
         meter = open_meter(model, *arguments)
         seen.meters.append(meter)
         return meter
@@ -139,7 +151,7 @@ def _watched(command, folder, tape=None):
     return seen, {**told.shown(), "exit code": status, "warnings": told.warnings}
 
 
-def _status(command):
+def _status(command: list[str]) -> str | int | None:
     try:
         resolve_name(_MAIN)(command)
     except SystemExit as stopped:
@@ -147,6 +159,6 @@ def _status(command):
     return 0
 
 
-def _public(event):
+def _public(event: Event) -> tuple[str, str, dict[str, Any]]:
     """An event of a ledger without the time and the fit's id, which is drawn at random."""
     return event.dataset, event.kind, {key: value for key, value in json.loads(event.payload).items() if key != "at"}

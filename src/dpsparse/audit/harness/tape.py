@@ -9,11 +9,14 @@ import contextlib
 import functools
 import inspect
 import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from types import FunctionType, MethodType, ModuleType
+from typing import Any
 
 import numpy as np
 import sklearn
+from numpy.typing import NDArray
 
 from dpsparse.audit.harness.neighbors import STORAGES
 from dpsparse.audit.harness.patching import replaced
@@ -24,11 +27,15 @@ from dpsparse.estimators._private import PrivateEstimator
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.accounting.release import Release
 from dpsparse.privacy.mechanisms import partition, selection
-from dpsparse.privacy.noise import SeededSource
+from dpsparse.privacy.noise import NoiseSource, SeededSource
 
 
 class Diverged(Exception):
     """A fit asked for more draws than the one it is replayed from."""
+
+
+# The outputs of draws, in order: integers, places of picks, names with their counts.
+Script = list[Any]
 
 
 @dataclass(frozen=True)
@@ -38,17 +45,17 @@ class Draw:
     kind: str
     scale: float
     statistic: np.ndarray
-    output: object
+    output: Any
 
 
 @dataclass(frozen=True)
 class NameCounts:
     """The statistic of a release of names: exact counts of values, column by column, and the threshold in steps."""
 
-    counts: tuple
+    counts: tuple[Any, ...]
     threshold: int
 
-    def moves(self, other):
+    def moves(self, other: "NameCounts") -> list[int]:
         """By how many steps the counts of values differ, where they do; a value that a table does not hold counts 0."""
         return [
             partition.RECORD_STEPS * (theirs.get(value, 0) - own.get(value, 0))
@@ -71,24 +78,27 @@ class Tape:
 
     name, private, noiseless = "tape (audit only)", False, False
 
-    def __init__(self, script=None, source=None):
+    def __init__(self, script: Script | None = None, source: NoiseSource | None = None) -> None:
         self._script = script
         self._source = source or SeededSource(0)
-        self.events, self.sums = [], []
+        self.events: list[Any] = []
+        self.sums: list[NDArray[Any]] = []
 
-    def gaussian(self, values, scale):
+    def gaussian(self, values: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
         """Gaussian noise, recorded."""
-        return self._answer("gaussian", values, scale, lambda: self._source.gaussian(values, scale)).copy()
+        noisy = self._answer("gaussian", values, scale, lambda: self._source.gaussian(values, scale))
+        return np.array(noisy)
 
-    def laplace(self, values, scale):
+    def laplace(self, values: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
         """Laplace noise, recorded."""
-        return self._answer("laplace", values, scale, lambda: self._source.laplace(values, scale)).copy()
+        noisy = self._answer("laplace", values, scale, lambda: self._source.laplace(values, scale))
+        return np.array(noisy)
 
-    def bits(self, count):
+    def bits(self, count: int) -> int:
         """Refuse: picks are recorded whole."""
         raise Diverged("bits were drawn outside a pick")
 
-    def _answer(self, kind, values, scale, fresh):
+    def _answer(self, kind: str, values: Any, scale: float, fresh: Callable[..., Any]) -> Any:
         made = len(self.draws)
         if self._script is not None and made >= len(self._script):
             raise Diverged("more draws than before")
@@ -99,23 +109,23 @@ class Tape:
         return output
 
     @property
-    def draws(self):
+    def draws(self) -> "list[Draw]":
         """The draws alone."""
         return [event for event in self.events if isinstance(event, Draw)]
 
     @property
-    def script(self):
+    def script(self) -> Script:
         """The outputs to give to a second fit."""
         return [draw.output for draw in self.draws]
 
     @property
-    def flow(self):
+    def flow(self) -> list[Release | tuple[str, float, tuple[int]]]:
         """Number, kind, price and order of releases, without the statistics."""
         return [e if isinstance(e, Release) else (e.kind, e.scale, e.statistic.shape) for e in self.events]
 
-    def releases(self):
+    def releases(self) -> list[tuple[Release, list[Any]]]:
         """Each charge with the draws made on it, in order; draws before any charge come under None."""
-        groups = [(None, [])]
+        groups: list[tuple[Any, list[Draw]]] = [(None, [])]
         for event in self.events:
             if isinstance(event, Release):
                 groups.append((event, []))
@@ -124,23 +134,23 @@ class Tape:
         return groups if groups[0][1] else groups[1:]
 
     @contextlib.contextmanager
-    def running(self):
+    def running(self) -> "Iterator[Tape]":
         """Record every fit in the block on this tape."""
         charge, skip, pick, select = Meter.charge, Meter.skip, selection.pick_index, partition.select_names
 
-        def charged(meter, *releases):
+        def charged(meter: Meter, *releases: Release) -> None:
             charge(meter, *releases)
             self.events.extend(releases)
 
-        def skipped(meter, name):
+        def skipped(meter: Meter, name: str) -> None:
             skip(meter, name)
             self.events.append(meter.record().releases[-1])
 
-        def picked(scores, rate, source, excluded=()):
+        def picked(scores: NDArray[np.int64], rate: float, source: "Tape", excluded: list[int] | tuple[()] = ()) -> int:
             left = np.delete(np.arange(len(scores)), np.asarray(excluded, dtype=int))
             return int(left[self._answer("pick", scores[left], rate, lambda: pick(scores[left], rate, self._source))])
 
-        def named(counts, scale, threshold, source):
+        def named(counts: list[dict[str, int]], scale: float, threshold: int, source: "Tape") -> Any:
             # The number of values is data, so the statistic is one object whatever it holds.
             statistic = NameCounts(tuple(map(dict, counts)), threshold)
             return self._answer("names", statistic, scale, lambda: select(counts, scale, threshold, self._source))
@@ -155,8 +165,8 @@ class Tape:
                 stack.enter_context(replaced(owner, **kept))
             yield self
 
-    def _kept(self, function):
-        def keep(*arguments):
+    def _kept(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def keep(*arguments: Any) -> Any:
             sums = function(*arguments)
             self.sums.append(np.array(sums))
             return sums
@@ -184,16 +194,24 @@ class Run:
 
     tape: Tape
     error: str | None
-    warnings: list
-    fitted: dict
+    warnings: list[Any]
+    fitted: dict[str, Any]
 
 
-def run(model, table, storage="C order", script=None, source=None):
+def run(
+    model: Any,
+    table: NDArray[np.float64],
+    storage: str = "C order",
+    script: Script | None = None,
+    source: NoiseSource | None = None,
+) -> "Run":
     """Fit `model` on a table (response first) under a tape, whatever values the table holds."""
     return recorded(model, lambda: (STORAGES[storage](table[:, 1:]), table[:, 0].copy()), script, source)
 
 
-def recorded(model, read, script=None, source=None):
+def recorded(
+    model: Any, read: Callable[..., Any], script: Script | None = None, source: NoiseSource | None = None
+) -> "Run":
     """Fit `model` under a tape on what `read` gives, the arguments of its `fit`."""
     tape = Tape(script, source)
     error = None
@@ -209,7 +227,7 @@ def recorded(model, read, script=None, source=None):
     return Run(tape, error, [(w.category.__name__, str(w.message)) for w in caught], fitted)
 
 
-def _not_as_asked(model, parameters):
+def _not_as_asked(model: Any, parameters: dict[str, Any]) -> str | None:
     """An error where a record states another guarantee than its estimator."""
     stated = vars(model.privacy_.guarantee)
     changed = [
@@ -218,7 +236,7 @@ def _not_as_asked(model, parameters):
     return f"another {changed[0]} than was asked for" if changed else None
 
 
-def same(first, second, compared=()):
+def same(first: Any, second: Any, compared: tuple[Any, ...] = ()) -> bool:
     """Whether two objects are equal bit for bit, with all that they hold: attributes beside fields, and closures."""
     if type(first) is not type(second):
         return False
@@ -230,17 +248,17 @@ def same(first, second, compared=()):
     if first is second or (id(first), id(second)) in compared:
         return True
     compared = (*compared, (id(first), id(second)))
-    parts = _parts(first), _parts(second)
-    if None in parts:
+    mine, others = _parts(first), _parts(second)
+    if mine is None or others is None:
         return bool(first == second)
-    return len(parts[0]) == len(parts[1]) and all(same(*pair, compared) for pair in zip(*parts, strict=True))
+    return len(mine) == len(others) and all(same(a, b, compared) for a, b in zip(mine, others, strict=True))
 
 
-def _same_cells(first, second):
+def _same_cells(first: NDArray[Any], second: NDArray[Any]) -> bool:
     return same(first.tolist(), second.tolist()) if first.dtype.hasobject else first.tobytes() == second.tobytes()
 
 
-def _parts(value):
+def _parts(value: Any) -> list[Any] | None:
     """What an object is made of, in a fixed order; None where it is nothing but itself."""
     if isinstance(value, (tuple, list)):
         return list(value)
@@ -255,14 +273,15 @@ def _parts(value):
         return [value.func, value.args, value.keywords]
     if is_dataclass(value) or (hasattr(value, "__dict__") and not isinstance(value, (type, ModuleType))):
         known = [field.name for field in fields(value)] if is_dataclass(value) else []
-        left = {*known, *_cached_properties(type(value))}
+        kind: Any = type(value)
+        left = {*known, *_cached_properties(kind)}
         beside = {name: held for name, held in getattr(value, "__dict__", {}).items() if name not in left}
         return [*(getattr(value, name) for name in known), *beside, *beside.values()]
     return None
 
 
 @functools.cache
-def _cached_properties(kind):
+def _cached_properties(kind: Any) -> list[str]:
     """Those are there once somebody has looked at them."""
     members = inspect.getmembers_static(kind, lambda member: isinstance(member, functools.cached_property))
     return [name for name, _ in members]

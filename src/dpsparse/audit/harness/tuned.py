@@ -1,6 +1,9 @@
 """`tune` as an estimator, so that the attacks on a fit also run on it."""
 
+from typing import Any, Self
+
 from dpsparse import PrivateSparseRegressor, tune
+from dpsparse.algorithms.progress import Progress
 
 
 class TunedPursuit(PrivateSparseRegressor):
@@ -9,12 +12,15 @@ class TunedPursuit(PrivateSparseRegressor):
     The second one selects more, leads, and releases the units; the first one gives its own scale of the response.
     """
 
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: Any = None, *, progress: Progress | None = None) -> Self:
         """Tune, and take over the candidate chosen."""
-        options = [{"response_scale": 2.0, "feature_scale": 0.5}, {"sparsity": self.sparsity + 1}]
+        options: list[dict[str, Any]] = [
+            {"response_scale": 2.0, "feature_scale": 0.5},
+            {"sparsity": int(self.sparsity) + 1},
+        ]
         tuned = tune([PrivateSparseRegressor(**{**self.get_params(), **option}) for option in options], X, y)
         fitted = {name: value for name, value in vars(tuned.estimator).items() if name not in self.get_params()}
-        vars(self).update(fitted)
+        self.__dict__.update(fitted)
         self.index_ = tuned.index
         for k, candidate in enumerate(tuned.candidates):
             setattr(self, f"coef_of_{k}_", candidate.coef_)

@@ -8,35 +8,37 @@ import stat
 import sys
 import tempfile
 import warnings
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from dpsparse.audit.harness.patching import replaced
 
 # Other programs and other machines.
 _ELSEWHERE = ("socket.connect", "socket.sendto", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn")
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
-_folders: list = []
-_elsewhere: list = []
-_hooked: list = []
+_folders: list[str] = []
+_elsewhere: list[str] = []
+_hooked: list[bool] = []
 
 
 @dataclass
 class Watched:
     """What was seen: texts by stream, lines of logs, warnings, and what was opened elsewhere."""
 
-    streams: dict = field(default_factory=dict)
-    log: list = field(default_factory=list)
-    warnings: list = field(default_factory=list)
-    elsewhere: list = field(default_factory=list)
+    streams: dict[str, str | bytes] = field(default_factory=dict)
+    log: list[tuple[str, str, str]] = field(default_factory=list)
+    warnings: list[tuple[str, str]] = field(default_factory=list)
+    elsewhere: list[str] = field(default_factory=list)
 
-    def shown(self):
+    def shown(self) -> dict[str, Any]:
         """All of it but the warnings, by name."""
         return {**self.streams, "log": self.log, "files and connections elsewhere": self.elsewhere}
 
 
 @contextlib.contextmanager
-def watched(folder):
+def watched(folder: Path) -> "Iterator[Watched]":
     """Run the block in a folder, which has the temporary files too, and keep all that leaves it.
 
     Parameters
@@ -63,7 +65,7 @@ def watched(folder):
     seen.streams |= {"standard output": out.getvalue(), "standard error": err.getvalue(), "descriptors": bytes(below)}
 
 
-def files_in(folder, inputs=(), held=()):
+def files_in(folder: Path, inputs: Collection[str] = (), held: Collection[str] = ()) -> dict[str, Any]:
     """Names and modes of all files but the inputs, and the content of those that are not held back, by their names."""
     paths = sorted(path for path in folder.rglob("*") if path.name not in inputs)
     modes = [(str(path.relative_to(folder)), stat.filemode(path.stat().st_mode)) for path in paths]
@@ -72,20 +74,24 @@ def files_in(folder, inputs=(), held=()):
     return {"modes of files": modes, "files": content}
 
 
+def _flush() -> None:
+    for stream in (sys.__stdout__, sys.__stderr__):
+        if stream is not None:
+            stream.flush()
+
+
 @contextlib.contextmanager
-def _below_python():
+def _below_python() -> Iterator[bytearray]:
     """What is written to the descriptors of standard output and error, and not to Python's streams."""
     kept, written = [os.dup(number) for number in (1, 2)], bytearray()
     with tempfile.TemporaryFile() as file:
-        for stream in (sys.__stdout__, sys.__stderr__):
-            stream.flush()
+        _flush()
         for number in (1, 2):
             os.dup2(file.fileno(), number)
         try:
             yield written
         finally:
-            for stream in (sys.__stdout__, sys.__stderr__):
-                stream.flush()
+            _flush()
             for number, before in zip((1, 2), kept, strict=True):
                 os.dup2(before, number)
                 os.close(before)
@@ -94,7 +100,7 @@ def _below_python():
 
 
 @contextlib.contextmanager
-def _elsewhere_than(folder, found):
+def _elsewhere_than(folder: Path, found: list[Any]) -> Iterator[None]:
     """Note files that are opened for writing outside a folder, connections and other programs."""
     if not _hooked:
         # For the life of the process: a hook cannot be taken back.
@@ -110,7 +116,7 @@ def _elsewhere_than(folder, found):
         _elsewhere[:] = before
 
 
-def _hook(event, arguments):
+def _hook(event: str, arguments: tuple[Any, ...]) -> None:
     if not _folders:
         return
     if event in _ELSEWHERE:
@@ -124,17 +130,17 @@ def _hook(event, arguments):
                 _elsewhere.append(place)
 
 
-def _is_cache(path):
+def _is_cache(path: str) -> bool:
     """Whether Python or a compiler keeps a module there."""
     return "__pycache__" in path or path.endswith((".pyc", ".nbi", ".nbc"))
 
 
 @contextlib.contextmanager
-def _logged(lines):
+def _logged(lines: list[Any]) -> Iterator[None]:
     """Every line that any logger writes, those of the package whatever their level."""
 
     class Kept(logging.Handler):
-        def emit(self, record):
+        def emit(self, record: Any) -> None:
             lines.append((record.name, record.levelname, record.getMessage()))
 
     root, ours, kept = logging.getLogger(), logging.getLogger("dpsparse"), Kept()

@@ -12,8 +12,10 @@ so the same computation with twice the step shows the size of the error.
 """
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.signal import fftconvolve
 from scipy.special import ndtr
 
@@ -23,7 +25,7 @@ from dpsparse.privacy.accounting.release import ExponentialMechanism, GaussianMe
 _REACH = 12.0
 
 
-def _hat_weights(m, step):
+def _hat_weights(m: float, step: float) -> tuple[NDArray[np.float64], int]:
     """The weights of E[f(L)] over nodes k * step, for f linear between nodes; and the first k."""
     mean = m**2 / 2
     first, last = math.floor((mean - 10 * m) / step) - 1, math.ceil((mean + 10 * m) / step) + 1
@@ -40,26 +42,27 @@ def _hat_weights(m, step):
 
 
 class _Grid:
-    def __init__(self, step, reach):
+    def __init__(self, step: float, reach: float) -> None:
         self.step = step
         self.size = 2 * math.ceil(reach / step) + 1
         self.x = step * (np.arange(self.size) - self.size // 2)
 
-    def widened(self, curve, below, above):
+    def widened(self, curve: NDArray[np.float64], below: int, above: int) -> NDArray[np.float64]:
         """The curve with `below` and `above` more nodes: 1 - e^x far left, 0 far right."""
         left = -np.expm1(self.x[0] - self.step * np.arange(below, 0, -1))
         return np.concatenate([left, curve, np.zeros(above)])
 
-    def after_gaussian(self, curve, rho):
+    def after_gaussian(self, curve: NDArray[np.float64], rho: float) -> NDArray[np.float64]:
         weights, first = _hat_weights(math.sqrt(2 * rho), self.step)
         last = first + len(weights) - 1
         wide = self.widened(curve, max(last, 0), max(-first, 0))
         out = fftconvolve(wide, weights)
         # out[i] = sum_k weights[k - first] wide[i - (k - first)]; node n of the result sits at i = n + below - first.
         start = max(last, 0) - first
-        return np.maximum(out[start : start + self.size], 0.0)
+        cut: NDArray[np.float64] = np.maximum(out[start : start + self.size], 0.0)
+        return cut
 
-    def after_pick(self, curve, rho):
+    def after_pick(self, curve: NDArray[np.float64], rho: float) -> NDArray[np.float64]:
         epsilon0 = math.sqrt(8 * rho)
         window = epsilon0 / self.step
         margin = math.ceil(window) + 1
@@ -73,7 +76,7 @@ class _Grid:
             np.maximum(best, share * down + (1 - share) * up, out=best)
         return best
 
-    def _shifted(self, wide, margin, nodes):
+    def _shifted(self, wide: NDArray[np.float64], margin: int, nodes: float) -> NDArray[np.float64]:
         whole = math.floor(nodes)
         part = nodes - whole
         start = margin + whole
@@ -81,16 +84,20 @@ class _Grid:
         return here if part == 0 else (1 - part) * here + part * wide[start + 1 : start + 1 + self.size]
 
 
-def _curve(mechanisms, step, reach):
+def _curve(
+    mechanisms: list[ExponentialMechanism | GaussianMechanism], step: float, reach: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     grid = _Grid(step, reach)
     steps = {GaussianMechanism: grid.after_gaussian, ExponentialMechanism: grid.after_pick}
     curve = np.maximum(0.0, -np.expm1(grid.x))
     for mechanism in reversed(mechanisms):
         curve = steps[type(mechanism)](curve, mechanism.rho)
-    return grid.x, curve
+    return np.asarray(grid.x, dtype=np.float64), curve
 
 
-def _one_by_one(mechanisms):
+def _one_by_one(
+    mechanisms: list[ExponentialMechanism | GaussianMechanism | RepeatedPicks],
+) -> Iterator[ExponentialMechanism | GaussianMechanism]:
     """The same sequence with picks of one release as releases of their own."""
     for mechanism in mechanisms:
         if isinstance(mechanism, RepeatedPicks):
@@ -99,7 +106,11 @@ def _one_by_one(mechanisms):
             yield mechanism
 
 
-def exact_delta(mechanisms, epsilons, steps_per_unit=120):
+def exact_delta(
+    mechanisms: list[ExponentialMechanism | GaussianMechanism | RepeatedPicks],
+    epsilons: list[float],
+    steps_per_unit: int = 120,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The exact delta of a sequence at each epsilon, and an estimate of its numerical error.
 
     Parameters
@@ -116,11 +127,11 @@ def exact_delta(mechanisms, epsilons, steps_per_unit=120):
     deltas, errors : arrays
         The error is the change from a grid of twice the step.
     """
-    mechanisms = list(_one_by_one(mechanisms))
-    total = math.sqrt(2 * sum(mechanism.rho for mechanism in mechanisms))
-    picks = [mechanism.rho for mechanism in mechanisms if isinstance(mechanism, ExponentialMechanism)]
+    single = list(_one_by_one(mechanisms))
+    total = math.sqrt(2 * sum(mechanism.rho for mechanism in single))
+    picks = [mechanism.rho for mechanism in single if isinstance(mechanism, ExponentialMechanism)]
     largest = max((math.sqrt(8 * rho) for rho in picks), default=total)
     step = min(total, largest) / steps_per_unit
     reach = _REACH * math.sqrt(2) * total + total**2 + max(map(abs, epsilons))
-    fine, coarse = (np.interp(epsilons, *_curve(mechanisms, width, reach)) for width in (step, 2 * step))
+    fine, coarse = (np.interp(epsilons, *_curve(single, width, reach)) for width in (step, 2 * step))
     return fine, np.abs(fine - coarse)

@@ -4,7 +4,11 @@ By Neyman and Pearson no test distinguishes two tables better than the likelihoo
 be computed, because each statistic is a known function of a table and of earlier releases.
 """
 
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import log_ndtr, logsumexp
 
 from dpsparse.privacy.accounting.release import (
@@ -15,19 +19,22 @@ from dpsparse.privacy.accounting.release import (
     RepeatedPicks,
 )
 
+if TYPE_CHECKING:
+    from dpsparse.audit.harness.tape import Draw, Tape
 
-def gaussian_loss(output, first, second, scale):
+
+def gaussian_loss(output: Any, first: Any, second: Any, scale: Any) -> float:
     """Log likelihood ratio of noisy integers with Gaussian noise of this scale (one number or one an entry)."""
     output, first, second = (np.asarray(values, dtype=np.float64) for values in (output, first, second))
     return float((((output - second) ** 2 - (output - first) ** 2) / (2 * np.square(scale))).sum())
 
 
-def pick_loss(index, first, second, rate):
+def pick_loss(index: int, first: Any, second: Any, rate: float) -> float:
     """Log likelihood ratio of an exponential-mechanism pick between two vectors of scores."""
     return float(rate * (first[index] - second[index]) - logsumexp(rate * first) + logsumexp(rate * second))
 
 
-def peeling_loss(support, values, first, second, scale):
+def peeling_loss(support: list[int], values: NDArray[Any], first: Any, second: Any, scale: float) -> float:
     """Log likelihood ratio of the picks and values of a Laplace peeling between two integer vectors."""
     first, second = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     loss = float(np.abs(values - second[support]).sum() - np.abs(values - first[support]).sum()) / scale
@@ -38,7 +45,7 @@ def peeling_loss(support, values, first, second, scale):
     return loss
 
 
-def _log_win(sizes, place, scale):
+def _log_win(sizes: NDArray[np.float64], place: int, scale: float) -> float:
     """Log probability that one of several sizes is the largest once Laplace noise is added, by the trapezoid rule."""
     z = np.linspace(-14, 14, 1121)
     others = np.delete(sizes, place)
@@ -52,7 +59,9 @@ def _log_win(sizes, place, scale):
 CERTAIN = 1e3
 
 
-def names_loss(released, first, second, scale, threshold):
+def names_loss(
+    released: Mapping[str, float], first: Mapping[str, float], second: Mapping[str, float], scale: float, threshold: int
+) -> float:
     """Log likelihood ratio of the names of one column and their noisy counts, all in steps, between two tables.
 
     Parameters
@@ -75,20 +84,20 @@ def names_loss(released, first, second, scale, threshold):
         elif None in sides:
             loss += CERTAIN if sides[1] is None else -CERTAIN
         else:
-            loss += gaussian_loss(released[value], *sides, scale)
+            loss += gaussian_loss(released[value], sides[0], sides[1], scale)
     return loss
 
 
-def _names_on_tape(output, first, second, scale):
+def _names_on_tape(output: Any, first: Any, second: Any, scale: float) -> float:
     first, second = first.item(), second.item()
-    step = 2**24
-    return sum(
-        names_loss(names, *({value: step * n for value, n in side.items()} for side in sides), scale, first.threshold)
-        for names, *sides in zip(output, first.counts, second.counts, strict=True)
-    )
+    step, loss = 2**24, 0.0
+    for names, *sides in zip(output, first.counts, second.counts, strict=True):
+        before, after = ({value: step * n for value, n in side.items()} for side in sides)
+        loss += names_loss(names, before, after, scale, first.threshold)
+    return loss
 
 
-_RATIOS = {
+_RATIOS: dict[type, Callable[[Any, Any, Any, Any], float]] = {
     ExponentialMechanism: pick_loss,
     RepeatedPicks: pick_loss,
     GaussianMechanism: gaussian_loss,
@@ -96,7 +105,7 @@ _RATIOS = {
 }
 
 
-def transcript_loss(first, second):
+def transcript_loss(first: "Tape", second: "Tape") -> float:
     """Log likelihood ratio of everything a fit released, from the tapes of two runs that saw the same outputs."""
     loss = 0.0
     for (release, draws), (_, others) in zip(first.releases(), second.releases(), strict=True):
@@ -111,9 +120,9 @@ def transcript_loss(first, second):
     return loss
 
 
-def _peeled_on_tape(draws, others):
+def _peeled_on_tape(draws: list["Draw"], others: list["Draw"]) -> float:
     """The loss of a peeling on tape: it releases the places of the largest noisy entries, then their noisy values."""
-    support = []
+    support: list[int] = []
     for draw in draws[:-1]:
         noisy = draw.output.copy()
         noisy[support] = np.iinfo(np.int64).min
@@ -124,4 +133,4 @@ def _peeled_on_tape(draws, others):
         vector = made[0].statistic.astype(np.float64)
         vector[support] = made[-1].statistic
         vectors.append(vector)
-    return peeling_loss(support, draws[-1].output, *vectors, draws[0].scale)
+    return peeling_loss(support, draws[-1].output, vectors[0], vectors[1], draws[0].scale)

@@ -1,14 +1,17 @@
 """The cost of a release, computed from the draws that were really made; it shares no code with the package's prices."""
 
 import math
+from typing import Any
 
 from scipy import stats
 
+from dpsparse.audit.harness.tape import Draw
 from dpsparse.privacy.accounting.release import (
     ExponentialMechanism,
     GaussianMechanism,
     LaplacePeeling,
     PartitionSelection,
+    Release,
     RepeatedPicks,
 )
 
@@ -16,7 +19,7 @@ from dpsparse.privacy.accounting.release import (
 ROUNDING = 1e-9
 
 
-def wrong_price(release, draws, records_per_person=1):
+def wrong_price(release: Release, draws: list[Draw], records_per_person: int = 1) -> str | None:
     """Say what is wrong with the draws made on a charge, or None."""
     if not release.size:
         return f"skipped, and made {len(draws)} draws" if draws else None
@@ -25,7 +28,7 @@ def wrong_price(release, draws, records_per_person=1):
     return _ORACLES[type(release.mechanism)](release, draws)
 
 
-def _pick(release, draws):
+def _pick(release: Release, draws: list[Draw]) -> str | None:
     if [draw.kind for draw in draws] != ["pick"]:
         return f"charged for one pick, made {len(draws)} draws"
     # Scores move by D, so log-odds of the indices move within 2 D rate: bounded range, an eighth of its square.
@@ -33,8 +36,9 @@ def _pick(release, draws):
     return _compare(release, bounded_range**2 / 8, bounded_range)
 
 
-def _picks(release, draws):
-    count = release.mechanism.count
+def _picks(release: Release, draws: list[Draw]) -> str | None:
+    mechanism: Any = release.mechanism
+    count = mechanism.count
     if any(draw.kind != "pick" for draw in draws) or not len(draws) == release.size == count:
         return f"charged for {count:g} picks, made {len(draws)} draws"
     # Each is of bounded range by itself; a record may move all of them, so their prices add.
@@ -42,7 +46,7 @@ def _picks(release, draws):
     return _compare(release, sum(bounded_range**2 / 8 for bounded_range in ranges), sum(ranges))
 
 
-def _gaussian(release, draws):
+def _gaussian(release: Release, draws: list[Draw]) -> str | None:
     sizes = [draw.statistic.size for draw in draws]
     is_gram = "Gram matrix" in release.mechanism.words
     if any(draw.kind != "gaussian" for draw in draws) or len(draws) != 1 + is_gram or sum(sizes) != release.size:
@@ -55,7 +59,7 @@ def _gaussian(release, draws):
     return _compare(release, release.sensitivity**2 * per_square, math.inf)
 
 
-def _laplace(release, draws):
+def _laplace(release: Release, draws: list[Draw]) -> str | None:
     picks, values = draws[:-1], draws[-1:]
     if (
         any(draw.kind != "laplace" for draw in draws)
@@ -70,7 +74,7 @@ def _laplace(release, draws):
     return _compare(release, sum(cost**2 for cost in costs) / 2, sum(costs))
 
 
-def _partitions(release, draws, most):
+def _partitions(release: Release, draws: list[Draw], most: int) -> str | None:
     if [draw.kind for draw in draws] != ["names"]:
         return f"charged for one selection of names, made {len(draws)} draws"
     scale, names = draws[0].scale, draws[0].statistic.item()
@@ -87,7 +91,7 @@ def _partitions(release, draws, most):
     return _compare(release, release.sensitivity**2 / (2 * scale**2), math.inf)
 
 
-def _compare(release, rho, pure_epsilon):
+def _compare(release: Release, rho: float, pure_epsilon: float) -> str | None:
     if rho > release.rho * (1 + ROUNDING):
         return f"costs rho {rho:.6g}, charged {release.rho:.6g}"
     if pure_epsilon > release.pure_epsilon * (1 + ROUNDING):

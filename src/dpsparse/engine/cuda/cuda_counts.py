@@ -3,9 +3,12 @@
 import numpy as np
 import torch
 import triton
-import triton.language as tl
+from numpy.typing import NDArray
 
+from dpsparse.engine.cuda.cuda_count_kernel import bins_kernel
+from dpsparse.engine.cuda.cuda_features import Features
 from dpsparse.engine.cuda.cuda_launch import launch
+from dpsparse.engine.queries import Thresholds
 from dpsparse.engine.threads import slices
 
 # Rows and columns of a tile. On an H200 others are no faster, in either memory order.
@@ -14,34 +17,7 @@ _SHAPE = (64, 32)
 _AT_ONCE = 2**14
 
 
-@triton.jit(do_not_specialize=["n_thresholds"])
-def _bins_kernel(
-    X, y, thresholds, bins, n, d, row_stride, column_stride, n_thresholds, ROWS: tl.constexpr, COLUMNS: tl.constexpr
-):
-    """Count for each feature the values whose first threshold that is not below them is this one; gaps are above all.
-
-    A record whose response y is NaN counts nowhere.
-
-    float64 holds every value as it is.
-    """
-    rows = tl.program_id(0) // tl.cdiv(d, COLUMNS) * ROWS + tl.arange(0, ROWS)
-    columns = (tl.program_id(0) % tl.cdiv(d, COLUMNS) * COLUMNS + tl.arange(0, COLUMNS)).to(tl.int64)
-    inside = (rows < n)[:, None] & (columns < d)[None, :]
-    where = rows.to(tl.int64)[:, None] * row_stride + columns[None, :] * column_stride
-    value = tl.load(X + where, mask=inside, other=0).to(tl.float64)
-    low, left = tl.zeros([ROWS, COLUMNS], tl.int32), n_thresholds
-    while left > 0:
-        half = left // 2
-        below = tl.load(thresholds + tl.minimum(low + half, n_thresholds - 1)) < value
-        below = (below | (tl.abs(value) == float("inf")) | (value != value)) & (low + half < n_thresholds)
-        low = tl.where(below, low + half + 1, low)
-        left = half
-    response = tl.load(y + rows, mask=rows < n, other=0.0)
-    counted = inside & (low < n_thresholds) & (response == response)[:, None]
-    tl.atomic_add(bins + columns[None, :] * n_thresholds + low, 1, mask=counted, sem="relaxed")
-
-
-def feature_counts(features, y, thresholds):
+def feature_counts(features: Features, y: torch.Tensor, thresholds: Thresholds) -> NDArray[np.int64]:
     """For each of some `Features` and each of some rising thresholds how many values are at or below it, as int64.
 
     The responses `y` are NaN in blank records.
@@ -57,9 +33,9 @@ def feature_counts(features, y, thresholds):
     return counts
 
 
-def _add_bins(X, y, thresholds, bins):
+def _add_bins(X: torch.Tensor, y: torch.Tensor, thresholds: torch.Tensor, bins: torch.Tensor) -> None:
     (n, d), (rows, columns) = X.shape, _SHAPE
     launch(
-        _bins_kernel, triton.cdiv(d, columns) * triton.cdiv(n, rows),
+        bins_kernel, triton.cdiv(d, columns) * triton.cdiv(n, rows),
         X, y, thresholds, bins, n, d, *X.stride(), len(thresholds), ROWS=rows, COLUMNS=columns,
     )  # fmt: skip

@@ -12,7 +12,8 @@ import triton
 import triton.language as tl
 
 from dpsparse.engine.cuda.cuda_launch import launch
-from dpsparse.engine.cuda.cuda_levels import Public, byte_levels, level_bits
+from dpsparse.engine.cuda.cuda_level_kernels import byte_levels, level_bits
+from dpsparse.engine.cuda.cuda_levels import Public
 
 
 class Shape(NamedTuple):

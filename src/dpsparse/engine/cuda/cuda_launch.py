@@ -1,12 +1,14 @@
 """Launching Triton kernels, and launching them again."""
 
+from typing import Any
+
 import torch
 
 # The compiled kernels, each for all arguments that Triton would compile alike.
-_COMPILED = {}
+_COMPILED: dict[tuple[Any, ...], Any] = {}
 
 
-def launch(kernel, programs, *arguments, num_warps=4, **constants):
+def launch(kernel: Any, programs: int, *arguments: Any, num_warps: int = 4, **constants: Any) -> None:
     """Run a kernel on the card of its first argument, without fusing multiplications with additions.
 
     Triton's own launch takes longer than the small kernels here: it inspects all arguments and constants to see what to
@@ -25,7 +27,7 @@ def launch(kernel, programs, *arguments, num_warps=4, **constants):
             compiled[programs, 1, 1](*arguments, *constants.values())
 
 
-def _kind(argument):
+def _kind(argument: Any) -> tuple[Any, ...]:
     """The properties Triton compiles for: types and alignments of tensors, integers that are 1 or multiples of 16."""
     if isinstance(argument, torch.Tensor):
         return argument.dtype, argument.data_ptr() % 16 == 0

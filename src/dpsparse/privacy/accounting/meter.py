@@ -78,7 +78,7 @@ class Meter:
         self._opened = OpenedHere(RuntimeError, _FORKED)
 
     def commit(self, commitment: Commitment) -> None:
-        """Commit to a whole sequence of releases; nothing else can be charged from here on. Again, it does nothing."""
+        """Commit to a whole sequence of releases; nothing else can be charged from here on. Repeating it is a no-op."""
         if self.commitment == commitment:
             return
         if self._releases or self.commitment is not None:
