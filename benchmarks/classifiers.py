@@ -28,6 +28,7 @@ import os
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 
 import classifiers_fits as fits
@@ -74,13 +75,9 @@ class Run:
         return self.parallel(delayed(one)(*given, seed) for seed in self.seeds)
 
     def designs(self):
-        """The simulated designs with limits, and the wide one."""
-        for n, law, known in RATIO_LIMITS:
-            if n in self.sizes and law in self.laws:
-                yield from (Design(n=n, share=share, law=law, known=known) for share in SHARES)
-        for law in self.laws:
-            if law not in ("normal", "mixture"):
-                yield from (Design(self.sizes[0], law=law, known=known) for known in (True, False))
+        """The simulated designs, and the wide one."""
+        for n, law, known, share in product(self.sizes, self.laws, (True, False), SHARES):
+            yield Design(n=n, share=share, law=law, known=known)
         if "normal" in self.laws and WIDE.n in self.sizes:
             yield WIDE
 

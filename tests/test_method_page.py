@@ -108,7 +108,9 @@ STATED = [
     (r"the square of ${:g}\,\ell$", inference.MISFIT),
     ("may differ by {:g} log odds from the others'", inference.MISFIT),
     ("The pursuit has {:g} of the budget where features are selected and 0.25", newton.SELECTS),
-    ("and {:g} where all are taken. Its releases about yes/no", newton.TAKES_ALL),
+    ("and {:g} where all are taken, or", newton.TAKES_ALL),
+    ("or {:g} where these are too many for intervals", newton.TAKES_MANY),
+    (r"$N \ge {:g}\,k^{{1.5}}$ here too", c.REFERENCE_FROM),
 ]
 
 

@@ -254,8 +254,13 @@ def last_bound(facts: PublicFacts) -> float:
 
 def most_columns(facts: PublicFacts, reference_rho: float) -> int:
     """How many columns such a step may have, the constant included, if it costs that much beside the pursuit."""
+    return max(facts.sparsity + 1, min(reliable_columns(facts, reference_rho), c.MOST_COLUMNS))
+
+
+def reliable_columns(facts: PublicFacts, reference_rho: float) -> int:
+    """Of how many columns, the constant included, second moments are not mostly noise, with such a step."""
     size = facts.n * math.sqrt(facts.rho + reference_rho)
-    return max(facts.sparsity + 1, min(int((size / c.REFERENCE_FROM) ** (1 / c.REFERENCE_POWER)), c.MOST_COLUMNS))
+    return int((size / c.REFERENCE_FROM) ** (1 / c.REFERENCE_POWER))
 
 
 def reference_size(n_effects: int) -> float:

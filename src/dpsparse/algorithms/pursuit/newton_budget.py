@@ -8,14 +8,17 @@ from dpsparse.algorithms.pursuit.budget import Case, Price, always
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.shares import Fixed
 
-# The share of rho that the pursuit has, before the step to the estimand's estimator: where features are selected, and
-# where all are taken. Set by `classifiers.py`.
-SELECTS, TAKES_ALL = 0.5, 0.25
+# The share of rho that the pursuit has, before the step to the estimand's estimator: where features are selected, where
+# all are taken, and where these are too many for second moments that are not noise: there units matter more than a
+# last step. Set by `classifiers.py`.
+SELECTS, TAKES_ALL, TAKES_MANY = 0.5, 0.25, 0.7
 
 
 def pursuit_share(facts: PublicFacts) -> float:
     """The share of a whole rho, that of `facts`, which the pursuit has."""
-    return SELECTS if facts.n_candidates > facts.sparsity else TAKES_ALL
+    if facts.n_candidates > facts.sparsity:
+        return SELECTS
+    return TAKES_ALL if facts.sparsity < decisions.reliable_columns(facts, 0.0) else TAKES_MANY
 
 
 def _intercept(facts: PublicFacts) -> bool:

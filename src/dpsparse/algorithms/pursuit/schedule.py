@@ -83,7 +83,7 @@ def _to_reference(facts: PublicFacts, rho: float) -> Iterator[Step]:
     most = decisions.most_columns(facts, rho)
     yield CompanionsStep(most)
     if facts.family.scaled is None:
-        yield BoundedReferenceStep(facts, most)
+        yield BoundedReferenceStep(facts, most, decisions.reliable_columns(facts, rho))
         return
     yield ResidualScaleAgainStep(facts)
     yield ReferenceStep(facts, most)

@@ -1,8 +1,8 @@
 """The last estimate where residuals are bounded by their link: two steps to the maximum of the likelihood.
 
-Scores are bounded by the norms of their rows, and in small tables by weights on residuals. Rows are weighted down to a norm that a released histogram tells,
-whatever their responses are: under the model the mean score stays 0, and the larger the table, the fewer rows have a
-weight below 1.
+Scores are bounded by the norms of their rows, and in small tables by weights on residuals. Rows are weighted down to a
+norm that a released histogram tells, whatever their responses are: under the model the mean score stays 0, and the
+larger the table, the fewer rows have a weight below 1.
 """
 
 import math
@@ -30,10 +30,11 @@ from dpsparse.inference.tails import Clip
 
 @dataclass(frozen=True)
 class BoundedReferenceStep:
-    """Two steps to the reference estimator, on at most `most` columns."""
+    """Two steps to the reference estimator, on at most `most` columns; errors of more than `reliable` are noise."""
 
     facts: PublicFacts
     most: int
+    reliable: int
 
     def _planned(self, *prices: Price) -> tuple[Planned, Planned, Planned]:
         numbers = max(c.MOST_BINS, self.most * (self.most + 1) // 2)
@@ -77,7 +78,8 @@ class BoundedReferenceStep:
         released, start = at.second_moments(variance, at.terms("score", turn), clip.bound), at.effects[state.kept]
         mean, noise = at.mean(score, at.terms("score", turn), clip)
         step = bounded_step(start, slopes, released, mean, noise, size, left_out(law, at.row_bound))
-        return with_reference(state, self.facts, step.since(start, errors), slopes.second_moments)
+        step = replace(step.since(start, errors), noisy=at.k > self.reliable)
+        return with_reference(state, self.facts, step, slopes.second_moments)
 
 
 def _moved(at: Scores, move: NDArray[np.float64]) -> Scores:
