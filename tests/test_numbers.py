@@ -12,7 +12,7 @@ SOURCE = Path(dpsparse.__file__).parent
 HOMES = {
     "algorithms/pursuit": {"pursuit_constants.py", "budget.py", "newton_budget.py", "reference_budget.py"},
     "inference": {"inference_constants.py"},
-    "families": {"robust_linear.py", "estimands.py"},
+    "families": {"robust_linear.py", "binomial.py", "estimands.py"},
     "learning": {"learning_constants.py", "table_prices.py"},
 }
 # What needs no name: nothing, one, two, a half.

@@ -3,9 +3,10 @@
 Theorem 1. `evaluate` keeps the guarantee that it is given, for its result.
 
 Proof. The model is a release, or public: nothing here changes it. A record's prediction is computed from the record and
-the model alone. The rest is `algorithms.evaluation`: seven releases of sums over records, each of a sensitivity proved
-in `privacy.sensitivity`, at prices that public numbers fix. The commitment to all of them is made before a value is
-read, and is refused if the guarantee does not cover it; the meter charges each before it is drawn. QED.
+the model alone. The rest is `algorithms.evaluation_sums`, seven releases of sums over records, or where responses are
+yes or no `algorithms.evaluation_outcomes`, two histograms of records: each of a sensitivity proved in
+`privacy.sensitivity`, at prices that public numbers fix. The commitment to all of them is made before a value is read,
+and is refused if the guarantee does not cover it; the meter charges each before it is drawn. QED.
 
 Theorem 2. `fit_and_evaluate` keeps the guarantee that its estimator states, for the model and the evaluation together.
 
@@ -25,15 +26,16 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from dpsparse.algorithms.evaluation_outcomes import OutcomePlan, OutcomeScores, release_outcomes
 from dpsparse.algorithms.evaluation_sums import EvaluationPlan, Scores, release_scores
 from dpsparse.data.as_table import MemoryTable, as_table, in_memory
 from dpsparse.data.missing_responses import responses_of
 from dpsparse.data.public_units import public_units
 from dpsparse.data.raw_data import RawData
 from dpsparse.estimators._private import MIN_ROWS, PrivateEstimator
+from dpsparse.estimators._pursuit import PursuitEstimator
 from dpsparse.estimators._raw_fit import raw_schedule
 from dpsparse.estimators._types import LedgerLocation, Progress
-from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
 from dpsparse.model.evaluation_result import Evaluation
 from dpsparse.model.released import LinearModel
 from dpsparse.model.table_predictions import ModelTable
@@ -53,13 +55,13 @@ class FittedAndEvaluated(NamedTuple):
 
     Parameters
     ----------
-    estimator : PrivateSparseRegressor
+    estimator : PrivateSparseRegressor or PrivateSparseClassifier
         The fitted estimator.
     evaluation : Evaluation
         How well it predicts the records held out.
     """
 
-    estimator: PrivateSparseRegressor
+    estimator: PursuitEstimator
     evaluation: Evaluation
 
 
@@ -101,6 +103,10 @@ def evaluate(
     model is than the constant, each record's clipped at +-b. The cut c and the bound b are releases too; they leave out
     about one record in twenty. R2, with squared errors cut at c too, follows from the releases.
 
+    Where responses are yes or no, the Brier score of the predicted probabilities, that of the share of yes in the fit,
+    their difference, log losses, the AUC and calibration in deciles follow from two released histograms, each with a
+    95 % interval.
+
     Parameters
     ----------
     model : estimator or LinearModel
@@ -109,7 +115,8 @@ def evaluate(
     X : array-like, sparse matrix or other table of shape (n_samples, n_features)
         The features of the records as the model's `predict` takes them: finite, unless the model knows of gaps.
     y : array-like of shape (n_samples,)
-        Their responses. A record whose response is missing (NaN, None) or not finite counts as blank.
+        Their responses. A record whose response is missing (NaN, None) or not finite counts as blank. Where they are
+        labels, the model's label of yes is yes, and every other one is no.
     epsilon : float
         The guarantee to each person; smaller is more private.
     delta : float or None, default=None
@@ -129,7 +136,8 @@ def evaluate(
     -------
     Evaluation
         With `model`, `constant`, `improvement` and `r2`, each of which has `value`, `low`, `high` and `cut` (`r2` is
-        None where it cannot be told); `summary()`; and `privacy`, the record of what was spent.
+        None where it cannot be told); `summary()`; and `privacy`, the record of what was spent. Where responses are yes
+        or no, `scores` has log losses, `auc` and `calibration` too.
 
     Examples
     --------
@@ -141,6 +149,17 @@ def evaluate(
     >>> found = evaluate(model, X[8_000:], y[8_000:], epsilon=1.0)
     >>> found.privacy.epsilon <= 1.0, found.improvement.low > 0
     (True, True)
+
+    A yes/no response:
+
+    >>> import numpy as np
+    >>> from dpsparse import PrivateSparseClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> answers = rng.random(10_000) < 1 / (1 + np.exp(-2 * X[:, 4]))
+    >>> model = PrivateSparseClassifier(sparsity=1, epsilon=1.0, **public).fit(X[:8_000], answers[:8_000])
+    >>> found = evaluate(model, X[8_000:], answers[8_000:], epsilon=1.0)
+    >>> 0.75 < found.scores.auc.value < 0.95, len(found.scores.calibration)
+    (True, 10)
     """
     released = released_model(model)
     if released.reads_cells:
@@ -152,7 +171,7 @@ def evaluate(
     return evaluate_records(
         released,
         n,
-        lambda: (responses_of(y, n), predictions()),
+        lambda: (responses_of(y, n, released.classes), predictions()),
         epsilon=epsilon,
         delta=delta,
         ledger=ledger,
@@ -179,23 +198,23 @@ def evaluate_records(
     """`evaluate` for records wherever they are.
 
     `read` gives responses, NaN where there is none, and predictions. It is called once the cost is reserved, and a
-    failure is refunded. The others are as in `evaluate`.
+    failure is refunded. Predictions of a yes/no response are log odds. The others are as in `evaluate`.
     """
     spender = _Evaluator(epsilon, delta, adjacency, records_per_person, random_state, ledger, dataset)
     spender._check_guarantee()
     if n_records < MIN_ROWS:
         raise ValueError(f"X has {n_records} rows; evaluate needs at least {MIN_ROWS}")
     meter = spender._open_meter(n_records)
-    plan = cache(lambda guarantee: EvaluationPlan(guarantee).commitment)
+    plan = cache(lambda guarantee: _plan_of(guarantee, n_records, model.classes is not None).commitment)
     with spender._reserved(meter, plan, estimator="evaluate"):
         responses, predictions = read()
         spender._warn_if_weak(meter)
-    scores = _scores(meter, plan(meter.guarantee), model, responses, predictions)
+    scores = _scores(meter, model, responses, predictions)
     return model.evaluation_of(scores, meter.record())
 
 
 def fit_and_evaluate(
-    estimator: PrivateSparseRegressor, X: Any, y: Any = None, *, holdout: float = 0.2, progress: Progress = None
+    estimator: PursuitEstimator, X: Any, y: Any = None, *, holdout: float = 0.2, progress: Progress = None
 ) -> FittedAndEvaluated:
     """Fit on some of the records and evaluate on the others, all for one guarantee.
 
@@ -205,7 +224,7 @@ def fit_and_evaluate(
 
     Parameters
     ----------
-    estimator : PrivateSparseRegressor
+    estimator : PrivateSparseRegressor or PrivateSparseClassifier
         Unfitted; it states the guarantee of the whole, and is cloned. A ledger is charged once for the whole.
     X : array-like or sparse matrix of shape (n_samples, n_features), or what `read_table` gives
         Finite features, unless the estimator has ``missing="center"``, or a raw table.
@@ -231,8 +250,10 @@ def fit_and_evaluate(
     >>> model.privacy_ == evaluation.privacy, evaluation.scores.n_records, evaluation.improvement.low > 0
     (True, 2000, True)
     """
-    if not isinstance(estimator, PrivateSparseRegressor):
-        raise ValueError("fit_and_evaluate needs a PrivateSparseRegressor; use evaluate for other models")
+    if not isinstance(estimator, PursuitEstimator):
+        raise ValueError(
+            "fit_and_evaluate needs a PrivateSparseRegressor or PrivateSparseClassifier; use evaluate for other models"
+        )
     model = clone(estimator)
     model._check_parameters()
     if isinstance(X, RawData):
@@ -242,7 +263,7 @@ def fit_and_evaluate(
     held_out = held_out_rows(n, holdout)
     training = np.flatnonzero(~held_out)
     meter = model._open_meter(n)
-    planned = cache(lambda guarantee: _plan(guarantee, model, len(training), d))
+    planned = cache(lambda guarantee: _plan(guarantee, model, (len(training), d), n - len(training)))
     with model._reserved(meter, planned, estimator="fit_and_evaluate"):
         response = model._validated(table, y, (n, d))
         public_units(model.feature_center, model.feature_scale, range(d) if table.names is None else table.names)
@@ -250,13 +271,13 @@ def fit_and_evaluate(
         if model._must_check_finite() and not model._allow_missing:
             rows.require_finite()
     # A data frame keeps its names.
-    _fit_part(meter, len(training), model, table.take(training), response[training], progress)
+    _fit_part(meter, len(training), model, table.take(training), model._part_of(y, response, training), progress)
     predictions = MemoryTable(table.take(np.flatnonzero(held_out))).predict(model.released_.for_statistic())
     return _evaluate_part(meter, model, response[held_out], predictions)
 
 
 def _fit_and_evaluate_raw(
-    model: PrivateSparseRegressor, data: RawData, holdout: float, progress: Progress
+    model: PursuitEstimator, data: RawData, holdout: float, progress: Progress
 ) -> FittedAndEvaluated:
     """`fit_and_evaluate` on a raw table: what its columns are is learned from the training part too."""
     n = data.table.n_records
@@ -265,9 +286,11 @@ def _fit_and_evaluate_raw(
     pattern = held_out_rows(MIN_ROWS * modulus, holdout)[:modulus]
     training, held_out = data.part(modulus, np.flatnonzero(~pattern)), data.part(modulus, np.flatnonzero(pattern))
     meter = model._open_meter(n)
-    evaluation = cache(lambda guarantee: EvaluationPlan(guarantee).commitment)
     planned = cache(
-        lambda guarantee: _in_parts(raw_schedule(model, training, guarantee).commitment, evaluation(guarantee))
+        lambda guarantee: _in_parts(
+            raw_schedule(model, training, guarantee).commitment,
+            _plan_of(guarantee, held_out.table.n_records, model._is_yes_no).commitment,
+        )
     )
     with model._reserved(meter, planned, estimator="fit_and_evaluate"):
         model._warn_if_weak(meter)
@@ -276,7 +299,7 @@ def _fit_and_evaluate_raw(
     return _evaluate_part(meter, model, table.responses(), table.predictions())
 
 
-def _fit_part(meter: Meter, n_records: int, model: PrivateSparseRegressor, X: Any, y: Any, progress: Progress) -> None:
+def _fit_part(meter: Meter, n_records: int, model: PursuitEstimator, X: Any, y: Any, progress: Progress) -> None:
     model._shared_meter = MeterShare(meter, meter.guarantee, n_records, part=TRAINING, name=FIT_NAME)
     try:
         model.fit(X, y, progress=progress)
@@ -285,11 +308,10 @@ def _fit_part(meter: Meter, n_records: int, model: PrivateSparseRegressor, X: An
 
 
 def _evaluate_part(
-    meter: Meter, model: PrivateSparseRegressor, responses: NDArray[np.float64], predictions: NDArray[np.float64]
+    meter: Meter, model: PursuitEstimator, responses: NDArray[np.float64], predictions: NDArray[np.float64]
 ) -> FittedAndEvaluated:
     share = MeterShare(meter, meter.guarantee, len(responses), part=HELD_OUT, name=HELD_OUT_NAME)
-    commitment = EvaluationPlan(meter.guarantee).commitment
-    scores = _scores(share, commitment, model.released_, responses, predictions)
+    scores = _scores(share, model.released_, responses, predictions)
     model._publish(replace(model.released_, privacy=meter.record(), scores=scores))
     return FittedAndEvaluated(model, model.released_.evaluation_of(scores, meter.record()))
 
@@ -323,9 +345,15 @@ def released_model(model: Any) -> LinearModel:
     return model
 
 
-def _plan(guarantee: Guarantee, model: PrivateSparseRegressor, n_training: int, d: int) -> Commitment:
+def _plan_of(guarantee: Guarantee, n_records: int, is_yes_no: bool) -> EvaluationPlan | OutcomePlan:
+    """The releases of an evaluation of so many records."""
+    return OutcomePlan(guarantee, n_records) if is_yes_no else EvaluationPlan(guarantee)
+
+
+def _plan(guarantee: Guarantee, model: PursuitEstimator, training: tuple[int, int], n_held_out: int) -> Commitment:
     """The releases of the fit and of the evaluation: both have the whole guarantee, each on its own part."""
-    return _in_parts(model._schedule(guarantee, n_training, d).commitment, EvaluationPlan(guarantee).commitment)
+    evaluation = _plan_of(guarantee, n_held_out, model._is_yes_no).commitment
+    return _in_parts(model._schedule(guarantee, *training).commitment, evaluation)
 
 
 def _in_parts(fit: Commitment, evaluation: Commitment) -> Commitment:
@@ -333,10 +361,9 @@ def _in_parts(fit: Commitment, evaluation: Commitment) -> Commitment:
 
 
 def _scores(
-    meter: Meter,
-    commitment: Commitment,
-    model: LinearModel,
-    responses: NDArray[np.float64],
-    predictions: NDArray[np.float64],
-) -> Scores:
-    return release_scores(meter, commitment, responses, predictions, model.constant_prediction, model.response_scale)
+    meter: Meter, model: LinearModel, responses: NDArray[np.float64], predictions: NDArray[np.float64]
+) -> Scores | OutcomeScores:
+    plan, constant = _plan_of(meter.guarantee, len(responses), model.classes is not None), model.constant_prediction
+    if isinstance(plan, OutcomePlan):
+        return release_outcomes(meter, plan, responses, predictions, constant)
+    return release_scores(meter, plan.commitment, responses, predictions, constant, model.response_scale)

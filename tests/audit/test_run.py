@@ -15,15 +15,14 @@ pytestmark = pytest.mark.slow
 # Those that others cover line by line: measuring the coverage would double their time.
 UNMEASURED = (
     "rows out of reach",
-    "outputs of raw tables",
     "replay of pursuits",
     "replay of all features",
     "replay of tuning",
     "replay of configurations",
     "mechanism games",
 )
-# Those whose games or replays are tests of their own, here and in `checks/test_check_replay.py`.
-ELSEWHERE = ("fit games", "replay of reference steps")
+# Those whose games or replays are tests of their own, here and in `checks`.
+ELSEWHERE = ("fit games", "replay of reference steps", "outputs of raw tables")
 CHECKED = [
     pytest.param(name, marks=pytest.mark.no_cover if name in UNMEASURED else ())
     for name in CHECKS

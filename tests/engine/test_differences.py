@@ -41,7 +41,7 @@ def subtracted(values):
 def sums_of(X, weights, quantizers):
     """The definition of scores in Python's integers."""
     levels = [quantizer.levels(X.copy()).astype(int).astype(object) for quantizer in quantizers]
-    return [np.abs((each * weights.astype(int).astype(object)[:, None]).sum(axis=0)).tolist() for each in levels]
+    return [(each * weights.astype(int).astype(object)[:, None]).sum(axis=0).tolist() for each in levels]
 
 
 def assert_differences(rows, X, y, **options):

@@ -70,7 +70,7 @@ def scores_by_definition(X, y, gap, quantizers):
                 if y[i] is not None:
                     weight = int(weight_levels(np.array([y[i]]), 2.0)[0])
                     total += weight * level(cells[i, j], quantizer.clip_bound, center[j], scale[j], X.dtype_)
-            row.append(abs(total))
+            row.append(total)
         scores.append(row)
     return scores
 

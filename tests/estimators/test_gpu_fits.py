@@ -5,7 +5,7 @@ import gc
 import numpy as np
 import pytest
 
-from dpsparse import DPIHTH, DPIHTL, DPSLR, PrivateSparseRegressor, Streamed
+from dpsparse import DPIHTH, DPIHTL, DPSLR, PrivateSparseClassifier, PrivateSparseRegressor, Streamed
 from dpsparse.data.public_units import STANDARDIZED
 
 try:
@@ -42,6 +42,23 @@ def table(request):
     same = (X if X.dtype == torch.float64 else X.float()).cpu().numpy()
     noise = np.random.default_rng(0).standard_t(2, N)
     return X, same, same[:, :5].astype(np.float64) @ np.array([2.0, -1.5, 1.0, 1.0, 0.5]) + noise
+
+
+@pytest.mark.parametrize("units", [STANDARDIZED, {}], ids=["units known", "units unknown"])
+def test_yes_or_no_has_the_bits_of_the_cpu(table, units):
+    """Wherever the labels are, too."""
+    X, same, y = table
+    model = PrivateSparseClassifier(sparsity=4, epsilon=4.0, random_state=0, **units)
+    expected = model.fit(same, y > 0).coef_.copy()
+    assert np.count_nonzero(expected) > 0
+    for stored, labels in (
+        (X, y > 0),
+        (X.T.contiguous().T, torch.tensor(y > 0, device="cuda")),
+        (X, torch.tensor(np.where(y > 0, 1, 0), device="cuda")),
+    ):
+        np.testing.assert_array_equal(model.fit(stored, labels).coef_, expected)
+    if X.dtype != torch.bfloat16:
+        np.testing.assert_array_equal(model.fit(Streamed(X.cpu().numpy()), y > 0).coef_, expected)
 
 
 @pytest.mark.parametrize("name", MODELS)

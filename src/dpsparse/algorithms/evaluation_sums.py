@@ -100,13 +100,10 @@ class EvaluationPlan:
     @cached_property
     def commitment(self) -> Commitment:
         """The releases as a commitment."""
-        at_zcdp = self._slots(1.0)
-        factor = largest_factor([slot.mechanism for slot in at_zcdp], self.guarantee.mu_per_record)
-        stretched = Commitment(self._slots(factor))
-        return stretched if stretched.composed.tv_slack_fits(self.guarantee) else Commitment(at_zcdp)
+        return filled(self.guarantee, self._slots)
 
-    def _slots(self, factor: float) -> tuple[Slot, ...]:
-        whole = factor * self.guarantee.rho_per_record * (1 - 1e-9) / math.fsum(SHARES.values())
+    def _slots(self, rho: float) -> tuple[Slot, ...]:
+        whole = rho / math.fsum(SHARES.values())
         return tuple(self._slot(name, share * whole) for name, share in SHARES.items())
 
     def _slot(self, name: str, rho: float) -> Slot:
@@ -114,6 +111,14 @@ class EvaluationPlan:
             return Slot(name, ExponentialMechanism(rho))
         size, change = sums_of(name, self.guarantee.adjacency)
         return Slot(name, GaussianMechanism.drawn(scale=gaussian_scale(change, rho), size=size, rho=rho))
+
+
+def filled(guarantee: Guarantee, slots: Callable[[float], tuple[Slot, ...]]) -> Commitment:
+    """The commitment that fills a guarantee, from the slots at a rho: stretched to fill the Gaussian account."""
+    at_zcdp = slots(guarantee.rho_per_record * (1 - 1e-9))
+    factor = largest_factor([slot.mechanism for slot in at_zcdp], guarantee.mu_per_record)
+    stretched = Commitment(slots(factor * guarantee.rho_per_record * (1 - 1e-9)))
+    return stretched if stretched.composed.tv_slack_fits(guarantee) else Commitment(at_zcdp)
 
 
 def sums_of(name: str, adjacency: Adjacency) -> tuple[int, float]:

@@ -26,6 +26,7 @@ ABOUT = {
     "replay of pursuits": "The same for PrivateSparseRegressor.",
     "replay of all features": "The same where it takes all features.",
     "replay of reference steps": "The same where a step leads to least squares, or to Huber's estimator.",
+    "replay of classifiers": "The same for PrivateSparseClassifier: one label, or the row of one, is another.",
     "replay of tuning": "The same for tune: units released once, candidates on some rows, the choice on the others.",
     "replay of raw tables": "The same for a fit on a raw table: kinds, categories, names, then the pursuit.",
     "rows out of reach": "Rows of the other part, and columns not to be read, made absurd: they change nothing.",

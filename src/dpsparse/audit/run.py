@@ -24,6 +24,7 @@ from dpsparse.audit.checks.check_raw_tables import check_raw_tables, check_store
 from dpsparse.audit.checks.check_reading import check_reading
 from dpsparse.audit.checks.check_replay import (
     check_all_features,
+    check_classifiers,
     check_evaluations,
     check_loops,
     check_pursuits,
@@ -56,6 +57,7 @@ CHECKS: dict[str, Callable[..., Iterator[Finding]]] = {
     "replay of loops": check_loops,
     "replay of all features": check_all_features,
     "replay of reference steps": check_references,
+    "replay of classifiers": check_classifiers,
     "replay of pursuits": check_pursuits,
     "replay of tuning": check_tuning,
     "replay of evaluations": check_evaluations,

@@ -42,7 +42,8 @@ def evaluate(
     DATA is a table, or a store of its cells, with the columns that the model was fitted on, the target included. Three
     means are released, each with a 95 % interval: the error of the model, that of the constant that it would predict
     without any feature (for a model of the mean, the training mean), and how much the model improves on it. R² follows
-    from the same releases. A record whose response is missing counts as blank.
+    from the same releases. Of a yes/no model they are Brier scores, with log losses, the AUC and calibration. A record
+    whose response is missing counts as blank.
 
     The whole of epsilon is spent, on the people in DATA; --ledger keeps count.
     """

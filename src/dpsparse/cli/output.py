@@ -22,6 +22,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from dpsparse.algorithms.evaluation_outcomes import OutcomeScores
 from dpsparse.io.atomic import atomic_file
 from dpsparse.io.store.manifest import Manifest
 from dpsparse.model.context import FitContext
@@ -29,6 +30,7 @@ from dpsparse.model.doubts import doubt_of
 from dpsparse.model.effect import EFFECT_HEADINGS, UNIT_HEADINGS, effect_rows, unit_rows
 from dpsparse.model.evaluation_result import Evaluation, headings, in_words, score_rows
 from dpsparse.model.json_file import as_dict
+from dpsparse.model.outcome_words import CALIBRATION_HEADINGS, calibration_rows
 from dpsparse.model.released import LinearModel
 from dpsparse.model.remarks import remarks
 
@@ -135,6 +137,8 @@ def print_scores(evaluation: Evaluation) -> None:
     """Print how well a model predicts records held out."""
     say("Held out", in_words(evaluation))
     print_table(headings(evaluation), score_rows(evaluation))
+    if isinstance(evaluation.scores, OutcomeScores):
+        print_table(CALIBRATION_HEADINGS, calibration_rows(evaluation.scores))
 
 
 def print_store(folder: str | os.PathLike[str], manifest: Manifest, notes: Sequence[str] = ()) -> None:

@@ -1,16 +1,21 @@
-"""Yes/no responses of any type as numbers: 1 for yes, 0 for no, NaN for those that are missing."""
+"""Yes/no responses of any type as numbers: 1 for yes, 0 for no, NaN for those that are missing.
 
+A response is read by itself. NumPy, pandas and the readers of files choose one type for all responses of a table: a
+single text among numbers makes texts or objects of them all. So a number, its text, and true and false as 1 and 0 are
+the same label whatever they are stored as, and no record decides how another one is read.
+"""
+
+import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpsparse.data.validation import is_dask, refuse_masked
+from dpsparse.data.object_tables import listed
+from dpsparse.data.validation import is_dask, on_host, refuse_masked
+from dpsparse.io.cells.object_cells import real_number
 
-# What a curator reads where responses are neither yes nor no; it is the same whichever they are.
-NOT_LABELS = (
-    "y must be 0 or 1, or False or True, in every record; for other labels say which one is yes, as in positive='yes', "
-    "and every other one is no"
-)
+_TRUTHS = {"true": 1.0, "false": 0.0}
 
 
 def as_labels(y: Any, positive: Any = None) -> Any:
@@ -30,30 +35,58 @@ def as_labels(y: Any, positive: Any = None) -> Any:
     if is_dask(y):
         if hasattr(y, "map_blocks"):
             return y.map_blocks(as_labels, positive, dtype=np.float64)
-        return y.map_partitions(as_labels, positive, meta=(None, "f8"))
-    values = np.asarray(y)
+        return y.map_partitions(_of_partition, positive, meta=(None, "f8"))
+    yes = 1.0 if positive is None else label_of(positive)
+    values = _array(on_host(y))
     if values.dtype.kind in "biuf":
-        return _of_numbers(values, positive)
-    flat = [_of_cell(value, positive) for value in values.ravel().tolist()]
+        return _of_numbers(values.astype(np.float64), yes, positive is None)
+    flat = [_of_label(label_of(cell), yes, positive is None) for cell in values.ravel().tolist()]
     return np.array(flat, dtype=np.float64).reshape(values.shape)
 
 
-def _of_numbers(values: Any, positive: Any) -> Any:
-    no = values == 0 if positive is None else np.isfinite(values)
-    with np.errstate(all="ignore"):
-        yes = values == (1 if positive is None else _number(positive))
-    return np.where(yes, 1.0, np.where(no, 0.0, np.nan))
+def label_of(cell: Any) -> float | str | None:
+    """A label that does not depend on how it is stored: a number, a text, or None where it is missing.
+
+    It is total. An object that is neither a number nor a text is a label of its own, equal to no other.
+
+    Examples
+    --------
+    >>> from dpsparse.data.labels import label_of
+    >>> label_of(True), label_of("1"), label_of("no"), label_of(float("nan"))
+    (1.0, 1.0, 'no', None)
+    """
+    try:
+        if isinstance(cell, bytes):
+            cell = cell.decode()
+        number = _number_of(str.strip(cell)) if isinstance(cell, str) else real_number(cell)
+        return None if math.isnan(number) else number
+    except Exception:
+        # Any class may refuse to be asked.
+        if isinstance(cell, str):
+            return str.strip(cell)
+        return None if cell is None or type(cell).__name__ in ("NAType", "NaTType") else ""
 
 
-def _number(positive: Any) -> float:
-    """A label among numbers; no number is equal to a text."""
-    return float(positive) if isinstance(positive, int | float | np.number | np.bool_) else np.nan
+def _number_of(text: str) -> float:
+    return _TRUTHS[text.lower()] if text.lower() in _TRUTHS else float(text)
 
 
-def _of_cell(value: Any, positive: Any) -> float:
-    """Total: an object of which nothing is known is missing, whatever its own comparison does."""
-    if value is None or (isinstance(value, float) and value != value) or type(value).__name__ in ("NAType", "NaTType"):
-        return np.nan
-    if positive is None:
-        return float(value) if isinstance(value, bool | int | float) and value in (0, 1) else np.nan
-    return float(type(value) is type(positive) and bool(value == positive))
+def _array(y: Any) -> NDArray[Any]:
+    return listed(y) if isinstance(y, list | tuple) else np.asarray(y)
+
+
+def _of_partition(y: Any, positive: Any) -> Any:
+    return type(y)(as_labels(y, positive), index=y.index)
+
+
+def _of_numbers(values: NDArray[np.float64], yes: float | str | None, only: bool) -> NDArray[np.float64]:
+    no = values == 0 if only else np.isfinite(values)
+    # No number is equal to a text.
+    is_yes = values == yes if isinstance(yes, float) else np.zeros(values.shape, dtype=bool)
+    return np.where(is_yes, 1.0, np.where(no, 0.0, np.nan))
+
+
+def _of_label(label: float | str | None, yes: float | str | None, only: bool) -> float:
+    if label is None or label in (math.inf, -math.inf) or (only and label not in (0.0, 1.0)):
+        return math.nan
+    return float(label == yes)

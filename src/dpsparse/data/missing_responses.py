@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsparse.data.labels import as_labels
 from dpsparse.data.object_tables import as_numbers, refuse_types
 from dpsparse.data.validation import is_dask, is_on_card, refuse_masked
 from dpsparse.engine.refusals import NOT_COMPUTED
@@ -14,10 +15,10 @@ class _NotComputed(Exception):
     """A task of dask's failed; its own error may quote a value."""
 
 
-def responses_of(y: Any, n_records: int) -> NDArray[np.float64]:
+def responses_of(y: Any, n_records: int, classes: tuple[str, str] | None = None) -> NDArray[np.float64]:
     """Responses as float64, NaN where one is missing; messages come from public facts or are constant.
 
-    None, NaN and nulls are missing.
+    None, NaN and nulls are missing. With `classes`, a model's labels of no and yes, yes is 1 and any other response 0.
 
     Examples
     --------
@@ -28,11 +29,14 @@ def responses_of(y: Any, n_records: int) -> NDArray[np.float64]:
     if y is None:
         raise ValueError("y is None; pass the responses of the records")
     refuse_masked(y)
-    refuse_types(y)
+    if classes is None:
+        refuse_types(y)
     try:
         y = _on_host(y)
     except _NotComputed:
         raise ValueError(NOT_COMPUTED) from None
+    if classes is not None:
+        y = as_labels(y, classes[1])
     values = as_numbers(y if isinstance(y, list | tuple) else np.asarray(y), allow_missing=True).astype(np.float64)
     if values.shape not in ((n_records,), (n_records, 1)):
         raise ValueError(f"y has shape {values.shape}; it must have one response for each of the {n_records} rows of X")

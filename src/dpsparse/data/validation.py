@@ -48,7 +48,7 @@ def validate_table(
 
     The estimator gets `n_features_in_` and `feature_names_in_` when `reset`, as in `fit`; y is None at prediction.
     """
-    X, y = _check_shape(X), _on_host(y)
+    X, y = _check_shape(X), on_host(y)
     options = {
         "reset": reset,
         "accept_sparse": "csr",
@@ -128,7 +128,7 @@ def is_on_card(values: Any) -> bool:
     return hasattr(type(values), "__cuda_array_interface__") if on_card is None else bool(on_card)
 
 
-def _on_host(values: Any) -> Any:
+def on_host(values: Any) -> Any:
     """Values of a tensor or GPU array as a NumPy array; anything else as it is."""
     if not is_on_card(values):
         return values

@@ -42,7 +42,7 @@ class Session(Protocol):
     def scores(
         self, center: float, effects: ArrayLike, bound: float, level: float = 0.0, on_progress: OnProgress = None
     ) -> NDArray[np.int64]:
-        """Absolute values of what `queries.pick_sums` sums: a row for each quantizer, a column for each feature."""
+        """The sums of `queries.pick_sums`: a row for each quantizer, a column for each feature."""
 
     def close(self) -> None:
         """Release what other processes keep for this session."""

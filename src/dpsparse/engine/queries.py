@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.engine import vector_sums
-from dpsparse.engine.arrays import Array, as_float64, like, module_of, quotient, square_root, zero_for_nan
+from dpsparse.engine.arrays import Array, as_float64, host, like, module_of, quotient, square_root, zero_for_nan
 from dpsparse.engine.links import IDENTITY, Effects, Link
 from dpsparse.engine.quantize import Quantizer, level_shift, weight_levels
 
@@ -109,6 +109,11 @@ def pick_sums(records: Records, center: float, effects: Effects, bound: float, l
     """For each feature the sum of its levels times the residuals' levels."""
     sums: NDArray[np.int64] = records.quantized.weighted_sums(pick_weights(records, center, effects, bound, level))
     return sums
+
+
+def pick_total(records: Records, center: float, effects: Effects, bound: float, level: float = 0.0) -> int:
+    """The sum of the residuals' levels: what a feature that all records have at level 1 would sum."""
+    return int(host(pick_weights(records, center, effects, bound, level).sum()))
 
 
 def product_sums(records: Records, positions: Sequence[int], bound: float) -> NDArray[np.int64]:

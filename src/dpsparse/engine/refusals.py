@@ -15,6 +15,10 @@ NOT_NUMERIC = (
     "Input could not be converted to numbers; encode text and categories as numbers first, or have "
     "PrivateSparseRegressor learn them: fit(read_table(frame, target))"
 )
+NOT_LABELS = (
+    "y must be 0 or 1, or False or True, in every record; for other labels say which one is yes, as in positive='yes', "
+    "and every other one is no"
+)
 # The beginning of scikit-learn's own, by which it refuses bytes and strings.
 NOT_DECIMAL = "Unable to convert array of bytes/strings into decimal numbers"
 MASKED = (

@@ -1,10 +1,11 @@
 """How much worse than the best of several linear models each does on a record, summed in integers."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from dpsparse.engine.quantize import WEIGHT_LEVELS, Quantizer, weight_levels
 
@@ -32,6 +33,23 @@ def absolute_errors(
         for coef, intercept in zip(coefs, intercepts, strict=True)
     ]
     return np.array(errors)
+
+
+@np.errstate(all="ignore")
+def squared_errors(responses: NDArray[np.float64], log_odds: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
+    """Squared errors of probabilities, (y - p)^2, from responses that are 0 or 1 and each model's log odds of yes.
+
+    A row for each model and a column for each record, elementwise. The error of a blank record is NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse.engine.regrets import squared_errors
+    >>> squared_errors(np.array([1.0, np.nan]), [np.array([0.0, 0.0]), np.array([np.inf, 0.0])])
+    array([[0.25,  nan],
+           [0.  ,  nan]])
+    """
+    return np.array([(responses - expit(np.asarray(each, dtype=np.float64))) ** 2 for each in log_odds])
 
 
 @np.errstate(all="ignore")

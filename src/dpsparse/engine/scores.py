@@ -1,9 +1,9 @@
 """Scores of records on the selected columns, transformed and clipped by their norm: sums, second moments, histograms.
 
 A record's vector is A z f, with z its selected columns, A a public matrix (in practice the inverse root of an earlier
-release) and f the bounded residual or the root of its slope (`links`): for linear responses the residual clipped at
-tau, and whether it lies within tau. Every entry of A z is added
-up one column after another, elementwise, so that it depends on that record alone and has the same bits on every engine.
+release) and f the bounded residual, the root of its slope (`links`) or 1: for linear responses the residual clipped at
+tau, and whether it lies within tau. Every entry of A z is added up one column after another, elementwise, so that it
+depends on that record alone and has the same bits on every engine.
 """
 
 from collections.abc import Sequence
@@ -85,6 +85,8 @@ def _vectors(records: Records, terms: Terms) -> tuple[Array, Array]:
             factor = records.slope_roots(*model)
         else:
             factor = records.residuals(*model).clip(-terms.tau, terms.tau)
+        # Rows and slopes need no response. A blank record adds nothing all the same.
+        factor = xp.where(blank, like(np.nan, factor), factor)
         # A residual that overflowed is beyond every bound; a vector of NaN becomes 0. One entry at a time: all of them
         # would take the memory of all columns for each operation.
         vectors = xp.empty_like(columns)

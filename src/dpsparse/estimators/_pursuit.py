@@ -21,7 +21,7 @@ from dpsparse.estimators._raw_fit import fit_raw
 from dpsparse.estimators._results import set_results
 from dpsparse.estimators._types import PerFeature, Progress
 from dpsparse.families import Family
-from dpsparse.families.estimands import MEAN
+from dpsparse.families.estimands import LOG_ODDS
 from dpsparse.inference.inference_constants import SHOWN_LEVEL
 from dpsparse.model.numeric_columns import NumericColumns
 from dpsparse.privacy.accounting.meter import Meter
@@ -54,6 +54,15 @@ class PursuitEstimator(PrivateEstimator):
 
     def _warn_if_hopeless(self, n: int, d: int, meter: Meter, known: bool) -> None:
         raise NotImplementedError
+
+    @property
+    def _is_yes_no(self) -> bool:
+        """Whether responses are yes or no."""
+        return self._family.estimand == LOG_ODDS
+
+    def _part_of(self, y: Any, response: NDArray[np.float64], rows: NDArray[np.intp]) -> NDArray[Any]:
+        """The responses of some rows, as `fit` takes them; `response` are those of all, validated."""
+        return response[rows]
 
     def _described(self, positive: str | None = None) -> dict[str, Any]:
         """Further fields of the released model; `positive` is the text of yes in a raw table."""
@@ -136,7 +145,7 @@ class PursuitEstimator(PrivateEstimator):
             all_of_them = (
                 n is not None
                 and guarantee is not None
-                and takes_all(n, candidates, guarantee.rho_per_record, known, self._family.estimand == MEAN)
+                and takes_all(n, candidates, guarantee.rho_per_record, known, self._family)
             )
             asked = candidates if all_of_them else MOST_SELECTED
         return int(min(asked, candidates))

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from dpsparse.algorithms.progress import Progress
 from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.feature_groups import Companions
 from dpsparse.algorithms.pursuit.pursuit import Pursuit
-from dpsparse.algorithms.pursuit.pursuit_data import Companions
 from dpsparse.algorithms.pursuit.reference_budget import pursuit_share
 from dpsparse.algorithms.pursuit.result import FEW_CARRIERS, PursuitResult
 from dpsparse.algorithms.pursuit.schedule import Schedule, n_selectable, schedule_for
@@ -200,7 +200,13 @@ class PreparedTable:
         }
         shares = {place: self._share(feature) for place, feature in enumerate(self.features) if binary[place]}
         shares |= {d + place: self._share(missing_feature(self.features[place].column)) for place in gaps}
-        return Companions(coming | {place: [d + place] for place in gaps}, shares)
+        unsure = frozenset(place for place, feature in enumerate(self.features) if feature in self.encoding.rare)
+        groups = [places for places in of_column.values() if len(places) > 1 and all(map(self._is_learned, places))]
+        return Companions(coming | {place: [d + place] for place in gaps}, shares, unsure, groups)
+
+    def _is_learned(self, place: int) -> bool:
+        """Whether a feature is of hash buckets, or a gap beside them: a cell is in one bucket, or it is missing."""
+        return place >= self._n_numbers and (self.features[place].missing or bool(self.features[place].buckets))
 
     def _share(self, feature: Feature) -> float:
         """The share of records that have a 0/1 feature, about; that of a public category is its centre."""
@@ -210,7 +216,7 @@ class PreparedTable:
     def _is_there(self, place: int) -> bool:
         """Whether more than hardly a record has a feature; that cells are missing may be noise."""
         feature = self.features[place]
-        return feature not in self.encoding.rare and not (feature.missing and self._share(feature) <= COMING_GAP)
+        return not (feature.missing and self._share(feature) <= COMING_GAP)
 
     def all_features(self) -> tuple[Feature, ...]:
         """All features that may be selected: those of the table, and whether a number is missing."""
@@ -237,7 +243,9 @@ class PreparedTable:
             progress=progress,
         )
         result = pursuit.run()
-        features, rare = self.all_features(), self.encoding.rare
+        # A step to the estimand's estimator has looked for them itself.
+        looked = plan.reference_rho > 0 and plan.facts.family.scaled is not None
+        features, rare = self.all_features(), frozenset[Feature]() if looked else self.encoding.rare
         there = np.array([features[place] not in rare for place in result.features.support], dtype=bool)
         doubts, count = result.features.doubts, result.response.count
         effects = replace(

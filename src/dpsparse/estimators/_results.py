@@ -107,7 +107,7 @@ def set_results(
             nearly_exact=bool(result.response.nearly_exact),
             cut=float(result.response.cut) if np.isfinite(result.response.cut) else None,
             lumped=bool(result.response.lumped),
-            constant=result.predictions.constant,
+            constant=result.predictions.alone,
             response_scale=result.response.scale,
             spread_explained=result.response.spread_explained,
             median_shift=estimator.median_shift_,

@@ -9,9 +9,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dpsparse.data.as_table import as_table
-from dpsparse.data.labels import NOT_LABELS, as_labels
-from dpsparse.data.validation import is_dask
+from dpsparse.data.labels import as_labels, label_of
+from dpsparse.data.validation import is_dask, on_host
 from dpsparse.engine.protocols import Table
+from dpsparse.engine.refusals import NOT_LABELS
 from dpsparse.estimators._pursuit import PursuitEstimator
 from dpsparse.estimators._types import LedgerLocation, PerFeature
 from dpsparse.families.binomial import BINOMIAL, Binomial
@@ -86,9 +87,6 @@ class PrivateSparseClassifier(ClassifierMixin, PursuitEstimator):  # type: ignor
     (array([3]), True, (1, 2))
     """
 
-    # Whether responses are of a type of true and false, which is public.
-    _is_bool = False
-
     def __init__(
         self,
         *,
@@ -126,21 +124,29 @@ class PrivateSparseClassifier(ClassifierMixin, PursuitEstimator):  # type: ignor
     def _family(self) -> Binomial:
         return BINOMIAL
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.positive is not None and label_of(self.positive) in (None, "", np.inf, -np.inf):
+            raise ValueError(f"positive={self.positive!r} must be the label of yes: a number, a text, True or False")
+
     def _warn_if_hopeless(self, n: int, d: int, meter: Meter, known: bool) -> None:
         """Nothing is known of the share of yes before a fit."""
 
     def _described(self, positive: str | None = None) -> dict[str, Any]:
-        self.classes_ = _classes(self.positive if positive is None else positive, self._is_bool)
+        self.classes_ = _classes(self.positive if positive is None else positive)
         return {"classes": tuple(map(str, self.classes_.tolist()))}
 
     def _validated(self, table: Table, y: Any, shape: tuple[int, int]) -> Any:
         """The responses as 0 and 1, once the table is validated."""
-        is_bool = getattr(getattr(y, "dtype", None), "kind", "") == "b"
         labels = y if y is None else as_labels(y, self.positive)
-        if labels is not None and not is_dask(y) and not self._allow_missing and np.isnan(labels).any():
+        must_check = self._must_check_finite() and not self._allow_missing
+        if labels is not None and must_check and not is_dask(y) and np.isnan(labels).any():
             raise ValueError(NOT_LABELS)
-        self._is_bool = is_bool
         return super()._validated(table, labels, shape)
+
+    def _part_of(self, y: Any, response: NDArray[np.float64], rows: NDArray[np.intp]) -> NDArray[Any]:
+        """The labels of some rows, as they were given."""
+        return np.asarray(on_host(y)).reshape(len(response))[rows]
 
     def decision_function(self, X: Any) -> Any:
         """The log odds of yes of the caller's own records; it reads nothing but the released coefficients.
@@ -225,12 +231,10 @@ class PrivateSparseClassifier(ClassifierMixin, PursuitEstimator):  # type: ignor
         return tags
 
 
-def _classes(positive: Any, is_bool: bool) -> NDArray[Any]:
-    """The labels of no and yes."""
-    if positive is None:
-        return np.array([False, True]) if is_bool else np.array([0, 1])
+def _classes(positive: Any) -> NDArray[Any]:
+    """The labels of no and yes, by a parameter alone: the type of responses may have been inferred from them."""
     if isinstance(positive, bool | np.bool_):
         return np.array([not positive, bool(positive)])
-    if positive == 1:
+    if positive is None or positive == 1:
         return np.array([0, 1])
     return np.array([f"not {positive}", str(positive)])

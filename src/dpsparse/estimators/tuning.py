@@ -22,7 +22,8 @@ candidates; a slot for which no feature is left is skipped, and stays paid.
 
 Part 1, the rows held out, is read by two picks alone, given the fitted candidates; no unit is learned from them:
 
-1. *The bound*. With e_j the absolute error of candidate j on a record, its regret is e_j - min_k e_k. The bound b is an
+1. *The bound*. With e_j the error of candidate j on a record, its regret is e_j - min_k e_k. Errors are absolute ones,
+   and where responses are yes or no squared ones of probabilities, (y - p_j)^2. The bound b is an
    upper quartile, over records, of the largest regret, by an exponential-mechanism pick on a public grid, with the
    utility of `sensitivity.quantile_utility`.
 2. *The choice*. Regrets are clipped at b, to an integer level in [0, 2^16]. A candidate's score is minus the sum of its
@@ -34,8 +35,8 @@ of the whole and for k fits, which compose; in part 1 for the two picks. The com
 row is read, and is refused if the guarantee does not cover the more costly part; `MeterShare` charges every release to
 it first. QED.
 
-But for the clip, regrets order candidates as absolute errors do, since each record's smallest error is subtracted from
-all of them. The clip bounds only the difference between candidates, not the noise of the response, however heavy its
+But for the clip, regrets order candidates as errors do, since each record's smallest error is subtracted from all of
+them. The clip bounds only the difference between candidates, not the noise of the response, however heavy its
 tails. So b can be small, and the choice is far sharper than one by clipped errors.
 
 Each candidate gets 1/k of what the slots of the whole leave of mu^2, of the Gaussian account. Giving each a k-th of the
@@ -60,6 +61,7 @@ from dpsparse.data.public_units import public_units, units_known
 from dpsparse.data.raw_data import RawData
 from dpsparse.engine import regrets, vector_sums
 from dpsparse.engine.quantize import WEIGHT_LEVELS
+from dpsparse.estimators._pursuit import PursuitEstimator
 from dpsparse.estimators._raw_fit import PreparedTable, n_expected, raw_schedule
 from dpsparse.estimators._tuning_plan import (
     HELD_OUT,
@@ -74,7 +76,6 @@ from dpsparse.estimators._tuning_plan import (
     name_of,
     plan_for,
 )
-from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
 from dpsparse.model.table_predictions import ModelTable
 from dpsparse.privacy import sensitivity
 from dpsparse.privacy.accounting.meter import Meter, MeterShare
@@ -96,7 +97,7 @@ privacy : the PrivacyRecord of all fits and the choice.
 """
 
 
-def tune(candidates: list[PrivateSparseRegressor], X: object, y: object = None) -> Tuned:
+def tune(candidates: list[PursuitEstimator], X: object, y: object = None) -> Tuned:
     """Fit every candidate and choose one by a private score on rows held out, all for one guarantee.
 
     The candidates state the guarantee of the whole, and each gets a share of it. Every fifth row is held out for the
@@ -105,9 +106,10 @@ def tune(candidates: list[PrivateSparseRegressor], X: object, y: object = None) 
 
     Parameters
     ----------
-    candidates : list of PrivateSparseRegressor
-        Unfitted, and with the same `epsilon`, `delta`, `adjacency`, `records_per_person`, `random_state`, `ledger`,
-        `dataset`, `fit_intercept` and `missing`. They are cloned. A ledger is charged once for the whole.
+    candidates : list of PrivateSparseRegressor or of PrivateSparseClassifier
+        Unfitted, all of one kind, and with the same `epsilon`, `delta`, `adjacency`, `records_per_person`,
+        `random_state`, `ledger`, `dataset`, `fit_intercept` and `missing`, and for classifiers `positive`. They are
+        cloned. A ledger is charged once for the whole.
     X : array-like or sparse matrix of shape (n_samples, n_features), or what `read_table` gives
         Features. What the columns of a raw table are is learned once for all candidates, and so are units.
     y : array-like of shape (n_samples,) or None
@@ -137,6 +139,14 @@ def tune(candidates: list[PrivateSparseRegressor], X: object, y: object = None) 
     >>> tuned = tune([PrivateSparseRegressor(sparsity=s, **public) for s in (1, 8)], X, y)
     >>> tuned.estimator.sparsity, tuned.privacy.private, tuned.privacy.epsilon <= 2.0
     (8, True, True)
+
+    Candidates for a yes/no response are compared by squared errors of their probabilities:
+
+    >>> from dpsparse import PrivateSparseClassifier
+    >>> public["epsilon"] = 4.0
+    >>> tuned = tune([PrivateSparseClassifier(sparsity=s, **public) for s in (1, 8)], X, y > 0)
+    >>> tuned.estimator.sparsity
+    8
     """
     models = [clone(candidate) for candidate in _checked(candidates)]
     if isinstance(X, RawData):
@@ -146,7 +156,7 @@ def tune(candidates: list[PrivateSparseRegressor], X: object, y: object = None) 
     return _tune_array(models, in_memory(X, "tune"), y)
 
 
-def _tune_array(models: list[PrivateSparseRegressor], table: MemoryTable, y: Any) -> Tuned:
+def _tune_array(models: list[PursuitEstimator], table: MemoryTable, y: Any) -> Tuned:
     """`tune` on an array, a sparse matrix or a data frame of numbers."""
     first = clone(models[0])
     n, d = first._public_shape(table, y)
@@ -174,19 +184,25 @@ def _tune_array(models: list[PrivateSparseRegressor], table: MemoryTable, y: Any
             rows.require_finite()
     training = np.flatnonzero(np.arange(n) % HELD_OUT_EVERY != HELD_OUT_EVERY - 1)
     # A data frame keeps its names, which candidates may need.
-    X, y = table.take(training), response[training]
+    X, y = table.take(training), first._part_of(y, response, training)
     plan = planned(meter.guarantee)
     units = SharedUnits(center, scale)
     # How: by which meter and schedule, and with which units.
     _fit_all(plan, meter, len(training), units, lambda k, *how: _fit_within(models[k], *how, X, y))  # type: ignore[call-arg]
     held_out = rows.part(HELD_OUT_EVERY - 1, HELD_OUT_EVERY)
     share = MeterShare(meter, meter.guarantee, held_out.n_records, part=HELD_OUT, name=HELD_OUT_NAME)
-    lines = [model._line() for model in models]
-    errors = regrets.absolute_errors(held_out, [_coefs(line) for line in lines], [line.intercept_ for line in lines])
+    if first._is_yes_no:
+        others = MemoryTable(table.take(np.flatnonzero(np.arange(n) % HELD_OUT_EVERY == HELD_OUT_EVERY - 1)))
+        odds = [others.predict(model.released_) for model in models]
+        errors = regrets.squared_errors(response[HELD_OUT_EVERY - 1 :: HELD_OUT_EVERY], odds)
+    else:
+        lines = [model._line() for model in models]
+        coefs, intercepts = [_coefs(line) for line in lines], [line.intercept_ for line in lines]
+        errors = regrets.absolute_errors(held_out, coefs, intercepts)
     return _tuned(models, _choose(errors, share, plan.picks.slots), meter)
 
 
-def _tune_raw(models: list[PrivateSparseRegressor], data: RawData) -> Tuned:
+def _tune_raw(models: list[PursuitEstimator], data: RawData) -> Tuned:
     """`tune` on a raw table: kinds, categories and names are releases of their own, made once for all candidates."""
     n = data.table.n_records
     _require_rows(n)
@@ -218,19 +234,22 @@ def _tune_raw(models: list[PrivateSparseRegressor], data: RawData) -> Tuned:
     for k, model in enumerate(models):
         table.publish(model, results[k], meter, *names)
     tables = [ModelTable(model.released_, held_out) for model in models]
-    errors = np.abs(tables[0].responses() - np.array([each.predictions() for each in tables], dtype=np.float64))
+    predictions, response = [each.predictions() for each in tables], tables[0].responses()
+    errors = (
+        regrets.squared_errors(response, predictions)
+        if models[0]._is_yes_no
+        else np.abs(response - np.array(predictions, dtype=np.float64))
+    )
     share = MeterShare(meter, meter.guarantee, held_out.n_records, part=HELD_OUT, name=HELD_OUT_NAME)
     return _tuned(models, _choose(errors, share, plan.picks.slots), meter)
 
 
-def _reserved(
-    model: PrivateSparseRegressor, meter: Meter, planned: Any, models: Sequence[PrivateSparseRegressor]
-) -> Any:
+def _reserved(model: PursuitEstimator, meter: Meter, planned: Any, models: Sequence[PursuitEstimator]) -> Any:
     about = {"estimator": "tune", "candidates": len(models)}
     return model._reserved(meter, lambda guarantee: planned(guarantee).commitment, **about)
 
 
-def _common_response(models: list[PrivateSparseRegressor], lead: PrivateSparseRegressor) -> list[Any]:
+def _common_response(models: list[PursuitEstimator], lead: PursuitEstimator) -> list[Any]:
     """Centre and scale of the response that need no release: those of the candidate that leads, if all give one."""
     names = ("response_center", "response_scale")
     return [
@@ -246,7 +265,7 @@ def _fit_all(plan: Plan, meter: Meter, n_records: int, shared: SharedUnits, fit:
     }
 
 
-def _tuned(models: list[PrivateSparseRegressor], index: int, meter: Meter) -> Tuned:
+def _tuned(models: list[PursuitEstimator], index: int, meter: Meter) -> Tuned:
     for model in models:
         model._publish(replace(model.released_, privacy=meter.record()))
     return Tuned(models[index], index, models, meter.record())
@@ -257,7 +276,7 @@ def _require_rows(n: int) -> None:
         raise ValueError(f"X has {n} rows; tune needs at least {2 * HELD_OUT_EVERY}, to fit and to choose")
 
 
-def _coefs(model: PrivateSparseRegressor) -> NDArray[Any]:
+def _coefs(model: PursuitEstimator) -> NDArray[Any]:
     """The coefficients of the features and, where they may be missing, of their indicators, a gap counting as 0."""
     if not model._allow_missing:
         result: NDArray[Any] = model.coef_
@@ -265,15 +284,19 @@ def _coefs(model: PrivateSparseRegressor) -> NDArray[Any]:
     return np.concatenate([model.coef_, model.missing_coef_ + model.coef_ * model.center_])
 
 
-def _checked(candidates: Iterable[PrivateSparseRegressor]) -> list[PrivateSparseRegressor]:
+def _checked(candidates: Iterable[PursuitEstimator]) -> list[PursuitEstimator]:
     candidates = list(candidates)
-    if not candidates or not all(isinstance(candidate, PrivateSparseRegressor) for candidate in candidates):
-        raise ValueError("candidates must be a list of one or more PrivateSparseRegressor")
+    if not candidates or not all(isinstance(candidate, PursuitEstimator) for candidate in candidates):
+        raise ValueError("candidates must be a list of one or more PrivateSparseRegressor or PrivateSparseClassifier")
     for candidate in candidates:
         candidate._check_parameters()
         for name in OF_THE_GUARANTEE:
             if getattr(candidate, name) != getattr(candidates[0], name):
                 raise ValueError(f"candidates must have the same {name}: it is part of the guarantee of the whole")
+        if candidate._is_yes_no != candidates[0]._is_yes_no:
+            raise ValueError("candidates must be all PrivateSparseRegressor, or all PrivateSparseClassifier")
+        if getattr(candidate, "positive", None) != getattr(candidates[0], "positive", None):
+            raise ValueError("candidates must have the same positive: it says which responses are yes")
         for name in OF_THE_UNITS:
             if getattr(candidate, name) != getattr(candidates[0], name):
                 raise ValueError(f"candidates must have the same {name}: units are learned once for all of them")
@@ -281,12 +304,12 @@ def _checked(candidates: Iterable[PrivateSparseRegressor]) -> list[PrivateSparse
 
 
 def _fit_within(
-    model: PrivateSparseRegressor,
+    model: PursuitEstimator,
     meter: Meter,
     schedule: Schedule,
     shared: SharedUnits | None,
     X: Any,
-    y: NDArray[np.float64],
+    y: NDArray[Any],
 ) -> None:
     model._shared_meter, model._planned = meter, (schedule, shared)
     try:
@@ -296,7 +319,7 @@ def _fit_within(
 
 
 def _choose(errors: NDArray[np.float64], meter: Meter, slots: tuple[Slot, ...]) -> int:
-    """The place of the best candidate, from the absolute errors of all on the rows held out."""
+    """The place of the best candidate, from the errors of all on the rows held out."""
     size_slot, choice_slot = slots
     counts = vector_sums.counts_at_most(regrets.regrets(errors).max(axis=0), SIZES)
     target = 3 * errors.shape[1] // 4

@@ -4,6 +4,7 @@ A pursuit asks a family for everything that it needs to know about a response. A
 more file here, with a class that has these members, and a link (`engine.links`).
 """
 
+import math
 from typing import Protocol
 
 import numpy as np
@@ -112,8 +113,8 @@ class Family(Protocol):
     def selection_tau(self, residual_scale: float, units_known: bool) -> float:
         """The bound of residuals while features are selected."""
 
-    def mean_slope(self, residual_scale: float) -> float:
-        """The derivative of a mean by its linear predictor, on average; `residual_scale` is that of no features."""
+    def mean_slope(self, residual_scale: float, bound: float = math.inf) -> float:
+        """The slope of a residual at a bound, on average; `residual_scale` is that of no features."""
 
     def constant_step(self, level: float, residual_scale: float) -> float:
         """By how much the constant moves where the mean of the bounded residuals is `level`."""

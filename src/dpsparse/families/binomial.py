@@ -16,6 +16,8 @@ from dpsparse.families.estimands import LOG_ODDS, Estimand
 # The bound of residuals in selections and early steps: half of the noise, and for even odds nothing is weighted down.
 # Set by `classifiers.py`.
 EARLY_BOUND = 0.5
+# The variance of a response at even odds.
+MOST_VARIANCE = 0.25
 # The most by which the constant moves at a time, in log odds.
 LARGEST_STEP = 1.0
 
@@ -62,9 +64,10 @@ class Binomial:
         """The bound of residuals while features are selected."""
         return EARLY_BOUND
 
-    def mean_slope(self, residual_scale: float) -> float:
-        """P (1 - p), for the share p of yes."""
-        return residual_scale**2
+    def mean_slope(self, residual_scale: float, bound: float = math.inf) -> float:
+        """P (1 - p), for the share p of yes, times the weight of a residual at the bound."""
+        larger = (1 + math.sqrt(max(0.0, 1 - residual_scale**2 / MOST_VARIANCE))) / 2
+        return residual_scale**2 * min(1.0, bound / larger)
 
     def constant_step(self, level: float, residual_scale: float) -> float:
         """One step of Newton's, at most of one log odds."""

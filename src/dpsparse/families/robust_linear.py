@@ -83,7 +83,7 @@ class RobustLinear:
         """Every number is a response."""
         return numbers
 
-    def mean_slope(self, residual_scale: float) -> float:
+    def mean_slope(self, residual_scale: float, bound: float = math.inf) -> float:
         """A mean is its linear predictor."""
         return 1.0
 

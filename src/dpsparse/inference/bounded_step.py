@@ -63,8 +63,8 @@ class Slopes:
     @classmethod
     def of(cls, turn: NDArray[np.float64], released: NoisyMatrix) -> "Slopes":
         """From a release in white coordinates."""
-        floor = max(released.noise * np.sqrt(len(turn)), c.LEAST_ROW_MOMENT)
-        return cls(turn, floored(released.values, floor), released.noise)
+        pulled = released.pulled(np.eye(len(turn)))
+        return cls(turn, pulled.values, pulled.noise)
 
     @property
     def inverse(self) -> NDArray[np.float64]:

@@ -87,9 +87,16 @@ def is_rare(counts: NDArray[np.float64], noise: float, other: Feature, filled: f
 
     `counts` are noisy numbers of records in the column's buckets, `filled` that of its cells that are not empty.
     """
+    left, left_noise = left_over(counts, noise, other, filled, filled_noise)
+    return left < 2 * left_noise
+
+
+def left_over(
+    counts: NDArray[np.float64], noise: float, other: Feature, filled: float, filled_noise: float
+) -> tuple[float, float]:
+    """The number of records that are "another", about, and the standard deviation of its noise."""
     listed = list(other.buckets or ())
-    left = filled - counts[listed].sum()
-    return bool(left < 2 * math.hypot(filled_noise, noise * math.sqrt(len(listed))))
+    return float(filled - counts[listed].sum()), math.hypot(filled_noise, noise * math.sqrt(len(listed)))
 
 
 def shares_of(

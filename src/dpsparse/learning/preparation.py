@@ -21,6 +21,7 @@ from dpsparse.learning.categories import (
     NONE_COMMON,
     category_features,
     is_rare,
+    left_over,
     missing_feature,
     release_buckets,
     release_categorical,
@@ -164,8 +165,11 @@ class Preparation:
                 made[column] = category_features(column, noisy, counts.noise, n)
                 shares |= shares_of(made[column], noisy, known.filled[column], n)
                 for each in made[column]:
-                    if each.other and is_rare(noisy, counts.noise, each, known.filled[column], known.noise):
+                    given = counts.noise, each, known.filled[column], known.noise
+                    if each.other and is_rare(noisy, *given):
                         rare.add(each)
+                        # As many as noise may hide.
+                        shares[each] = max(shares[each], left_over(noisy, *given)[1] / n)
         numbers = [column for column in self._columns if kinds[column] != Kind.text]
         # Those with gaps first.
         numbers.sort(key=lambda column: column not in with_gaps)

@@ -46,6 +46,10 @@ DOUBTS = {
         "effects on a mean cannot be had from this many records at this epsilon",
         'more records, a larger epsilon, or estimand="typical" would help',
     ),
+    result.ON_A_LUMP: Doubt(
+        "so many responses are equal that the scale of Huber's regression is that of the lump",
+        'estimand="mean" would help',
+    ),
     result.NOTHING_EXPLAINED: Doubt("the private estimates show no predictive value", _MORE),
 }
 # Of model files that do not say why.

@@ -5,8 +5,19 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dpsparse.algorithms.estimates import Estimate
+from dpsparse.algorithms.evaluation_outcomes import Decile, OutcomeScores
 from dpsparse.algorithms.evaluation_sums import Scores
-from dpsparse.html import Html, number, table, tag
+from dpsparse.html import Html, escaped, number, table, tag
+from dpsparse.model.outcome_words import (
+    CALIBRATION_HEADINGS,
+    calibration_rows,
+    outcome_rows,
+    outcome_sentences,
+    outcome_verdict,
+    outcome_words,
+    read_estimate,
+    read_outcome_scores,
+)
 from dpsparse.model.privacy_html import record_html
 from dpsparse.privacy.accounting.record import PrivacyRecord
 from dpsparse.schema import Fields, FileError
@@ -24,18 +35,19 @@ class Evaluation:
     target : str
         The response.
     constant_prediction : float
-        What the model predicts without any feature, from its own releases; of a model of the mean, the training mean.
-    scores : Scores
+        What the model predicts without any feature, from its own releases; of a model of the mean, the training mean,
+        and of a yes/no response the share of yes.
+    scores : Scores or OutcomeScores
         The estimates.
     privacy : PrivacyRecord
         The guarantee, every release and its cost.
-    constant_name : {"mean", "constant"}
-        What that prediction is: the released mean of the training records, or another constant.
+    constant_name : {"mean", "share of yes", "constant"}
+        What that prediction is: the released mean or share of yes of the training records, or another constant.
     """
 
     target: str
     constant_prediction: float
-    scores: Scores
+    scores: Scores | OutcomeScores
     privacy: PrivacyRecord
     constant_name: str = "constant"
 
@@ -48,7 +60,7 @@ class Evaluation:
 
     @property
     def model(self) -> Estimate:
-        """The mean of ``min(|error|, cut)`` of the model's predictions."""
+        """The mean of ``min(|error|, cut)`` of the model's predictions; of a yes/no response the Brier score."""
         return self.scores.model
 
     @property
@@ -58,23 +70,41 @@ class Evaluation:
 
     @property
     def improvement(self) -> Estimate:
-        """The mean of how much nearer the model is than the constant, each record's clipped at +-`bound`."""
+        """The mean of how much nearer the model is than the constant, each record's clipped at +-`bound`.
+
+        Of a yes/no response, the Brier score of the constant less that of the model.
+        """
         return self.scores.improvement
 
     @property
     def r2(self) -> Estimate | None:
         """1 less the mean of ``min(|error|, cut) ** 2`` of the model over that of the constant; None if not known."""
-        return self.scores.r2
+        return self.scores.r2 if isinstance(self.scores, Scores) else None
+
+    @property
+    def log_loss(self) -> Estimate | None:
+        """The mean log loss of probabilities; None where the response is a number."""
+        return self.scores.log_loss if isinstance(self.scores, OutcomeScores) else None
+
+    @property
+    def auc(self) -> Estimate | None:
+        """The probability that a yes has a higher predicted probability than a no; None where it is not known."""
+        return self.scores.auc if isinstance(self.scores, OutcomeScores) else None
+
+    @property
+    def calibration(self) -> tuple[Decile, ...]:
+        """Predicted probabilities and shares of yes in deciles; empty where the response is a number."""
+        return self.scores.calibration if isinstance(self.scores, OutcomeScores) else ()
 
     @property
     def cut(self) -> float:
-        """Errors count up to this, a release."""
-        return self.scores.cut
+        """Errors count up to this, a release; those of probabilities are at most 1."""
+        return self.scores.cut if isinstance(self.scores, Scores) else 1.0
 
     @property
     def bound(self) -> float:
-        """Improvements count up to this, either way; a release."""
-        return self.scores.bound
+        """Improvements count up to this, either way; a release, and 1 for probabilities."""
+        return self.scores.bound if isinstance(self.scores, Scores) else 1.0
 
     @property
     def n_responses(self) -> float:
@@ -103,15 +133,18 @@ class Evaluation:
     _repr_html_ = as_html
 
 
-def headings(evaluation: Evaluation) -> tuple[str, str, str, str]:
+def headings(evaluation: Evaluation) -> tuple[str, ...]:
     """The headings of a table of estimates."""
     level = f"{evaluation.scores.level:.0%}".replace("%", " %")
-    return "on records held out", "estimate", f"{level} interval", "cut"
+    named = "on records held out", "estimate", f"{level} interval"
+    return (*named, "cut") if isinstance(evaluation.scores, Scores) else named
 
 
-def score_rows(evaluation: Evaluation) -> list[tuple[str, str, str, str]]:
-    """The rows of a table of estimates: name, estimate, interval and share cut, as text."""
+def score_rows(evaluation: Evaluation) -> list[tuple[str, ...]]:
+    """The rows of a table of estimates: name, estimate, interval and, where errors are cut, the share, as text."""
     scores, name = evaluation.scores, evaluation.constant_name
+    if isinstance(scores, OutcomeScores):
+        return list(outcome_rows(evaluation, scores))
     cut = number(scores.cut)
     named = {
         f"min(|error|, {cut}), model": scores.model,
@@ -128,18 +161,37 @@ def score_rows(evaluation: Evaluation) -> list[tuple[str, str, str, str]]:
 
 def score_lines(evaluation: Evaluation) -> list[str]:
     """The table of estimates as lines of text."""
-    rows = [headings(evaluation), *score_rows(evaluation)]
-    return [f"{row[0]:<44} {row[1]:>11} {row[2]:>24} {row[3]:>7}" for row in rows]
+    lines = [_line((-44, 11, 24, 7), row) for row in (headings(evaluation), *score_rows(evaluation))]
+    if isinstance(evaluation.scores, OutcomeScores):
+        rows = [CALIBRATION_HEADINGS, *calibration_rows(evaluation.scores)]
+        lines += ["", *(_line((-24, 14, 24, 9), row) for row in rows)]
+    return lines
+
+
+def _line(widths: tuple[int, ...], cells: tuple[str, ...]) -> str:
+    """Cells side by side; those of a negative width begin at the left."""
+    pairs = zip(widths, cells, strict=False)
+    return " ".join(cell.ljust(-width) if width < 0 else cell.rjust(width) for width, cell in pairs)
 
 
 def scores_table(evaluation: Evaluation) -> Html:
-    """The estimates as an HTML table."""
+    """The estimates as an HTML table, and calibration as another."""
     caption = "How well it predicts records held out"
-    return table(caption, headings(evaluation), score_rows(evaluation), numbers=(1, 3))
+    if isinstance(evaluation.scores, Scores):
+        return table(caption, headings(evaluation), score_rows(evaluation), numbers=(1, 3))
+    rows = calibration_rows(evaluation.scores)
+    return escaped(
+        [
+            table(caption, headings(evaluation), score_rows(evaluation), numbers=(1,)),
+            table("Predicted probabilities and what came of them", CALIBRATION_HEADINGS, rows, numbers=(0, 1, 3)),
+        ]
+    )
 
 
 def verdict(evaluation: Evaluation) -> str:
     """Whether the model predicts better than a constant."""
+    if isinstance(evaluation.scores, OutcomeScores):
+        return outcome_verdict(evaluation)
     better, name, target = evaluation.improvement, evaluation.constant_name, evaluation.target
     low, high = number(better.low), number(better.high)
     if better.low > 0:
@@ -152,11 +204,32 @@ def verdict(evaluation: Evaluation) -> str:
 def in_words(evaluation: Evaluation) -> str:
     """Whether the model predicts better than a constant, and what the numbers mean."""
     scores = evaluation.scores
+    if isinstance(scores, OutcomeScores):
+        return outcome_words(evaluation, scores)
     limits = f"Errors count up to {number(scores.cut)} and improvements up to ±{number(scores.bound)}"
     return (
         f"{verdict(evaluation)} {limits}, both released; the last column is the noisy share that was cut. "
         f"{_what_r2_is(evaluation)} Intervals include sampling and privacy noise. "
         f"{scores.n_records:,} records were held out, about {scores.n_responses:,.0f} of them with a response."
+    )
+
+
+def in_sentences(evaluation: Evaluation) -> str:
+    """How well the model predicts, for people who read the summary of a report."""
+    scores = evaluation.scores
+    if isinstance(scores, OutcomeScores):
+        return outcome_sentences(evaluation, scores)
+    name = "training mean" if evaluation.constant_name == "mean" else evaluation.constant_name
+    constant = f"the {name} {number(evaluation.constant_prediction)} by {number(scores.constant.value)}"
+    explained = (
+        ""
+        if scores.r2 is None
+        else f" R² against the {name} is {number(scores.r2.value)} (between {number(scores.r2.low)} and "
+        f"{number(scores.r2.high)}, with {scores.level:.0%} confidence).".replace("%", " %")
+    )
+    return (
+        f"On {scores.n_records:,} records that were held out, predictions are off by {number(scores.model.value)} on "
+        f"average, and {constant}; errors count up to {number(scores.cut)}. {verdict(evaluation)}{explained}"
     )
 
 
@@ -167,28 +240,23 @@ def _what_r2_is(evaluation: Evaluation) -> str:
     return f"R² is 1 less the squared errors of predictions over those of the {name}, both cut in this way."
 
 
-def read_scores(fields: Fields) -> Scores:
+def read_scores(fields: Fields) -> Scores | OutcomeScores:
     """The scores that `dataclasses.asdict` wrote in a model file."""
-    scores = Scores(
-        n_records=fields.count("n_records"),
-        n_responses=fields.number("n_responses", least=0),
-        cut=fields.number("cut", above=0),
-        bound=fields.number("bound", above=0),
-        **{name: _read_estimate(fields.table(name)) for name in ("model", "constant", "improvement")},
-        r2=None if (r2 := fields.table("r2", None)) is None else _read_estimate(r2),
-        level=fields.number("level", _EARLIER_LEVEL, above=0),
-    )
-    fields.finish()
+    scores = read_outcome_scores(fields) if "calibration" in fields else _read_sums(fields)
     if scores.level >= 1:
         raise FileError(f"{fields.where}: 'level' must lie between 0 and 1")
     return scores
 
 
-def _read_estimate(fields: Fields) -> Estimate:
-    numbers = {name: fields.number(name) for name in ("value", "low", "high")}
-    more = {name: fields.number(name, least=0) for name in ("standard_error", "cut")}
+def _read_sums(fields: Fields) -> Scores:
+    scores = Scores(
+        n_records=fields.count("n_records"),
+        n_responses=fields.number("n_responses", least=0),
+        cut=fields.number("cut", above=0),
+        bound=fields.number("bound", above=0),
+        **{name: read_estimate(fields.table(name)) for name in ("model", "constant", "improvement")},
+        r2=None if (r2 := fields.table("r2", None)) is None else read_estimate(r2),
+        level=fields.number("level", _EARLIER_LEVEL, above=0),
+    )
     fields.finish()
-    estimate = Estimate(**numbers, **more)
-    if not estimate.low <= estimate.value <= estimate.high or estimate.cut > 1:
-        raise FileError(f"{fields.where}: 'value' must lie from 'low' to 'high', and 'cut' be a share")
-    return estimate
+    return scores

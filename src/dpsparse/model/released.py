@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import expit
 
+from dpsparse.algorithms.evaluation_outcomes import OutcomeScores
 from dpsparse.algorithms.evaluation_sums import Scores
 from dpsparse.algorithms.pursuit.reference_budget import MEAN_RESIDUAL
 from dpsparse.algorithms.pursuit.response_count import ResponseCount
@@ -75,13 +76,14 @@ class LinearModel(Coefficients):
         When the fit was made and what it left of its budget; None where that is not known. Models are equal whatever it
         is.
     constant : float or None
-        The prediction without any feature, from the same releases; None where the method has none.
+        The prediction without any feature, from the same releases, for a yes/no response as log odds; None where the
+        method has none.
     response_scale : float or None
         The median distance of the responses from their centre, public or released; None where the method needs none.
     spread_explained : float or None
         The share of the response's spread that the features explain: 1 less the residuals' scale over the response's,
         both released. It is 0 where nothing is explained, and None where the releases do not tell.
-    scores : Scores or None
+    scores : Scores, OutcomeScores or None
         How well it predicts records that were held out from its fit; None where none were.
     median_shift : float or None
         By how much a predicted median lies above the line of the effects and the intercept; None where no median was
@@ -128,7 +130,7 @@ class LinearModel(Coefficients):
     constant: float | None = None
     response_scale: float | None = None
     spread_explained: float | None = None
-    scores: Scores | None = None
+    scores: Scores | OutcomeScores | None = None
     median_shift: float | None = None
     calibration_slope: float = 1.0
     left_out: Mapping[str, str] = field(default_factory=dict)
@@ -160,7 +162,9 @@ class LinearModel(Coefficients):
 
     @property
     def constant_name(self) -> str:
-        """What `constant_prediction` is: the released "mean" of the records of the fit, or another "constant"."""
+        """What `constant_prediction` is: the released "mean" or "share of yes" of the fit, or another "constant"."""
+        if self.classes is not None:
+            return "share of yes"
         is_mean = any(release.name.endswith(MEAN_RESIDUAL.release) for release in self.privacy.releases)
         return "mean" if is_mean else "constant"
 
@@ -169,9 +173,10 @@ class LinearModel(Coefficients):
         """How well it predicts records that were held out from its fit; None where none were."""
         return None if self.scores is None else self.evaluation_of(self.scores, self.privacy)
 
-    def evaluation_of(self, scores: Scores, privacy: PrivacyRecord) -> Evaluation:
+    def evaluation_of(self, scores: Scores | OutcomeScores, privacy: PrivacyRecord) -> Evaluation:
         """Scores of its predictions, with what they are compared with."""
-        return Evaluation(self.target, self.constant_prediction, scores, privacy, self.constant_name)
+        constant = self.constant_prediction if self.classes is None else float(expit(self.constant_prediction))
+        return Evaluation(self.target, constant, scores, privacy, self.constant_name)
 
     def summary(self) -> str:
         """The guarantee and the effects as text."""

@@ -18,6 +18,16 @@ line is a null record. Compiled loops (`cpu.numba_kernels`) and GPU kernels (`cu
 to the same bits. Bounds are in levels, the integer steps of `integer_vectors` and `errors.levels`: 2^20 or, for a Gram
 matrix, 2^11.
 
+Yes/no responses. A link (`engine.links`) makes a residual y - p of a response and of the record's own columns, p looked
+up in a table of public numbers. It is weighted down to a bound W, and a row by its norm (`Terms.row_bound`). No proof
+rests on either: the sums are those above, which clip whatever they are given. The share of yes and a level are
+`gradient_sums` (`bounded_norm_sum`), picks `pick_weights` with W as 2^16 levels (`clipped_sum`), slope and score
+moments `second_moment_sums` (`gram`), mean scores `clipped_sums` (`bounded_norm_sum`), and row norms `norm_counts`
+(`histograms`). The number of responses counts residuals that are not NaN (`count`): those of records that are not null,
+as p is a number whatever a record holds. Which text or label is yes is public, so 1, 0 and NaN are functions of one
+record (`data.labels`, `io.cells.encoding.yes_or_no`). The bounds do what they are for all the same: |y - p| times
+min(1, W / max(p, 1 - p)) is at most W for y in {0, 1}, since |y - p| <= max(p, 1 - p), so that no clip moves a mean.
+
 Pairs. Some sums are over differences of pairs of records: record i less record i + n // 2, by position, for i below
 n // 2 (`Rows.differences`). Positions do not depend on values, so a record lies in at most one pair; the last record of
 an odd n lies in none. Lemma: the tables of differences of two neighbours are equal, or neighbours in the same relation.
@@ -48,6 +58,12 @@ def clipped_sum(feature_levels: int, weight_levels: int, adjacency: Adjacency) -
     2QW, reached at w = W and w = -W with the same feature at Q. Zeroed: at most QW. The bound is the same for
     |G_j + k_j| with k_j fixed earlier, since the absolute value is 1-Lipschitz.
 
+    It is the same for a variable as a whole, whose levels divide the records: 0/1 features of which a record has at
+    most one, and a rest that has none. Let S_l be the sum of w_i over the records of level l. A record adds w_i to one
+    S_l and nothing to the others, so Q sum_l |S_l| moves by at most Q (|w_z| + |w_w|) <= 2QW, reached at one level;
+    zeroed: by at most QW. So do its mean with a |G_j|, a number fixed earlier subtracted, the larger of two such
+    numbers, and the whole number below it: floor(f + m) = floor(f) + m for whole m.
+
     Examples
     --------
     >>> from dpsparse.privacy.sensitivity import clipped_sum
@@ -72,7 +88,9 @@ def histograms(columns: int, adjacency: Adjacency) -> float:
     The histograms of the classes of C columns' cells (votes for their kinds), of the hash buckets of C columns' text,
     and of the values themselves (`mechanisms.partition`). With C = 1 also the histogram of norms of scores in public
     bins (`engine.scores.norm_counts`): a norm lies in one bin, since the thresholds rise and the last one is infinite;
-    a null record, and a residual that overflows to NaN, lie in none.
+    a residual that overflows to NaN has a vector of 0, and a null record lies in no bin. And the histograms of
+    predicted log odds, and of yes and no by groups of them (`engine.outcomes`): a record has one prediction and one
+    response, or lies in no cell.
 
     Proof. In one histogram the term of a record is a unit vector e_j or 0. Replaced: |e_j - e_k|^2 <= 2, reached at
     j != k. Zeroed: |e_j|^2 <= 1. Squares of C histograms add up to 2C, or C.

@@ -1,6 +1,8 @@
 """What each kind of release is for, in a report."""
 
 PURPOSE = {
+    "log odds": "where predicted log odds lie, so that groups are narrow there",
+    "outcomes": "how many are yes and no, by predicted probability",
     "kinds": "which columns are numbers, dates, true or false, or text",
     "distinct values": "how many different texts a column has, so that identifiers are not used",
     "categories": "which texts of a column are common, by their hashes",

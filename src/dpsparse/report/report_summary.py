@@ -10,7 +10,7 @@ from dpsparse.io.table_features import Feature
 from dpsparse.model import remarks
 from dpsparse.model.doubts import doubt_of
 from dpsparse.model.effect import Effect, Verdict, p_words
-from dpsparse.model.evaluation_result import Evaluation, verdict
+from dpsparse.model.evaluation_result import in_sentences
 from dpsparse.model.meaning import of_target, what_counts
 from dpsparse.model.row_numbers import row_numbers
 from dpsparse.model.unread_responses import readable, unread
@@ -207,7 +207,7 @@ def _predictions(model: "LinearModel") -> Iterator[str]:
     elif model.effects:
         yield "The features explain something: predictions from them came nearer to the responses than a constant."
     if model.evaluation is not None:
-        yield _held_out(model.evaluation)
+        yield in_sentences(model.evaluation)
     elif model.effects and model.explains:
         yield (
             "How near predictions for new people are, only records that were held out can tell: dpsparse evaluate and "
@@ -219,22 +219,6 @@ def _predictions(model: "LinearModel") -> Iterator[str]:
         yield as_sentence(remarks.calibration(model))
     if remarks.is_skewed(model):
         yield as_sentence(remarks.median(model))
-
-
-def _held_out(evaluation: Evaluation) -> str:
-    scores = evaluation.scores
-    name = "training mean" if evaluation.constant_name == "mean" else evaluation.constant_name
-    constant = f"the {name} {number(evaluation.constant_prediction)} by {number(scores.constant.value)}"
-    explained = (
-        ""
-        if scores.r2 is None
-        else f" R² against the {name} is {number(scores.r2.value)} (between {number(scores.r2.low)} and "
-        f"{number(scores.r2.high)}, with {scores.level:.0%} confidence).".replace("%", " %")
-    )
-    return (
-        f"On {scores.n_records:,} records that were held out, predictions are off by {number(scores.model.value)} on "
-        f"average, and {constant}; errors count up to {number(scores.cut)}. {verdict(evaluation)}{explained}"
-    )
 
 
 def _meaning(model: "LinearModel") -> Iterator[str]:

@@ -9,12 +9,14 @@ import pytest
 from dpsparse.algorithms.pursuit.candidates import Candidates
 from dpsparse.algorithms.pursuit.decisions import clip_bound
 from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.feature_groups import ALONE, Companions
 from dpsparse.algorithms.pursuit.feature_unit import FeatureUnit
 from dpsparse.algorithms.pursuit.state import Response, ResponseUnit
 from dpsparse.algorithms.pursuit.updates import initial, with_column, with_response
 from dpsparse.data.as_table import as_table
 from dpsparse.data.public_units import public_units
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer, weight_levels
+from dpsparse.privacy import sensitivity
 
 N, D = 400, 7
 RNG = np.random.default_rng(0)
@@ -152,3 +154,62 @@ def test_splits_are_counted_without_a_session():
     selection = Candidates(as_table(broken).rows(Y), facts, public_units(None, None, range(D)))
     with pytest.raises(ValueError, match="finite"):
         selection.count_splits(points, check_finite=True)
+
+
+# A variable of three levels beside a rest, as 0/1 features 1 to 3.
+LEVELS = np.array([[False, False, False], [True, False, False], [False, True, False], [False, False, True]])
+VARIABLE = Companions(
+    {1: [2, 3], 2: [1, 3], 3: [1, 2]}, shares={1: 0.3, 2: 0.2, 3: 0.1}, groups=[[1, 2, 3]]
+)  # fmt: skip
+
+
+def scores_of_levels(levels, y, companions=VARIABLE):
+    """Scores by threshold, of a table with a variable whose level each record has."""
+    table = X.copy()
+    table[:, 1:4] = LEVELS[levels]
+    facts = PublicFacts(N, D, 3, (SMALL / N) ** 2, units_known="none")
+    binary = np.isin(np.arange(D), [1, 2, 3])
+    candidates = Candidates(as_table(table).rows(y), facts, public_units(None, None, range(D)), binary)
+    candidates.set_splits(np.zeros(D - 3))
+    selection, state = candidates.open(check_finite=True), started(facts)
+    return selection.scores(state, companions)[0][:D], selection.tau(state)
+
+
+def test_a_category_counts_for_its_variable():
+    """Against the definition: the mean of its own score and the sum of |S_l|, less what chance gives."""
+    levels = RNG.integers(4, size=N)
+    # All levels matter alike, and no one of them much.
+    y = np.array([1.5, -1.5, 1.5, -1.5])[levels] + RNG.standard_normal(N) / 4
+    scores, tau = scores_of_levels(levels, y)
+    alone, _ = scores_of_levels(levels, y, ALONE)
+    weights = weight_levels(y, tau)
+    whole = FEATURE_LEVELS * sum(abs(weights[levels == level].sum()) for level in range(4))
+    chance = sum(map(math.sqrt, (0.3, 0.2, 0.1, 0.4))) - 1
+    whole -= math.ceil(FEATURE_LEVELS * WEIGHT_LEVELS * math.sqrt(N) * chance)
+    np.testing.assert_array_equal(scores[1:4], np.maximum(alone[1:4], (alone[1:4] + whole) // 2))
+    np.testing.assert_array_equal(np.delete(scores, [1, 2, 3]), np.delete(alone, [1, 2, 3]))
+    assert np.all(scores[1:4] > alone[1:4])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_one_record_moves_a_variable_no_further_than_a_feature(seed):
+    """Neighbours at random, and the worst: one level, opposite residuals; the bound is reached there."""
+    rng = np.random.default_rng(seed)
+    levels, y = rng.integers(4, size=N), rng.standard_t(2, N) * 10.0 ** rng.integers(-2, 3)
+    others = levels.copy(), y.copy()
+    others[0][17], others[1][17] = rng.integers(4), -1e9 * rng.choice([-1, 1])
+    y[17] = 1e9
+    bound = sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, "replace-one")
+    free = replace(VARIABLE, shares=dict.fromkeys((1, 2, 3), 0.0))
+    for companions in (VARIABLE, free):
+        moved = scores_of_levels(levels, y, companions)[0] - scores_of_levels(*others, companions)[0]
+        assert np.abs(moved).max() <= bound
+
+
+def test_the_bound_of_a_variable_is_reached():
+    levels, y = np.arange(N) % 4, np.where(np.arange(N) % 4 == 1, 1e9, -1e9)
+    other = y.copy()
+    other[1] = -1e9
+    free = replace(VARIABLE, shares=dict.fromkeys((1, 2, 3), 0.0))
+    moved = scores_of_levels(levels, y, free)[0] - scores_of_levels(levels, other, free)[0]
+    assert np.abs(moved[1]) == sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, "replace-one")

@@ -1,10 +1,11 @@
 """The replays of raw tables meet what they are to meet: every command, releases with and without names, both parts."""
 
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
-from dpsparse.audit.checks.check_raw_outputs import BASES, COMMANDS, FITS, OPEN, REFUSED
+from dpsparse.audit.checks.check_raw_outputs import BASES, COMMANDS, FITS, OPEN, REFUSED, cases, check_case
 from dpsparse.audit.checks.check_raw_parts import PARTED, part_of
 from dpsparse.audit.harness.raw_fits import run_raw
 from dpsparse.audit.harness.raw_shapes import raw_shapes
@@ -22,6 +23,16 @@ def test_every_command_that_reads_a_table_is_replayed():
     replayed = {command[0] for commands in every for command in commands}
     assert replayed | PAGE | NO_RECORDS == set(cli.commands)
     assert not replayed & NO_RECORDS
+
+
+@pytest.mark.slow
+@pytest.mark.no_cover
+@pytest.mark.parametrize("name", [name for name, *_ in cases(Path())])
+def test_nothing_but_releases_leaves(name, tmp_path):
+    """The check "outputs of raw tables", a path at a time: it takes longest."""
+    (case,) = (each for each in cases(tmp_path / "work") if each[0] == name)
+    finding = check_case(*case)
+    assert finding.good, finding.found
 
 
 @pytest.mark.slow

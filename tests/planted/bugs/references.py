@@ -159,11 +159,11 @@ REFERENCES = (
         "Huber's clip at the exact scale of residuals",
         STEPS,
         {
-            "algorithms.pursuit.steps.reference:ResidualScaleAgainStep.run": [
+            "algorithms.pursuit.steps.reference:ReferenceStep._with_scale": [
                 (
-                    "return replace(state, residual_scale=releases.quantile(slot, count, grid))",
-                    "releases.quantile(slot, count, grid)\n"
-                    "    sizes = abs(data.records._records.residuals(state.center, _start(state)))\n"
+                    "return replace(state, residual_scale=at.releases.quantile(slot, count, grid))",
+                    "at.releases.quantile(slot, count, grid)\n"
+                    "    sizes = abs(at.data.records._records.residuals(at.center, at.effects))\n"
                     "    return replace(state, residual_scale=float(np.nanmedian(sizes.clip(1e-9, 1e9))))",
                 )
             ]
@@ -214,6 +214,27 @@ REFERENCES = (
                     "data.records.rescale(unit.center, unit.scale)",
                     "data.records.rescale(float(np.nanmean(data.records._records.columns[-1].units)), unit.scale)",
                 )
+            ]
+        },
+    ),
+    Bug(
+        "a category's own score and its variable's, added up",
+        "replay of raw tables",
+        {
+            "algorithms.pursuit.candidates:OpenCandidates.scores": [
+                ("(row[group] + whole) // 2", "row[group] + max(whole, 0)"),
+            ]
+        },
+    ),
+    Bug(
+        "scores of a variable's levels, added up with their rest in each",
+        "replay of raw tables",
+        {
+            "algorithms.pursuit.candidates:OpenCandidates._wholes": [
+                (
+                    "FEATURE_LEVELS * (np.abs(twice).sum() + abs(2 * total - twice.sum())) // 2",
+                    "np.abs(table[self._by_thresholds, group]).sum() * 2",
+                ),
             ]
         },
     ),

@@ -10,10 +10,13 @@ number of candidates, and no noise:
 
 Where cells may be missing, "feature j is missing" is a feature of its own, d + j of `Rows` with d features, seen in one
 way. A cell that is missing has level 0 in the other ways.
+
+A category by whether it is above its threshold also counts for its variable: S_l being the sum of residuals of level l,
+its score is the mean of its own and of sum_l |S_l|, the best that any division of the levels in two would have, less
+what many levels have by chance.
 """
 
 import math
-from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -21,12 +24,13 @@ from numpy.typing import NDArray
 
 from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.feature_groups import ALONE, Companions
 from dpsparse.algorithms.pursuit.pursuit_constants import ABOVE_SPLIT, BETWEEN_0_AND_1, SIGN
 from dpsparse.algorithms.pursuit.state import State
 from dpsparse.data.public_units import PublicUnits
 from dpsparse.engine import queries
 from dpsparse.engine.protocols import OnProgress, Rows, Session
-from dpsparse.engine.quantize import Quantizer
+from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer
 
 
 class Candidates:
@@ -155,6 +159,7 @@ class OpenCandidates:
         self._some = None if can_be.all() else can_be
         self._features = self._of_candidates(features)
         self._places: dict[int, NDArray[np.int64]] = {}
+        self._by_thresholds = int(decisions.compares_clipped(facts)) if decisions.compares_thresholds(facts) else None
 
     def _of_candidates(self, table: NDArray[np.int64]) -> NDArray[np.int64]:
         """The numbers of all candidates, from a table with a row for each family."""
@@ -171,11 +176,11 @@ class OpenCandidates:
         return self._facts.family.selection_tau(state.residual_scale, self._facts.known)
 
     def scores(
-        self, state: State, coming: Sequence[int] = (), level: float = 0.0, on_progress: OnProgress = None
+        self, state: State, companions: Companions = ALONE, level: float = 0.0, on_progress: OnProgress = None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """The scores of all candidates, which features they are, and the places of those that are selected already.
 
-        `coming` are features that come with the selected ones, and are no candidates any more.
+        Features that come with the selected ones are no candidates any more.
 
         Residuals enter less their released mean, `level` in units of tau, so that a feature which hardly varies has no
         score, whatever the intercept and however the responses lump together. Differences of pairs have no level.
@@ -189,6 +194,29 @@ class OpenCandidates:
             slope = self._facts.family.mean_slope(state.residual_scale)
             scores.append(self.pairs.scores(0.0, slope * state.effects[state.constants :], math.sqrt(2) * tau))
         table = scores[0] if len(scores) == 1 else np.concatenate(scores)
+        wholes = self._wholes(table, state, companions, level)
+        np.abs(table, out=table)
+        if wholes:
+            row = table[self._by_thresholds]
+            for group, whole in wholes:
+                row[group] = np.maximum(row[group], (row[group] + whole) // 2)
+        coming = companions.of(state.features)
         nothing = np.zeros(0, dtype=np.int64)
         selected = np.concatenate([nothing, *(self._places_of(feature) for feature in (*state.features, *coming))])
         return self._of_candidates(table), self._features, selected
+
+    def _wholes(
+        self, table: NDArray[np.int64], state: State, companions: Companions, level: float
+    ) -> list[tuple[list[int], int]]:
+        """For each variable of several 0/1 features its score as a whole."""
+        if self._by_thresholds is None or not companions.groups:
+            return []
+        total = self.records.evaluate(queries.pick_total, state.center, state.effects, self.tau(state), level)
+        by_chance = FEATURE_LEVELS * WEIGHT_LEVELS * math.sqrt(state.n_records)
+        found = []
+        for group in map(list, companions.groups):
+            # A 0/1 feature has levels 127 and -127, so that its sum is 127 (2 S - total).
+            twice = table[self._by_thresholds, group] // FEATURE_LEVELS + total
+            whole = FEATURE_LEVELS * (np.abs(twice).sum() + abs(2 * total - twice.sum())) // 2
+            found.append((group, int(whole) - math.ceil(by_chance * companions.chance(group))))
+        return found

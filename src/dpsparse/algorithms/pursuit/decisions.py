@@ -9,6 +9,9 @@ import math
 
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.families import Family
+from dpsparse.families.estimands import MEAN
+from dpsparse.families.robust_linear import ROBUST_LINEAR
 
 
 def clip(value: float, low: float, high: float) -> float:
@@ -19,10 +22,10 @@ def clip(value: float, low: float, high: float) -> float:
 # --- which features are in the result
 
 
-def takes_all(n: int, n_candidates: int, rho: float, known: bool, mean: bool = False) -> bool:
+def takes_all(n: int, n_candidates: int, rho: float, known: bool, family: Family = ROBUST_LINEAR) -> bool:
     """Whether all features are better taken than some of them selected, if nobody knows how many matter.
 
-    Not where effects on the `mean` of so many could not be had.
+    Not where effects on the mean of so many could not be had.
 
     Examples
     --------
@@ -31,7 +34,9 @@ def takes_all(n: int, n_candidates: int, rho: float, known: bool, mean: bool = F
     (True, False)
     """
     size = n * math.sqrt(rho)
-    if mean and size < reference_size(n_candidates):
+    if family.scaled is None:
+        return n_candidates <= size / c.RECORDS_A_LOG_ODDS
+    if family.estimand == MEAN and size < reference_size(n_candidates):
         return False
     return n_candidates <= (c.MOST_TAKEN if known else size / c.RECORDS_A_FEATURE)
 

@@ -14,6 +14,7 @@ from dpsparse.algorithms.pursuit.result import (
     NO_MEAN,
     NOTHING_EXPLAINED,
     NOTHING_LEARNED,
+    ON_A_LUMP,
     EstimatingEquation,
     FeatureEffects,
     Predictions,
@@ -60,7 +61,7 @@ def result_of(schedule: Schedule, state: State) -> PursuitResult:
     )
     return PursuitResult(
         features=features,
-        predictions=_predictions_of(state),
+        predictions=_predictions_of(state, facts),
         response=response,
         selected=decisions.selects(facts),
         reason=problem.words or _why_nothing(state, facts),
@@ -84,6 +85,8 @@ def _features_of(state: State, facts: PublicFacts, has_problem: bool) -> Feature
         effects = step.effects[kept]
         errors = widened_errors(np.sqrt(np.diagonal(step.covariance)), step.bias, INTERVAL_LEVEL)[kept]
         doubts = doubts_of_step(state, facts)
+        if math.isfinite(step.tau) and concluded.lumped:
+            doubts = np.full_like(doubts, ON_A_LUMP)
     if has_problem:
         doubts = np.full_like(doubts, NOTHING_LEARNED)
     return FeatureEffects(
@@ -109,15 +112,18 @@ def _equation_of(state: State, facts: PublicFacts, features: FeatureEffects) -> 
     return EstimatingEquation(*unit, state.evidence.step.tau, math.inf, math.inf)
 
 
-def _predictions_of(state: State) -> Predictions:
+def _predictions_of(state: State, facts: PublicFacts) -> Predictions:
     concluded, reach = state.concluded, c.REACH * state.concluded.distance
     constant = concluded.effects[0] + concluded.offset if state.constants else 0.0
     if concluded.all_equal:
         # All points of a grid are as far from a median that holds all values; the centre is near it.
         constant = 0.0
     has_shift = state.constants and not concluded.all_equal
+    mean = float(state.center + constant + mean_of_effects(state)) if state.constants else 0.0
     return Predictions(
-        constant=float(state.center + constant + mean_of_effects(state)) if state.constants else 0.0,
+        constant=mean,
+        # Probabilities do not average as their log odds do.
+        alone=mean if facts.family.scaled is not None else float(state.center),
         median_shift=float(concluded.median - concluded.offset) if has_shift else 0.0,
         calibration_slope=concluded.slope,
         range=(state.center - reach, state.center + reach) if math.isfinite(reach) else None,

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from dpsparse.algorithms.progress import Progress, ProgressReporter
 from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit.candidates import Candidates
+from dpsparse.algorithms.pursuit.feature_groups import Companions
 from dpsparse.algorithms.pursuit.outcome import result_of
-from dpsparse.algorithms.pursuit.pursuit_data import Companions, Data
+from dpsparse.algorithms.pursuit.pursuit_data import Data
 from dpsparse.algorithms.pursuit.releases import Releases
 from dpsparse.algorithms.pursuit.result import PursuitResult
 from dpsparse.algorithms.pursuit.schedule import Schedule

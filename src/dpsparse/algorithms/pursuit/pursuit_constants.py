@@ -19,6 +19,9 @@ LEAST_SIZE = 100
 # "auto" takes all features where there are at most this many in known units, or N is this many times their number;
 # otherwise it selects this many. Set by `real_tables.py`.
 MOST_TAKEN, RECORDS_A_FEATURE, MOST_SELECTED = 300, 12, 10
+# For yes/no responses, whatever is known of the features, N must be this many times their number: slope moments of many
+# features are noise. Set by `classifiers.py`.
+RECORDS_A_LOG_ODDS = 24
 
 # --- decisions: how candidates are seen
 
@@ -257,8 +260,6 @@ SAFE_MEDIAN_NATS = 6
 NEWTON_NORM = 1.1
 # The largest slope of a residual that counts: this many times the mean one, and that of even odds.
 MOST_SLOPES, MOST_SLOPE = 4, 0.25
-# The least eigenvalue of the slope moments, as a share of the mean slope.
-LEAST_NEWTON_SLOPE = 0.15
 # The prior's standard deviation, in log odds, of an effect for one scale of a feature, and of the constant about the
 # log odds of the share of yes. Set by `classifiers.py`.
 EFFECT_SPREAD, CONSTANT_SPREAD = 0.7, 1.0
@@ -288,5 +289,7 @@ ROUGH_ROWS = 2
 # How much what a clip leaves out counts against noise where the clip is chosen: second moments of rows, and scores.
 # Half of it, for vectors beyond a clip do not all point the same way. Set by `answers.py`.
 ROW_BIAS, SCORE_BIAS = 0.5, 0.5
+# All of it for the mean residual: where responses are skewed, those beyond are on one side. Set by `answers.py`.
+LEVEL_BIAS = 1.0
 # The residuals' scale is looked for again within a factor of 4 of the last one, in steps of 2 %.
 SCALE_AGAIN = (0.25, 4.0, 141)

@@ -1,7 +1,6 @@
 """The records of one fit as its steps read them: sums over records and over pairs of them, by an engine."""
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,37 +11,11 @@ from dpsparse.algorithms.progress import ProgressReporter
 from dpsparse.algorithms.pursuit import decisions, grids
 from dpsparse.algorithms.pursuit.candidates import Candidates, OpenCandidates
 from dpsparse.algorithms.pursuit.facts import PublicFacts
+from dpsparse.algorithms.pursuit.feature_groups import Companions
 from dpsparse.algorithms.pursuit.feature_unit import FeatureUnit
 from dpsparse.algorithms.pursuit.quantiles import Counter
 from dpsparse.data.public_units import PublicUnits
 from dpsparse.engine.protocols import Query, Session
-
-
-@dataclass(frozen=True)
-class Companions:
-    """The 0/1 features that come with a selected one: other categories of a variable, and whether it is missing.
-
-    Parameters
-    ----------
-    features : mapping of int to sequence of int
-        Those of each feature, the most common first, from releases about the table.
-    shares : mapping of int to float
-        The share of records that have each one, about, from the same releases.
-    """
-
-    features: Mapping[int, Sequence[int]] = field(default_factory=dict)
-    shares: Mapping[int, float] = field(default_factory=dict)
-
-    def of(self, features: Iterable[int]) -> list[int]:
-        """The features that come with some selected ones, without these."""
-        selected = list(features)
-        coming = (each for feature in selected for each in self.features.get(feature, ()))
-        return [each for each in dict.fromkeys(coming) if each not in selected]
-
-    def unit(self, feature: int) -> FeatureUnit:
-        """The centre and the scale of one of them."""
-        share = self.shares[feature]
-        return FeatureUnit(share, math.sqrt(share * (1 - share)))
 
 
 @dataclass

@@ -16,7 +16,10 @@ MOVED_FAR, OUTLYING, FEW_CARRIERS = "moved far", "outlying", "few carriers"
 TOO_NOISY, NOTHING_LEARNED, NOTHING_EXPLAINED = "too noisy", "nothing learned", "nothing explained"
 # An effect on the mean cannot be had at this number of records and epsilon.
 NO_MEAN = "no mean"
-DOUBTS = (MOVED_FAR, OUTLYING, FEW_CARRIERS, TOO_NOISY, NOTHING_LEARNED, NOTHING_EXPLAINED, NO_MEAN)
+# A typical response is that of a lump: where Huber's estimator cuts residuals depends on how far the lump lies from its
+# own predictions.
+ON_A_LUMP = "on a lump"
+DOUBTS = (MOVED_FAR, OUTLYING, FEW_CARRIERS, TOO_NOISY, NOTHING_LEARNED, NOTHING_EXPLAINED, NO_MEAN, ON_A_LUMP)
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,9 @@ class Predictions:
     Parameters
     ----------
     constant : float
-        The prediction without any feature: the mean prediction, as far as releases tell.
+        The mean prediction, as far as releases tell.
+    alone : float
+        The prediction without any feature: the mean prediction, or the log odds of the share of yes.
     median_shift : float
         By how much a predicted median lies above the line of the shrunk effects through the constant.
     calibration_slope : float
@@ -93,6 +98,7 @@ class Predictions:
     """
 
     constant: float
+    alone: float
     median_shift: float
     calibration_slope: float
     range: tuple[float, float] | None

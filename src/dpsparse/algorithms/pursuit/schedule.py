@@ -30,7 +30,7 @@ from dpsparse.algorithms.pursuit.steps.joint import (
 )
 from dpsparse.algorithms.pursuit.steps.newest_effect import EffectStep
 from dpsparse.algorithms.pursuit.steps.newton import ConcludeStep, NewtonStep
-from dpsparse.algorithms.pursuit.steps.reference import LevelStep, ReferenceStep, ResidualScaleAgainStep
+from dpsparse.algorithms.pursuit.steps.reference import LevelStep, ReferenceStep
 from dpsparse.algorithms.pursuit.steps.response import ResponseStep
 from dpsparse.algorithms.pursuit.steps.select import SelectStep, TakeStep
 from dpsparse.algorithms.pursuit.steps.share_of_yes import OutcomeStep
@@ -81,11 +81,10 @@ def _to_reference(facts: PublicFacts, rho: float) -> Iterator[Step]:
     if not rho:
         return
     most = decisions.most_columns(facts, rho)
-    yield CompanionsStep(most)
+    yield CompanionsStep(most, unsure=facts.family.scaled is not None)
     if facts.family.scaled is None:
         yield BoundedReferenceStep(facts, most, decisions.reliable_columns(facts, rho))
         return
-    yield ResidualScaleAgainStep(facts)
     yield ReferenceStep(facts, most)
     if facts.fit_intercept and facts.family.estimand == MEAN:
         yield LevelStep(facts)

@@ -315,18 +315,24 @@ def prior_precision(state: State) -> NDArray[np.float64]:
     return np.asarray(np.linalg.inv(covariance))
 
 
-def with_reference(state: State, facts: PublicFacts, step: OneStep, moments: NDArray[np.float64]) -> State:
+def with_reference(
+    state: State,
+    facts: PublicFacts,
+    step: OneStep,
+    moments: NDArray[np.float64],
+    beside: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+) -> State:
     """Take in the step: predictions follow its effects, shrunk by their errors, through the same mean response.
 
     A pursuit's own effects are of a typical response too, more precise and a little off: those of predictions have a
-    part of them.
+    part of them. So they have of other effects `beside` these, with their covariance, where these are given.
     """
     features, concluded = slice(state.constants, None), state.concluded
     covariance = step.covariance + np.diag(step.bias**2)
     means = moments[0, 1:] / moments[0, 0] if state.constants else np.zeros(len(step.effects))
-    sure = any_sure(step.effects[features], covariance[features, features])
+    best, errors = (step.effects, covariance) if beside is None else combined(step.effects, covariance, *beside)
+    sure = any_sure(best[features], errors[features, features])
     explains = (sure or concluded.explains) and not concluded.all_equal
-    best, errors = step.effects, covariance
     # Categories that came with others have no effects of the pursuit.
     if math.isfinite(step.tau) and len(best) == len(state.evidence.estimate.effects):
         best, errors = combined(best, errors, state.evidence.estimate.effects, covariance_of(state))

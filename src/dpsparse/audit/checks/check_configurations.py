@@ -21,6 +21,7 @@ from dpsparse.audit.finding import Finding
 from dpsparse.audit.harness.neighbors import N_FEATURES, N_RECORDS, STORAGES, Pair, pairs
 from dpsparse.audit.harness.sized import at_size
 from dpsparse.audit.harness.tape import Run, Script, recorded
+from dpsparse.audit.harness.yes_no import YesNoPursuit
 from dpsparse.data.raw_data import read_table
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.engine.config import configured
@@ -42,7 +43,9 @@ def check_configurations(pairs_each: int = 2) -> Iterator[Finding]:
     """Every configuration of the pursuit."""
     with cached_schedules():
         for units in UNITS:
-            yield _check_units(units, pairs_each)
+            yield _check_units(units, PrivateSparseRegressor, list(configurations(units)), pairs_each)
+            name = f"yes/no responses, {units}"
+            yield _check_units(name, YesNoPursuit, list(classifier_configurations(units)), pairs_each)
 
 
 def check_parts() -> Iterator[Finding]:
@@ -76,20 +79,32 @@ def configurations(units: str) -> Iterator[dict[str, Any]]:
         }
 
 
-def _check_units(units: str, pairs_each: int) -> Finding:
+def classifier_configurations(units: str) -> Iterator[dict[str, Any]]:
+    """The same for a classifier, of whose response nothing is known: some features are selected, or all are taken."""
+    for sparsity, intercept, most, missing in itertools.product((2, 4), (True, False), (1, 2), ("refuse", "center")):
+        yield {
+            **UNITS[units],
+            "sparsity": sparsity,
+            "fit_intercept": intercept,
+            "records_per_person": most,
+            "missing": missing,
+        }
+
+
+def _check_units(name: str, estimator: type[Any], configured: list[dict[str, Any]], pairs_each: int) -> Finding:
     """Pairs, storages, sizes and relations take turns."""
     every, storages, fault, turn = pairs(), list(STORAGES), None, 0
-    for options in configurations(units):
+    for options in configured:
         for _ in range(pairs_each):
             pair, storage = every[turn % len(every)], storages[turn % len(storages)]
             adjacency, size = ADJACENCIES[turn % 2], SIZES[turn % len(SIZES)]
             turn += 1
-            model = at_size(size)(sparsity=2, adjacency=adjacency, **WEAK, **options)
+            model = at_size(size, estimator)(**({"sparsity": 2, "adjacency": adjacency} | WEAK | options))
             fault, _ = replay_pair(model, pair, storage, adjacency)
             if fault:
-                told = ", ".join(f"{name}={value}" for name, value in options.items() if name not in UNITS[units])
-                return _finding(units, f"{fault} ({told}; pair: {pair.name}; {storage}, {adjacency})", False)
-    return _finding(units, f"{len(list(configurations(units)))} configurations, {turn} pairs", True)
+                told = ", ".join(f"{key}={value}" for key, value in options.items() if not key.startswith("feature"))
+                return _finding(name, f"{fault} ({told}; pair: {pair.name}; {storage}, {adjacency})", False)
+    return _finding(name, f"{len(configured)} configurations, {turn} pairs", True)
 
 
 # How many parts of the rows each makes.
@@ -115,12 +130,13 @@ def _pursuit(**known: Any) -> Callable[..., Any]:
     return partial(PrivateSparseRegressor, sparsity=2, **WEAK, **known)
 
 
-REAL = {
+REAL: dict[str, tuple[Callable[..., Any], str, dict[str, int]]] = {
     "units unknown": (_pursuit(), "C order", {}),
     "units unknown, centre known": (_pursuit(response_center=0.5, missing="center"), "Fortran order", {}),
     "units known": (_pursuit(**UNITS["units known"]), "CSR", {"least_records": 2**14, "least_query_records": 2**14}),
     "scale known, blocks of features": (_pursuit(response_scale=1.5), "float32", {"block_bytes": 2**20}),
     "memory map": (_pursuit(fit_intercept=False), "memory map", {"disk_block_bytes": 2**20}),
+    "yes/no responses": (partial(YesNoPursuit, sparsity=2, **WEAK), "C order", {}),
     "DPIHTH": (ESTIMATORS["DPIHTH"], "C order", {"block_bytes": 2**18}),
     "tune": (ESTIMATORS["tune"], "C order", {}),
     "evaluate": (ESTIMATORS["evaluate, scale unknown"], "C order", {}),

@@ -36,21 +36,30 @@ BASES: tuple[tuple[str, dict[str, float], bool], ...] = (
 )
 
 
+# The name of a path, how it runs, whose releases it takes, and whether it is to be refused.
+Case = tuple[str, Callable[..., Any], tuple[Any, ...], bool]
+
+
 def check_raw_outputs() -> Iterator[Finding]:
     """Fits on every source, then commands, then the page."""
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder) / "work"
-        for name, model, source in PATHS:
-            bases = BASES if source == "CSV" else _SOME
-            yield _check(f"{name}, {source}", partial(run_raw, model, source, place), bases)
-        for name, commands in COMMANDS.items():
-            yield _check(f"dpsparse: {name}", partial(_run_command, commands, place), _SOME)
-        for name, commands in REFUSED.items():
-            yield _check(f"dpsparse, refused: {name}", partial(_run_command, commands, place), _SOME[:1], refused=True)
-        for name, holdout, bases in (("the page", None, _SOME), ("the page, some held out", 0.2, BASES[2:3])):
-            yield _check(name, partial(run_page, place, holdout=holdout), bases)
-        for name, commands in OPEN.items():
-            yield _check(f"dpsparse: {name}", partial(_run_open, commands, place), _SOME[:1])
+        for case in cases(Path(folder) / "work"):
+            yield check_case(*case)
+
+
+def cases(place: Path) -> Iterator[Case]:
+    """Every path that is replayed, each in the same folder."""
+    for name, model, source in PATHS:
+        bases = BASES if source == "CSV" else _SOME
+        yield f"{name}, {source}", partial(run_raw, model, source, place), bases, False
+    for name, commands in COMMANDS.items():
+        yield f"dpsparse: {name}", partial(_run_command, commands, place), _SOME, False
+    for name, commands in REFUSED.items():
+        yield f"dpsparse, refused: {name}", partial(_run_command, commands, place), _SOME[:1], True
+    for name, holdout, bases in (("the page", None, _SOME), ("the page, some held out", 0.2, BASES[2:3])):
+        yield name, partial(run_page, place, holdout=holdout), bases, False
+    for name, commands in OPEN.items():
+        yield f"dpsparse: {name}", partial(_run_open, commands, place), _SOME[:1], False
 
 
 PATHS: tuple[tuple[str, Callable[..., Any], str], ...] = (
@@ -62,7 +71,8 @@ PATHS: tuple[tuple[str, Callable[..., Any], str], ...] = (
 )
 
 
-def _check(name: str, run_on: Callable[..., Any], bases: tuple[Any, ...], refused: bool = False) -> Finding:
+def check_case(name: str, run_on: Callable[..., Any], bases: tuple[Any, ...], refused: bool) -> Finding:
+    """Replay one path on every table."""
     # Each with plans of its own: some fits make releases that their facts do not ask for.
     with cached_schedules():
         fault = replay_shapes(run_on, bases, refused)

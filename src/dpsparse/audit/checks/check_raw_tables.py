@@ -30,6 +30,7 @@ from dpsparse.audit.harness.raw_pairs import HELD_OUT_POSITION, N_LINES, POSITIO
 from dpsparse.audit.harness.sized import at_size
 from dpsparse.audit.harness.tape import Run, Script, Tape, recorded, same
 from dpsparse.audit.harness.tuned import TunedPursuit
+from dpsparse.audit.harness.yes_no import TruthCells, YesNoCells
 from dpsparse.data.raw_data import read_table
 from dpsparse.engine.config import configured
 from dpsparse.io.cells.raw_table import CsvTable
@@ -49,6 +50,8 @@ EPSILON, DELTA, RECORDS_PER_PERSON = 400.0, 1e-2, 2
 PARTED = ("tune on raw tables", "fit_and_evaluate on raw tables")
 FITS: dict[str, Callable[..., Any]] = {
     "fits on raw tables": lambda **known: at_size(2_000)(sparsity=3, **known),
+    "classifiers on raw tables": partial(YesNoCells, sparsity=3),
+    "classifiers of truths on raw tables": partial(TruthCells, sparsity=3),
     "tune on raw tables": partial(TunedPursuit, sparsity=2),
     "fit_and_evaluate on raw tables": partial(HeldOutPursuit, sparsity=2),
 }

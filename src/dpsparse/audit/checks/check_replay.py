@@ -22,12 +22,13 @@ from numpy.typing import NDArray
 from dpsparse import DPIHTH, DPIHTL, DPSLR, PrivateSparseRegressor
 from dpsparse.algorithms.pursuit.schedule import schedule_for
 from dpsparse.audit.finding import Finding
-from dpsparse.audit.harness.evaluated import EvaluatedInAnyUnit, EvaluatedModel, HeldOutPursuit
+from dpsparse.audit.harness.evaluated import EvaluatedInAnyUnit, EvaluatedModel, EvaluatedOutcomes, HeldOutPursuit
 from dpsparse.audit.harness.neighbors import CLIP, STORAGES, Pair, blanked, on_the_plane, pairs
 from dpsparse.audit.harness.patching import replaced
 from dpsparse.audit.harness.sized import at_size
 from dpsparse.audit.harness.tape import NameCounts, Run, Script, Tape, run, same
 from dpsparse.audit.harness.tuned import TunedPursuit
+from dpsparse.audit.harness.yes_no import YesNoPursuit
 from dpsparse.audit.oracles.price_oracle import wrong_price
 from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.engine import queries
@@ -105,6 +106,22 @@ REFERENCES: dict[str, Callable[..., Any]] = {
         sparsity=4, estimand="typical", **WEAK, **o
     ),
 }
+# Responses are yes or no; every release of theirs is made at every size.
+CLASSIFIERS: dict[str, Callable[..., Any]] = {
+    "PrivateSparseClassifier": lambda **o: YesNoPursuit(
+        sparsity=2, feature_center=0.3, feature_scale=2.0, **OPTIONS, **o
+    ),
+    "PrivateSparseClassifier, units known": lambda **o: at_size(2_000, YesNoPursuit)(
+        sparsity=2, **(STANDARDIZED | WEAK), **o
+    ),
+    "PrivateSparseClassifier, units unknown": lambda **o: at_size(2_000, YesNoPursuit)(
+        sparsity=2, records_per_person=2, **(WEAK | {"epsilon": 300.0}), **o
+    ),
+    "PrivateSparseClassifier, one column": lambda **o: at_size(2_000, YesNoPursuit)(
+        sparsity=1, fit_intercept=False, **(STANDARDIZED | WEAK), **o
+    ),
+    "PrivateSparseClassifier, all features": lambda **o: YesNoPursuit(sparsity=4, missing="center", **WEAK, **o),
+}
 TUNED: dict[str, Callable[..., Any]] = {
     "tune": lambda **o: TunedPursuit(sparsity=1, **(STANDARDIZED | WEAK), **o),
     "tune, units unknown": lambda **o: at_size(1_000, TunedPursuit)(sparsity=1, **WEAK, **o),
@@ -112,6 +129,7 @@ TUNED: dict[str, Callable[..., Any]] = {
 EVALUATIONS: dict[str, Callable[..., Any]] = {
     "evaluate": lambda **o: EvaluatedModel(**OPTIONS, **o),
     "evaluate, scale unknown": lambda **o: EvaluatedInAnyUnit(**WEAK, **o),
+    "evaluate, yes or no": lambda **o: EvaluatedOutcomes(**WEAK, **o),
     "fit_and_evaluate": lambda **o: HeldOutPursuit(sparsity=1, **(STANDARDIZED | WEAK), **o),
 }
 LOOPS: dict[str, Callable[..., Any]] = {
@@ -121,7 +139,7 @@ LOOPS: dict[str, Callable[..., Any]] = {
     # A small radius, since a residual reaches its bound only where predictions are small beside the response.
     "DPSLR": lambda **o: DPSLR(radius=0.01, **LOOP, **o),
 }
-ESTIMATORS = PURSUITS | ALL_FEATURES | LOOPS | TUNED | EVALUATIONS | REFERENCES
+ESTIMATORS = PURSUITS | ALL_FEATURES | LOOPS | TUNED | EVALUATIONS | REFERENCES | CLASSIFIERS
 
 
 def check_pursuits() -> Iterator[Finding]:
@@ -137,6 +155,11 @@ def check_all_features() -> Iterator[Finding]:
 def check_references() -> Iterator[Finding]:
     """Replay steps to the estimators that estimands name in the same way."""
     return (check_estimator(name, adjacency) for name in REFERENCES for adjacency in ADJACENCIES)
+
+
+def check_classifiers() -> Iterator[Finding]:
+    """Replay the classifier in the same way."""
+    return (check_estimator(name, adjacency) for name in CLASSIFIERS for adjacency in ADJACENCIES)
 
 
 def check_loops() -> Iterator[Finding]:

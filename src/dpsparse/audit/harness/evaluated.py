@@ -60,6 +60,16 @@ class EvaluatedInAnyUnit(EvaluatedModel):
     facts: dict[str, Any] = {}  # noqa: RUF012
 
 
+class EvaluatedOutcomes(EvaluatedModel):
+    """Evaluates a public model of a yes/no response, which every response becomes by its sign."""
+
+    facts: dict[str, Any] = {"classes": ("0", "1")}  # noqa: RUF012
+
+    def fit(self, X: Any, y: Any = None, *, progress: Progress | None = None) -> Self:
+        """Evaluate."""
+        return super().fit(X, np.where(np.isnan(y), np.nan, np.asarray(y) > 0))
+
+
 class EvaluatedCells(EvaluatedModel):
     """Evaluates a public model on a raw table."""
 

@@ -217,9 +217,10 @@ class LocalSession:
     def scores(
         self, center: float, effects: ArrayLike, bound: float, level: float = 0.0, on_progress: OnProgress = None
     ) -> NDArray[np.int64]:
-        """Absolute values of the sums of `queries.pick_sums`, a row for each quantizer.
+        """The sums of `queries.pick_sums`, a row for each quantizer.
 
         The weights of the records come first, then one pass over the quantized features in their memory order.
         """
         weights = np.concatenate(list(self._per_block(pick_weights, center, effects, bound, level)))
-        return abs(self._quantized.weighted_sums(weights, on_progress))
+        sums: NDArray[np.int64] = self._quantized.weighted_sums(weights, on_progress)
+        return sums

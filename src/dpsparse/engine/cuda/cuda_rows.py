@@ -104,5 +104,5 @@ class CudaSession(LocalSession):
         return self._terms.evaluate(query, *public)
 
     def scores(self, center, effects, bound, level=0.0, on_progress=None):
-        """Absolute values of the sums of `queries.pick_sums`, a row for each quantizer."""
-        return to_host(self._quantized.sums(self._terms.pick_weights(center, effects, bound, level)).abs_())
+        """The sums of `queries.pick_sums`, a row for each quantizer."""
+        return to_host(self._quantized.sums(self._terms.pick_weights(center, effects, bound, level)))

@@ -103,8 +103,9 @@ class DaskSession:
     def scores(
         self, center: float, effects: ArrayLike, bound: float, level: float = 0.0, on_progress: OnProgress = None
     ) -> NDArray[np.int64]:
-        """Absolute values of the sums of `queries.pick_sums`, a row for each quantizer."""
-        return abs(self.evaluate(pick_sums, center, effects, bound, level))
+        """The sums of `queries.pick_sums`, a row for each quantizer."""
+        sums: NDArray[np.int64] = self.evaluate(pick_sums, center, effects, bound, level)
+        return sums
 
     def close(self) -> None:
         """Have the workers release their partitions, and wait for it: the next session may need the memory."""

@@ -24,7 +24,7 @@ from dpsparse.algorithms.pursuit.state import State
 from dpsparse.algorithms.pursuit.steps.scored import Scores
 from dpsparse.algorithms.pursuit.updates import prior_precision, with_reference
 from dpsparse.inference.bounded_step import Slopes, bounded_step, left_out, row_bound, updated
-from dpsparse.inference.one_step import power, rough_moments
+from dpsparse.inference.one_step import power
 from dpsparse.inference.tails import Clip
 
 
@@ -59,27 +59,27 @@ class BoundedReferenceStep:
 
     def run(self, data: Data, releases: Releases, state: State) -> State:
         """Make them, and step twice."""
-        slope, size = self.facts.family.mean_slope(state.residual_scale), releases.n_responses
+        bound, size = decisions.last_bound(self.facts), releases.n_responses
+        slope = self.facts.family.mean_slope(state.residual_scale, bound)
         largest = math.sqrt(min(c.MOST_SLOPES * slope, c.MOST_SLOPE))
-        bound = decisions.last_bound(self.facts)
         at = Scores(data, releases, state.center, state.effects, tuple(map(int, state.kept)), bound)
         rough, norms, score = self.first
         plain = at.second_moments(rough, at.terms("slope", np.eye(at.k)), largest * math.sqrt(c.ROUGH_ROWS * at.k))
-        turn = power(rough_moments(plain), -0.5)
+        turn = power(plain.pulled(slope * np.eye(at.k)).values, -0.5)
         law = at.norms(norms, at.terms("row", turn), math.sqrt(at.k / slope))
         at = replace(at, row_bound=row_bound(law, bound * mean_noise(releases, self.second[-1]), slope))
         clip = Clip(at.row_bound * bound)
         before = turn @ prior_precision(state) @ turn.T
         mean, noise = at.mean(score, at.terms("score", turn), clip)
         moved, precision = updated(np.zeros(at.k), before, np.eye(at.k), mean, noise, size)
-        at, errors = _moved(at, turn.T @ moved), np.sqrt(np.diagonal(turn.T @ np.linalg.inv(precision) @ turn))
+        at, covariance = _moved(at, turn.T @ moved), turn.T @ np.linalg.inv(precision) @ turn
         moments, variance, score = self.second
         slopes = Slopes.of(turn, at.second_moments(moments, at.terms("slope", turn), at.row_bound * largest))
         released, start = at.second_moments(variance, at.terms("score", turn), clip.bound), at.effects[state.kept]
         mean, noise = at.mean(score, at.terms("score", turn), clip)
         step = bounded_step(start, slopes, released, mean, noise, size, left_out(law, at.row_bound))
-        step = replace(step.since(start, errors), noisy=at.k > self.reliable)
-        return with_reference(state, self.facts, step, slopes.second_moments)
+        step = replace(step.since(start, np.sqrt(np.diagonal(covariance))), noisy=at.k > self.reliable)
+        return with_reference(state, self.facts, step, slopes.second_moments, beside=(start, covariance))
 
 
 def _moved(at: Scores, move: NDArray[np.float64]) -> Scores:

@@ -16,10 +16,12 @@ class CompanionsStep:
     """Add the 0/1 features that come with the selected ones, up to `most` columns; nothing is released.
 
     Which they are follows from releases about the table. Their effects start at 0, and their units
-    are those of their released shares.
+    are those of their released shares. Those of which nothing tells whether any record has them come where `unsure`,
+    for a step that looks.
     """
 
     most: int
+    unsure: bool = True
 
     def planned(self) -> tuple[Planned, ...]:
         """Nothing."""
@@ -30,6 +32,8 @@ class CompanionsStep:
         for feature in data.companions.of(state.features[column - state.constants] for column in state.kept_features):
             if len(state.kept) >= self.most:
                 break
+            if feature in data.companions.unsure and not self.unsure:
+                continue
             unit = data.companions.unit(feature)
             data.records.add(feature)
             data.records.rescale(unit.center, unit.scale)

@@ -15,7 +15,6 @@ from dpsparse.algorithms.pursuit.state import Conclusion, State
 from dpsparse.algorithms.pursuit.steps.scored import Scores
 from dpsparse.algorithms.pursuit.updates import prior_precision
 from dpsparse.inference.bounded_step import updated
-from dpsparse.inference.matrices import floored
 from dpsparse.inference.tails import Clip
 
 
@@ -49,7 +48,8 @@ class NewtonStep:
             skip_all(releases, self.planned())
             return state
         family, scale = self.facts.family, state.residual_scale
-        bound, slope = family.selection_tau(scale, self.facts.known), family.mean_slope(scale)
+        bound = family.selection_tau(scale, self.facts.known)
+        slope = family.mean_slope(scale, bound)
         at = Scores(
             data,
             releases,
@@ -63,7 +63,7 @@ class NewtonStep:
         rows = at.terms("slope", np.eye(at.k))
         moments = at.second_moments(self.moments, rows, float(norm * np.sqrt(min(c.MOST_SLOPES * slope, c.MOST_SLOPE))))
         mean, noise = at.mean(self.score, at.terms("score", np.eye(at.k)), Clip(float(norm * bound)))
-        slopes = floored(moments.values, c.LEAST_NEWTON_SLOPE * slope)
+        slopes = moments.pulled(slope * np.eye(at.k)).values
         effects, before = state.effects.copy(), prior_precision(state)
         effects[state.kept], precision = updated(effects[state.kept], before, slopes, mean, noise, releases.n_responses)
         return replace(state, effects=effects, evidence=replace(state.evidence, precision=precision))

@@ -24,7 +24,8 @@ from dpsparse.algorithms.pursuit.steps.scored import Scores
 from dpsparse.algorithms.pursuit.updates import with_reference
 from dpsparse.engine import queries
 from dpsparse.families.estimands import MEAN
-from dpsparse.inference.inference_constants import NORMAL_MEDIAN
+from dpsparse.inference.inference_constants import NO_VARIANCE, NORMAL_MEDIAN
+from dpsparse.inference.matrices import NoisyMatrix
 from dpsparse.inference.one_step import OneStep, Whitening, power, rough_moments, score_root
 
 
@@ -32,32 +33,6 @@ def _planned(price: Price, facts: PublicFacts, columns: int = 1) -> Planned:
     """A histogram, or a matrix of at most so many columns."""
     numbers = max(c.MOST_BINS, columns * (columns + 1) // 2)
     return Planned(price.release, price.of(facts), of_reference=True, numbers=numbers)
-
-
-@dataclass(frozen=True)
-class ResidualScaleAgainStep:
-    """The median size of the residuals of the pursuit's predictions, where the estimator clips them by it."""
-
-    facts: PublicFacts
-
-    @cached_property
-    def scale(self) -> Planned:
-        """The median."""
-        price = budget.REFERENCE_SCALE
-        return Planned(price.release, price.of(self.facts), "pick", of_reference=True)
-
-    def planned(self) -> tuple[Planned, ...]:
-        """The releases of this step."""
-        return (self.scale,)
-
-    def run(self, data: Data, releases: Releases, state: State) -> State:
-        """Make them."""
-        slot = releases.slot(self.scale)
-        if slot is None:
-            return state
-        grid = grids.FINE_RESIDUAL_SCALES.times(state.residual_scale)
-        count = counter(data.records, queries.residual_counts, state.center, _start(state, self.facts), sizes=True)
-        return replace(state, residual_scale=releases.quantile(slot, count, grid))
 
 
 @dataclass(frozen=True)
@@ -82,6 +57,15 @@ class ReferenceStep:
         return first, second, third
 
     @cached_property
+    def scale(self) -> Planned:
+        """The median size of the residuals after the first step, where the estimator clips them by it.
+
+        At the pursuit's own predictions it is smaller: these lie where responses are densest.
+        """
+        price = budget.REFERENCE_SCALE
+        return Planned(price.release, price.of(self.facts), "pick", of_reference=True)
+
+    @cached_property
     def of_white_scores(self) -> tuple[Planned, Planned]:
         """The norms of white scores and their mean."""
         return _planned(budget.WHITE_SCORE_NORMS, self.facts, self.most), _planned(
@@ -90,29 +74,46 @@ class ReferenceStep:
 
     def planned(self) -> tuple[Planned, ...]:
         """The releases of this step."""
-        return *self.of_rows, *self.of_scores, *self.of_white_scores
+        return *self.of_rows, *self.of_scores, self.scale, *self.of_white_scores
 
     def run(self, data: Data, releases: Releases, state: State) -> State:
         """Make them, and step."""
-        estimand = self.facts.family.estimand
-        assert estimand is not None, "the step is for an estimand"
-        tau = estimand.tuning * state.residual_scale / NORMAL_MEDIAN
-        at = Scores(data, releases, state.center, _start(state, self.facts), tuple(map(int, state.kept)), tau)
-        whitening = self._whitening(at)
+        start, columns = _start(state, self.facts), tuple(map(int, state.kept))
+        at = Scores(data, releases, state.center, start, columns, self._tau(state))
+        rough = self._rough_moments(at)
+        state, at, rough = _without_absent(state, at, rough, data.companions.unsure)
+        whitening = self._whitening(at, rough_moments(rough))
         root, at, errors = self._score_root(at, whitening, state)
+        state = self._with_scale(at, state)
+        at = replace(at, tau=self._tau(state))
         white = at.terms("score", np.asarray(np.linalg.inv(root), dtype=np.float64))
         norms = at.norms(self.of_white_scores[0], white, math.sqrt(at.k))
         planned = self.of_white_scores[1]
         clip = norms.best_clip(mean_noise(at.releases, planned), c.SCORE_BIAS / math.sqrt(at.k))
         mean, noise = at.mean(planned, white, clip)
         start = at.effects[state.kept]
-        step = OneStep.of(tau, start, whitening, root, norms, clip, mean, noise).since(start, errors)
+        step = OneStep.of(at.tau, start, whitening, root, norms, clip, mean, noise).since(start, errors)
         return with_reference(state, self.facts, step, whitening.second_moments)
 
-    def _whitening(self, at: "Scores") -> Whitening:
-        rough, norms, moments = self.of_rows
+    def _tau(self, state: State) -> float:
+        estimand = self.facts.family.estimand
+        assert estimand is not None, "the step is for an estimand"
+        return estimand.tuning * state.residual_scale / NORMAL_MEDIAN
+
+    def _with_scale(self, at: Scores, state: State) -> State:
+        slot = at.releases.slot(self.scale)
+        if slot is None:
+            return state
+        grid = grids.FINE_RESIDUAL_SCALES.times(state.residual_scale)
+        count = counter(at.data.records, queries.residual_counts, at.center, at.effects, sizes=True)
+        return replace(state, residual_scale=at.releases.quantile(slot, count, grid))
+
+    def _rough_moments(self, at: Scores) -> NoisyMatrix:
         plain = at.terms("slope", np.eye(at.k))
-        first = rough_moments(at.second_moments(rough, plain, math.sqrt(c.ROUGH_ROWS * at.k)))
+        return at.second_moments(self.of_rows[0], plain, math.sqrt(c.ROUGH_ROWS * at.k))
+
+    def _whitening(self, at: Scores, first: NDArray[np.float64]) -> Whitening:
+        _, norms, moments = self.of_rows
         white = at.terms("slope", power(first, -0.5))
         squares = at.squared_norms(norms, white, at.k)
         clip = squares.best_clip(gram_noise(at.releases, moments, at.k) * math.sqrt(at.k), c.ROW_BIAS)
@@ -120,8 +121,8 @@ class ReferenceStep:
         return Whitening.of(first, released, squares, clip)
 
     def _score_root(
-        self, at: "Scores", whitening: Whitening, state: State
-    ) -> tuple[NDArray[np.float64], "Scores", NDArray[np.float64]]:
+        self, at: Scores, whitening: Whitening, state: State
+    ) -> tuple[NDArray[np.float64], Scores, NDArray[np.float64]]:
         """A root of the variance of the scores; and where a first step leads, for residuals that are nearer.
 
         The last are the standard errors of the first step's effects, as far as they are its noise.
@@ -162,9 +163,26 @@ class LevelStep:
         at = Scores(data, releases, state.center, state.concluded.effects, (0,), math.inf)
         terms = at.terms("score", np.eye(1))
         law = at.norms(sizes, terms, state.residual_scale)
-        clip = law.best_clip(mean_noise(releases, mean), c.SCORE_BIAS, rising=True)
+        clip = law.best_clip(mean_noise(releases, mean), c.LEVEL_BIAS, rising=True)
         (offset,), _ = at.mean(mean, terms, clip)
-        return replace(state, conclusion=replace(state.concluded, offset=float(offset)))
+        distance, step = state.concluded.distance, state.evidence.step
+        if step is not None and step.settled:
+            # A mean may lie beyond most responses, where these are skewed.
+            distance = max(distance, clip.bound / c.REACH)
+        return replace(state, conclusion=replace(state.concluded, offset=float(offset), distance=distance))
+
+
+def _without_absent(
+    state: State, at: Scores, rough: NoisyMatrix, unsure: frozenset[int]
+) -> tuple[State, Scores, NoisyMatrix]:
+    """Without the unsure features whose second moments about their means are no more than noise."""
+    means = rough.values[0] / max(rough.values[0, 0], NO_VARIANCE) if state.constants else np.zeros(at.k)
+    varies = np.diagonal(rough.values) - means * rough.values[0] > c.UNSURE * rough.noise
+    places = [place for place, feature in enumerate(state.features, state.constants) if feature in unsure]
+    stays = varies | ~np.isin(state.kept, places)
+    state = replace(state, kept=state.kept[stays])
+    at = replace(at, positions=tuple(map(int, state.kept)))
+    return state, at, replace(rough, values=rough.values[np.ix_(stays, stays)])
 
 
 def _start(state: State, facts: PublicFacts) -> NDArray[np.float64]:

@@ -49,7 +49,7 @@ class SelectStep:
         if slot is not None:
             level = _level(slot, data, releases, state)
         with data.reporter.step() as on_progress:
-            scores, features, taken = data.scored.scores(state, data.companions.of(state.features), level, on_progress)
+            scores, features, taken = data.scored.scores(state, data.companions, level, on_progress)
         selected = int(features[releases.pick(releases.due(self.pick), scores, taken)])
         if slot is not None:
             tau = data.scored.tau(state)

@@ -57,7 +57,11 @@ class OutcomeStep:
 
 
 def _share(slot: Slot, data: Data, releases: Releases, state: State) -> float:
-    """The share of yes, as far from 0 and 1 as its noise: at even odds residuals are 1/2 or -1/2."""
+    """The share of yes, as far from 0 and 1 as its noise: at even odds residuals are 1/2 or -1/2.
+
+    Where noise is larger than every share it is 1/2.
+    """
     sums, _ = data.records.evaluate(queries.gradient_sums, 0.0, state.effects, 0.5, [0], 1.0, 1.0)
     (mean,), noise = releases.mean(slot, sums, 1.0)
-    return float(np.clip((1 + mean) / 2, noise / 2, 1 - noise / 2))
+    least = min(noise, 1.0) / 2
+    return float(np.clip((1 + mean) / 2, least, 1 - least))
