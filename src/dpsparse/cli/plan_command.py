@@ -34,6 +34,13 @@ def _numbers(context: click.Context, parameter: click.Parameter | None, value: s
     show_default=True,
     help="Whether the features' centres and scales are given to the fit, or learned within its guarantee.",
 )
+@click.option(
+    "--yes",
+    "share_of_yes",
+    type=float,
+    metavar="SHARE",
+    help="For a yes/no response: a guess of the share of yes, between 0 and 1. Effects are log odds then.",
+)
 @options.out("Where a picture goes, as PNG, PDF or SVG.")
 @options.AS_JSON
 def plan(
@@ -44,6 +51,7 @@ def plan(
     estimand: "EstimandName",
     delta: float | None,
     units: str,
+    share_of_yes: float | None,
     out: str | None,
     as_json: bool,
 ) -> None:
@@ -52,13 +60,15 @@ def plan(
     from dpsparse.cli import output
 
     known = units == "known"
-    plans = [forecast(n, d, sparsity, value, delta, estimand=estimand, units_known=known) for value in epsilon]
+    asked: dict[str, Any] = {"estimand": estimand, "units_known": known, "share_of_yes": share_of_yes}
+    plans = [forecast(n, d, sparsity, value, delta, **asked) for value in epsilon]
     rows = [
         {
             "epsilon": at.epsilon,
             "delta": at.guarantee.delta,
             "expected_error": at.expected_error,
             "smallest_effect": _or_none(at.smallest_effect),
+            **({} if share_of_yes is None else {"smallest_odds_ratio": at.smallest_odds_ratio}),
             "interval_width": _or_none(at.interval_width),
             "n_for_half_the_error": _or_none(at.n_for_error(at.expected_error / 2)),
         }
@@ -67,20 +77,23 @@ def plan(
     if out is not None:
         _draw(plans, out)
     if as_json:
-        asked = {"n": n, "d": d, "sparsity": sparsity, "estimand": estimand, "units": units}
-        output.print_json({**asked, "forecasts": rows, "out": out})
+        shown = {"n": n, "d": d, "sparsity": sparsity, "estimand": plans[0].estimand, "units": units}
+        share = {} if share_of_yes is None else {"share_of_yes": share_of_yes}
+        output.print_json({**shown, **share, "forecasts": rows, "out": out})
         return
     first = plans[0]
     output.say(
         "Forecast",
         f"n = {first.n:,}, d = {first.d:,}, {first.sparsity} features to select, {first.units}, effects on the "
-        f"{first.estimand} response",
+        f"{first.response}",
     )
-    headings = ("epsilon", "l2 error", "detectable", "interval width", "n for half the error")
+    ratio = () if share_of_yes is None else ("odds ratio",)
+    headings = ("epsilon", "l2 error", "detectable", *ratio, "interval width", "n for half the error")
     output.print_table(headings, map(_cells, rows))
+    unit = "the response's noise" if share_of_yes is None else "log odds"
     output.say(
         "Units",
-        "the response's noise per scaled feature. Detectable: the minimum detectable effect at 80 % power. "
+        f"{unit} per scaled feature. Detectable: the minimum detectable effect at 80 % power. "
         "Interval width: of a 95 % interval; - where there is none.",
     )
     # At the largest epsilon without intervals: those below need more still.

@@ -1,5 +1,7 @@
 """`PrivateSparseClassifier`: logistic regression of a yes/no response by a private pursuit."""
 
+import math
+import warnings
 from typing import Any, Literal
 
 import numpy as np
@@ -16,8 +18,14 @@ from dpsparse.engine.refusals import NOT_LABELS
 from dpsparse.estimators._pursuit import PursuitEstimator
 from dpsparse.estimators._types import LedgerLocation, PerFeature
 from dpsparse.families.binomial import BINOMIAL, Binomial
+from dpsparse.planning.forecast import plan
 from dpsparse.privacy.accounting.meter import Meter
 from dpsparse.privacy.protection import Adjacency
+
+# A fit is hopeless where nothing smaller than an odds ratio of 4.5 can be found, even at the best share of yes, one
+# half; one of 1.6 is worth finding. As logs.
+BEST_SHARE = 0.5
+HOPELESS, USEFUL = 1.5, 0.5
 
 
 class PrivateSparseClassifier(ClassifierMixin, PursuitEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -130,7 +138,27 @@ class PrivateSparseClassifier(ClassifierMixin, PursuitEstimator):  # type: ignor
             raise ValueError(f"positive={self.positive!r} must be the label of yes: a number, a text, True or False")
 
     def _warn_if_hopeless(self, n: int, d: int, meter: Meter, known: bool) -> None:
-        """Nothing is known of the share of yes before a fit."""
+        """Warn, from public numbers, where a fit would learn next to nothing even if half of the responses are yes."""
+        asked = meter.guarantee
+        forecast = plan(
+            n,
+            d,
+            min(d, self._picks(d, n, asked)),
+            asked.epsilon,
+            asked.delta,
+            units_known=known,
+            records_per_person=asked.records_per_person,
+            share_of_yes=BEST_SHARE,
+        )
+        if forecast.smallest_effect > HOPELESS:
+            ratio = f"{forecast.smallest_odds_ratio:.2g}"
+            warnings.warn(
+                f"With n={n} and epsilon={asked.epsilon:g} only odds ratios above {ratio}, for a step of one standard "
+                "deviation, can be detected, and only larger ones where few responses are yes. About "
+                f"n={forecast.n_for_effect(USEFUL):,} would detect odds ratios of {math.exp(USEFUL):.2g}",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def _described(self, positive: str | None = None) -> dict[str, Any]:
         self.classes_ = _classes(self.positive if positive is None else positive)

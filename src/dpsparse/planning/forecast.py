@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit.facts import Known, PublicFacts
-from dpsparse.families.estimands import ESTIMANDS, EstimandName
+from dpsparse.families.binomial import BINOMIAL
+from dpsparse.families.estimands import ESTIMANDS, LOG_ODDS, EstimandName
 from dpsparse.families.robust_linear import RobustLinear
 from dpsparse.inference.intervals import SHOWN_PERCENT
 from dpsparse.planning.accuracy import Accuracy
+from dpsparse.planning.outcome_accuracy import OutcomeAccuracy
 from dpsparse.privacy.accounting.zcdp import epsilon_from_rho
 from dpsparse.privacy.guarantee import Guarantee, default_delta
 
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 # The selection cuts what lies further from its prediction: a larger effect is no easier to find. In units of the noise.
 _MOST_EFFECT = 2.0
+
+# Odds ratios beyond this log are infinite to everybody.
+_MOST_LOG_ODDS = 700.0
 
 # An epsilon beyond this protects nobody: none is advised.
 _MOST_EPSILON = 10.0
@@ -41,6 +46,7 @@ def plan(
     noise_scale: float = 1.0,
     correlation: float = 0.0,
     records_per_person: int = 1,
+    share_of_yes: float | None = None,
 ) -> "Plan":
     """Forecast the accuracy of a private fit, from public numbers alone.
 
@@ -64,6 +70,9 @@ def plan(
         A guess of the correlation of neighbouring features, in [0, 1).
     records_per_person : int, default=1
         The most rows one person may have.
+    share_of_yes : float or None, default=None
+        A guess of the share of yes, for the logistic regression of a yes/no response: effects and errors are log odds
+        then, whatever `estimand` and `noise_scale` are. None where the response is a number.
 
     Returns
     -------
@@ -82,6 +91,12 @@ def plan(
     True
     >>> plan(1_000, 20, 5, 1.0).has_intervals, plan(1_000, 20, 5, 1.0, estimand="typical").has_intervals
     (False, True)
+
+    Which odds ratio can be found, for a step of one standard deviation:
+
+    >>> rare, even = (plan(10_000, 60, 5, 1.0, share_of_yes=share) for share in (0.05, 0.5))
+    >>> 1 < even.smallest_odds_ratio < 1.2 < rare.smallest_odds_ratio < 2
+    True
     """
     for name, value in (("n", n), ("d", d), ("sparsity", sparsity)):
         if not isinstance(value, numbers.Real) or not value >= 1 or value != int(value):
@@ -94,6 +109,8 @@ def plan(
         raise ValueError(f"noise_scale={noise_scale!r} must be above 0; 1 measures errors in units of the noise")
     if not 0 <= correlation < 1:
         raise ValueError(f"correlation={correlation!r} must lie in [0, 1)")
+    if share_of_yes is not None and not 0 < share_of_yes < 1:
+        raise ValueError(f"share_of_yes={share_of_yes!r} must lie strictly between 0 and 1")
     return Plan(
         int(n),
         int(d),
@@ -104,13 +121,14 @@ def plan(
         float(noise_scale),
         float(correlation),
         records_per_person,
-        estimand,
+        estimand if share_of_yes is None else LOG_ODDS.name,
+        None if share_of_yes is None else float(share_of_yes),
     )
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A forecast. Errors and effects are in units of the response per scaled feature."""
+    """A forecast. Errors and effects are per scaled feature, in units of the response, or log odds of a yes/no one."""
 
     n: int
     d: int
@@ -122,6 +140,7 @@ class Plan:
     correlation: float
     records_per_person: int
     estimand: EstimandName = "mean"
+    share_of_yes: float | None = None
 
     @cached_property
     def guarantee(self) -> Guarantee:
@@ -129,15 +148,18 @@ class Plan:
         delta = default_delta(self.n) if self.delta is None else self.delta
         return Guarantee(float(self.epsilon), delta, records_per_person=self.records_per_person)
 
-    def _accuracy_at(self, rho: float) -> Accuracy:
+    def _accuracy_at(self, rho: float) -> Accuracy | OutcomeAccuracy:
         """What to expect of a fit whose records may cost this much."""
-        family = RobustLinear(estimand=ESTIMANDS[self.estimand])
         units: Known = "all" if self.units_known else "none"
+        if self.share_of_yes is not None:
+            facts = PublicFacts(self.n, self.d, self.sparsity, rho, units_known=units, family=BINOMIAL)
+            return OutcomeAccuracy(facts, self.share_of_yes, self.correlation)
+        family = RobustLinear(estimand=ESTIMANDS[self.estimand])
         facts = PublicFacts(self.n, self.d, self.sparsity, rho, units_known=units, family=family)
         return Accuracy(facts, self.noise_scale, self.correlation)
 
     @cached_property
-    def _accuracy(self) -> Accuracy:
+    def _accuracy(self) -> Accuracy | OutcomeAccuracy:
         """What to expect of the fit."""
         return self._accuracy_at(self.guarantee.rho_per_record)
 
@@ -150,6 +172,13 @@ class Plan:
     def smallest_effect(self) -> float:
         """The minimum detectable effect: effects of this size are selected with 80 % power."""
         return self._accuracy.smallest_effect
+
+    @property
+    def smallest_odds_ratio(self) -> float:
+        """The minimum detectable effect as an odds ratio, for a step of one scale; where the response is yes or no."""
+        if self.share_of_yes is None:
+            raise ValueError("odds ratios are of a yes/no response: give share_of_yes to plan")
+        return math.exp(min(self.smallest_effect, _MOST_LOG_ODDS))
 
     @property
     def interval_width(self) -> float:
@@ -239,7 +268,11 @@ class Plan:
         True
         """
         effect = self.smallest_effect / (math.sqrt(math.pi) * share * (1 - share))
-        return effect if effect <= _MOST_EFFECT * self.noise_scale else math.inf
+        return effect if effect <= self._most_effect else math.inf
+
+    @property
+    def _most_effect(self) -> float:
+        return _MOST_EFFECT * self.noise_scale if self.share_of_yes is None else _MOST_LOG_ODDS
 
     def share_for_effect(self, effect: float) -> float:
         """The smallest share of records that must have a 0/1 feature for such a difference to be detectable.
@@ -260,7 +293,7 @@ class Plan:
         >>> forecast.share_for_effect(math.inf) < forecast.share_for_effect(0.5) < 0.5
         True
         """
-        product = self.smallest_effect / (math.sqrt(math.pi) * min(effect, _MOST_EFFECT * self.noise_scale))
+        product = self.smallest_effect / (math.sqrt(math.pi) * min(effect, self._most_effect))
         return math.inf if product > 0.25 else 0.5 * (1 - math.sqrt(1 - 4 * product))
 
     def _smallest_n(self, reached: Callable[["Plan"], bool]) -> int:
@@ -277,13 +310,16 @@ class Plan:
 
     def table(self, epsilons: Iterable[float] = EPSILONS) -> str:
         """The forecast at several epsilons, as text."""
+        ratio = "" if self.share_of_yes is None else f" {'odds ratio':>11}"
         rows = [
-            f"{'epsilon':>8} {'l2 error':>10} {'detectable':>13} {'interval width':>15} {'n for half the error':>21}"
+            f"{'epsilon':>8} {'l2 error':>10} {'detectable':>13}{ratio} {'interval width':>15} "
+            f"{'n for half the error':>21}"
         ]
         for epsilon in sorted({*epsilons, self.epsilon}):
             at = replace(self, epsilon=epsilon)
+            ratio = "" if self.share_of_yes is None else f" {at.smallest_odds_ratio:>11.3g}"
             rows.append(
-                f"{epsilon:>8g} {at.expected_error:>10.3g} {_or_dash(at.smallest_effect):>13} "
+                f"{epsilon:>8g} {at.expected_error:>10.3g} {_or_dash(at.smallest_effect):>13}{ratio} "
                 f"{_or_dash(at.interval_width):>15} "
                 f"{at.n_for_error(at.expected_error / 2):>21,}"
             )
@@ -306,10 +342,8 @@ class Plan:
         )
         axes.axvline(self.epsilon, color="tab:gray", linestyle=":", label=f"epsilon = {self.epsilon:g}")
         axes.set_xlabel("epsilon")
-        axes.set_ylabel("units of the response")
-        axes.set_title(
-            f"n = {self.n:,}, d = {self.d:,}, {self.sparsity} features, {self.units}, {self.estimand} response"
-        )
+        axes.set_ylabel("units of the response" if self.share_of_yes is None else "log odds")
+        axes.set_title(f"n = {self.n:,}, d = {self.d:,}, {self.sparsity} features, {self.units}, {self.response}")
         axes.legend()
         return axes
 
@@ -318,12 +352,21 @@ class Plan:
         """Whether the features' units are known, in words."""
         return "known units" if self.units_known else "unknown units"
 
+    @property
+    def response(self) -> str:
+        """What effects are on, in words."""
+        if self.share_of_yes is None:
+            return f"{self.estimand} response"
+        return f"log odds of yes, which {self.share_of_yes:.3g} of the responses are"
+
     def __str__(self) -> str:
         caveat = self.caveat and f"\n{self.caveat[0].upper()}{self.caveat[1:]}."
+        noise = f", noise {self.noise_scale:g}" if self.share_of_yes is None else ""
+        unit = "Units of the response" if self.share_of_yes is None else "Log odds"
         return (
-            f"n = {self.n:,}, d = {self.d:,}, sparsity {self.sparsity}, effects on the {self.estimand} response, "
-            f"{self.units}, noise {self.noise_scale:g}, correlation {self.correlation:g}\n{self.table()}\n"
-            "Units of the response per scaled feature. Detectable: the minimum detectable effect at 80 % power.\n"
+            f"n = {self.n:,}, d = {self.d:,}, sparsity {self.sparsity}, effects on the {self.response}, "
+            f"{self.units}{noise}, correlation {self.correlation:g}\n{self.table()}\n"
+            f"{unit} per scaled feature. Detectable: the minimum detectable effect at 80 % power.\n"
             f"Interval width: of a {SHOWN_PERCENT} interval; - where there is none.{caveat}"
         )
 
