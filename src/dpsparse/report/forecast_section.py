@@ -21,6 +21,9 @@ def forecast(model: "LinearModel", sparsity: int) -> Iterator[str]:
 
     `sparsity` is the number of features asked for.
     """
+    if model.classes is not None:
+        yield "There is no forecast of responses that are yes or no."
+        return
     asked = model.privacy.guarantee
     held_out = 0 if model.scores is None else model.scores.n_records
     here = plan(
