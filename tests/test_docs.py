@@ -94,6 +94,10 @@ def folder(tmp_path, monkeypatch):
     people.to_csv("people.csv", index=False)
     people.drop(columns="cost").to_csv("new.csv", index=False)
     people.tail(1_000).to_csv("test.csv", index=False)
+    loans = people.drop(columns="cost").assign(income=rng.normal(50_000, 20_000, len(people)).round())
+    denied = rng.random(len(people)) < 1 / (1 + np.exp(1 - 1.5 * people.smoker))
+    loans.to_csv("applicants.csv", index=False)
+    loans.assign(answer=np.where(denied, "denied", "granted")).to_csv("loans.csv", index=False)
     return tmp_path
 
 

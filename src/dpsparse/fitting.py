@@ -10,21 +10,39 @@ from typing import Any, Literal
 from dpsparse.algorithms.progress import Progress
 from dpsparse.data.inputs import Given, open_input
 from dpsparse.engine.refusals import NOT_FINITE, NOT_FINITE_IN_FILE
+from dpsparse.estimators._pursuit import PursuitEstimator
+from dpsparse.estimators.sparse_classifier import PrivateSparseClassifier
 from dpsparse.estimators.sparse_regressor import PrivateSparseRegressor
 from dpsparse.estimators.tuning import tune
 from dpsparse.evaluation import fit_and_evaluate
 from dpsparse.families.estimands import EstimandName
 from dpsparse.model.released import LinearModel
 from dpsparse.model.unread_responses import refuse_unread
+from dpsparse.schema import FileError
+
+FamilyName = Literal["linear", "binomial"]
+NO_ESTIMAND = (
+    "--estimand is for numbers, and a yes/no response has odds: leave it out, or fit numbers with --family linear; "
+    "nothing was spent"
+)
+IS_YES_OR_NO = (
+    "--family linear: a label of yes is given (--positive, or positive of the bounds file or the store), so the "
+    "response is yes or no; leave one of the two out; nothing was spent"
+)
+NO_RESPONSE_UNITS = (
+    "the bounds have a centre or a scale of the response, and a yes/no response has none: delete them there, or fit "
+    "numbers with --family linear; nothing was spent"
+)
 
 
 @dataclass(frozen=True)
 class FileFit:
     r"""A fit on a file, as it was asked for.
 
-    `data` is a table, or the folder of a store, which knows its target. `drop` names further columns to leave out, as
-    the bounds file does, and `holdout` is the share of the records to hold out. The others are as in
-    `PrivateSparseRegressor`.
+    `data` is a table, or the folder of a store, which knows its target. The `family` says what the response is: a
+    number, "linear", or yes or no, "binomial"; None is the latter where a label of yes is given, by `positive`, the
+    bounds or the store. `drop` names further columns to leave out, as the bounds file does, and `holdout` is the share
+    of the records to hold out. The others are as in `PrivateSparseRegressor`.
 
     Examples
     --------
@@ -44,7 +62,9 @@ class FileFit:
     target: str | None
     epsilon: float
     sparsity: int | Literal["auto"] = 5
-    estimand: EstimandName = "mean"
+    estimand: EstimandName | None = None  # the mean of a number, unless another is named
+    family: FamilyName | None = None
+    positive: str | None = None
     delta: float | None = None
     bounds: Any = None
     drop: Sequence[str] = ()
@@ -56,10 +76,26 @@ class FileFit:
     holdout: float | None = None
 
     def open(self) -> Given:
-        """The input; names are read and checked, values are not."""
-        return open_input(
-            self.data, self.target, self.bounds, drop=self.drop, separator=self.separator, encoding=self.encoding
+        """The input; names are read and checked, values are not. Options that exclude each other are refused here."""
+        given = open_input(
+            self.data,
+            self.target,
+            self.bounds,
+            drop=self.drop,
+            positive=self.positive,
+            separator=self.separator,
+            encoding=self.encoding,
         )
+        if self.family == "linear" and given.positive is not None:
+            raise FileError(IS_YES_OR_NO)
+        if self._is_yes_or_no(given) and self.estimand is not None:
+            raise FileError(NO_ESTIMAND)
+        if self._is_yes_or_no(given) and given.has_response_units:
+            raise FileError(NO_RESPONSE_UNITS)
+        return given
+
+    def _is_yes_or_no(self, given: Given) -> bool:
+        return self.family == "binomial" or given.positive is not None
 
     def fit(self, given: Given, progress: Progress = None) -> tuple[LinearModel, list[str]]:
         """Spend the whole of epsilon on an opened input.
@@ -91,22 +127,23 @@ class FileFit:
         return self._published(given, tuned.estimator), tuned.index, notes
 
     @staticmethod
-    def _published(given: Given, estimator: PrivateSparseRegressor) -> LinearModel:
+    def _published(given: Given, estimator: PursuitEstimator) -> LinearModel:
         model: LinearModel = given.model(estimator.released_)
         refuse_unread(model)
         return model
 
-    def _estimator(self, given: Given, sparsity: int | Literal["auto"]) -> PrivateSparseRegressor:
-        return PrivateSparseRegressor(
-            sparsity=sparsity,
-            estimand=self.estimand,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            **given.parameters,
-            records_per_person=self.records_per_person,
-            ledger=self.ledger,
-            dataset=self.dataset,
-        )
+    def _estimator(self, given: Given, sparsity: int | Literal["auto"]) -> PursuitEstimator:
+        shared: dict[str, Any] = {
+            "sparsity": sparsity,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "records_per_person": self.records_per_person,
+            "ledger": self.ledger,
+            "dataset": self.dataset,
+        }
+        if self._is_yes_or_no(given):
+            return PrivateSparseClassifier(**shared, **given.parameters)
+        return PrivateSparseRegressor(**shared, **given.parameters, estimand=self.estimand or "mean")
 
 
 @contextmanager

@@ -15,14 +15,13 @@ pytestmark = pytest.mark.slow
 # Those that others cover line by line: measuring the coverage would double their time.
 UNMEASURED = (
     "rows out of reach",
-    "replay of pursuits",
     "replay of all features",
     "replay of tuning",
     "replay of configurations",
     "mechanism games",
 )
 # Those whose games or replays are tests of their own, here and in `checks`.
-ELSEWHERE = ("fit games", "replay of reference steps", "outputs of raw tables")
+ELSEWHERE = ("fit games", "replay of pursuits", "replay of reference steps", "outputs of raw tables")
 CHECKED = [
     pytest.param(name, marks=pytest.mark.no_cover if name in UNMEASURED else ())
     for name in CHECKS

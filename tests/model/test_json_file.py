@@ -201,6 +201,7 @@ def test_no_entry_can_be_of_another_type_or_left_out(path, model):
         "level",
         "nearly_exact",
         "variables",
+        "classes",
     }
     tried = 0
 

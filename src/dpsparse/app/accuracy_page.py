@@ -86,11 +86,16 @@ def forecast_fragment(request: Request) -> HTMLResponse:
         shown: dict[str, Any] = {"forecast": _forecast(work, request.query_params)}
     except (ValueError, ArithmeticError) as error:
         shown = {"forecast": None, "error": str(error)}
+    shown["settings"] = work.draft.settings
     return fragment("_forecast", too_little=_too_little(work, request.query_params), **shown)
 
 
-def _forecast(work: "Workspace", typed: Typed) -> dict[str, Any]:
+def _forecast(work: "Workspace", typed: Typed) -> dict[str, Any] | None:
+    """The forecast for some numbers; None where the response is yes or no, of which there is none."""
     settings, path, facts = work.draft.settings, work.draft.path, work.facts
+    if settings.is_yes_or_no:
+        typed_epsilon(typed)
+        return None
     assert path is not None and facts is not None  # noqa: PT018  (`require` has seen to it)
     d, known = shape_of(path, settings)
     delta = typed_number(typed, "delta", None)
@@ -111,8 +116,8 @@ def _forecast(work: "Workspace", typed: Typed) -> dict[str, Any]:
     )
 
 
-def planned_forecast(work: "Workspace") -> dict[str, Any]:
-    """The forecast of the draft as it was planned."""
+def planned_forecast(work: "Workspace") -> dict[str, Any] | None:
+    """The forecast of the draft as it was planned; None where the response is yes or no."""
     chosen = work.draft.settings
     names = ("epsilon", "sparsity", "holdout", "noise", "effect")
     typed = {name: _shown(getattr(chosen, name)) for name in names}

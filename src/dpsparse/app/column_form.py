@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from dpsparse.app.settings import Settings, digest
+from dpsparse.app.settings import FAMILIES, Settings, digest
 from dpsparse.io.cells.grammar import Kind
 from dpsparse.schema import FileError, alternatives, quoted
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from starlette.datastructures import FormData
 
     from dpsparse.app.draft_table import PublicFacts
+    from dpsparse.fitting import FamilyName
 
 # What may be known of a column, with the hint of its field.
 KNOWN = {
@@ -137,32 +138,60 @@ def apply_pattern(rows: Sequence[Row], pattern: str, action: str, value: str) ->
     return changed
 
 
-def chosen(settings: Settings, rows: Sequence[Row], target: str | None, response: Sequence[str]) -> Settings:
-    """The settings with these choices, checked.
+@dataclass(frozen=True)
+class TypedResponse:
+    """What was typed of the response: its family, and the label of yes or the public centre and scale."""
 
-    `response` has the response's public centre and scale, as typed; empty for unknown. A target of None leaves it open.
-    """
+    family: "FamilyName" = "linear"
+    positive: str = ""  # empty for 1, true or yes
+    center: str = ""  # empty for unknown, as the scale
+    scale: str = ""
+
+    def entries(self) -> dict[str, Any]:
+        """The entries of ``[response]`` in a bounds file; what belongs to the other family is not read."""
+        if self.family == "binomial":
+            return {"positive": self.positive.strip()} if self.positive.strip() else {}
+        typed = {"center": self.center.strip(), "scale": self.scale.strip()}
+        for key, text in typed.items():
+            if text and not _is_number(text):
+                raise FileError(f"the response's {key} must be a number, or empty to have it learned")
+        return {key: float(text) for key, text in typed.items() if text}
+
+
+def response_of(settings: Settings) -> TypedResponse:
+    """What somebody would type for the response of these settings."""
+    units = {key: f"{settings.response[key]:.12g}" for key in ("center", "scale") if key in settings.response}
+    return TypedResponse(settings.family, settings.positive or "", **units)
+
+
+def typed_response(form: "FormData") -> TypedResponse:
+    """What was typed of the response."""
+    typed = {key: str(form.get(f"response_{key}", "")) for key in ("positive", "center", "scale")}
+    return TypedResponse(FAMILIES.get(str(form.get("family")), "linear"), **typed)
+
+
+def chosen(settings: Settings, rows: Sequence[Row], target: str | None, response: TypedResponse) -> Settings:
+    """The settings with these choices, checked. A target of None leaves it open."""
     names = [row.name for row in rows]
     if target is not None and target not in names:
         raise FileError(f"there is no column {quoted(target)}; {alternatives(target, names)}" if target else _NO_TARGET)
-    if any(row.name == target and row.kind == Kind.text.value for row in rows):
+    entries = response.entries()
+    if any(row.name == target and row.kind == Kind.text.value for row in rows) and "positive" not in entries:
         raise FileError(
-            f"{quoted(str(target))} is text, as the file declares; choose a column of numbers as the response"
+            f"{quoted(str(target))} is text, as the file declares; choose a column of numbers as the response, or say "
+            "that it is yes or no, and which value is yes"
         )
     others = [row for row in rows if row.name != target]
     if not any(row.used for row in others):
         raise FileError("no column is left that could explain the response; tick at least one")
-    public = {row.name: entries for row in others if row.used and (entries := row.entries())}
-    typed = dict(zip(("center", "scale"), (text.strip() for text in response), strict=True))
-    for key, text in typed.items():
-        if text and not _is_number(text):
-            raise FileError(f"the response's {key} must be a number, or empty to have it learned")
+    public = {row.name: known for row in others if row.used and (known := row.entries())}
     settings = replace(
         settings,
         target=target,
         drop=tuple(row.name for row in others if not row.used),
         public=public,
-        response={key: float(text) for key, text in typed.items() if text},
+        response=entries,
+        family=response.family,
     )
     bounds = settings.bounds()
     if target is not None:
@@ -170,4 +199,4 @@ def chosen(settings: Settings, rows: Sequence[Row], target: str | None, response
     return settings
 
 
-_NO_TARGET = "choose the response: the column of numbers to be explained, such as a cost"
+_NO_TARGET = "choose the response: the column to be explained, such as a cost, or whether a loan was denied"

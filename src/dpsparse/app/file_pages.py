@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from dpsparse.app.accuracy_page import planned_forecast
-from dpsparse.app.column_form import KNOWN, apply_pattern, chosen, rows_of, typed_rows
+from dpsparse.app.column_form import KNOWN, apply_pattern, chosen, response_of, rows_of, typed_response, typed_rows
 from dpsparse.app.draft_forecast import shape_of
 from dpsparse.app.draft_table import tables_in, within
 from dpsparse.app.preview import preview_page
@@ -123,11 +123,11 @@ def columns_page(request: Request, error: str | None = None, form: FormData | No
     require(work)
     facts, settings = work.facts, work.draft.settings
     rows, target = rows_of(facts, settings), settings.target or ""
-    response = [f"{settings.response[key]:.12g}" if key in settings.response else "" for key in ("center", "scale")]
+    response = response_of(settings)
     pattern = {"pattern": "", "action": "leave out", "value": ""}
     if form is not None and form.get("columns") == digest(facts.names):
         rows, target = typed_rows(facts, form), str(form.get("target", ""))
-        response = [str(form.get(f"response_{key}", "")) for key in ("center", "scale")]
+        response = typed_response(form)
         pattern = {key: str(form.get(f"pattern_{key}" if key != "pattern" else key, "")) for key in pattern}
     content: dict[str, Any] = {"rows": rows, "target": target, "response": response, "pattern": pattern, "known": KNOWN}
     return page(request, "columns", step="columns", error=error, **content)
@@ -139,14 +139,13 @@ def choose_columns(request: Request, form: FormData) -> RedirectResponse:
     require(work)
     rows = typed_rows(work.facts, form)
     target: str | None = str(form.get("target", "")).strip()
-    response = [str(form.get(f"response_{key}", "")) for key in ("center", "scale")]
     applies = form.get("do") == "apply"
     if applies:
         pattern, value = str(form.get("pattern", "")).strip(), str(form.get("pattern_value", ""))
         rows = apply_pattern(rows, pattern, str(form.get("pattern_action", "")), value)
         # Not yet to be complete: somebody is in the middle of it.
         target = target if target in work.facts.names else None
-    work.change(settings=chosen(work.draft.settings, rows, target, response))
+    work.change(settings=chosen(work.draft.settings, rows, target, typed_response(form)))
     return redirect("/columns#columns" if applies else "/accuracy")
 
 
@@ -154,7 +153,7 @@ def preview_shell(request: Request) -> HTMLResponse:
     """Step 4: a preview of the report."""
     work = request.app.state.work
     require(work, target=True, planned=True)
-    return page(request, "preview", step="preview", rare=planned_forecast(work)["rare"])
+    return page(request, "preview", step="preview", rare=(planned_forecast(work) or {}).get("rare"))
 
 
 def preview_report(request: Request) -> HTMLResponse:
@@ -168,7 +167,8 @@ def preview_report(request: Request) -> HTMLResponse:
         _, known = shape_of(work.draft.path, settings)
         names = tuple(name for name in facts.names if name != settings.target and name not in settings.drop)
         numbers = (facts.n_records, settings.sparsity, settings.epsilon, work.delta(), settings.records_per_person)
-        text = preview_page(names, settings.target, *numbers, known, settings.estimand)
+        estimand = None if settings.is_yes_or_no else settings.estimand
+        text = preview_page(names, settings.target, *numbers, known, estimand)
     finally:
         work.jobs.working.release()
     return HTMLResponse(text, headers={"Content-Security-Policy": REPORT_POLICY})

@@ -51,6 +51,10 @@ TERMS = {
         "The smallest effect that a fit selects with a given power; plan reports it at 80 % power, which "
         "means in four fits of five."
     ),
+    "odds ratio": (
+        "Of a yes/no response: by what the odds of yes, its probability over that of no, are multiplied when a feature "
+        "rises by one unit and the others stay fixed. Above 1 yes is likelier, below 1 less likely."
+    ),
     "outlier": ("A record far from what the others suggest. It may well be correct; it should not decide alone."),
     "p-value": (
         "How often an effect at least this far from 0 would be seen if the true one were 0. Here it is of one effect "

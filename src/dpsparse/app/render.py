@@ -103,6 +103,9 @@ def overview(work: "Workspace") -> dict[str, Any]:
         used = len(facts.names) - len(settings.drop) - (settings.target is not None)
         if settings.target is not None:
             chosen.append(("Response", settings.target, "columns"))
+            if settings.is_yes_or_no:
+                yes = "1, true or yes" if settings.positive is None else settings.positive
+                chosen.append(("It is yes where", yes, "columns"))
             chosen.append(("Columns", f"{used:,} of {len(facts.names) - 1:,} may be selected", "columns"))
             known = len(settings.public)
             units = (
@@ -111,7 +114,8 @@ def overview(work: "Workspace") -> dict[str, Any]:
             chosen.append(("Public units", units, "columns"))
         if draft.planned:
             chosen.append(("To select", f"{settings.sparsity} columns", "accuracy"))
-            chosen.append(("Effects on", f"the {settings.estimand} response", "accuracy"))
+            on = "the odds of yes" if settings.is_yes_or_no else f"the {settings.estimand} response"
+            chosen.append(("Effects on", on, "accuracy"))
             if settings.holdout is not None:
                 chosen.append(("Held out", f"{settings.holdout:.0%} of the records", "accuracy"))
     left = balance["epsilon_left"] if balance and draft.planned else None

@@ -12,9 +12,11 @@ from dpsparse.schema import Fields, FileError, read_json
 
 if TYPE_CHECKING:
     from dpsparse.families.estimands import EstimandName
+    from dpsparse.fitting import FamilyName
     from dpsparse.io.bounds import Bounds
 
 FORMAT, VERSION = "dpsparse-settings", 1
+FAMILIES: "dict[str, FamilyName]" = {"linear": "linear", "binomial": "binomial"}
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Settings:
     # What is publicly known of columns: the entries of their sections in a bounds file.
     public: dict[str, dict[str, Any]] = field(default_factory=dict)
     response: dict[str, Any] = field(default_factory=dict)  # The entries of ``[response]`` there.
+    family: "FamilyName" = "linear"  # whether the response is a number, or yes or no
     dataset: str | None = None  # the name of the people's budget
     records_per_person: int = 1
     sparsity: int = 5
@@ -46,6 +49,17 @@ class Settings:
     # Guesses for the forecast: the response's noise, and an effect that one hopes to find. No fit knows of them.
     noise: float | None = None
     effect: float | None = None
+
+    @property
+    def is_yes_or_no(self) -> bool:
+        """Whether the response is yes or no."""
+        return self.family == "binomial"
+
+    @property
+    def positive(self) -> str | None:
+        """The label of yes; None where the response is a number, or 0 or 1, or true or false."""
+        label: str | None = self.response.get("positive")
+        return label
 
     def bounds(self) -> "Bounds":
         """What is publicly known, checked as a bounds file is."""
@@ -89,12 +103,16 @@ def settings_of(fields: Fields) -> Settings:
     estimand = ESTIMANDS.get(fields.text("estimand", MEAN.name))
     if estimand is None:
         raise FileError(f"{fields.where}: 'estimand' must be 'mean' or 'typical'")
+    family = fields.text("family", "linear")
+    if family not in FAMILIES:
+        raise FileError(f"{fields.where}: 'family' must be 'linear' or 'binomial'")
     holdout = fields.number("holdout", None, above=0)
     settings = Settings(
         target=fields.text("target", None),
         drop=tuple(fields.names("drop")),
         public=_tables(fields.take("public"), fields.where),
         response=_tables({"response": fields.take("response")}, fields.where)["response"],
+        family=FAMILIES[family],
         dataset=fields.text("dataset", None),
         records_per_person=fields.count("records_per_person"),
         sparsity=fields.count("sparsity"),
@@ -111,6 +129,8 @@ def settings_of(fields: Fields) -> Settings:
     if settings.separator is not None and not isinstance(settings.separator, str):
         raise FileError(f"{fields.where}: 'separator' must be one character, or null")
     settings.bounds()
+    if settings.positive is not None and not settings.is_yes_or_no:
+        raise FileError(f"{fields.where}: 'positive' is for a family of 'binomial'")
     return settings
 
 

@@ -107,13 +107,15 @@ def job_page(request: Request, error: str | None = None, form: FormData | None =
 
 
 def _short(model: "LinearModel") -> Html:
-    """What matters, as the report says it; before it, that responses could not be read."""
+    """What matters, as the report says it; before it, that responses could not be read, or that hardly any is yes."""
     from dpsparse.html import escaped, paragraphs, tag
+    from dpsparse.model.odds import hardly_any
     from dpsparse.model.unread_responses import unread
     from dpsparse.report.report_summary import as_sentence, verdicts
 
     is_short = model.responses is not None and model.responses.is_short
-    warning = [tag("p", as_sentence(unread(model)), class_="notice")] if is_short else []
+    warnings = [*([unread(model)] if is_short else []), *([rare] if (rare := hardly_any(model)) else [])]
+    warning = [tag("p", as_sentence(text), class_="notice") for text in warnings]
     return escaped(paragraphs([*warning, *verdicts(model)]))
 
 

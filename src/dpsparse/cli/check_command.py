@@ -21,6 +21,7 @@ NO_LEDGER = (
 @click.command(short_help="Check a file's cells, for your eyes only, or a store's checksums.")
 @options.DATA
 @click.option("--target", help="The column to explain.")
+@options.POSITIVE
 @click.option("--bounds", type=options.PATH, help="The bounds file: likely misspellings of its categories are listed.")
 @options.dialect
 @click.option("--ledger", hidden=True)
@@ -28,6 +29,7 @@ NO_LEDGER = (
 def check(
     data: str,
     target: str | None,
+    positive: str | None,
     bounds: str | None,
     separator: str | None,
     encoding: str,
@@ -37,9 +39,10 @@ def check(
     """Show the curator what a fit would count as missing in DATA, or check a store.
 
     A .csv or .parquet file: gaps and cells that cannot be read with their lines, separators, encodings, columns that
-    may be identifiers or name people with several rows, likely misspellings of the categories in --bounds. This is for
-    the eyes of whoever holds the records, and not private: it writes nothing, and takes no ledger. No value or range is
-    shown, and no count but that of the values of a column that may name people.
+    may be identifiers or name people with several rows, likely misspellings of the categories in --bounds and of the
+    --positive label, or that no cell of the --target has it. This is for the eyes of whoever holds the records, and not
+    private: it writes nothing, and takes no ledger. No value or range is shown, and no count but that of the values of
+    a column that may name people.
 
     A store: compares every file with the checksum that `dpsparse convert` noted. Status 1 where any differs.
     """
@@ -51,7 +54,8 @@ def check(
     if is_store(existing_path(data)):
         _check_store(data, as_json)
     else:
-        _check_file(data, target, bounds, {"separator": separator, "encoding": encoding}, as_json)
+        how = {"positive": positive, "separator": separator, "encoding": encoding}
+        _check_file(data, target, bounds, how, as_json)
 
 
 def _check_store(store: str, as_json: bool) -> None:
@@ -73,11 +77,11 @@ def _check_store(store: str, as_json: bool) -> None:
         click.echo("Intact: every file is as it was written.")
 
 
-def _check_file(data: str, target: str | None, bounds: str | None, dialect: Any, as_json: bool) -> None:
+def _check_file(data: str, target: str | None, bounds: str | None, how: Any, as_json: bool) -> None:
     from dpsparse.cli import output
     from dpsparse.cli.curator import curator_faults
 
-    faults, remarks = curator_faults(data, target, bounds, **dialect)
+    faults, remarks = curator_faults(data, target, bounds, **how)
     if as_json:
         shown = [
             {"column": column, "fault": what, "lines": lines, "more": more} for column, what, lines, more in faults

@@ -11,6 +11,7 @@ from dpsparse.cli import options
 @options.DATA
 @click.argument("store", type=options.PATH, required=False)
 @options.target(required=True)
+@options.POSITIVE
 @options.BOUNDS
 @options.DROP
 @options.dialect
@@ -27,6 +28,7 @@ def convert(
     data: str,
     store: str | None,
     target: str,
+    positive: str | None,
     bounds: str | None,
     drop: tuple[str, ...],
     separator: str | None,
@@ -51,7 +53,7 @@ def convert(
     if (store is None) == (out is None):
         raise click.UsageError("name the folder of the store once: --out STORE, or as the second argument")
     store = str(store or out)
-    given = open_for_store(data, target, bounds, drop=drop, separator=separator, encoding=encoding)
+    given = open_for_store(data, target, bounds, drop=drop, positive=positive, separator=separator, encoding=encoding)
     try:
         with output.step_bar(given.count_chunks(dtype)) as progress:
             manifest = given.convert(store, dtype, progress)

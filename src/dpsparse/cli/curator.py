@@ -20,16 +20,19 @@ def curator_faults(
     target: str | None = None,
     bounds: str | None = None,
     *,
+    positive: str | None = None,
     separator: str | None = None,
     encoding: str = "utf-8",
 ) -> tuple[list[tuple[str | None, str, list[int], bool]], list[tuple[str | None, str]]]:
     """The faults of a file, and remarks about its columns.
 
     A fault is a column or None for whole lines, what is wrong, its first lines, and whether there are more. A remark is
-    what seems odd about a column, or about the file where there is no column.
+    what seems odd about a column, or about the file where there is no column. `positive` is the label of yes of a
+    target that is yes or no.
     """
     from dpsparse.io.bounds import Bounds
     from dpsparse.io.bounds_file import read_bounds
+    from dpsparse.io.cells.encoding import spellings, yes_or_no
     from dpsparse.io.cells.raw_table import as_raw_table
     from dpsparse.io.formats import require_format
     from dpsparse.schema import FileError, alternatives, quoted
@@ -44,13 +47,19 @@ def curator_faults(
     if bounds is not None:
         known.features(table.names, target)
     columns = [name for name in table.names if not known.is_dropped(name)]
-    found = table.faults(columns, _kinds(table, columns, known, target), most=_LINES)
+    label = None if target is None else positive or known.response_positive
+    found = table.faults(columns, _kinds(table, columns, known, target if label is None else None), most=_LINES)
     faults = [(group.column, group.what, list(group.lines), group.count > len(group.lines)) for group in found.groups]
     for column in columns:
         categories = known.of(column).categories
         if categories is not None:
             faults += _misspellings(table, column, categories)
-    return faults, list(found.remarks)
+    remarks = list(found.remarks)
+    if target is not None and label is not None:
+        faults += _misspellings(table, target, spellings(label))
+        if not (yes_or_no(table, target, label) == 1).any():
+            remarks.append((target, f"no cell is {label!r}, the label of yes: every response would count as no"))
+    return faults, remarks
 
 
 def _kinds(table: Any, columns: Sequence[str], known: "Bounds", target: str | None) -> list[Any]:

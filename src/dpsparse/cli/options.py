@@ -44,15 +44,40 @@ _ENCODING = click.option(
 ESTIMAND = click.option(
     "--estimand",
     type=click.Choice(["mean", "typical"]),
-    default="mean",
-    show_default=True,
+    show_default="mean",
     help="What effects describe: the mean response, as in least squares, or the typical response, robust to outliers, "
     "as in Huber's regression. A mean needs more records.",
+)
+FAMILY = click.option(
+    "--family",
+    type=click.Choice(["linear", "binomial"]),
+    show_default="linear",
+    help="What the target is: a number; or yes or no (0 or 1, true or false), whose effects are log odds, as logistic "
+    "regression gives them.",
 )
 N_RECORDS = click.option("--n", type=int, required=True, help="Records.")
 N_FEATURES = click.option("--d", type=int, required=True, help="Features.")
 DATA = click.argument("data", type=PATH)
 MODEL = click.argument("model", type=PATH)
+
+
+def _one_label(context: click.Context, parameter: click.Parameter, labels: tuple[str, ...]) -> str | None:
+    if len(labels) > 1:
+        raise click.UsageError(
+            "--positive names the one label that is yes, and every other one is no; with more than two labels make one "
+            "fit for each, with its own --positive LABEL"
+        )
+    return labels[0] if labels else None
+
+
+POSITIVE = click.option(
+    "--positive",
+    metavar="LABEL",
+    multiple=True,
+    callback=_one_label,
+    help="The label of the target that is yes, in lower or upper case; every other one is no. It means --family "
+    "binomial.",
+)
 
 
 class Sparsity(click.ParamType[Any]):
@@ -102,7 +127,8 @@ def dialect(command: Command) -> Command:
 
 def of_a_fit(command: Command) -> Command:
     """What every command that fits a file takes beside its epsilon: the fields of `FileFit`, and a witness."""
-    for option in (WITNESS, DATASET, LEDGER, RECORDS_PER_PERSON, dialect, DROP, BOUNDS, DELTA, ESTIMAND):
+    kept = (WITNESS, DATASET, LEDGER)
+    for option in (*kept, RECORDS_PER_PERSON, dialect, DROP, BOUNDS, DELTA, ESTIMAND, POSITIVE, FAMILY):
         command = option(command)
     return command
 

@@ -48,7 +48,7 @@ def plan(
     d: int,
     sparsity: int,
     epsilon: Any,
-    estimand: "EstimandName",
+    estimand: "EstimandName | None",
     delta: float | None,
     units: str,
     share_of_yes: float | None,
@@ -59,7 +59,7 @@ def plan(
     from dpsparse import plan as forecast
     from dpsparse.cli import output
 
-    known = units == "known"
+    known, estimand = units == "known", estimand or "mean"
     asked: dict[str, Any] = {"estimand": estimand, "units_known": known, "share_of_yes": share_of_yes}
     plans = [forecast(n, d, sparsity, value, delta, **asked) for value in epsilon]
     rows = [

@@ -37,39 +37,46 @@ def predict(
 
     DATA needs the columns of the model's selected features, in any order; other columns are not read. Text that is
     none of the categories of the fit counts as the fit counted such text; where DATA has any, the command says how.
+
+    Where the target is yes or no, the column written is the probability of yes.
     """
     from dpsparse.cli import output
     from dpsparse.model.json_file import load_model
+    from dpsparse.model.odds import label_of_yes, probability
     from dpsparse.model.remarks import unseen_categories
     from dpsparse.model.table_predictions import ModelTable
 
     with output.writing(out, model, data, replace=False) as stream:
         released = load_model(model).for_statistic(statistic)
+        odds = released.classes is not None
         table = ModelTable(released, data, separator=separator, encoding=encoding)
         if id_column is not None:
             table.require(id_column)
-        predictions = table.predictions().tolist()
+        predictions = [probability(each) if odds else each for each in table.predictions().tolist()]
         ids = None if id_column is None else table.texts(id_column)
-        lines, notes = _csv(id_column, ids, predictions), unseen_categories(released, table.has_unseen)
+        heading = "probability" if odds else "prediction"
+        lines, notes = _csv(id_column, ids, heading, predictions), unseen_categories(released, table.has_unseen)
         if stream is not None:
             stream.write(lines.encode())
     if as_json:
         shown = {"predictions": predictions} | ({} if ids is None else {"ids": ids}) if out is None else {}
-        output.print_json({"n_records": len(predictions), "out": out, "notes": notes} | shown)
+        told = {"probability_of": label_of_yes(released)} if odds else {}
+        output.print_json({"n_records": len(predictions), "out": out, "notes": notes} | told | shown)
     elif out is None:
         click.echo(lines, nl=False)
         for note in notes:
             click.echo(f"Note: {note}", err=True)
     else:
-        click.echo(f"{out}: {len(predictions):,} predictions")
+        what = f"probabilities that {released.target} is {label_of_yes(released)}" if odds else "predictions"
+        click.echo(f"{out}: {len(predictions):,} {what}")
         output.print_notes(notes)
 
 
-def _csv(id_column: str | None, ids: Sequence[str] | None, predictions: Any) -> Any:
+def _csv(id_column: str | None, ids: Sequence[str] | None, heading: str, predictions: Any) -> Any:
     if ids is None:
-        return "\n".join(["prediction", *map(repr, predictions), ""])
+        return "\n".join([heading, *map(repr, predictions), ""])
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow([id_column, "prediction"])
+    rows.writerow([id_column, heading])
     rows.writerows(zip(ids, map(repr, predictions), strict=True))
     return text.getvalue()

@@ -20,6 +20,7 @@ from dpsparse.io.formats import open_table, require_format
 from dpsparse.io.provenance import CellProvenance, Provenance, cells_of, provenance_of
 from dpsparse.io.store.manifest import CELLS, Manifest, is_store, read_manifest
 from dpsparse.io.table_features import read_features
+from dpsparse.schema import FileError, quoted
 
 
 def open_input(
@@ -28,22 +29,24 @@ def open_input(
     bounds: str | os.PathLike[str] | None = None,
     *,
     drop: Sequence[str] = (),
+    positive: str | None = None,
     separator: str | None = None,
     encoding: str = "utf-8",
 ) -> "Given":
     """The input at a path; names are read and checked, values are not.
 
-    `drop` names further columns to leave out, as the bounds file does. A separator of None is taken from the first line
-    of a CSV file. An input has `read()`, which gives the X and y of a fit; `parameters`, those of an estimator that are
-    publicly known; `model`, which gives the released model in the columns' own units; and `notes` for whoever runs the
-    fit.
+    `drop` names further columns to leave out, as the bounds file does. `positive` is the label of a response that is
+    yes, where it is yes or no; it comes before that of the bounds or the store. A separator of None is taken from the
+    first line of a CSV file. An input has `read()`, which gives the X and y of a fit; `parameters`, those of an
+    estimator that are publicly known; `positive`, the label of yes or None; `model`, which gives the released model in
+    the columns' own units; and `notes` for whoever runs the fit.
     """
     if is_store(data):
         holds_cells = read_manifest(data).layout == CELLS
-        return (CellStoreInput if holds_cells else StoreInput)(data, target, _with_drop(bounds, drop))
+        return (CellStoreInput if holds_cells else StoreInput)(data, target, _with_drop(bounds, drop), positive)
     if str(data).lower().endswith(".npy"):
-        return TableInput(data, target, bounds, drop)
-    return RawInput(data, target, bounds, drop, separator=separator, encoding=encoding)
+        return TableInput(data, target, bounds, drop, positive)
+    return RawInput(data, target, bounds, drop, positive, separator=separator, encoding=encoding)
 
 
 def _with_drop(bounds: str | os.PathLike[str] | None, drop: Sequence[str]) -> str | os.PathLike[str] | Bounds | None:
@@ -61,17 +64,23 @@ def open_for_store(
     bounds: str | os.PathLike[str] | None = None,
     *,
     drop: Sequence[str] = (),
+    positive: str | None = None,
     separator: str | None = None,
     encoding: str = "utf-8",
 ) -> "TableInput | RawInput":
     """The input of a conversion; names are read and checked, values are not.
 
     It is a `TableInput` where it is public of every column that it holds plain numbers, or which categories: their
-    features are stored. Otherwise it is a `RawInput`: cells are stored, and a fit learns what they are.
+    features are stored. Otherwise it is a `RawInput`: cells are stored, and a fit learns what they are. A store of
+    cells keeps the label of yes, `positive`.
     """
     if str(data).lower().endswith(".npy"):
+        if positive is not None:
+            raise FileError(
+                f"{data}: a store of an npy file keeps no label of yes; give --positive to each fit instead"
+            )
         return TableInput(data, target, bounds, drop)
-    raw = RawInput(data, target, bounds, drop, separator=separator, encoding=encoding)
+    raw = RawInput(data, target, bounds, drop, positive, separator=separator, encoding=encoding)
     # A table of numbers is read with the separator of its first line, and in UTF-8.
     is_usual = separator is None and encoding in _USUAL
     return TableInput(data, target, bounds, drop) if is_usual and raw.is_declared else raw
@@ -86,14 +95,25 @@ class RawInput:
         target: str | None,
         bounds: str | os.PathLike[str] | None,
         drop: Sequence[str] = (),
+        positive: str | None = None,
         **dialect: Any,
     ) -> None:
         require_format(data)
-        self._data = read_table(data, target, bounds=_with_drop(bounds, drop), **dialect)
+        self._data = read_table(data, target, bounds=_with_drop(bounds, drop), positive=positive, **dialect)
         given = "".join(f" --{name} {shlex.quote(each)}" for name, each in dialect.items() if each not in _USUAL)
         self.notes = [] if bounds is not None else [_no_bounds(data, target, _ALL, given)]
         self.notes.append(_unread(data, given))
         self.parameters: dict[str, Any] = {}
+
+    @property
+    def positive(self) -> str | None:
+        """The label of yes; None where none was given."""
+        return self._data.positive
+
+    @property
+    def has_response_units(self) -> bool:
+        """Whether a centre or a scale of the response is public."""
+        return (self._data.bounds.response_center, self._data.bounds.response_scale) != (None, None)
 
     @property
     def is_declared(self) -> bool:
@@ -112,7 +132,8 @@ class RawInput:
 
     @cached_property
     def _provenance(self) -> CellProvenance:
-        return cells_of(self._data.table, self._data.bounds, self._data.target)
+        known = replace(self._data.bounds, response_positive=self._data.positive)
+        return cells_of(self._data.table, known, self._data.target)
 
     def read(self) -> tuple[RawData, None]:
         """The table, with its responses in it."""
@@ -128,8 +149,8 @@ class CellStoreInput(RawInput):
 
     notes: Any = ()
 
-    def __init__(self, data: str | os.PathLike[str], target: str | None, bounds: Any) -> None:
-        self._data, self.parameters = read_table(data, target, bounds=bounds), {}
+    def __init__(self, data: str | os.PathLike[str], target: str | None, bounds: Any, positive: str | None) -> None:
+        self._data, self.parameters = read_table(data, target, bounds=bounds, positive=positive), {}
 
 
 _ALL = "what the columns are, their centres and scales"
@@ -159,17 +180,21 @@ class _NumericInput:
     units: tuple[Any, Any]
     provenance: Provenance
     in_public_units: bool
+    positive: float | None = None
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Public centres and scales; files have gaps."""
-        return {
-            "feature_center": self.units[0],
-            "feature_scale": self.units[1],
-            "response_center": self.provenance.response_center,
-            "response_scale": self.provenance.response_scale,
-            "missing": "center",
-        }
+        """Public centres and scales, or the number that is yes; files have gaps."""
+        units = {"feature_center": self.units[0], "feature_scale": self.units[1], "missing": "center"}
+        if self.positive is not None:
+            return units | {"positive": self.positive}
+        known = {"center": self.provenance.response_center, "scale": self.provenance.response_scale}
+        return units | {f"response_{name}": value for name, value in known.items() if value is not None}
+
+    @property
+    def has_response_units(self) -> bool:
+        """Whether a centre or a scale of the response is public."""
+        return (self.provenance.response_center, self.provenance.response_scale) != (None, None)
 
     def model(self, released: Any) -> Any:
         """The released model of the file's columns."""
@@ -183,10 +208,17 @@ class TableInput(_NumericInput):
     in_public_units = False
 
     def __init__(
-        self, data: str | os.PathLike[str], target: Any, bounds: str | os.PathLike[str] | None, drop: Sequence[str] = ()
+        self,
+        data: str | os.PathLike[str],
+        target: Any,
+        bounds: str | os.PathLike[str] | None,
+        drop: Sequence[str] = (),
+        positive: str | None = None,
     ) -> None:
         self.table = open_table(data)
-        self.provenance = provenance_of(self.table, _as_bounds(_with_drop(bounds, drop)), target)
+        known = _as_bounds(_with_drop(bounds, drop))
+        self.provenance = provenance_of(self.table, known, target)
+        self.positive = _as_number(positive or known.response_positive)
         self.notes = [] if bounds is not None else [_no_bounds(data, target, "the columns' centres and scales")]
         if not str(data).lower().endswith(".npy"):
             self.notes.append(_unread(data))
@@ -216,8 +248,8 @@ class StoreInput(_NumericInput):
     in_public_units = True
     notes: Sequence[str] = ()
 
-    def __init__(self, data: str | os.PathLike[str], target: str | None, bounds: Any) -> None:
-        self.table = OnDisk(data)
+    def __init__(self, data: str | os.PathLike[str], target: str | None, bounds: Any, positive: str | None) -> None:
+        self.table, self.positive = OnDisk(data), _as_number(positive)
         provenance = read_manifest(data).provenance
         assert isinstance(provenance, Provenance)  # a store of cells is a `CellStoreInput`
         self.provenance = provenance
@@ -231,6 +263,20 @@ class StoreInput(_NumericInput):
     def read(self) -> tuple[OnDisk, NDArray[np.float64]]:
         """The features, left on the disk, and the responses."""
         return self.table, self.table.response
+
+
+def _as_number(label: str | None) -> float | None:
+    """The number that a label of yes stands for in a table of numbers."""
+    if label is None:
+        return None
+    try:
+        number = float(label)
+    except ValueError:
+        raise FileError(
+            f"positive: {quoted(label)} is no number, and the response is a column of numbers; give the number that is "
+            "yes, such as 1"
+        ) from None
+    return int(number) if number.is_integer() else number
 
 
 def _as_bounds(bounds: str | os.PathLike[str] | Bounds | None) -> Bounds:

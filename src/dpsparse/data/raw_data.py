@@ -42,7 +42,8 @@ class RawData:
             raise FileError(
                 f"the response {quoted(self.target)} is declared as text, nothing could be learned of it and nothing "
                 "was spent; choose a column of numbers, declare its kind (a number, a date or a boolean), or say which "
-                "text is yes (positive)"
+                "label is yes: --positive LABEL, which is positive of read_table. Every other label is no; with more "
+                "than two labels make one fit for each"
             )
 
     @cached_property
@@ -98,7 +99,8 @@ class RawData:
         plain = {
             name: types.get(name) in _TYPED if name in types else kind == Kind.number for name, kind in known.items()
         }
-        return all(plain.get(name, False) for name in self.learned_columns) and plain.get(self.target, True)
+        is_number = self.positive is None and plain.get(self.target, True)
+        return is_number and all(plain.get(name, False) for name in self.learned_columns)
 
     def public_facts(self, feature: Feature) -> dict[str, Any]:
         """What is publicly known of a feature, by the names of its fields; nothing where it is 0/1."""
@@ -158,8 +160,9 @@ def read_table(
         How the cells of some columns are read, where that is publicly known: "number", "number_grouped" (1,234.5),
         "number_comma" (1.234,5), "boolean", "date_ymd", "date_dmy", "date_mdy" or "text".
     positive : str or None, default=None
-        The text of the response that is yes, and 1; every other one is no, and 0. None: the response is a number, or
-        true or false. It is public: it is not learned from the records.
+        The label of the response that is yes, and 1, in lower or upper case; every other one is no, and 0. None: that
+        of the bounds or the store, and where they have none, the response is a number, or true or false. It is public:
+        it is not learned from the records.
     separator : str or None, default=None
         Between the cells of a CSV file; None to take it from the first line.
     encoding : {"utf-8", "latin-1", "cp1252"}, default="utf-8"
@@ -173,12 +176,13 @@ def read_table(
     table = as_raw_table(data, separator=separator, encoding=encoding)
     if isinstance(table, StoreTable):
         check_options(data, table.target, target, bounds)
-        return RawData(table, table.target, table.bounds, dict(kinds or {}), positive)
+        return RawData(table, table.target, table.bounds, dict(kinds or {}), positive or table.bounds.response_positive)
     if target is None:
         raise FileError("the target is missing: name the column of responses")
     if isinstance(bounds, str | os.PathLike):
         bounds = read_bounds(bounds)
-    return RawData(table, target, Bounds() if bounds is None else bounds, dict(kinds or {}), positive)
+    known = Bounds() if bounds is None else bounds
+    return RawData(table, target, known, dict(kinds or {}), positive or known.response_positive)
 
 
 def check_options(store: Any, known: str, target: str | None, bounds: Any) -> None:

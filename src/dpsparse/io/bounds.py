@@ -47,6 +47,9 @@ class Bounds:
         Names and patterns of columns to leave out.
     response_center, response_scale : float or None
         None to have them learned privately.
+    response_positive : str or None
+        The label of yes, where the response is yes or no and every other label is no; None for 0 and 1, or true and
+        false, and for numbers.
     """
 
     where: str = ""
@@ -55,6 +58,7 @@ class Bounds:
     drop: tuple[str, ...] = ()
     response_center: float | None = None
     response_scale: float | None = None
+    response_positive: str | None = None
 
     def of(self, name: str) -> ColumnBounds:
         """What is known of the column of a name."""

@@ -29,6 +29,7 @@
     [response]
     center = 1000.0                        # the median
     scale = 300.0                          # the median distance from it
+    # positive = "yes"                     # instead, where it is yes or no: the label of yes; every other one is no
 
     [default]                              # for every column of numbers that nothing above names
     center = 0.0
@@ -105,10 +106,13 @@ def bounds_of(fields: Fields, where: str = "") -> Bounds:
         drop=tuple(fields.names("drop", [])),
         response_center=None if response is None else response.number("center", None),
         response_scale=None if response is None else response.number("scale", None, above=0),
+        response_positive=None if response is None else response.text("positive", None),
     )
     fields.finish()
     if response is not None:
         response.finish()
+    if bounds.response_positive is not None and (bounds.response_center, bounds.response_scale) != (None, None):
+        raise FileError(f"{where}: a [response] with 'positive' is yes or no, and has no centre and no scale")
     if bounds.default.categories is not None:
         raise FileError(f"{where}: [default] is for numbers; give categories to columns by name, or by a pattern")
     return bounds
@@ -116,7 +120,9 @@ def bounds_of(fields: Fields, where: str = "") -> Bounds:
 
 def bounds_content(bounds: Bounds) -> dict[str, Any]:
     """What `bounds_of` reads again: the entries of a bounds file."""
-    response = _given({"center": bounds.response_center, "scale": bounds.response_scale})
+    response = _given(
+        {"center": bounds.response_center, "scale": bounds.response_scale, "positive": bounds.response_positive}
+    )
     columns = {name: _entries(known) for name, known in bounds.columns.items()}
     return {"drop": list(bounds.drop), "columns": columns, "default": _entries(bounds.default), "response": response}
 

@@ -112,7 +112,7 @@ def _by_column(provenance: Provenance | CellProvenance) -> dict[str, Any]:
     """What is publicly known of each column."""
     if isinstance(provenance, CellProvenance):
         bounds = provenance.bounds
-        response = [bounds.response_center, bounds.response_scale]
+        response = [bounds.response_center, bounds.response_scale, bounds.response_positive]
         return {name: bounds.of(name) for name in provenance.columns} | {provenance.target: response}
     known: dict[str, list[Any]] = {provenance.target: [provenance.response_center, provenance.response_scale]}
     for feature in provenance.features:

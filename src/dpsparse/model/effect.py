@@ -6,6 +6,7 @@ from enum import Enum
 
 from dpsparse.html import Html, number, table
 from dpsparse.inference.intervals import SHOWN_PERCENT, p_value, reach
+from dpsparse.model.odds import ratio_interval_text, ratio_text
 
 # Normal tails are not known further out than this.
 _LEAST_P_VALUE = 1e-16
@@ -99,14 +100,19 @@ class Effect:
             numbers |= {"center": center + scale * self.center, "scale": scale * self.scale}
         return replace(self, **numbers)
 
-    def row(self) -> tuple[str, str, str, str, str, str]:
-        """Name, effect, interval, p-value, verdict and what predictions use, as text."""
-        interval, p_value = interval_text(self.interval), p_text(self.p_value)
-        return self.feature, number(self.value), interval, p_value, self.verdict.value, number(self.coef)
+    def row(self, odds: bool = False) -> tuple[str, str, str, str, str, str]:
+        """Name, effect, interval, p-value, verdict and what predictions use, as text.
+
+        Where the response is yes or no, effect and interval are odds ratios, and predictions use log odds.
+        """
+        shown = ratio_text(self.value) if odds else number(self.value)
+        interval = ratio_interval_text(self.interval) if odds else interval_text(self.interval)
+        return self.feature, shown, interval, p_text(self.p_value), self.verdict.value, number(self.coef)
 
 
 INTERVAL_HEADING = f"{SHOWN_PERCENT} interval"
 EFFECT_HEADINGS = ("feature", "effect", INTERVAL_HEADING, "p-value", "verdict", "used for prediction")
+ODDS_HEADINGS = ("feature", "odds ratio", INTERVAL_HEADING, "p-value", "verdict", "log odds for prediction")
 UNIT_HEADINGS = ("feature", "centre", "scale")
 
 
@@ -144,15 +150,18 @@ def p_words(p_value: float | None) -> str:
     return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
 
 
-def effect_rows(effects: Iterable[Effect], intercept: float) -> list[tuple[str, str, str, str, str, str]]:
-    """The rows of a table of effects, the intercept last."""
-    return [*(effect.row() for effect in effects), ("(intercept)", "", "", "", "", number(intercept))]
+def effect_rows(
+    effects: Iterable[Effect], intercept: float, odds: bool = False
+) -> list[tuple[str, str, str, str, str, str]]:
+    """The rows of a table of effects, the intercept last; `odds` where the response is yes or no."""
+    return [*(effect.row(odds) for effect in effects), ("(intercept)", "", "", "", "", number(intercept))]
 
 
-def effects_table(effects: Iterable[Effect], intercept: float) -> Html:
-    """The effects as an HTML table."""
-    caption = "Effects, per one-unit increase of each feature"
-    return table(caption, EFFECT_HEADINGS, effect_rows(effects, intercept), numbers=(1, 2, 3, 5))
+def effects_table(effects: Iterable[Effect], intercept: float, odds: bool = False) -> Html:
+    """The effects as an HTML table; `odds` where the response is yes or no."""
+    caption = f"{'Odds ratios' if odds else 'Effects'}, per one-unit increase of each feature"
+    headings = ODDS_HEADINGS if odds else EFFECT_HEADINGS
+    return table(caption, headings, effect_rows(effects, intercept, odds), numbers=(1, 2, 3, 5))
 
 
 def unit_rows(effects: Iterable[Effect]) -> list[tuple[str, str, str]]:

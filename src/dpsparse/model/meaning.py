@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from dpsparse.algorithms.pursuit.reference_budget import MEAN_SCORE
 from dpsparse.families.estimands import ALL_ESTIMANDS, MEAN
 from dpsparse.html import number
+from dpsparse.model.odds import label_of_yes, odds_of_yes
 
 if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
@@ -40,8 +41,9 @@ def what_counts(model: "LinearModel") -> str:
         )
     if model.classes is not None:
         return (
-            f"Effects are on {of_target(model)}, as in a logistic regression: a step of 1 multiplies the odds by the "
-            "odds ratio. Every record counts, and no response can be extreme."
+            "Odds are the probability of yes over that of no: 3 to 1 is 75 %. Effects are those of a logistic "
+            f"regression: a one-unit increase multiplies {odds_of_yes(model)} by the odds ratio. Every record counts, "
+            "and no response can be extreme."
         )
     cut = "" if model.cut is None else f" (further than {number(model.cut)})"
     return (
@@ -53,7 +55,7 @@ def what_counts(model: "LinearModel") -> str:
 def of_target(model: "LinearModel") -> str:
     """The response as effects have it: "the mean of cost", "the typical cost", or "cost"."""
     if model.classes is not None:
-        return f"the log odds that {model.target} is {model.classes[1]}"
+        return f"the log odds that {model.target} is {label_of_yes(model)}"
     if not reaches_estimand(model):
         return model.target
     return f"the mean of {model.target}" if model.estimand == MEAN.name else f"the typical {model.target}"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from dpsparse.html import Html, tag
 from dpsparse.model.effect import INTERVAL_HEADING, Effect, Verdict, effects_table, p_text, unit_rows, units_table
 from dpsparse.model.evaluation_result import in_words, score_lines, scores_table
+from dpsparse.model.odds import ratio_interval_text, ratio_text
 from dpsparse.model.privacy_html import record_html
 from dpsparse.model.remarks import NOT_SIGNIFICANT, NOT_TRUSTED, remarks
 
@@ -22,6 +23,9 @@ def summary_text(model: "LinearModel") -> str:
         *map(_summary_line, model.effects),
         f"{'(intercept)':<24} {model.intercept + 0.0:>14.5g}",
     ]
+    if model.classes is not None and model.effects:
+        ratios = (f"{each.feature} {ratio_text(each.value)}{_ratios(each)}" for each in model.effects)
+        lines.append(textwrap.fill(f"Odds ratios, per one-unit increase: {'; '.join(ratios)}.", 100))
     marks = {NOT_SIGNIFICANT: "* ", NOT_TRUSTED: "** "}
     for heading, text in remarks(model):
         lines.append(textwrap.fill(f"{marks.get(heading, '')}{heading}: {text}.", 100))
@@ -33,6 +37,10 @@ def summary_text(model: "LinearModel") -> str:
         lines.append(f"{'feature':<24} {'centre':>12} {'scale':>12}")
         lines += [f"{feature:<24} {center:>12} {scale:>12}" for feature, center, scale in units]
     return "\n".join(lines)
+
+
+def _ratios(effect: Effect) -> str:
+    return "" if effect.interval is None else f" {ratio_interval_text(effect.interval)}"
 
 
 def _summary_line(effect: Effect) -> str:
@@ -47,7 +55,7 @@ def _summary_line(effect: Effect) -> str:
 def summary_html(model: "LinearModel") -> Html:
     """The effects and the guarantee, for notebooks."""
     heading = tag("p", tag("strong", model.estimator))
-    effects = effects_table(model.effects, model.intercept)
+    effects = effects_table(model.effects, model.intercept, model.classes is not None)
     notes: list[str] = [tag("p", [tag("strong", f"{title}: "), f"{text}."]) for title, text in remarks(model)]
     if model.evaluation is not None:
         notes += [scores_table(model.evaluation), in_words(model.evaluation)]

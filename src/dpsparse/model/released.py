@@ -3,7 +3,6 @@
 Every private estimator makes one in `fit`, as `released_`. It holds releases and public numbers only.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -28,6 +27,7 @@ from dpsparse.model.evaluation_result import Evaluation
 from dpsparse.model.frames import frame_names, predict_frame
 from dpsparse.model.model_summary import summary_html, summary_text
 from dpsparse.model.numeric_columns import NumericColumns
+from dpsparse.model.odds import odds_ratio, probability, share_release
 from dpsparse.model.table_predictions import ModelTable
 from dpsparse.model.variables import Variable
 from dpsparse.privacy.accounting.record import PrivacyRecord
@@ -161,6 +161,13 @@ class LinearModel(Coefficients):
         return self.intercept + shift
 
     @property
+    def share_of_yes(self) -> float | None:
+        """The released share of yes among the responses; None where they are numbers, or none was released."""
+        if self.classes is None or self.constant is None or share_release(self) is None:
+            return None
+        return probability(self.constant)
+
+    @property
     def constant_name(self) -> str:
         """What `constant_prediction` is: the released "mean" or "share of yes" of the fit, or another "constant"."""
         if self.classes is not None:
@@ -257,7 +264,7 @@ class LinearModel(Coefficients):
             raise ValueError(f"the response {self.target} is a number, which has no odds")
         ends = np.exp(self.conf_int(level)[self._places]).tolist()
         return {
-            effect.feature: (math.exp(effect.value), low, high)
+            effect.feature: (odds_ratio(effect.value), low, high)
             for effect, (low, high) in zip(self.effects, ends, strict=True)
         }
 

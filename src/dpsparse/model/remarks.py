@@ -1,6 +1,5 @@
 """What a reader of a released model must know beside its numbers, said once for summaries, commands and notebooks."""
 
-import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from dpsparse.learning.categories import MANY_VALUES, NONE_COMMON
 from dpsparse.model.doubts import doubtful, in_words
 from dpsparse.model.effect import Verdict
 from dpsparse.model.meaning import estimand_of, reaches_estimand
+from dpsparse.model.odds import hardly_any, probability, share_of_yes
 from dpsparse.model.row_numbers import row_numbers
 from dpsparse.model.unread_responses import readable, unread
 from dpsparse.model.variables import in_words as variable_in_words
@@ -41,6 +41,10 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
     verdicts = {effect.verdict for effect in model.effects}
     if model.responses is not None:
         yield ("Warning", unread(model)) if model.responses.is_short else ("Responses", readable(model))
+    elif model.classes is not None and (text := share_of_yes(model)):
+        yield "Responses", text
+    if text := hardly_any(model):
+        yield "Warning", text
     if model.nearly_exact:
         yield "Nearly exact", nothing_learned(model)
     elif not model.response_scale_known:
@@ -51,8 +55,6 @@ def remarks(model: "LinearModel") -> Iterator[tuple[str, str]]:
         yield "Nothing found", "no effect was kept"
     if model.effects and (text := estimand_of(model)):
         yield "Effects", text
-    if model.classes is not None and model.effects:
-        yield "Odds ratios", odds_ratios(model)
     for variable in model.variables:
         yield "Variable", variable_in_words(variable, model.baselines.get(variable.name))
     if model.spread_explained:
@@ -120,16 +122,6 @@ def p_values(model: "LinearModel") -> str:
         f"significant is p below {number(FAMILY_WISE_LEVEL / count)}, the {FAMILY_WISE_LEVEL:.0%} family-wise level "
         f"over {count:,} feature{'s' * (count > 1)} (Bonferroni)".replace("%", " %")
     )
-
-
-def odds_ratios(model: "LinearModel") -> str:
-    """Odds ratios of all effects, with intervals where there are any."""
-    ratios = model.odds_ratios()
-    texts = [
-        f"{name} {number(ratio)}" + ("" if math.isnan(low) else f" [{number(low)}, {number(high)}]")
-        for name, (ratio, low, high) in ratios.items()
-    ]
-    return f"for a step of 1, {'; '.join(texts)}"
 
 
 def left_out(model: "LinearModel") -> str:
@@ -233,4 +225,6 @@ def unseen_categories(model: "LinearModel", unseen: Callable[[str, list[Feature]
 
 def constant(model: "LinearModel") -> str:
     """What a model without effects predicts."""
+    if model.classes is not None:
+        return f"predictions are the constant probability {number(probability(model.intercept))}"
     return f"predictions are the constant {number(model.intercept)}"

@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING
 
 from dpsparse.io.cells.grammar import Kind
+from dpsparse.model.odds import share_of_yes
+from dpsparse.schema import quoted
 
 if TYPE_CHECKING:
     from dpsparse.model.released import LinearModel
@@ -24,11 +26,28 @@ class ResponsesUnread(ValueError):
     """Most responses could not be read: nothing is to be predicted from such a fit."""
 
 
+_LABELS_REMEDY = (
+    ". If they are labels, say which one is yes: --positive LABEL, which is positive of read_table. Every other one is "
+    "no; with more than two labels make one fit for each"
+)
+
+
 def readable(model: "LinearModel") -> str:
     """How many responses are what they were read as."""
+    if model.classes is not None:
+        share = share_of_yes(model)
+        return f"{model.responses} responses are {_labels(model)}{_empty(model)}{share and f', {share}'}"
     kind = model.target_kind or Kind.number
     what = "true or false" if kind == Kind.boolean else "dates" if kind.startswith("date") else "numbers"
     return f"{model.responses} responses are {what}{_empty(model)}"
+
+
+def _labels(model: "LinearModel") -> str:
+    """What the responses of a yes/no fit are."""
+    assert model.classes is not None
+    if model.target_kind == Kind.text:
+        return f"{quoted(model.classes[1])} (yes) or another label (no)"
+    return "true or false" if model.target_kind == Kind.boolean else "0 or 1"
 
 
 def _empty(model: "LinearModel") -> str:
@@ -40,6 +59,8 @@ def _empty(model: "LinearModel") -> str:
 
 def unread(model: "LinearModel") -> str:
     """The same, with a remedy for those that are not."""
+    if model.classes is not None:
+        return f"{readable(model)}; the others counted as missing{_LABELS_REMEDY if _names_no_label(model) else ''}"
     return (
         f"{readable(model)}; the others counted as missing. If they are not missing but written in another way, "
         "declare it (the kinds of read_table) or write them as plain numbers"
@@ -51,9 +72,21 @@ def refuse_unread(model: "LinearModel") -> None:
 
     Its budget is spent.
     """
+    if model.responses is not None and model.responses.is_too_short and model.classes is not None:
+        remedy = _LABELS_REMEDY if _names_no_label(model) else ". Choose another response, or a table with fewer gaps"
+        raise ResponsesUnread(
+            f"only {readable(model)} in {model.target!r}, by a noisy count that epsilon was spent on: nothing is "
+            f"predicted from so few, and no model is kept{remedy}"
+        )
     if model.responses is not None and model.responses.is_too_short:
         raise ResponsesUnread(
             f"only {readable(model)} in {model.target!r}, by a noisy count that epsilon was spent on: nothing is "
             "predicted from so few, and no model is kept. dpsparse check shows their holder those that are not, and "
-            "whether the file needs another --encoding or --separator; or choose another response"
+            "whether the file needs another --encoding or --separator; or choose another response. If they are labels, "
+            "say which one is yes: --positive LABEL"
         )
+
+
+def _names_no_label(model: "LinearModel") -> bool:
+    """Whether responses are read as 0 or 1, or true or false: no label of yes was given."""
+    return model.target_kind != Kind.text

@@ -12,6 +12,8 @@ from dpsparse.html import Html, number, tag
 # Beyond these sizes (of numbers that no fit in sensible units has) places would overflow or vanish.
 _SMALLEST, _LARGEST = 1e-280, 1e280
 _ROW, _LONGEST_NAME = 46, 30
+# Logarithms further apart than this have no ratio that can be written.
+_LARGEST_LOG = math.log(_LARGEST) / 2
 
 
 @dataclass(frozen=True)
@@ -25,16 +27,17 @@ class Row:
     note: str  # the text at the end of the line
 
 
-def forest(rows: Sequence[Row], floor: float | None, description: str) -> Html | None:
+def forest(rows: Sequence[Row], floor: float | None, description: str, *, ratios: bool = False) -> Html | None:
     """A forest plot around 0, or None where the numbers are too large or small to draw.
 
     Rows go from top to bottom. Significant ones are filled and solid, the others hollow and dashed. `floor` is half the
-    width of the hatched band around 0. The description is read to those who cannot see the picture.
+    width of the hatched band around 0. The description is read to those who cannot see the picture. Where the numbers
+    are logarithms of `ratios`, the axis is marked with these, and its middle is a ratio of 1.
     """
     numbers = [0.0, *(row.value for row in rows), *(end for row in rows for end in row.interval or ())]
     numbers += [] if floor is None else [-floor, floor]
     low, high = min(numbers), max(numbers)
-    if not all(map(math.isfinite, numbers)) or not _SMALLEST < high - low < _LARGEST:
+    if not all(map(math.isfinite, numbers)) or not _SMALLEST < high - low < (_LARGEST_LOG if ratios else _LARGEST):
         return None
     at = _percent(low, high, 3, 97)
     head = 0 if floor is None else 24
@@ -46,14 +49,15 @@ def forest(rows: Sequence[Row], floor: float | None, description: str) -> Html |
         width = f"{right - left:.3f}%"
         pieces.append(tag("rect", x=f"{left:.3f}%", y=head, width=width, height=height - head, fill="url(#hatch)"))
         pieces += [_vertical(x, head - 6, height, class_="floor") for x in (left, right)]
-        label = f"noise floor, ±{number(floor)}"
+        reach = f"{number(math.exp(-floor))} to {number(math.exp(floor))}" if ratios else f"±{number(floor)}"
+        label = f"noise floor, {reach}"
         pieces.append(_text(left, 13, label) if at(0) < 50 else _text(right, 13, label, anchor="end"))
     pieces.append(_vertical(at(0), head, height))
     for place, row in enumerate(rows):
         pieces += _line(row, at, _ROW * place + head + 16)
-    for tick in _ticks(low, high):
+    for tick, label in _ratio_ticks(low, high) if ratios else _labelled(_ticks(low, high)):
         pieces.append(_vertical(at(tick), height, height + 5))
-        pieces.append(_text(at(tick), height + 20, number(tick) if abs(tick) < 1e6 else f"{tick:g}", anchor="middle"))
+        pieces.append(_text(at(tick), height + 20, label, anchor="middle"))
     pieces.append(tag("line", x1="0%", x2="100%", y1=height, y2=height))
     return _svg(height + 26, description, pieces)
 
@@ -152,6 +156,26 @@ def _ticks(low: float, high: float) -> list[float]:
     power = 10.0 ** math.floor(math.log10(rough))
     step = power * next(factor for factor in (1, 2, 5, 10, 20) if factor * power >= rough)
     return [place * step for place in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+def _labelled(ticks: Sequence[float]) -> list[tuple[float, str]]:
+    return [(tick, number(tick) if abs(tick) < 1e6 else f"{tick:g}") for tick in ticks]
+
+
+def _ratio_ticks(low: float, high: float) -> list[tuple[float, str]]:
+    """Where round ratios are on a logarithmic axis, and how they are written.
+
+    Examples
+    --------
+    >>> from dpsparse.report.charts import _ratio_ticks
+    >>> [label for _, label in _ratio_ticks(-1.0, 2.0)], [label for _, label in _ratio_ticks(-0.05, 0.11)]
+    (['0.5', '1', '2', '5'], ['1', '1.05', '1.1'])
+    """
+    least, most = math.exp(low), math.exp(high)
+    round_ones = _powers(least, most)
+    if len(round_ones) < 3:
+        round_ones = [tick for tick in _ticks(least, most) if tick > 0]
+    return [(math.log(tick), f"{tick:g}") for tick in round_ones]
 
 
 def _powers(low: float, high: float) -> list[float]:

@@ -6,6 +6,7 @@ It reads releases and public facts only. What only people know is marked, never 
 from typing import TYPE_CHECKING
 
 from dpsparse import __version__
+from dpsparse.model.odds import label_of_yes
 from dpsparse.schema import FileError, listed
 
 if TYPE_CHECKING:
@@ -37,8 +38,11 @@ def require_private(model: "LinearModel") -> None:
 def description(model: "LinearModel") -> str:
     """What the model is."""
     selected = listed(model.columns_needed) or "none"
+    what = f"linear model of {model.target}"
+    if model.classes is not None:
+        what = f"logistic model of whether {model.target} is {label_of_yes(model)}"
     return (
-        f"A sparse linear model of {model.target} from {len(model.columns_needed)} of "
+        f"A sparse {what} from {len(model.columns_needed)} of "
         f"{len({feature.column for feature in model.features}):,} columns ({selected}), fitted by {model.estimator} on "
         f"{model.privacy.n_records:,} records."
     )
@@ -77,9 +81,9 @@ def unprotected(model: "LinearModel") -> str:
     """What the guarantee does not cover."""
     given = sorted({feature.column for feature in model.features if feature.scale is not None})
     public = f"; public centres and scales given for {listed(given)}" if given else ""
-    return (
-        f"The number of records, the names of the columns, the date of the fit{public}. Running time is not protected."
-    )
+    label = "" if model.classes is None else f", the label of yes ({label_of_yes(model)})"
+    facts = f"The number of records, the names of the columns{label}, the date of the fit{public}."
+    return f"{facts} Running time is not protected."
 
 
 def composition(model: "LinearModel") -> str:
@@ -133,5 +137,7 @@ def implementation(model: "LinearModel") -> list[str]:
 def post_processing(model: "LinearModel") -> str:
     """What is computed from the releases."""
     limits = "" if model.prediction_range is None else " Predictions are clipped to a released range."
+    if model.classes is not None:
+        limits = " Predictions are probabilities; odds ratios are exponentials of effects, which are log odds."
     follows = "Effects, their standard errors and intervals follow from the noisy releases"
     return f"{follows}; predictions use effects that are shrunk by their errors.{limits}"

@@ -8,6 +8,7 @@ from dpsparse.io.table_features import Feature
 from dpsparse.model import remarks
 from dpsparse.model.effect import Effect
 from dpsparse.model.evaluation_result import in_words, scores_table
+from dpsparse.model.odds import label_of_yes
 from dpsparse.privacy.accounting.record import PrivacyRecord
 from dpsparse.report.purposes import PURPOSE
 from dpsparse.report.report_summary import as_sentence
@@ -29,13 +30,15 @@ def units(model: "LinearModel") -> Iterator[str]:
         yield table("Units of the selected features", UNIT_HEADINGS, rows, numbers=(1, 2))
     if model.lumped:
         yield as_sentence(remarks.lump(model))
-    elif model.cut is not None:
+    elif model.cut is not None and model.classes is None:
         yield (
             f"Residuals are cut at {number(model.cut)}, in units of {model.target}, in the equation that the effects "
             "solve: outliers count as if they were that far from their prediction."
         )
     if not model.explains:
         yield as_sentence(remarks.constant(model))
+    elif model.classes is not None:
+        yield f"Predictions are probabilities that {model.target} is {label_of_yes(model)}."
     elif model.prediction_range is None:
         yield "Predictions have no limits."
 

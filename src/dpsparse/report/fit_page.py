@@ -40,9 +40,10 @@ def marked_page(model: "LinearModel") -> str:
 def _page(model: "LinearModel", first: str, mark: str) -> str:
     sparsity = _sparsity(model)
     private = "with a guarantee of privacy" if model.privacy.private else "WITHOUT any guarantee of privacy"
+    what = "regression" if model.classes is None else "logistic regression"
     page = Page(
         f"{first} explains {model.target}",
-        f"{mark}A regression on {model.privacy.n_records:,} records, {private}. Fitted by {model.estimator}.",
+        f"{mark}A {what} on {model.privacy.n_records:,} records, {private}. Fitted by {model.estimator}.",
     )
     page.section("In short", *in_short(model))
     page.section("Effects", *effects(model))

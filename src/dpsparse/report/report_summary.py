@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from dpsparse.families.estimands import MEAN
+from dpsparse.families.estimands import LOG_ODDS, MEAN, TYPICAL
 from dpsparse.html import Html, number, tag
 from dpsparse.inference.intervals import SHOWN_PERCENT
 from dpsparse.io.table_features import Feature
@@ -12,9 +12,11 @@ from dpsparse.model.doubts import doubt_of
 from dpsparse.model.effect import Effect, Verdict, p_words
 from dpsparse.model.evaluation_result import in_sentences
 from dpsparse.model.meaning import of_target, what_counts
+from dpsparse.model.odds import hardly_any, label_of_yes, odds_of_yes, share_of_yes
 from dpsparse.model.row_numbers import row_numbers
 from dpsparse.model.unread_responses import readable, unread
 from dpsparse.privacy.accounting.record import PrivacyRecord
+from dpsparse.report.odds_sentence import odds_sentence
 from dpsparse.schema import listed, quoted
 
 if TYPE_CHECKING:
@@ -22,6 +24,12 @@ if TYPE_CHECKING:
 
 # Said where no effect is significant: of all of them, or of those that could be tested.
 _NONE = {False: "No effect is significant.", True: "No effect that could be tested is significant."}
+# By estimand, what a sentence to publish calls the method and the associations.
+_PUBLISHED = {
+    MEAN.name: ("sparse", "of means"),
+    TYPICAL.name: ("robust sparse", "in typical records"),
+    LOG_ODDS.name: ("sparse logistic", "of odds"),
+}
 _UNKNOWN = (
     "The response's scale could not be learned, so nothing can be said about how near predictions are. They use the "
     "numbers in the last column of the table all the same: do not rely on them."
@@ -48,6 +56,8 @@ def _records(model: "LinearModel") -> Iterator[str]:
     columns = "1 column" if count == 1 else f"{count:,} columns"
     selected = "none" if not n_selected else f"{n_selected:,}"
     known = f"Of {columns} that could explain {model.target} the fit selected {selected}"
+    if text := hardly_any(model):
+        yield tag("p", as_sentence(text), class_="bad")
     n_features = len(model.features)
     parts = "" if n_features == count else f" With categories and gaps, the columns make {n_features:,} features."
     left_out = f" Left out: {remarks.left_out(model)}." if remarks.left_out(model) else ""
@@ -55,6 +65,8 @@ def _records(model: "LinearModel") -> Iterator[str]:
     if model.responses is not None:
         short = model.responses.is_short
         yield tag("p", as_sentence(unread(model) if short else readable(model)), **({"class_": "bad"} if short else {}))
+    elif share := share_of_yes(model):
+        yield f"Of the responses {share}."
 
 
 def _guarantee(record: PrivacyRecord) -> Iterator[str]:
@@ -125,7 +137,10 @@ def _names(effects: Sequence[Effect]) -> Html:
 
 
 def _of(model: "LinearModel", effect: Effect, features: dict[str, Feature]) -> str:
-    return sentence(effect, features[effect.feature], model.target, model.baselines)
+    feature = features[effect.feature]
+    if model.classes is not None:
+        return odds_sentence(model, effect, feature, _step(feature, model.baselines))
+    return sentence(effect, feature, model.target, model.baselines)
 
 
 def sentence(effect: Effect, feature: Feature, target: str, baselines: Mapping[str, str] | None = None) -> str:
@@ -167,12 +182,12 @@ def publishable(model: "LinearModel") -> str | None:
     significant = [effect for effect in model.effects if effect.verdict is Verdict.SIGNIFICANT]
     untested = any(effect.verdict is Verdict.NOT_TRUSTED for effect in model.effects)
     found = " ".join(_of(model, effect, features) for effect in significant) or _NONE[untested]
-    of_means = model.estimand == MEAN.name
+    method, among = _PUBLISHED[model.estimand if model.estimand in _PUBLISHED else TYPICAL.name]
+    target = model.target if model.classes is None else f"{model.target} being {label_of_yes(model)}"
     return (
-        f"What is associated with {model.target} in {record.n_records:,} records, by a "
-        f"{'' if of_means else 'robust '}sparse regression on {len(model.features):,} features at the 5 % family-wise "
-        f"level: {found} These are associations {'of means' if of_means else 'in typical records'}, with the other "
-        "selected features held fixed, and not causes. The result is "
+        f"What is associated with {target} in {record.n_records:,} records, by a {method} regression on "
+        f"{len(model.features):,} features at the 5 % family-wise level: {found} These are associations {among}, with "
+        "the other selected features held fixed, and not causes. The result is "
         f"({number(record.epsilon)}, {record.delta:.2g})-differentially private for each person."
     )
 
@@ -222,8 +237,9 @@ def _predictions(model: "LinearModel") -> Iterator[str]:
 
 
 def _meaning(model: "LinearModel") -> Iterator[str]:
+    what = f"The difference in {of_target(model)}" if model.classes is None else f"The ratio of {odds_of_yes(model)}"
     yield (
-        f"The difference in {of_target(model)} between records that differ by 1 in a feature, in that feature's own "
+        f"{what} between records that differ by 1 in a feature, in that feature's own "
         "unit, and are alike in the other selected ones. The interval of an effect lies around it. Predictions use "
         "other numbers, in a column of their own: effects shrunk by their errors, all together."
     )

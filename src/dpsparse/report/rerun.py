@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dpsparse import __version__
 from dpsparse.html import tag
+from dpsparse.model.odds import names_label
 from dpsparse.privacy.guarantee import default_delta
 
 if TYPE_CHECKING:
@@ -38,10 +39,14 @@ def rerun(model: "LinearModel", sparsity: int) -> Iterator[str]:
     # A report is published, and so has the ledger's name and not its place.
     budget = model.context and model.context.budget
     chosen = sparsity if len(model.effects) == sparsity else "auto"
-    if model.estimator == "PrivateSparseRegressor" and asked.adjacency == "replace-one" and model.privacy.private:
+    is_pursuit = model.estimator in ("PrivateSparseRegressor", "PrivateSparseClassifier")
+    if is_pursuit and asked.adjacency == "replace-one" and model.privacy.private:
         tuned = any(release.name.startswith("candidate ") for release in model.privacy.releases)
         options = {"target": model.target, "epsilon": asked.epsilon} | ({} if tuned else {"sparsity": chosen})
-        options |= {} if model.estimand is None else {"estimand": model.estimand}
+        if model.classes is not None:
+            options |= {"positive": model.classes[1]} if names_label(model) else {"family": "binomial"}
+        elif model.estimand is not None:
+            options["estimand"] = model.estimand
         if asked.delta != default_delta(model.privacy.n_records):
             options["delta"] = asked.delta
         if asked.records_per_person > 1:
@@ -61,7 +66,10 @@ def rerun(model: "LinearModel", sparsity: int) -> Iterator[str]:
     else:
         yield f"With the records as X and y{f', and the ledger {budget.ledger} as LEDGER' if budget else ''}:"
         most = f", max_sparsity={sparsity}" if chosen == "auto" else ""
-        most += "" if model.estimand is None else f", estimand={model.estimand!r}"
+        if model.classes is not None:
+            most += f", positive={model.classes[1]!r}" if names_label(model) else ""
+        elif model.estimand is not None:
+            most += f", estimand={model.estimand!r}"
         line = f"sparsity={chosen!r}{most}, epsilon={asked.epsilon!r}, delta={asked.delta!r}"
         line += f", adjacency={asked.adjacency!r}, records_per_person={asked.records_per_person}"
         line += f", ledger=LEDGER, dataset={budget.dataset!r}" if budget else ""
@@ -77,7 +85,8 @@ def rerun(model: "LinearModel", sparsity: int) -> Iterator[str]:
 def citation() -> Iterator[str]:
     """BibTeX of the software and of the paper."""
     yield (
-        "The software, and the paper whose methods it grew from. PrivateSparseRegressor is the software's own method."
+        "The software, and the paper whose methods it grew from. PrivateSparseRegressor and PrivateSparseClassifier "
+        "are the software's own methods."
     )
     yield tag("pre", tag("code", _BIBTEX))
     yield f"Made by dpsparse {__version__}."

@@ -56,10 +56,13 @@ def _parts(asked: "FileFit", ledger: str) -> Iterator[str]:
     dialect = {"separator": asked.separator, "encoding": asked.encoding}
     options = [f"{name}={quoted(value)}" for name, value in dialect.items() if value not in (None, "utf-8")]
     options = [*(["bounds=" + quoted(basename(asked.bounds))] if asked.bounds else []), *options]
+    odds = asked.family == "binomial" or asked.positive is not None
+    options += [] if asked.positive is None else [f"positive={quoted(asked.positive)}"]
     table = ", ".join([quoted(basename(asked.data)), quoted(asked.target), *options])
+    estimator = "PrivateSparseClassifier" if odds else "PrivateSparseRegressor"
     parameters = {
         "sparsity": asked.sparsity,
-        "estimand": asked.estimand,
+        "estimand": None if odds else asked.estimand or "mean",
         "epsilon": asked.epsilon,
         "delta": asked.delta,
         "records_per_person": asked.records_per_person,
@@ -68,10 +71,10 @@ def _parts(asked: "FileFit", ledger: str) -> Iterator[str]:
     }
     lines = "".join(f"    {name}={quoted(value)},\n" for name, value in parameters.items() if value is not None)
     held_out = asked.holdout is not None
-    names = ["PrivateSparseRegressor", *(["fit_and_evaluate"] if held_out else []), "read_table", "save_model"]
+    names = [estimator, *(["fit_and_evaluate"] if held_out else []), "read_table", "save_model"]
     yield _HEAD.format(epsilon=f"{asked.epsilon:g}") + (_PASSWORD if "://" in ledger else "")
     yield f"from dpsparse import {', '.join(names)}"
-    yield f"data = read_table({table})\nmodel = PrivateSparseRegressor(\n{lines})"
+    yield f"data = read_table({table})\nmodel = {estimator}(\n{lines})"
     run = f"model, evaluation = fit_and_evaluate(model, data, holdout={asked.holdout!r})" if held_out else ""
     yield f'{run or "model.fit(data)"}\nsave_model(model, "model-again.json")'
     yield "print(model.summary())\nprint(model.privacy_.statement())"

@@ -13,7 +13,14 @@ from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.schedule import Schedule
 from dpsparse.algorithms.pursuit.steps import closing
 from dpsparse.audit.checks import check_replay
-from dpsparse.audit.checks.check_replay import ESTIMATORS, REFERENCES, replay_all, replay_pair
+from dpsparse.audit.checks.check_replay import (
+    ESTIMATORS,
+    PURSUITS,
+    REFERENCES,
+    check_estimator,
+    replay_all,
+    replay_pair,
+)
 from dpsparse.audit.harness.neighbors import N_FEATURES, N_RECORDS, STORAGES, Pair, pairs
 from dpsparse.audit.run import CHECKS
 from dpsparse.engine.threads import threads
@@ -104,10 +111,20 @@ def test_every_release_of_a_step_comes_up_to_its_bound(name, adjacency):
     assert min(shares["rough row moments"], shares["row moments"]) > 0.5
 
 
-def test_the_audit_replays_the_same_steps(monkeypatch):
-    """`test_run.py` leaves that check out."""
+@pytest.mark.parametrize("name", PURSUITS)
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_a_pursuit_stays_within_its_bounds(name, adjacency):
+    finding = check_estimator(name, adjacency)
+    assert finding.good, finding.found
+
+
+@pytest.mark.parametrize(
+    ("check", "names"), [("replay of pursuits", PURSUITS), ("replay of reference steps", REFERENCES)]
+)
+def test_the_audit_replays_the_same(check, names, monkeypatch):
+    """`test_run.py` leaves these checks out."""
     monkeypatch.setattr(check_replay, "check_estimator", lambda *asked: asked)
-    assert {*CHECKS["replay of reference steps"]()} == {*itertools.product(REFERENCES, ADJACENCIES)}
+    assert {*CHECKS[check]()} == {*itertools.product(names, ADJACENCIES)}
 
 
 @pytest.mark.parametrize("storage", ["C order", "CSR", "float32"])

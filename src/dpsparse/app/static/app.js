@@ -53,12 +53,20 @@ function columns() {
     for (const row of all) row.hidden = !row.dataset.name.includes(words);
     tell();
   });
+  // Only what belongs to the kind of response that is chosen is shown.
+  const family = () => {
+    const odds = $("[name=family]:checked")?.value === "binomial";
+    $("#of-yes-or-no").hidden = !odds;
+    $("#of-a-number").hidden = odds;
+  };
+  family();
+  for (const radio of document.querySelectorAll("[name=family]")) radio.addEventListener("change", family);
   // Enter goes on with the form's last button, not with the first that is in it.
   $("#columns-form").addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.target.tagName !== "INPUT") return;
     event.preventDefault();
     if (event.target.id.startsWith("pattern")) $("[value=apply]").click();
-    else if (event.target.id === "target") $("#next").click();
+    else if (["target", "response_positive"].includes(event.target.id)) $("#next").click();
   });
 }
 

@@ -62,9 +62,23 @@ def encode(
 
 
 def yes_or_no(raw: Any, column: str, positive: str) -> NDArray[np.float64]:
-    """1 for cells with a text, 0 for all others, and NaN for empty ones."""
-    yes = raw.category_codes(column, [positive]) == 0
+    """1 for cells with a label, in lower or upper case, 0 for all others, and NaN for empty ones.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from dpsparse.io.cells.encoding import yes_or_no
+    >>> from dpsparse.io.cells.raw_table import as_raw_table
+    >>> yes_or_no(as_raw_table(pd.DataFrame({"denied": ["Yes", "no", "perhaps", None]})), "denied", "yes")
+    array([ 1.,  0.,  0., nan])
+    """
+    yes = raw.category_codes(column, spellings(positive)) >= 0
     return np.where(yes, 1.0, np.where(raw.buckets(column) < 0, np.nan, 0.0))
+
+
+def spellings(label: str) -> tuple[str, ...]:
+    """A label of yes in lower and upper case, as it is written first."""
+    return label, label.lower(), label.upper(), label.capitalize()
 
 
 def _zero_one(feature: Feature, buckets: NDArray[np.int16]) -> NDArray[np.bool_]:
