@@ -17,6 +17,9 @@ from dpsparse import PrivateSparseClassifier
 from dpsparse.data.labels import as_labels, label_of
 from dpsparse.engine.refusals import MASKED, NOT_LABELS
 
+# That so few records show large effects alone.
+pytestmark = pytest.mark.filterwarnings("ignore:With n=")
+
 NAN = float("nan")
 YES_NO = ["yes", "no", "no", "yes"]
 TRUTHS = [True, False, False, True]
@@ -170,6 +173,11 @@ def test_labels_are_total():
     assert [label_of(cell) for cell in (Hostile(), HostileText("a"), None, pd.NA, 1j, b"\xff")] == [
         "", "a", None, None, "", "",
     ]  # fmt: skip
+
+
+def test_complex_labels_are_refused_by_their_type():
+    with pytest.raises(ValueError, match="Complex data not supported"):
+        as_labels(np.array([1, 0], dtype=complex), 1)
 
 
 def test_masked_responses_are_refused():

@@ -20,6 +20,7 @@ from dpsparse import (
     fit_and_evaluate,
     tune,
 )
+from dpsparse.audit.harness.yes_no import YesNoPursuit
 from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.engine.cpu.local_rows import LocalRows
 
@@ -55,6 +56,7 @@ def estimators():
     yield "unknown units", PrivateSparseRegressor(sparsity=2, **PRIVATE)
     yield "all features", PrivateSparseRegressor(sparsity=D, **PRIVATE)
     yield "missing", PrivateSparseRegressor(sparsity=2, missing="center", **PRIVATE)
+    yield "yes or no", YesNoPursuit(sparsity=2, **PRIVATE)
     yield "DPIHTH", DPIHTH(sparsity=2, **PRIVATE)
     yield "DPIHTL", DPIHTL(sparsity=2, **PRIVATE)
     yield "DPSLR", DPSLR(sparsity=2, **PRIVATE)

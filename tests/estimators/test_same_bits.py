@@ -8,6 +8,7 @@ import zarr
 from scipy import sparse
 
 from dpsparse import DPIHTH, DPIHTL, DPSLR, OnDisk, PrivateSparseRegressor
+from dpsparse.audit.harness.yes_no import YesNoPursuit
 from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.datasets import make_heavy_tailed
 from dpsparse.engine.config import configured
@@ -29,6 +30,8 @@ MODELS = {
     "pursuit, typical": lambda: PrivateSparseRegressor(
         sparsity=3, estimand="typical", epsilon=9.0, random_state=6, **STANDARDIZED
     ),
+    "yes or no": lambda: YesNoPursuit(sparsity=3, epsilon=9.0, random_state=7, **STANDARDIZED),
+    "yes or no, units unknown": lambda: YesNoPursuit(sparsity=3, epsilon=20.0, random_state=8),
     "DP-IHT-H": lambda: DPIHTH(sparsity=3, random_state=3),
     "DP-IHT-L": lambda: DPIHTL(sparsity=3, random_state=3),
     "DP-SLR": lambda: DPSLR(sparsity=3, random_state=3),

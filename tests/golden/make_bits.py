@@ -31,6 +31,7 @@ from dpsparse import (
     AdaHuber,
     AdaHuberCV,
     OnDisk,
+    PrivateSparseClassifier,
     PrivateSparseRegressor,
     Streamed,
     plan,
@@ -73,6 +74,19 @@ def _pursuit(**options):
     return PrivateSparseRegressor(**{"sparsity": 3, "random_state": 1, **units, **options})
 
 
+class YesNo(PrivateSparseClassifier):
+    """A classifier of whether a response is above 0."""
+
+    def fit(self, X, y, **options):
+        """Fit on the signs of numbers."""
+        return super().fit(X, y > 0, **options)
+
+
+def _yes_no(**options):
+    units = {"feature_center": 0.0, "feature_scale": 1.0}
+    return YesNo(**{"sparsity": 3, "epsilon": 4.0, "random_state": 1, **units, **options})
+
+
 # What to fit and on which table. A list of estimators is given to `tune`.
 CASES = {
     "pursuit": (_pursuit(), "small"),
@@ -107,6 +121,10 @@ CASES = {
     "pursuit, typical, all features": (_pursuit(estimand="typical", sparsity=6, epsilon=9.0), "narrow"),
     "pursuit, mean, no intercept": (_pursuit(fit_intercept=False, sparsity=1, epsilon=8.0), "small"),
     "pursuit, mean, all features": (_pursuit(sparsity=6, epsilon=9.0, **UNKNOWN), "narrow"),
+    "yes or no": (_yes_no(), "small"),
+    "yes or no, zero-out-one, no intercept": (_yes_no(adjacency="zero-out-one", fit_intercept=False), "small"),
+    "yes or no, units unknown": (_yes_no(epsilon=9.0, **UNKNOWN), "small"),
+    "yes or no, all features": (_yes_no(sparsity=6, **UNKNOWN), "narrow"),
     "DP-IHT-H": (DPIHTH(sparsity=3, random_state=3), "small"),
     "DP-IHT-H, theory": (DPIHTH(sparsity=3, tau=None, zeta=0.5, epsilon=4.0, random_state=4), "small"),
     "DP-IHT-H, options": (
@@ -145,7 +163,7 @@ FEW = [
         (name, "float64")
         for name in (
             *("pursuit", "pursuit, units unknown, long", "pursuit, long", "pursuit, typical, units unknown"),
-            *("DP-IHT-H", "DP-IHT-L", "DP-SLR"),
+            *("yes or no", "DP-IHT-H", "DP-IHT-L", "DP-SLR"),
         )
     ),
     *((name, "float32") for name in ("pursuit, units by feature", "pursuit, scaled before", "DP-IHT-H, long")),

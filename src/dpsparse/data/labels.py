@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsparse.data.object_tables import listed
+from dpsparse.data.object_tables import listed, refuse_types
 from dpsparse.data.validation import is_dask, on_host, refuse_masked
 from dpsparse.io.cells.object_cells import real_number
 
@@ -38,6 +38,8 @@ def as_labels(y: Any, positive: Any = None) -> Any:
         return y.map_partitions(_of_partition, positive, meta=(None, "f8"))
     yes = 1.0 if positive is None else label_of(positive)
     values = _array(on_host(y))
+    if values.dtype.kind == "c":
+        refuse_types(values)
     if values.dtype.kind in "biuf":
         return _of_numbers(values.astype(np.float64), yes, positive is None)
     flat = [_of_label(label_of(cell), yes, positive is None) for cell in values.ravel().tolist()]

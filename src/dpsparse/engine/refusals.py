@@ -16,8 +16,9 @@ NOT_NUMERIC = (
     "PrivateSparseRegressor learn them: fit(read_table(frame, target))"
 )
 NOT_LABELS = (
-    "y must be 0 or 1, or False or True, in every record; for other labels say which one is yes, as in positive='yes', "
-    "and every other one is no"
+    "Only binary classification is supported. y must be 0 or 1, or False or True, in every record; for other labels "
+    "say which one is yes, as in positive='yes', and every other one is no; continuous responses are for "
+    "PrivateSparseRegressor"
 )
 # The beginning of scikit-learn's own, by which it refuses bytes and strings.
 NOT_DECIMAL = "Unable to convert array of bytes/strings into decimal numbers"

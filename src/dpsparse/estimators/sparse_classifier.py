@@ -221,6 +221,7 @@ class PrivateSparseClassifier(ClassifierMixin, PursuitEstimator):  # type: ignor
         ndarray of shape (n_samples,)
             Labels of `classes_`.
         """
+        check_is_fitted(self)
         return np.asarray(self.classes_[(np.asarray(self.decision_function(X)) > 0).astype(np.int64)])
 
     def odds_ratios(self, level: float = 0.95) -> Any:

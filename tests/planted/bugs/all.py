@@ -4,6 +4,7 @@ import zlib
 
 from bugs.accounting import ACCOUNTS, LEDGER
 from bugs.all_at_once import ALL_AT_ONCE
+from bugs.classifiers import CLASSIFIERS
 from bugs.configurations import CONFIGURATIONS, SIZES
 from bugs.draws import DRAWS
 from bugs.evaluation import EVALUATION
@@ -26,7 +27,7 @@ ONE_IN = 16
 BUGS = (
     *(*NOISE, *SENSITIVITIES, *ACCOUNTS, *LEDGER, *TERMS, *FITS, *GAPS, *UNITS, *ALL_AT_ONCE, *TUNING, *SHARED_UNITS),
     *(*EVALUATION, *READING, *RAW_TABLES, *RAW_PATHS, *DRAWS, *PROGRAM, *CONFIGURATIONS, *SIZES),
-    *(*FITTING, *STORES, *APP, *INEQUALITIES, *FORGERIES, *REFERENCES),
+    *(*FITTING, *STORES, *APP, *INEQUALITIES, *FORGERIES, *REFERENCES, *CLASSIFIERS),
 )
 
 

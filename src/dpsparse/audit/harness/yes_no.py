@@ -10,11 +10,12 @@ from dpsparse.data.raw_data import RawData
 
 
 class YesNoPursuit(PrivateSparseClassifier):
-    """A classifier to which a response above 0 is yes; those that are not finite stay what they are."""
+    """A classifier to which a response above 0 is yes; those that are not finite are texts among numbers."""
 
     def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
         """Fit on numbers."""
-        return super().fit(X, np.where(np.isfinite(y), y > 0, y), **options)
+        labels = [float(number > 0) if np.isfinite(number) else str(number) for number in y]
+        return super().fit(X, labels, **options)
 
 
 class YesNoCells(PrivateSparseClassifier):
