@@ -59,7 +59,7 @@ def odds_forecast(
         f"{epsilon:g}."
     )
     marked = min(max(epsilon, _GRID[0]), _GRID[-1])
-    lines = {"smallest odds ratio found in four fits of five": ratios}
+    lines = {"smallest odds ratio that is found": ratios}
     return {
         "epsilon": f"{epsilon:g}",
         "n": f"{fitted:,}",
