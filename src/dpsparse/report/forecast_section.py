@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dpsparse.families.estimands import ESTIMANDS, MEAN, TYPICAL
+from scipy.special import expit
+
+from dpsparse.families.estimands import ESTIMANDS, TYPICAL
 from dpsparse.html import table, tag
 from dpsparse.inference.intervals import SHOWN_PERCENT
-from dpsparse.planning.forecast import EPSILONS, Plan, plan
+from dpsparse.planning.forecast import EPSILONS, plan
 from dpsparse.report.charts import curves
 from dpsparse.report.report_summary import as_sentence
 
@@ -21,11 +23,7 @@ def forecast(model: "LinearModel", sparsity: int) -> Iterator[str]:
 
     `sparsity` is the number of features asked for.
     """
-    odds = model.classes is not None
-    if odds and model.share_of_yes is None:
-        yield "Without a released share of yes there is no forecast."
-        return
-    asked = model.privacy.guarantee
+    asked, yes = model.privacy.guarantee, model.classes is not None
     held_out = 0 if model.scores is None else model.scores.n_records
     here = plan(
         model.privacy.n_records - held_out,
@@ -35,8 +33,9 @@ def forecast(model: "LinearModel", sparsity: int) -> Iterator[str]:
         asked.epsilon,
         asked.delta,
         # Models of earlier files do not say: theirs is the pursuit's own.
-        estimand=MEAN.name if odds else ESTIMANDS[model.estimand or TYPICAL.name].name,
-        share_of_yes=model.share_of_yes,
+        estimand=TYPICAL.name if yes or model.estimand is None else ESTIMANDS[model.estimand].name,
+        # The released share.
+        share_of_yes=float(expit(model.constant_prediction)) if yes else None,
         units_known=all(feature.center is not None and feature.scale is not None for feature in model.features),
         records_per_person=asked.records_per_person,
     )
@@ -50,16 +49,19 @@ def forecast(model: "LinearModel", sparsity: int) -> Iterator[str]:
     rows = [
         [
             f"{at.epsilon:g} (this fit)" if at.epsilon == here.epsilon else f"{at.epsilon:g}",
-            *("none" if value == math.inf else f"{value:.3g}" for value in _numbers(at)),
+            *(
+                "none" if value == math.inf else f"{value:.3g}"
+                for value in (at.expected_error, at.smallest_effect, at.interval_width)
+            ),
         ]
         for at in forecasts
         if at.epsilon in epsilons
     ]
-    unit = "log odds" if odds else "in units of the response's noise"
+    unit = "log odds" if yes else "in units of the response's noise"
     yield (
         f"The forecast of dpsparse plan, from public numbers alone, for {here.n:,} records, {here.d:,} features and "
-        f"{here.sparsity} to select with {here.units}, at any epsilon, for effects on the {here.response}. "
-        f"Errors and effects are {unit} per scaled feature."
+        f"{here.sparsity} to select with {here.units}, at any epsilon, for effects on the {here.response}. Errors and "
+        f"effects are {unit} per scaled feature."
     )
     if here.caveat:
         yield as_sentence(here.caveat)
@@ -72,21 +74,13 @@ def forecast(model: "LinearModel", sparsity: int) -> Iterator[str]:
     if picture is not None:
         yield tag("figure", [picture, tag("figcaption", words)])
     headings = ["epsilon", "error", "minimum detectable effect", f"width of a {SHOWN_PERCENT} interval"]
-    headings += ["minimum detectable odds ratio"] if odds else []
-    yield table("What each epsilon buys", headings, rows, numbers=range(1, len(headings)))
+    yield table("What each epsilon buys", headings, rows, numbers=(1, 2, 3))
     yield tag("p", _caveat(model), class_="note")
 
 
-def _numbers(at: Plan) -> tuple[float, ...]:
-    ratio = () if at.share_of_yes is None else (at.smallest_odds_ratio,)
-    return at.expected_error, at.smallest_effect, at.interval_width, *ratio
-
-
 def _caveat(model: "LinearModel") -> str:
-    if model.classes is not None:
-        return "A forecast is a guide: for the share of yes of these records, and features of roughly normal numbers."
     words = "A forecast is a guide: in simulations nine errors in ten lie within a factor of 2 of it."
-    if model.estimator != "PrivateSparseRegressor":
+    if model.classes is None and model.estimator != "PrivateSparseRegressor":
         words += f" This one is of PrivateSparseRegressor; {model.estimator}, which made the model, does worse."
     relation = model.privacy.guarantee.adjacency
     if relation != "replace-one":
