@@ -66,7 +66,7 @@ EVALUATION = (
     Bug(
         "a constant fitted to the records held out",
         EVALUATED,
-        {"evaluation:_scores": [("model.constant_prediction,", "float(np.nanmedian(responses)),")]},
+        {"evaluation:_scores": [("constant, model.response_scale", "np.nanmedian(responses), model.response_scale")]},
     ),
     Bug(
         "three sums at the price of one",
