@@ -1,4 +1,4 @@
-"""Rows of `answers.py` as lines of text and in its JSON file."""
+"""Rows of `answers.py` and `classifiers.py` as lines of text and in their JSON files."""
 
 import json
 
@@ -26,10 +26,10 @@ def line(row):
     return "  ".join(word for word in words if word)
 
 
-def save(out, part, rows):
-    """Put a part's rows into answers.json, beside those of other parts."""
+def save(out, part, rows, name="answers.json"):
+    """Put a part's rows into a JSON file, beside those of other parts."""
     if out:
         out.mkdir(parents=True, exist_ok=True)
-        path = out / "answers.json"
+        path = out / name
         kept = json.loads(path.read_text()) if path.exists() else {}
         path.write_text(json.dumps(kept | {part: plain(rows)}, indent=1, default=float) + "\n")

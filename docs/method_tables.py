@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from dpsparse.algorithms.pursuit import budget, reference_budget
+from dpsparse.algorithms.pursuit import budget, newton_budget, reference_budget
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.schedule import Schedule
 from dpsparse.learning.table_prices import TABLE_SHARES
@@ -26,6 +26,16 @@ def prices() -> str:
 def reference_prices() -> str:
     """Every release of the step to the estimand's estimator, its share of what the pursuit leaves, and why."""
     return "\n".join(_price_rows("share of what the pursuit leaves", reference_budget.PRICES))
+
+
+def newton_prices() -> str:
+    """Every release of a pursuit whose residuals are bounded by their link, its share of rho, and why."""
+    return "\n".join(_price_rows("share of the pursuit's $\\rho$", newton_budget.PRICES))
+
+
+def final_prices() -> str:
+    """Every release of the last steps there, its share of what the pursuit leaves, and why."""
+    return "\n".join(_price_rows("share of what the pursuit leaves", newton_budget.FINAL_PRICES))
 
 
 def _price_rows(share_of: str, prices: Iterable[budget.Price]) -> list[str]:
@@ -49,7 +59,13 @@ def steps() -> str:
     return "\n".join(rows)
 
 
-TABLES = {"prices": prices, "prices of the step": reference_prices, "steps of a fit": steps}
+TABLES = {
+    "prices": prices,
+    "prices of the step": reference_prices,
+    "prices of Newton steps": newton_prices,
+    "prices of the last steps": final_prices,
+    "steps of a fit": steps,
+}
 
 
 def with_tables(page: str) -> str:

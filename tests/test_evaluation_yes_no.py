@@ -24,6 +24,7 @@ from dpsparse.data.missing_responses import responses_of
 from dpsparse.data.public_units import STANDARDIZED
 from dpsparse.model.evaluation_result import in_sentences
 from dpsparse.report.details import held_out
+from dpsparse.report.forecast_section import forecast
 from dpsparse.schema import FileError
 
 RNG = np.random.default_rng(0)
@@ -129,6 +130,9 @@ def test_what_is_published_reads_well_and_round_trips(tmp_path):
     assert content["scores"]["calibration"][0]["observed"]["low"] == found.calibration[0].observed.low
     assert "Predicted probabilities and what came of them" in "".join(held_out(again))
     assert "have a Brier score of" in in_sentences(found)
+    told = "".join(forecast(again, 2))
+    assert "log odds of yes, which 0.3" in told
+    assert "Errors and effects are log odds per scaled feature" in told
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,11 @@ import pytest
 
 import dpsparse
 from dpsparse.algorithms.pursuit import budget
+from dpsparse.algorithms.pursuit import newton_budget as newton
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit import reference_budget as reference
+from dpsparse.engine import links
+from dpsparse.families import binomial
 from dpsparse.families import robust_linear as family
 from dpsparse.families.estimands import HUBER_TUNING
 from dpsparse.inference import inference_constants as inference
@@ -93,6 +96,21 @@ STATED = [
     ("and {:g} where all are taken; for typical effects", reference.PURSUIT_TAKES_ALL),
     ("which it estimates too, {:g} and", reference.TYPICAL_PURSUIT_SELECTS),
     ("and {:g}. Shares of the rest", reference.TYPICAL_PURSUIT_TAKES_ALL),
+    (r"$\eta$ is clipped at {:g}, rounded", links.LARGEST_PREDICTOR),
+    (r"$\min(1, {:g} / \max(p, 1 - p))$", binomial.EARLY_BOUND),
+    ("the last steps have a bound of {:g} in place of", c.LEAST_LAST_BOUND),
+    (r"and none from $N = {}{{,}}000$ on", c.FULL_RESIDUALS_FROM // 1000),
+    ("splits of all features may have {:g} of the pursuit's budget", c.BOUNDED_SPLITS_CHEAP),
+    ("their grid has steps of {:.0f} %", 100 * (c.FINE_SPLIT_STEP - 1)),
+    (r"weighted down to norm ${:g} \sqrt k$", c.NEWTON_NORM),
+    ("a prior of {:g} log odds for one scale", c.EFFECT_SPREAD),
+    ("{} Newton steps on all columns", c.NEWTON_STEPS),
+    (r"the square of ${:g}\,\ell$", inference.MISFIT),
+    ("may differ by {:g} log odds from the others'", inference.MISFIT),
+    ("The pursuit has {:g} of the budget where features are selected and 0.25", newton.SELECTS),
+    ("and {:g} where all are taken, or", newton.TAKES_ALL),
+    ("or {:g} where these are too many for intervals", newton.TAKES_MANY),
+    (r"$N \ge {:g}\,k^{{1.5}}$ here too", c.REFERENCE_FROM),
 ]
 
 

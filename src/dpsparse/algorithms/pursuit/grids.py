@@ -76,12 +76,14 @@ def splits(nats: float) -> Grid:
     """Thresholds that may divide a feature: 0, with odds of exp(3) to exp(6), and sizes of either sign, steps of 1.5.
 
     An even split leads by `nats`: the more, the more a rare 0/1 feature, which hardly tells thresholds apart, can be
-    kept at 0.
+    kept at 0. With very many nats rare features tell thresholds apart, too: steps are finer, and 0 is favoured less.
     """
-    weight = -c.SPLIT_POWER * np.abs(np.log10(np.maximum(np.abs(SPLITS), c.SMALLEST_SPLIT)))
-    favour = np.clip(nats - c.SPLIT_NATS, c.LEAST_ZERO_NATS, c.MOST_ZERO_NATS)
-    weight[SPLITS == 0] = logsumexp(weight[SPLITS != 0]) + favour
-    return Grid.of(SPLITS, weight)
+    fine = nats > c.MOST_NATS
+    points = FINE_SPLITS if fine else SPLITS
+    weight = -c.SPLIT_POWER * np.abs(np.log10(np.maximum(np.abs(points), c.SMALLEST_SPLIT)))
+    favour = c.LEAST_ZERO_NATS if fine else np.clip(nats - c.SPLIT_NATS, c.LEAST_ZERO_NATS, c.MOST_ZERO_NATS)
+    weight[points == 0] = logsumexp(weight[points != 0]) + favour
+    return Grid.of(points, weight)
 
 
 def _steps_either_way(count: int) -> NDArray[np.float64]:
@@ -91,6 +93,7 @@ def _steps_either_way(count: int) -> NDArray[np.float64]:
 FEATURE_SIZES, RESPONSE_SIZES = _sizes(lump=True), _sizes(lump=False)
 CENTERS, SLOPES = _centers(), _slopes()
 SPLITS = _signed(_geometric(c.SMALLEST_SPLIT, c.LARGEST_SPLIT, c.SPLIT_STEP))
+FINE_SPLITS = _signed(_geometric(c.SMALLEST_SPLIT, c.LARGEST_SPLIT, c.FINE_SPLIT_STEP))
 # Around given units: sizes within a factor of 40 of a normal's median difference, centres within 40 scales.
 _NEAR = _steps_either_way(c.NEAR_STEPS)
 NEAR_SIZES = Grid.of(NORMAL_DIFFERENCE * c.SIZE_STEP**_NEAR, -c.NEAR_LOSS * np.abs(_NEAR))

@@ -8,14 +8,17 @@ from dpsparse.algorithms.pursuit.budget import Case, Price, always
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.shares import Fixed
 
-# The share of rho that the pursuit has, before the step to the estimand's estimator: where features are selected, and
-# where all are taken. Set by `classifiers.py`.
-SELECTS, TAKES_ALL = 0.6, 0.25
+# The share of rho that the pursuit has, before the step to the estimand's estimator: where features are selected, where
+# all are taken, and where these are too many for second moments that are not noise: there units matter more than a
+# last step. Set by `classifiers.py`.
+SELECTS, TAKES_ALL, TAKES_MANY = 0.5, 0.25, 0.7
 
 
 def pursuit_share(facts: PublicFacts) -> float:
     """The share of a whole rho, that of `facts`, which the pursuit has."""
-    return SELECTS if facts.n_candidates > facts.sparsity else TAKES_ALL
+    if facts.n_candidates > facts.sparsity:
+        return SELECTS
+    return TAKES_ALL if facts.sparsity < decisions.reliable_columns(facts, 0.0) else TAKES_MANY
 
 
 def _intercept(facts: PublicFacts) -> bool:
@@ -36,7 +39,7 @@ SHARE_OF_YES = Price(
 PICKS = Price(
     "pick",
     "all together",
-    (Case("features selected", decisions.selects, Fixed(0.7)),),
+    (Case("features selected", decisions.selects, Fixed(0.65)),),
     "Nothing is gained after a wrong selection.",
     "classifiers.py",
 )
@@ -61,11 +64,11 @@ def _final(release: str, share: float, reason: str) -> Price:
     return Price(release, "once", (Case("always", always, Fixed(share)),), reason, "classifiers.py")
 
 
-ROUGH_MOMENTS = _final("rough slope moments", 0.06, "They make rows white, so that one norm serves all.")
+ROUGH_MOMENTS = _final("rough slope moments", 0.04, "They make rows white, so that one norm serves all.")
 ROW_NORMS = _final("row norms", 0.03, "From which norm on rows are weighted down.")
-FINAL_MOMENTS = _final("slope moments", 0.12, "The derivative of the mean score.")
-FIRST_SCORE = _final("first mean score", 0.1, "A first step, after which slope moments need not be exact.")
+FINAL_MOMENTS = _final("slope moments", 0.1, "The derivative of the mean score.")
+FIRST_SCORE = _final("first mean score", 0.06, "A first step, after which slope moments need not be exact.")
 SCORE_MOMENTS = _final("score moments", 0.03, "Errors where the model is not right; otherwise slopes tell them.")
-FINAL_SCORE = _final("mean score", 0.66, "The last step: all precision comes from here.")
+FINAL_SCORE = _final("mean score", 0.74, "The last step: all precision comes from here.")
 PRICES = (SHARE_OF_YES, PICKS, SLOPE_MOMENTS, MEAN_SCORES)
 FINAL_PRICES = (ROUGH_MOMENTS, ROW_NORMS, FINAL_MOMENTS, FIRST_SCORE, SCORE_MOMENTS, FINAL_SCORE)

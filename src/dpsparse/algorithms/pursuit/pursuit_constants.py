@@ -21,7 +21,7 @@ LEAST_SIZE = 100
 MOST_TAKEN, RECORDS_A_FEATURE, MOST_SELECTED = 300, 12, 10
 # For yes/no responses, whatever is known of the features, N must be this many times their number: slope moments of many
 # features are noise. Set by `classifiers.py`.
-RECORDS_A_LOG_ODDS = 40
+RECORDS_A_LOG_ODDS = 24
 
 # --- decisions: how candidates are seen
 
@@ -30,6 +30,9 @@ WIDE = 1_000
 # Nats by which the most balanced split of a feature must lead, at least and at most; what all features' splits may cost
 # beyond the least, and at all.
 LEAST_NATS, MOST_NATS, SPLITS_CHEAP, SPLITS_SHARE = 9, 15, 0.01, 0.08
+# The same for yes/no responses, whose pairs say less: a difference of two is 0 half of the time. Set by
+# `classifiers.py`: a rare 0/1 feature far from 0 is seen by its threshold or not at all.
+BOUNDED_MOST_NATS, BOUNDED_SPLITS_CHEAP, BOUNDED_SPLITS_SHARE = 60, 0.15, 0.2
 # From this N on thresholds at 0 are candidates, where no splits are released.
 THRESHOLDS_FROM = 350
 # The clip of features in public units is BASE sqrt(AT / h), h the noise-to-signal ratio of a pick, within limits: the
@@ -228,6 +231,9 @@ LARGEST_SLOPE, SLOPE_STEP, ZERO_ODDS, SLOPE_POWER = 4096, 0.25, 20, 0.5
 # within limits.
 SMALLEST_SPLIT, LARGEST_SPLIT, SPLIT_STEP, SPLIT_POWER = 1e-9, 1e9, 1.5, 0.25
 SPLIT_NATS, LEAST_ZERO_NATS, MOST_ZERO_NATS = 6, 3, 6
+# The step where even splits lead by more than MOST_NATS: a finer grid can be afforded, and values of a rare 0/1 feature
+# that lie near each other, far from 0, have a point between them. 0 leads by the least there. Set by `classifiers.py`.
+FINE_SPLIT_STEP = 1.15
 # Around given units: that many steps of sizes either way (a factor of 40), and the prior's loss a step; that many
 # quarters of a scale (40 scales).
 NEAR_STEPS, NEAR_LOSS, NEAR_QUARTERS, QUARTERS = 14, 0.15, 160, 4
@@ -259,6 +265,9 @@ MOST_SLOPES, MOST_SLOPE = 4, 0.25
 EFFECT_SPREAD, CONSTANT_SPREAD = 0.7, 1.0
 # How far effects drift from one step to the next, in log odds: those of a feature shrink where others are left out.
 DRIFT = 0.05
+# The bound of residuals in the last steps is N over this, within limits: weights of .8 or more on residuals where the
+# model is sure of yes or no hardly move the estimate, and take a fifth of the noise. Set by `classifiers.py`.
+FULL_RESIDUALS_FROM, LEAST_LAST_BOUND = 4000, 0.8
 # How many steps there are where all features are taken: from no effects two are near the estimate, and three are at it.
 NEWTON_STEPS = 3
 

@@ -57,7 +57,8 @@ class Data:
     def read_first(self) -> None:
         """Read the rows once, and release nothing: a feature that is not finite is found before anything is charged."""
         if decisions.splits_share(self.facts):
-            self.split_counts = self.candidates.count_splits(grids.SPLITS, self.check_finite)
+            points = grids.splits(decisions.split_nats(self.facts)).points
+            self.split_counts = self.candidates.count_splits(points, self.check_finite)
         else:
             self.open()
 

@@ -83,7 +83,7 @@ def _to_reference(facts: PublicFacts, rho: float) -> Iterator[Step]:
     most = decisions.most_columns(facts, rho)
     yield CompanionsStep(most, unsure=facts.family.scaled is not None)
     if facts.family.scaled is None:
-        yield BoundedReferenceStep(facts, most)
+        yield BoundedReferenceStep(facts, most, decisions.reliable_columns(facts, rho))
         return
     yield ReferenceStep(facts, most)
     if facts.fit_intercept and facts.family.estimand == MEAN:

@@ -278,8 +278,10 @@ def doubts_of(state: State, facts: PublicFacts) -> NDArray[np.object_]:
 def doubts_of_step(state: State, facts: PublicFacts) -> NDArray[np.object_]:
     """The same for effects of a step to a reference estimator, whose errors tell what a pursuit's leave open."""
     out = left_out(state)
-    settled = state.evidence.step is None or state.evidence.step.settled
-    doubts = np.full(len(state.kept_features), "" if settled else MOVED_FAR, dtype=object)
+    step = state.evidence.step
+    doubts = np.full(len(state.kept_features), "" if step is None or step.settled else MOVED_FAR, dtype=object)
+    if step is not None and step.noisy:
+        doubts[:] = TOO_NOISY
     doubts[rare(state, facts)] = FEW_CARRIERS
     for place, column in enumerate(state.kept_features):
         doubts[place] = out.get(state.columns[column - state.constants].feature, doubts[place])

@@ -1,237 +1,40 @@
-"""`queries` on a GPU, with the bits of the CPU: the frequent ones in one kernel each, the others by their own code.
-
-A kernel performs the operations of the query's own code, in float64. Each is rounded by itself: multiplications are not
-fused with additions, and quotients and square roots are correctly rounded. The results are integers.
-"""
+"""`queries` on a GPU, with the bits of the CPU: the frequent ones in one kernel each, the others by their own code."""
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 import triton
-import triton.language as tl
+from numpy.typing import NDArray
 
 from dpsparse.engine import queries, vector_sums
 from dpsparse.engine.arrays import host
 from dpsparse.engine.cuda.cuda_launch import launch
-from dpsparse.engine.links import IDENTITY
+from dpsparse.engine.cuda.cuda_term_kernels import (
+    bounded_kernel,
+    column_kernel,
+    counts_kernel,
+    rescale_kernel,
+    vectors_kernel,
+    weights_kernel,
+)
+from dpsparse.engine.links import IDENTITY, Effects, Link
+from dpsparse.engine.protocols import Query
 from dpsparse.engine.quantize import level_shift
+from dpsparse.engine.queries import Thresholds
 from dpsparse.engine.vector_sums import GRAM_LEVELS, VECTOR_LEVELS, levels_per_unit
+
+# Public numbers for a kernel.
+Numbers = Sequence[float] | NDArray[np.float64]
 
 _BLOCK = 512
 # Zeros for this many results are made at once.
 _RESULTS_AHEAD = 64
 # Memory for this many columns is taken at once.
 _COLUMNS_AHEAD = 8
-
-
-@triton.jit
-def _sanitized(x):
-    return tl.where(x == x, tl.minimum(tl.maximum(x, -1e150), 1e150), 0.0)
-
-
-@triton.jit
-def _residual(y, units, numbers, records, inside, n, k):
-    """Responses minus predictions of all columns, with gaps at 0; the numbers are the centre and the effects."""
-    residual = tl.load(y + records, mask=inside, other=0.0) - tl.load(numbers)
-    at = units + records
-    for j in range(k):
-        residual = residual - _sanitized(tl.load(at, mask=inside, other=0.0)) * tl.load(numbers + 1 + j)
-        at += n
-    return residual
-
-
-@triton.jit(do_not_specialize=["k", "stride"])
-def _column_kernel(column, y, units, n, k, stride, BLOCK: tl.constexpr):
-    """`gaps.as_column` of raw values, as column k."""
-    records = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    inside = records < n
-    x = tl.load(column + records.to(tl.int64) * stride, mask=inside, other=0).to(tl.float64)
-    response = tl.load(y + records, mask=inside, other=0.0)
-    known = (tl.abs(x) < float("inf")) & (response == response)
-    tl.store(units + k.to(tl.int64) * n + records, tl.where(known, x, float("nan")), mask=inside)
-
-
-@triton.jit(do_not_specialize=["k"])
-def _rescale_kernel(units, numbers, n, k, BLOCK: tl.constexpr):
-    """Column k in other units, in place; the numbers are a centre and a scale."""
-    records = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    inside = records < n
-    at = units + k.to(tl.int64) * n + records
-    x = tl.load(at, mask=inside, other=0.0)
-    tl.store(at, (x - tl.load(numbers)) / tl.load(numbers + 1), mask=inside)
-
-
-@triton.jit(do_not_specialize=["k", "n_thresholds"])
-def _counts_kernel(
-    y, units, numbers, column, counts, n, k, n_thresholds,
-    BLOCK: tl.constexpr, VALUES: tl.constexpr, SIZES: tl.constexpr,
-):  # fmt: skip
-    """For each value, or its size, the first threshold that is not below it; NaN is above all.
-
-    Values are "residuals", those of a "column", or "slopes": residuals over a column, where its size is 1 or more. The
-    numbers are those of the residuals, and the thresholds.
-    """
-    records = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    inside = records < n
-    if VALUES == "residuals":
-        value = _residual(y, units, numbers, records, inside, n, k)
-    else:
-        value = tl.load(column + records, mask=inside, other=0.0)
-    if VALUES == "slopes":
-        slope = _residual(y, units, numbers, records, inside, n, k) / value
-        value = tl.where(tl.abs(value) >= 1.0, slope, float("nan"))
-    if SIZES:
-        value = tl.abs(value)
-    low, left, thresholds = tl.zeros([BLOCK], tl.int32), n_thresholds, numbers + 1 + k
-    while left > 0:
-        half = left // 2
-        below = tl.load(thresholds + tl.minimum(low + half, n_thresholds - 1)) < value
-        below = (below | (value != value)) & (low + half < n_thresholds)
-        low = tl.where(below, low + half + 1, low)
-        left = half
-    tl.atomic_add(counts + low, 1, mask=inside & (low < n_thresholds))
-
-
-@triton.jit(do_not_specialize=["k"])
-def _weights_kernel(y, units, numbers, levels, n, k, BLOCK: tl.constexpr):
-    """Levels of residuals less a shift, rounded half to even by adding 1.5 * 2^52; 0 for NaN.
-
-    The numbers start with the level of 1, the largest level and the shift.
-    """
-    records = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    inside = records < n
-    residual = _residual(y, units, numbers + 3, records, inside, n, k)
-    scaled, most = residual * tl.load(numbers), tl.load(numbers + 1)
-    clipped = tl.minimum(tl.maximum(scaled, -most), most)
-    level = tl.where(scaled == scaled, clipped, 0.0) + 6755399441055744.0
-    level = level.to(tl.int64, bitcast=True).to(tl.int32) - tl.load(numbers + 2).to(tl.int32)
-    tl.store(levels + records, tl.where(residual == residual, level, 0), mask=inside)
-
-
-@triton.jit
-def _entry(at, last, inside, PRODUCTS: tl.constexpr):
-    """A column's entries, or their products with the last column's."""
-    x = _sanitized(tl.load(at, mask=inside, other=0.0))
-    if PRODUCTS:
-        x = _sanitized(x * last)
-    return x
-
-
-@triton.jit
-def _level(x, factor, MOST: tl.constexpr):
-    return tl.minimum(tl.maximum(x * factor, -MOST), MOST).to(tl.int32).to(tl.int64)
-
-
-@triton.jit(do_not_specialize=["k_units", "k"])
-def _vectors_kernel(
-    y, units, numbers, columns, out, n, k_units, k,
-    BLOCK: tl.constexpr, MOST: tl.constexpr, PRODUCTS: tl.constexpr, ROOT: tl.constexpr, FACTOR: tl.constexpr,
-    SUM: tl.constexpr,
-):  # fmt: skip
-    """`vector_sums.integer_vectors` of some columns, or of their PRODUCTS with the last.
-
-    A row's scale is its weight, or the weight's ROOT, times the FACTOR of its residual: "psi", "within" or "none". The
-    numbers are the level of 1, the inner and the outer norm, tau, and those of the residuals. With SUM the sums of the
-    vectors are added to what is there and, with psi, to one more number how many residuals are within tau; otherwise
-    the vectors come out.
-    """
-    records = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    inside = records < n
-    last = 1.0
-    if PRODUCTS:
-        last = _sanitized(tl.load(columns + (k - 1).to(tl.int64) * n + records, mask=inside, other=0.0))
-    square, at = tl.zeros([BLOCK], tl.float64), columns + records
-    for _ in range(k):
-        x = _entry(at, last, inside, PRODUCTS)
-        square = square + x * x
-        at += n
-    norm = tl.sqrt(square)
-    scale = tl.minimum(tl.load(numbers + 1) / norm, 1.0) * tl.minimum(tl.load(numbers + 2) / norm, 1.0)
-    if ROOT:
-        scale = tl.sqrt(scale)
-    if FACTOR != "none":
-        residual, tau = _residual(y, units, numbers + 4, records, inside, n, k_units), tl.load(numbers + 3)
-        within = tl.abs(residual) <= tau
-        if FACTOR == "within":
-            scale = tl.where(within, scale, 0.0)
-        else:
-            psi = residual / tau
-            scale = tl.where(psi == psi, tl.minimum(tl.maximum(psi, -1.0), 1.0), 0.0) * scale
-            if SUM:
-                tl.atomic_add(out + k, tl.sum((inside & within).to(tl.int64)))
-    factor = scale * tl.load(numbers)
-    factor = tl.where(tl.abs(factor) < float("inf"), factor, 0.0)
-    norm_of_levels, at = tl.zeros([BLOCK], tl.int64), columns + records
-    for _ in range(k):
-        level = _level(_entry(at, last, inside, PRODUCTS), factor, MOST)
-        norm_of_levels += level * level
-        at += n
-    factor = tl.where(norm_of_levels <= MOST * MOST, factor, 0.0)
-    at = columns + records
-    for _ in range(k):
-        level = _level(_entry(at, last, inside, PRODUCTS), factor, MOST)
-        if SUM:
-            tl.atomic_add(out, tl.sum(level))
-            out += 1
-        else:
-            tl.store(out + records, level.to(tl.float64), mask=inside)
-            out += n
-        at += n
-
-
-@triton.jit
-def _clipped(x, low, high):
-    return tl.where(x == x, tl.minimum(tl.maximum(x, low), high), x)
-
-
-@triton.jit(do_not_specialize=["k"])
-def _bounded_kernel(
-    y, units, numbers, column, out, n, k,
-    BLOCK: tl.constexpr, MOST: tl.constexpr, QUERY: tl.constexpr,
-):  # fmt: skip
-    """Sums of vectors whose entries a query of this name gives, and which it holds to a norm; see `queries`.
-
-    The numbers are the level of 1, three of the query, and those of the residuals.
-    """
-    records = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    inside = records < n
-    response = tl.load(y + records, mask=inside, other=0.0)
-    a, b, c = tl.load(numbers + 1), tl.load(numbers + 2), tl.load(numbers + 3)
-    third, fourth = tl.zeros([BLOCK], tl.float64), tl.zeros([BLOCK], tl.float64)
-    if QUERY == "spread_sums":
-        size = _clipped(tl.abs(tl.load(column + records, mask=inside, other=0.0)) / a, 0.0, b) / b
-        size = tl.where(size == size, size, 0.0)
-        first, second = tl.where(size > 0.0, 0.5, -0.5), size - 0.5
-    elif QUERY == "mean_sums":
-        x = _clipped((tl.load(column + records, mask=inside, other=0.0) - a) / b, -c, c) / c
-        first = tl.where(x == x, x, 0.0)
-        second = first * first - 0.5
-    else:
-        residual = _residual(y, units, numbers + 4, records, inside, n, k)
-        away = response - tl.load(numbers + 4)
-        if QUERY == "gain_sums":
-            predicted = _clipped(away - residual, -a, a) / a
-            third = tl.where(tl.abs(away) <= b, 0.5, -0.5)
-            first, second = predicted * (_clipped(away, -a, a) / a), predicted * predicted - 0.5
-        else:
-            predicted = _clipped(away - residual - a, -b, b) / b
-            first = _clipped(residual, -c, c) / c
-            second, third, fourth = predicted * first, predicted * 0.5, predicted * predicted * 0.5 - 0.25
-    known = (first == first) & (second == second) & (third == third) & (fourth == fourth) & (response == response)
-    factor = tl.where(known & inside, tl.load(numbers), 0.0)
-    first = _level(tl.where(known, first, 0.0), factor, MOST)
-    second = _level(tl.where(known, second, 0.0), factor, MOST)
-    third = _level(tl.where(known, third, 0.0), factor, MOST)
-    fourth = _level(tl.where(known, fourth, 0.0), factor, MOST)
-    fits = first * first + second * second + third * third + fourth * fourth <= MOST * MOST
-    tl.atomic_add(out, tl.sum(tl.where(fits, first, 0)))
-    tl.atomic_add(out + 1, tl.sum(tl.where(fits, second, 0)))
-    if (QUERY == "gain_sums") | (QUERY == "calibration_sums"):
-        tl.atomic_add(out + 2, tl.sum(tl.where(fits, third, 0)))
-    if QUERY == "calibration_sums":
-        tl.atomic_add(out + 3, tl.sum(tl.where(fits, fourth, 0)))
 
 
 @dataclass(frozen=True)
@@ -241,156 +44,194 @@ class _Column:
     units: torch.Tensor
 
     @property
-    def sanitized(self):
+    def sanitized(self) -> torch.Tensor:
         return vector_sums.sanitized(self.units)
 
 
 class Terms:
     """Records on a card: responses, and columns of the selected features."""
 
-    def __init__(self, y, link=IDENTITY):
+    def __init__(self, y: torch.Tensor, link: Link = IDENTITY) -> None:
         self.y, self.link = y, link
         self._have_room(_COLUMNS_AHEAD)
         self.units = self._room[:0]
 
-    def _have_room(self, columns):
+    def _have_room(self, columns: int) -> None:
         self._room, self._zeros = self.y.new_empty((columns, len(self.y))), _rows_of_zeros(columns + 2, self.y.device)
 
-    def add(self, column):
+    def add(self, column: torch.Tensor) -> None:
         """One more column, of raw values; NaN for gaps and blank records."""
         k, before = len(self.units), self.units
         if k == len(self._room):
             self._have_room(k + _COLUMNS_AHEAD)
             self._room[:k] = before
         self.units = self._room[: k + 1]
-        self._run(_column_kernel, column, self.y, self._room, len(self.y), k, column.stride(0))
+        self._run(column_kernel, column, self.y, self._room, len(self.y), k, column.stride(0))
 
-    def rescale(self, center, scale):
+    def rescale(self, center: float, scale: float) -> None:
         """Make (z - center) / scale of the last column z."""
         numbers = self._on_card([float(center), float(scale)])
-        self._run(_rescale_kernel, self._room, numbers, len(self.y), len(self.units) - 1)
+        self._run(rescale_kernel, self._room, numbers, len(self.y), len(self.units) - 1)
 
-    def evaluate(self, query, *public):
+    def evaluate(self, query: Query, *public: Any) -> Any:
         """Sum what a query gives over the records: by its kernel, or else by its own code on tensors."""
         method = None if self._needs_own_code(query) else _METHODS.get(query)
         return query(self._records(), *public) if method is None else method(self, *public)
 
-    def _needs_own_code(self, query):
+    def _needs_own_code(self, query: Query) -> bool:
         """Whether a query reads residuals, and these are not those that the kernels know."""
         return self.link != IDENTITY and query in _OF_RESIDUALS
 
-    def _records(self):
+    def _records(self) -> queries.Records:
         return queries.Records(self.y, None, tuple(map(_Column, self.units)), self.link)
 
-    def _on_card(self, *numbers):
+    def _on_card(self, *numbers: Numbers) -> torch.Tensor:
         """Lists of public numbers, sent as one."""
         return torch.from_numpy(np.concatenate(numbers)).to(self.y.device, non_blocking=True)
 
-    def _run(self, kernel, *arguments, **options):
+    def _run(self, kernel: Any, *arguments: Any, **options: Any) -> None:
         launch(kernel, triton.cdiv(len(self.y), _BLOCK), *arguments, BLOCK=_BLOCK, **options)
 
-    def _columns(self, positions):
+    def _columns(self, positions: Sequence[int]) -> torch.Tensor:
         first, last = int(positions[0]), int(positions[-1])
         # Columns in a row need no copy.
         adjoin = last - first == len(positions) - 1
         return self.units[first : last + 1] if adjoin else self.units[torch.as_tensor(positions, device=self.y.device)]
 
-    def _counts(self, model, thresholds, sizes=False, position=0, values="residuals"):
+    def _counts(
+        self, model: Numbers, thresholds: Thresholds, sizes: bool = False, position: int = 0, values: str = "residuals"
+    ) -> NDArray[np.int64]:
         numbers = self._on_card(model, thresholds)
         counts = torch.zeros(len(thresholds), dtype=torch.int64, device=self.y.device)
         arguments = (self._room[position], counts, len(self.y), len(model) - 1, len(thresholds))
-        self._run(_counts_kernel, self.y, self.units, numbers, *arguments, VALUES=values, SIZES=bool(sizes))
-        return np.cumsum(host(counts))
+        self._run(counts_kernel, self.y, self.units, numbers, *arguments, VALUES=values, SIZES=bool(sizes))
+        of_bins: NDArray[np.int64] = host(counts)
+        return np.cumsum(of_bins)
 
-    def _vectors(self, out, positions, norm_bound, norms, model, levels, products=False, root=False, factor="none"):
+    def _vectors(
+        self,
+        out: torch.Tensor,
+        positions: Sequence[int],
+        norm_bound: float,
+        norms: Numbers,
+        model: Numbers,
+        levels: int,
+        products: bool = False,
+        root: bool = False,
+        factor: str = "none",
+    ) -> None:
         """The model is tau, the centre and the effects."""
         columns = self._columns(positions)
         numbers = self._on_card([levels_per_unit(levels, norm_bound), *norms], model)
         self._run(
-            _vectors_kernel, self.y, self.units, numbers, columns, out, len(self.y), len(self.units), len(positions),
+            vectors_kernel, self.y, self.units, numbers, columns, out, len(self.y), len(self.units), len(positions),
             MOST=levels, PRODUCTS=products, ROOT=root, FACTOR=factor, SUM=levels == VECTOR_LEVELS,
         )  # fmt: skip
 
-    def _vector_sums(self, positions, norm_bound, norms, model=(), **options):
+    def _vector_sums(
+        self, positions: Sequence[int], norm_bound: float, norms: Numbers, model: Numbers = (), **options: Any
+    ) -> tuple[NDArray[np.int64], int]:
         sums = next(self._zeros)
         self._vectors(sums, positions, norm_bound, norms, model, VECTOR_LEVELS, **options)
-        sums = host(sums)
-        return sums[: len(positions)], int(sums[len(positions)])
+        on_host: NDArray[np.int64] = host(sums)
+        return on_host[: len(positions)], int(on_host[len(positions)])
 
-    def _gram_sums(self, positions, norm_bound, norms, model=(), **options):
+    def _gram_sums(
+        self, positions: Sequence[int], norm_bound: float, norms: Numbers, model: Numbers = (), **options: Any
+    ) -> NDArray[np.int64]:
         vectors = self.y.new_empty((len(positions), len(self.y)))
         self._vectors(vectors, positions, norm_bound, norms, model, GRAM_LEVELS, **options)
-        return np.rint(host(vectors @ vectors.T)).astype(np.int64)
+        products: NDArray[np.float64] = host(vectors @ vectors.T)
+        return np.rint(products).astype(np.int64)
 
-    def _bounded_sums(self, query, size, norm_bound, numbers, model=(0.0,), position=0):
+    def _bounded_sums(
+        self,
+        query: str,
+        size: int,
+        norm_bound: float,
+        numbers: Sequence[float],
+        model: Numbers = (0.0,),
+        position: int = 0,
+    ) -> NDArray[np.int64]:
         sums = next(self._zeros)
-        numbers = self._on_card([levels_per_unit(VECTOR_LEVELS, norm_bound), *numbers], model)
-        arguments = (numbers, self._room[position], sums, len(self.y), len(model) - 1)
-        self._run(_bounded_kernel, self.y, self.units, *arguments, MOST=VECTOR_LEVELS, QUERY=query)
-        return host(sums)[:size]
+        public = self._on_card([levels_per_unit(VECTOR_LEVELS, norm_bound), *numbers], model)
+        arguments = (public, self._room[position], sums, len(self.y), len(model) - 1)
+        self._run(bounded_kernel, self.y, self.units, *arguments, MOST=VECTOR_LEVELS, QUERY=query)
+        on_host: NDArray[np.int64] = host(sums)
+        return on_host[:size]
 
-    def residual_counts(self, center, effects, thresholds, sizes=False):
+    def residual_counts(
+        self, center: float, effects: Effects, thresholds: Thresholds, sizes: bool = False
+    ) -> NDArray[np.int64]:
         """See `queries.residual_counts`."""
         return self._counts([center, *effects], thresholds, sizes)
 
-    def column_counts(self, position, thresholds, sizes=False):
+    def column_counts(self, position: int, thresholds: Thresholds, sizes: bool = False) -> NDArray[np.int64]:
         """See `queries.column_counts`."""
         return self._counts([0.0], thresholds, sizes, position, "column")
 
-    def slope_counts(self, effects, position, thresholds):
+    def slope_counts(self, effects: Effects, position: int, thresholds: Thresholds) -> NDArray[np.int64]:
         """See `queries.slope_counts`."""
         return self._counts([0.0, *effects], thresholds, False, position, "slopes")
 
-    def pick_weights(self, center, effects, bound, level=0.0):
+    def pick_weights(self, center: float, effects: Effects, bound: float, level: float = 0.0) -> torch.Tensor:
         """See `queries.pick_weights`."""
         if self.link != IDENTITY:
             return queries.pick_weights(self._records(), center, effects, bound, level).to(torch.int32)
         levels = torch.empty_like(self.y, dtype=torch.int32)
         most, shift = level_shift(level)
         numbers = self._on_card([most / bound, most, shift, center], effects)
-        self._run(_weights_kernel, self.y, self.units, numbers, levels, len(self.y), len(effects))
+        self._run(weights_kernel, self.y, self.units, numbers, levels, len(self.y), len(effects))
         return levels
 
-    def product_sums(self, positions, bound):
+    def product_sums(self, positions: Sequence[int], bound: float) -> NDArray[np.int64]:
         """See `queries.product_sums`."""
         return self._vector_sums(positions, bound, [bound, np.inf], products=True)[0]
 
-    def gradient_sums(self, center, effects, tau, positions, inner, outer):
+    def gradient_sums(
+        self, center: float, effects: Effects, tau: float, positions: Sequence[int], inner: float, outer: float
+    ) -> tuple[NDArray[np.int64], int]:
         """See `queries.gradient_sums`."""
         return self._vector_sums(positions, inner, [inner, outer], (tau, center, *effects), factor="psi")
 
-    def gram_sums(self, positions, inner, outer):
+    def gram_sums(self, positions: Sequence[int], inner: float, outer: float) -> NDArray[np.int64]:
         """See `queries.gram_sums`."""
         return self._gram_sums(positions, np.sqrt(inner * outer), [inner, outer], root=True)
 
-    def jacobian_sums(self, center, effects, tau, positions, inner, outer):
+    def jacobian_sums(
+        self, center: float, effects: Effects, tau: float, positions: Sequence[int], inner: float, outer: float
+    ) -> NDArray[np.int64]:
         """See `queries.jacobian_sums`."""
         norm_bound, model = np.sqrt(inner * outer), (tau, center, *effects)
         return self._gram_sums(positions, norm_bound, [inner, outer], model, root=True, factor="within")
 
-    def variance_sums(self, center, effects, tau, positions, inner, outer):
+    def variance_sums(
+        self, center: float, effects: Effects, tau: float, positions: Sequence[int], inner: float, outer: float
+    ) -> NDArray[np.int64]:
         """See `queries.variance_sums`."""
         return self._gram_sums(positions, inner, [inner, outer], (tau, center, *effects), factor="psi")
 
-    def spread_sums(self, position, size, most):
+    def spread_sums(self, position: int, size: float, most: float) -> NDArray[np.int64]:
         """See `queries.spread_sums`."""
         return self._bounded_sums("spread_sums", 2, math.sqrt(0.5), [size, most, 0.0], position=position)
 
-    def mean_sums(self, position, center, scale, most):
+    def mean_sums(self, position: int, center: float, scale: float, most: float) -> NDArray[np.int64]:
         """See `queries.mean_sums`."""
         return self._bounded_sums("mean_sums", 2, math.sqrt(1.25), [center, scale, most], position=position)
 
-    def gain_sums(self, center, effects, most, near):
+    def gain_sums(self, center: float, effects: Effects, most: float, near: float) -> NDArray[np.int64]:
         """See `queries.gain_sums`."""
         return self._bounded_sums("gain_sums", 3, math.sqrt(1.5), [most, near, 0.0], (center, *effects))
 
-    def calibration_sums(self, center, effects, level, reach, width):
+    def calibration_sums(
+        self, center: float, effects: Effects, level: float, reach: float, width: float
+    ) -> NDArray[np.int64]:
         """See `queries.calibration_sums`."""
         numbers = [level, reach, width]
         return self._bounded_sums("calibration_sums", 4, queries.CALIBRATION_NORM, numbers, (center, *effects))
 
 
-def _rows_of_zeros(size, device):
+def _rows_of_zeros(size: int, device: torch.device) -> Iterator[torch.Tensor]:
     while True:
         yield from torch.zeros((_RESULTS_AHEAD, size), dtype=torch.int64, device=device).unbind()
 

@@ -1,8 +1,8 @@
 """The last estimate where residuals are bounded by their link: two steps to the maximum of the likelihood.
 
-Scores are bounded by the norms of their rows alone. Rows are weighted down to a norm that a released histogram tells,
-whatever their responses are: under the model the mean score stays 0, and the larger the table, the fewer rows have a
-weight below 1.
+Scores are bounded by the norms of their rows, and in small tables by weights on residuals. Rows are weighted down to a
+norm that a released histogram tells, whatever their responses are: under the model the mean score stays 0, and the
+larger the table, the fewer rows have a weight below 1.
 """
 
 import math
@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsparse.algorithms.pursuit import decisions
 from dpsparse.algorithms.pursuit import newton_budget as budget
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit.budget import Price
@@ -29,10 +30,11 @@ from dpsparse.inference.tails import Clip
 
 @dataclass(frozen=True)
 class BoundedReferenceStep:
-    """Two steps to the reference estimator, on at most `most` columns."""
+    """Two steps to the reference estimator, on at most `most` columns; errors of more than `reliable` are noise."""
 
     facts: PublicFacts
     most: int
+    reliable: int
 
     def _planned(self, *prices: Price) -> tuple[Planned, Planned, Planned]:
         numbers = max(c.MOST_BINS, self.most * (self.most + 1) // 2)
@@ -57,25 +59,26 @@ class BoundedReferenceStep:
 
     def run(self, data: Data, releases: Releases, state: State) -> State:
         """Make them, and step twice."""
-        slope, size = self.facts.family.mean_slope(state.residual_scale), releases.n_responses
+        bound, size = decisions.last_bound(self.facts), releases.n_responses
+        slope = self.facts.family.mean_slope(state.residual_scale, bound)
         largest = math.sqrt(min(c.MOST_SLOPES * slope, c.MOST_SLOPE))
-        at = Scores(data, releases, state.center, state.effects, tuple(map(int, state.kept)), math.inf)
+        at = Scores(data, releases, state.center, state.effects, tuple(map(int, state.kept)), bound)
         rough, norms, score = self.first
         plain = at.second_moments(rough, at.terms("slope", np.eye(at.k)), largest * math.sqrt(c.ROUGH_ROWS * at.k))
         turn = power(plain.pulled(slope * np.eye(at.k)).values, -0.5)
         law = at.norms(norms, at.terms("row", turn), math.sqrt(at.k / slope))
-        at = replace(at, row_bound=row_bound(law, mean_noise(releases, self.second[-1]), slope))
-        clip = Clip(at.row_bound)
+        at = replace(at, row_bound=row_bound(law, bound * mean_noise(releases, self.second[-1]), slope))
+        clip = Clip(at.row_bound * bound)
         before = turn @ prior_precision(state) @ turn.T
         mean, noise = at.mean(score, at.terms("score", turn), clip)
         moved, precision = updated(np.zeros(at.k), before, np.eye(at.k), mean, noise, size)
         at, covariance = _moved(at, turn.T @ moved), turn.T @ np.linalg.inv(precision) @ turn
         moments, variance, score = self.second
         slopes = Slopes.of(turn, at.second_moments(moments, at.terms("slope", turn), at.row_bound * largest))
-        released, start = at.second_moments(variance, at.terms("score", turn), at.row_bound), at.effects[state.kept]
+        released, start = at.second_moments(variance, at.terms("score", turn), clip.bound), at.effects[state.kept]
         mean, noise = at.mean(score, at.terms("score", turn), clip)
         step = bounded_step(start, slopes, released, mean, noise, size, left_out(law, at.row_bound))
-        step = step.since(start, np.sqrt(np.diagonal(covariance)))
+        step = replace(step.since(start, np.sqrt(np.diagonal(covariance))), noisy=at.k > self.reliable)
         return with_reference(state, self.facts, step, slopes.second_moments, beside=(start, covariance))
 
 
