@@ -103,11 +103,12 @@ def fitted(rows):
 @click.option("--fits", default=24, show_default=True)
 @click.option("--holdout", is_flag=True)
 @click.option("--first-seed", default=100, show_default=True)
-def main(fits, holdout, first_seed):
+@click.option("--settings", default=None, type=int, help="How many of the settings; all of them without it.")
+def main(fits, holdout, first_seed, settings):
     """Print forecasts over what was simulated, and the constants."""
     warnings.simplefilter("ignore")
     rows = []
-    for place, setting in enumerate(HELD_OUT if holdout else FITTED):
+    for place, setting in enumerate((HELD_OUT if holdout else FITTED)[:settings]):
         for known in (True, False):
             at = forecast(setting, known)
             power, error = simulated(setting, known, at.smallest_effect, fits, (first_seed, place, known))

