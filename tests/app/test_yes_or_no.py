@@ -47,7 +47,7 @@ def test_the_way_to_odds_ratios(tab, url, work, table, artifacts, seeded):
     tab.click("#next", leaves=True)
     assert tab.value(PATH) == "/accuracy"
     assert tab.value("document.querySelector('[name=estimand]')") is None
-    assert "no forecast yet" in tab.value("document.querySelector('#forecast').textContent")
+    assert "multiplies the odds of yes by" in tab.value("document.querySelector('#forecast').textContent")
     (artifacts / "app-yes-or-no-3-accuracy.png").write_bytes(tab.screenshot())
     assert faults(tab) == []
     tab.fill("#epsilon", "2")
@@ -64,9 +64,7 @@ def test_the_way_to_odds_ratios(tab, url, work, table, artifacts, seeded):
     tab.wait_for("document.querySelector('h1').textContent === 'The report'")
     tab.wait_for("document.readyState === 'complete'")
     published = tab.value("document.querySelector('blockquote').textContent")
-    told = re.search(
-        r"smoker: yes, compared with no, goes with ([\d.]+) times the odds that answer is denied", published
-    )
+    told = re.search(r"smoker: yes, compared with no, is associated with ([\d.]+) times the odds", published)
     assert abs(np.log(float(told[1])) - EFFECT) < 0.4
     for width, scheme in WIDTHS.items():
         tab.show_as(width, scheme)
@@ -89,7 +87,17 @@ def test_what_is_chosen_is_kept_and_checked(client, work, table):
     page = client.get("/columns").text
     assert 'value="binomial" checked' in page
     assert 'value="denied"' in page
-    assert "no forecast yet" in client.get("/accuracy").text
+    assert "multiplies the odds of yes by" in client.get("/accuracy").text
+    # Fewer of yes find less, and the guess is kept.
+    asked = "/forecast?epsilon=1&sparsity=3&share_of_yes="
+    ratios = [
+        float(re.search(r"of yes by <b>([\d.]+)</b>", client.get(f"{asked}{share}").text)[1]) for share in (0.5, 0.1)
+    ]
+    assert ratios[0] < ratios[1]
+    assert "between 0 and 1" in client.get(f"{asked}2").text
+    client.plan(share_of_yes="0.1")
+    assert work.draft.settings.share_of_yes == 0.1
+    assert 'value="0.1"' in client.get("/accuracy").text
     # Back to numbers, nothing of it stays.
     client.columns("age", family="linear", response_positive="denied")
     assert (work.draft.settings.family, work.draft.settings.response) == ("linear", {})

@@ -31,7 +31,7 @@ MODELS = {
         sparsity=3, estimand="typical", epsilon=9.0, random_state=6, **STANDARDIZED
     ),
     "yes or no": lambda: YesNoPursuit(sparsity=3, epsilon=9.0, random_state=7, **STANDARDIZED),
-    "yes or no, units unknown": lambda: YesNoPursuit(sparsity=3, epsilon=20.0, random_state=8),
+    "yes or no, units unknown": lambda: YesNoPursuit(sparsity=3, epsilon=10.0, random_state=8),
     "DP-IHT-H": lambda: DPIHTH(sparsity=3, random_state=3),
     "DP-IHT-L": lambda: DPIHTL(sparsity=3, random_state=3),
     "DP-SLR": lambda: DPSLR(sparsity=3, random_state=3),

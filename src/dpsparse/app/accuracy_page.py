@@ -10,6 +10,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 
 from dpsparse.app.budget_left import too_little
 from dpsparse.app.draft_forecast import forecast, shape_of
+from dpsparse.app.odds_forecast import odds_forecast
 from dpsparse.app.render import fragment, page, redirect, require
 from dpsparse.app.settings import Settings
 from dpsparse.app.typed_numbers import (
@@ -21,6 +22,7 @@ from dpsparse.app.typed_numbers import (
     typed_holdout,
     typed_number,
     typed_positive,
+    typed_share,
 )
 from dpsparse.schema import FileError
 
@@ -42,6 +44,7 @@ def accuracy_page(request: Request, error: str | None = None, form: FormData | N
         "records": str(work.facts.n_records),
         "noise": _shown(settings.noise),
         "effect": _shown(settings.effect),
+        "share_of_yes": _shown(settings.share_of_yes),
     }
     typed |= {name: str(form[name]) for name in typed if form and name in form}
     usual = work.usual_delta()
@@ -86,40 +89,36 @@ def forecast_fragment(request: Request) -> HTMLResponse:
         shown: dict[str, Any] = {"forecast": _forecast(work, request.query_params)}
     except (ValueError, ArithmeticError) as error:
         shown = {"forecast": None, "error": str(error)}
-    shown["settings"] = work.draft.settings
     return fragment("_forecast", too_little=_too_little(work, request.query_params), **shown)
 
 
-def _forecast(work: "Workspace", typed: Typed) -> dict[str, Any] | None:
-    """The forecast for some numbers; None where the response is yes or no, of which there is none."""
+def _forecast(work: "Workspace", typed: Typed) -> dict[str, Any]:
     settings, path, facts = work.draft.settings, work.draft.path, work.facts
-    if settings.is_yes_or_no:
-        typed_epsilon(typed)
-        return None
     assert path is not None and facts is not None  # noqa: PT018  (`require` has seen to it)
     d, known = shape_of(path, settings)
     delta = typed_number(typed, "delta", None)
     if delta is None:
         # The page hands it back, as it does what is left, so that no slider waits for the ledger.
         delta = typed_number(typed, "usual_delta", None)
-    return forecast(
-        typed_count(typed, "records", "records", default=facts.n_records),
-        d,
-        known,
-        epsilon=typed_epsilon(typed),
-        delta=work.usual_delta() if delta is None else delta,
-        sparsity=typed_count(typed, "sparsity", "columns to select"),
-        estimand=typed_estimand(typed),
-        people=settings.records_per_person,
-        holdout=typed_holdout(typed),
-        **_guesses(typed),
-    )
+    shape = typed_count(typed, "records", "records", default=facts.n_records), d, known
+    planned: dict[str, Any] = {
+        "epsilon": typed_epsilon(typed),
+        "delta": work.usual_delta() if delta is None else delta,
+        "sparsity": typed_count(typed, "sparsity", "columns to select"),
+        "people": settings.records_per_person,
+        "holdout": typed_holdout(typed),
+    }
+    if settings.is_yes_or_no:
+        return odds_forecast(*shape, **planned, share=typed_share(typed))
+    guesses = _guesses(typed)
+    planned |= {"noise": guesses["noise"], "effect": guesses["effect"]}
+    return forecast(*shape, **planned, estimand=typed_estimand(typed))
 
 
-def planned_forecast(work: "Workspace") -> dict[str, Any] | None:
-    """The forecast of the draft as it was planned; None where the response is yes or no."""
+def planned_forecast(work: "Workspace") -> dict[str, Any]:
+    """The forecast of the draft as it was planned."""
     chosen = work.draft.settings
-    names = ("epsilon", "sparsity", "holdout", "noise", "effect")
+    names = ("epsilon", "sparsity", "holdout", "noise", "effect", "share_of_yes")
     typed = {name: _shown(getattr(chosen, name)) for name in names}
     return _forecast(work, typed | {"estimand": chosen.estimand, "delta": _shown(work.delta())})
 
@@ -129,6 +128,7 @@ def _guesses(typed: Typed) -> dict[str, Any]:
     return {
         "noise": typed_positive(typed, "noise", "the response's noise"),
         "effect": typed_positive(typed, "effect", "the effect"),
+        "share_of_yes": typed_share(typed),
     }
 
 

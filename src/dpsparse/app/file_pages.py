@@ -153,7 +153,7 @@ def preview_shell(request: Request) -> HTMLResponse:
     """Step 4: a preview of the report."""
     work = request.app.state.work
     require(work, target=True, planned=True)
-    return page(request, "preview", step="preview", rare=(planned_forecast(work) or {}).get("rare"))
+    return page(request, "preview", step="preview", rare=planned_forecast(work).get("rare"))
 
 
 def preview_report(request: Request) -> HTMLResponse:

@@ -46,9 +46,11 @@ class Settings:
     # Of a CSV file.
     separator: str | None = None
     encoding: str = "utf-8"
-    # Guesses for the forecast: the response's noise, and an effect that one hopes to find. No fit knows of them.
+    # Guesses for the forecast: the response's noise, an effect that one hopes to find, and the share of yes. No fit
+    # knows of them.
     noise: float | None = None
     effect: float | None = None
+    share_of_yes: float | None = None
 
     @property
     def is_yes_or_no(self) -> bool:
@@ -124,6 +126,7 @@ def settings_of(fields: Fields) -> Settings:
         encoding=fields.text("encoding"),
         noise=fields.number("noise", None, above=0),
         effect=fields.number("effect", None, above=0),
+        share_of_yes=fields.number("share_of_yes", None, above=0),
     )
     fields.finish()
     if settings.separator is not None and not isinstance(settings.separator, str):

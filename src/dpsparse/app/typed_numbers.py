@@ -72,6 +72,14 @@ def typed_estimand(typed: Typed) -> "EstimandName":
     return chosen.name
 
 
+def typed_share(typed: Typed) -> float | None:
+    """A guess of the share of yes, or None."""
+    value = typed_number(typed, "share_of_yes", None)
+    if value is not None and not 0 < value < 1:
+        raise FileError("the share of yes lies between 0 and 1, such as 0.1, or leave it empty")
+    return value
+
+
 def typed_holdout(typed: Typed) -> float | None:
     """A share of the records to hold out, or None."""
     value = typed_number(typed, "holdout", None)

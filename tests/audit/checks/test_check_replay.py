@@ -39,9 +39,10 @@ UNKNOWN = "PrivateSparseRegressor, units unknown, every release"
 
 
 TYPICAL = "PrivateSparseRegressor, step to the typical response"
+YES_NO = "PrivateSparseClassifier, units unknown"
 
 
-@pytest.mark.parametrize("name", ["PrivateSparseRegressor", UNKNOWN, TYPICAL, "DPIHTH", "DPIHTL"])
+@pytest.mark.parametrize("name", ["PrivateSparseRegressor", UNKNOWN, TYPICAL, YES_NO, "DPIHTH", "DPIHTL"])
 @settings(max_examples=25, deadline=None)
 @given(
     record,

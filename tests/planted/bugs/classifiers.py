@@ -140,7 +140,7 @@ CLASSIFIERS = (
         RAW,
         {
             "io.cells.encoding:yes_or_no": [
-                ("[positive]", "[max(sorted(set(raw.texts(column))), key=raw.texts(column).count)]")
+                ("spellings(positive)", "[max(sorted(set(raw.texts(column))), key=raw.texts(column).count)]")
             ]
         },
     ),

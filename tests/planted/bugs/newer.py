@@ -9,15 +9,15 @@ FITTING = (
     Bug(
         "records per person dropped by a fit on a file",
         WHOLE,
-        {"fitting:FileFit._estimator": [("records_per_person=self.records_per_person", "records_per_person=1")]},
+        {"fitting:FileFit._estimator": [('"records_per_person": self.records_per_person', '"records_per_person": 1')]},
     ),
     Bug(
         "a fit with records held out that is charged to nobody",
         WHOLE,
         {
             "fitting:FileFit._estimator": [
-                ("ledger=self.ledger", "ledger=None if self.holdout else self.ledger"),
-                ("dataset=self.dataset", "dataset=None if self.holdout else self.dataset"),
+                ('"ledger": self.ledger', '"ledger": None if self.holdout else self.ledger'),
+                ('"dataset": self.dataset', '"dataset": None if self.holdout else self.dataset'),
             ]
         },
     ),

@@ -65,6 +65,8 @@ def cases(place: Path) -> Iterator[Case]:
 PATHS: tuple[tuple[str, Callable[..., Any], str], ...] = (
     *(("a fit", FITS["fits on raw tables"], source) for source in SOURCES),
     ("a fit with bounds", partial(PrivateSparseRegressor, sparsity=3), "CSV, bounds"),
+    *(("a classifier", FITS["classifiers on raw tables"], source) for source in ("CSV", "typed frame")),
+    ("a classifier of truths", FITS["classifiers of truths on raw tables"], "CSV"),
     ("tune", FITS["tune on raw tables"], "CSV"),
     ("fit_and_evaluate", FITS["fit_and_evaluate on raw tables"], "CSV"),
     ("evaluate", EvaluatedCells, "CSV"),
