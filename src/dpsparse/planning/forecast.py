@@ -218,6 +218,12 @@ class Plan:
             return ""
         epsilon = self.epsilon_for_intervals
         or_epsilon = f" at this epsilon, or epsilon {epsilon:.2g} with these" if epsilon <= _MOST_EPSILON else ""
+        if self.share_of_yes is not None:
+            return (
+                f"{self.sparsity} log odds together have no intervals with {self.n:,} records at epsilon "
+                f"{self.epsilon:g}: that takes about {self.n_for_intervals:,} records{or_epsilon}; fewer features need "
+                "fewer"
+            )
         return (
             f"effects on a mean cannot be had from {self.n:,} records at epsilon {self.epsilon:g}: that takes about "
             f"{self.n_for_intervals:,} records{or_epsilon}; effects on the typical response need fewer"
