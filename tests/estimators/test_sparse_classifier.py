@@ -1,12 +1,13 @@
 """`PrivateSparseClassifier`: scikit-learn's checks, statsmodels' logistic regression, and hostile tables."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import expit
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dpsparse import PrivateSparseClassifier
+from dpsparse import PrivateSparseClassifier, read_table
 from dpsparse.data.public_units import STANDARDIZED
 
 # Some tests leave out privacy's noise, others have few records.
@@ -130,3 +131,9 @@ def test_a_label_and_its_complement_have_opposite_odds():
     assert no.classes_.tolist() == ["not 0", "0"]
     np.testing.assert_allclose(no.coef_, -yes.coef_, atol=0.05)
     np.testing.assert_allclose(no.predict_proba(X), yes.predict_proba(X)[:, ::-1], atol=0.05)
+
+
+def test_the_label_of_yes_in_a_raw_table_is_given_where_it_is_read():
+    table = read_table(pd.DataFrame({"x": np.arange(100.0), "denied": ["yes", "no"] * 50}), "denied")
+    with pytest.raises(ValueError, match="positive is for arrays: give it to read_table"):
+        PrivateSparseClassifier(positive="yes").fit(table)

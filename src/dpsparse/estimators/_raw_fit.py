@@ -101,6 +101,8 @@ def n_expected(data: "RawData") -> int:
 def fit_raw(estimator: "PursuitEstimator", data: "RawData", progress: Progress = None) -> None:
     """Fit an estimator on raw data."""
     estimator._check_parameters()
+    if data.positive is None and getattr(estimator, "positive", None) is not None:
+        raise ValueError("positive is for arrays: give it to read_table, which reads the responses of this table")
     n = data.table.n_records
     if n < MIN_ROWS:
         raise FileError(f"the table holds {n} records; a fit needs at least {MIN_ROWS}")

@@ -16,6 +16,7 @@ from dpsparse.algorithms.pursuit.updates import initial, with_column, with_respo
 from dpsparse.data.as_table import as_table
 from dpsparse.data.public_units import public_units
 from dpsparse.engine.quantize import FEATURE_LEVELS, WEIGHT_LEVELS, Quantizer, weight_levels
+from dpsparse.inference.reliability import is_rare
 from dpsparse.privacy import sensitivity
 
 N, D = 400, 7
@@ -213,3 +214,9 @@ def test_the_bound_of_a_variable_is_reached():
     free = replace(VARIABLE, shares=dict.fromkeys((1, 2, 3), 0.0))
     moved = scores_of_levels(levels, y, free)[0] - scores_of_levels(levels, other, free)[0]
     assert np.abs(moved[1]) == sensitivity.clipped_sum(FEATURE_LEVELS, WEIGHT_LEVELS, "replace-one")
+
+
+def test_a_category_that_comes_along_and_hardly_a_record_has_is_rare():
+    companions = Companions({0: [1, 2]}, {1: 0.2, 2: 0.005})
+    shares = np.array([companions.unit(feature).least_share for feature in (1, 2)])
+    assert is_rare(10_000, shares).tolist() == [False, True]

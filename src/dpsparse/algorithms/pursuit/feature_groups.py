@@ -43,9 +43,10 @@ class Companions:
         return max(0.0, sum(map(math.sqrt, (*shares, max(0.0, 1 - sum(shares))))) - 1)
 
     def unit(self, feature: int) -> FeatureUnit:
-        """The centre and the scale of one of them."""
+        """The centre and the scale of one of them, and how many pairs of records differ in it."""
         share = self.shares[feature]
-        return FeatureUnit(share, math.sqrt(share * (1 - share)))
+        differ = 2 * share * (1 - share)
+        return FeatureUnit(share, math.sqrt(share * (1 - share)), share=differ, least_share=differ)
 
 
 # No feature comes with another.
