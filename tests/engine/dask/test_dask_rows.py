@@ -13,6 +13,7 @@ from dpsparse.engine import queries, scores
 from dpsparse.engine.cpu.dense_rows import DenseRows
 from dpsparse.engine.dask import actors
 from dpsparse.engine.dask.dask_rows import DaskRows, Partitions
+from dpsparse.engine.links import IDENTITY
 from dpsparse.engine.quantize import Quantizer
 from dpsparse.engine.refusals import NOT_FINITE
 
@@ -281,7 +282,7 @@ class TestOnACluster:
     def test_dask_knows_how_large_a_partition_is(self):
         in_memory, _ = table((N, D))
         partition = actors.open_partition(
-            in_memory.X, in_memory.y, slice(None), ((D, np.dtype(np.float64)), (GRID,), True)
+            in_memory.X, in_memory.y, slice(None), ((D, np.dtype(np.float64)), (GRID,), True, IDENTITY)
         )
         assert dask.sizeof.sizeof((partition,)) >= N * D + 3 * 8 * N
 
