@@ -99,10 +99,12 @@ def test_fitted_attributes_hang_together():
 
 
 def test_auto_keeps_all_that_it_selected():
-    model = seeded(sparsity="auto", max_sparsity=8, epsilon=2.0)
-    assert len(model.support_) == 8
-    assert model.clear_.sum() >= 3
-    assert set(np.flatnonzero(model.clear_)) <= set(np.flatnonzero(COEF))
+    models = [seeded(sparsity="auto", max_sparsity=8, epsilon=2.0, random_state=seed) for seed in (1, 2, 3)]
+    for model in models:
+        assert len(model.support_) == 8
+        assert set(np.flatnonzero(model.clear_)) <= set(np.flatnonzero(COEF))
+    # Of four effects one is near the noise: the others are found in most fits.
+    assert sum(model.clear_.sum() for model in models) >= 8
 
 
 @pytest.mark.slow

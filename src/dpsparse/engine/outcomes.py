@@ -39,4 +39,4 @@ class Outcomes:
     def table(self, edges: NDArray[np.float64], groups: NDArray[np.intp], n_groups: int) -> NDArray[np.int64]:
         """The numbers of no and of yes, two rows, in each group of bins; `groups` has that of each bin."""
         place = groups[np.searchsorted(edges, self.log_odds)]
-        return np.array([np.bincount(place[self.yes == is_yes], minlength=n_groups) for is_yes in (False, True)])
+        return np.stack([np.bincount(place[self.yes == is_yes], minlength=n_groups) for is_yes in (False, True)])

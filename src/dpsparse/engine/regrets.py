@@ -49,7 +49,7 @@ def squared_errors(responses: NDArray[np.float64], log_odds: Sequence[NDArray[An
     array([[0.25,  nan],
            [0.  ,  nan]])
     """
-    return np.array([(responses - expit(np.asarray(each, dtype=np.float64))) ** 2 for each in log_odds])
+    return np.stack([(responses - expit(np.asarray(each, dtype=np.float64))) ** 2 for each in log_odds])
 
 
 @np.errstate(all="ignore")
