@@ -137,3 +137,15 @@ def test_the_label_of_yes_in_a_raw_table_is_given_where_it_is_read():
     table = read_table(pd.DataFrame({"x": np.arange(100.0), "denied": ["yes", "no"] * 50}), "denied")
     with pytest.raises(ValueError, match="positive is for arrays: give it to read_table"):
         PrivateSparseClassifier(positive="yes").fit(table)
+
+
+def test_accuracy_is_of_labels_as_fit_reads_them():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((4_000, 2))
+    yes = X[:, 0] + rng.logistic(size=4_000) > 0
+    model = PrivateSparseClassifier(sparsity=1, positive="yes", random_state=0, **STANDARDIZED)
+    model.fit(X, np.where(yes, "yes", "no"))
+    # The label of no is not known: predictions call it "not yes", and "no" is right all the same.
+    right = np.mean((model.predict(X) == "yes") == yes)
+    assert model.score(X, np.where(yes, "yes", "no")) == pytest.approx(right)
+    assert right > 0.6

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from dpsparse.data.as_table import as_table
@@ -223,6 +224,28 @@ class PrivateSparseClassifier(ClassifierMixin, PursuitEstimator):  # type: ignor
         """
         check_is_fitted(self)
         return np.asarray(self.classes_[(np.asarray(self.decision_function(X)) > 0).astype(np.int64)])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of the caller's own records whose more probable label is their own; not private of the fit's own.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, GPU array, dask array or data frame of shape (n_samples, n_features)
+            The records.
+        y : array-like of shape (n_samples,)
+            Their labels, as `fit` reads them.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the records in the share.
+
+        Returns
+        -------
+        float
+            The accuracy.
+        """
+        predicted = np.asarray(self.decision_function(X)) > 0
+        return float(
+            accuracy_score(np.asarray(as_labels(y, self.positive)) == 1, predicted, sample_weight=sample_weight)
+        )
 
     def odds_ratios(self, level: float = 0.95) -> Any:
         """Odds ratios of the selected features for a step of 1, with confidence intervals.

@@ -6,6 +6,7 @@ CONFIGURED, DIVIDED, SIZED = "replay of configurations", "replay of parts", "rep
 _CENTER = "(released.center if given.center is None else given.center) or 0.0"
 _SCALE = "released.scale if given.scale is None else given.scale"
 _Y = "data.candidates._rows.y"
+_NUMPY = '__import__("numpy")'
 _RESIDUALS = "return self.link.residuals(self.y, center, (each.sanitized for each in self.columns), effects, bound)"
 
 CONFIGURATIONS = (
@@ -16,7 +17,7 @@ CONFIGURATIONS = (
             "algorithms.pursuit.steps.response:ResponseStep.run": [
                 (
                     _SCALE,
-                    f"np.nanmedian(abs({_Y} - center)) if given.center is not None and given.scale is None"
+                    f"{_NUMPY}.nanmedian(abs({_Y} - center)) if given.center is not None and given.scale is None"
                     f" else {_SCALE}",
                 )
             ]
@@ -27,7 +28,10 @@ CONFIGURATIONS = (
         CONFIGURED,
         {
             "algorithms.pursuit.steps.response:ResponseStep.run": [
-                (_CENTER, f"np.nanmedian({_Y}) if given.center is None and given.scale is not None else {_CENTER}")
+                (
+                    _CENTER,
+                    f"{_NUMPY}.nanmedian({_Y}) if given.center is None and given.scale is not None else {_CENTER}",
+                )
             ]
         },
     ),
@@ -36,7 +40,10 @@ CONFIGURATIONS = (
         CONFIGURED,
         {
             "algorithms.pursuit.steps.response:ResponseStep.run": [
-                (_CENTER, f"np.nanmean({_Y}) if given.center is None and not self.facts.fit_intercept else {_CENTER}")
+                (
+                    _CENTER,
+                    f"{_NUMPY}.nanmean({_Y}) if given.center is None and not self.facts.fit_intercept else {_CENTER}",
+                )
             ]
         },
     ),

@@ -2,6 +2,7 @@
 
 from planting import Bug
 
+_REPLACE = "__import__('dataclasses').replace"
 STEPS = "replay of reference steps"
 # Integers whose norm nobody checks.
 _OWN_LEVELS = (
@@ -136,7 +137,7 @@ REFERENCES = (
             "algorithms.pursuit.steps.scored:Scores.mean": [
                 (
                     "sums = self.data",
-                    "clip = replace(clip, bound=max(clip.bound, float(np.nanmax(abs(self.data.records._records.y)))))\n"
+                    f"clip = {_REPLACE}(clip, bound=max(clip.bound, float(np.nanmax(abs(self.data.records._records.y)))))\n"
                     "    sums = self.data",
                 )
             ]
@@ -150,7 +151,7 @@ REFERENCES = (
                 (
                     "return self.releases.gram(self.releases.due(planned), sums, bound**2)",
                     "noisy = self.releases.gram(self.releases.due(planned), sums, bound**2)\n"
-                    "    return replace(noisy, values=sums * (bound**2 / 2**22 / self.releases.n_responses))",
+                    f"    return {_REPLACE}(noisy, values=sums * (bound**2 / 2**22 / self.releases.n_responses))",
                 )
             ]
         },
