@@ -137,7 +137,8 @@ REFERENCES = (
             "algorithms.pursuit.steps.scored:Scores.mean": [
                 (
                     "sums = self.data",
-                    f"clip = {_REPLACE}(clip, bound=max(clip.bound, float(np.nanmax(abs(self.data.records._records.y)))))\n"
+                    f"clip = {_REPLACE}(clip, bound=max(clip.bound, "
+                    "float(np.nanmax(abs(self.data.records._records.y)))))\n"
                     "    sums = self.data",
                 )
             ]
