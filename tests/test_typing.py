@@ -34,6 +34,7 @@ from dpsparse import (
     OnDisk,
     PrivacyLedger,
     PrivacyRecord,
+    PrivateSparseClassifier,
     PrivateSparseRegressor,
     Streamed,
     UnreadResponsesWarning,
@@ -57,6 +58,8 @@ needed: int = forecast.n_for_effect(0.5)
 
 ledger = PrivacyLedger("budget.db")
 ledger.grant("trial", epsilon=3.0, delta=1e-6)
+classifier = PrivateSparseClassifier(sparsity=1, positive="yes").fit(X, ["yes", "no"] * 25)
+probabilities = classifier.predict_proba(X)
 model = PrivateSparseRegressor(sparsity="auto", epsilon=1, feature_center=center, ledger=ledger, dataset="trial")
 try:
     model = model.fit(X, y, progress=lambda done, total: None)

@@ -34,7 +34,7 @@ def odds_sentence(model: "LinearModel", effect: Effect, feature: Feature, step: 
     >>> effect = Effect("income", -3e-05, -3e-05, 1e-06, clear=True, center=40_000.0, scale=25_000.0)
     >>> text = odds_sentence(model, effect, Feature("income"), "a one-unit increase")
     >>> print(text.partition(" (between")[0])
-    income: an increase of 10,000 is associated with 0.7408 times the odds that y is True
+    income: an increase of 10,000 is associated with 0.7408 times the odds that y is 1
     """
     assert effect.estimate is not None
     assert effect.interval is not None
