@@ -91,17 +91,18 @@ def _vectors(records: Records, terms: Terms) -> tuple[Array, Array]:
         # would take the memory of all columns for each operation.
         vectors = xp.empty_like(columns)
         for entry, row in zip(vectors, terms.matrix, strict=True):
-            entry[:] = vector_sums.sanitized(_combined(columns, row) * factor)
-        if terms.row_bound < np.inf:
-            vectors *= _row_weights(columns, terms)
+            entry[:] = _combined(columns, row)
+        weights = _row_weights(vectors, terms) if terms.row_bound < np.inf else None
+        for entry in vectors:
+            entry[:] = vector_sums.sanitized(entry * factor)
+        if weights is not None:
+            vectors *= weights
     return vectors, blank
 
 
-def _row_weights(columns: Array, terms: Terms) -> Array:
+def _row_weights(rows: Array, terms: Terms) -> Array:
     """The weights of rows by their norm, or the roots of these where vectors are of slopes."""
-    xp = module_of(columns)
-    rows = vector_sums.sanitized(xp.stack([_combined(columns, row) for row in terms.matrix]))
-    weights = vector_sums.clip_factor(vector_sums.norms(rows), terms.row_bound)
+    weights = vector_sums.clip_factor(vector_sums.norms(vector_sums.sanitized(rows)), terms.row_bound)
     return square_root(weights) if terms.factor == "slope" else weights
 
 

@@ -33,8 +33,8 @@ CLASSIFIERS = (
         {
             "engine.scores:_row_weights": [
                 (
-                    "vector_sums.norms(rows), terms.row_bound",
-                    "vector_sums.norms(rows / abs(rows).max()), terms.row_bound",
+                    "vector_sums.sanitized(rows)), terms.row_bound",
+                    "vector_sums.sanitized(rows / abs(rows).max())), terms.row_bound",
                 )
             ]
         },

@@ -202,7 +202,7 @@ REFERENCES = (
         "histograms and matrices planned as single numbers",
         STEPS,
         {
-            "algorithms.pursuit.steps.reference:_planned": [
+            "algorithms.pursuit.steps.scored:planned_of": [
                 ("max(c.MOST_BINS, columns * (columns + 1) // 2)", "1"),
             ]
         },

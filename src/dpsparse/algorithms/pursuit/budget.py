@@ -85,7 +85,8 @@ def always(facts: PublicFacts) -> bool:
     return True
 
 
-def _takes_all(facts: PublicFacts) -> bool:
+def takes_all(facts: PublicFacts) -> bool:
+    """Where all features are taken."""
     return not decisions.selects(facts)
 
 
@@ -113,7 +114,8 @@ def _selects_and_gram_rows(facts: PublicFacts) -> bool:
     return decisions.selects(facts) and decisions.releases_gram_rows(facts)
 
 
-def _intercept(facts: PublicFacts) -> bool:
+def with_intercept(facts: PublicFacts) -> bool:
+    """Where the fit has an intercept."""
     return facts.fit_intercept
 
 
@@ -265,7 +267,7 @@ GRAM_MATRIX = Price(
     (
         Case("features selected, with Gram rows", _selects_and_gram_rows, Scarce(0.02, 0.02, 400)),
         Case("features selected, without", decisions.selects, Scarce(0.03, 0.02, 400)),
-        Case("all features taken", _takes_all, Fixed(0.06)),
+        Case("all features taken", takes_all, Fixed(0.06)),
     ),
     "Second moments of all columns; steps of a fit that takes all features go by their inverse.",
     "accuracy.py",
@@ -317,7 +319,7 @@ CALIBRATION = Price(
     "once",
     (
         Case("all features taken, with an intercept", _calibrates_all, Share(3000, 0.04, 0.09, unknown_per_N2=5000)),
-        Case("with an intercept", _intercept, Share(1000, 0.01, 0.09, unknown_per_N2=5000)),
+        Case("with an intercept", with_intercept, Share(1000, 0.01, 0.09, unknown_per_N2=5000)),
     ),
     "In a small table a constant that is off by .14 standard deviations costs 2 % of the mean's error. With all "
     "features taken more is left for predictions.",
@@ -326,7 +328,7 @@ CALIBRATION = Price(
 RESIDUAL_MEDIAN = Price(
     "residual median",
     "once",
-    (Case("with an intercept", _intercept, Share(1000, 0.002, 0.03)),),
+    (Case("with an intercept", with_intercept, Share(1000, 0.002, 0.03)),),
     "Predictions of a median.",
     "honesty.py",
 )

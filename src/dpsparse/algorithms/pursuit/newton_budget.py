@@ -4,7 +4,7 @@ Shares are of the pursuit's rho, as in `budget`. The mean scores of all steps sh
 """
 
 from dpsparse.algorithms.pursuit import decisions
-from dpsparse.algorithms.pursuit.budget import Case, Price, always
+from dpsparse.algorithms.pursuit.budget import Case, Price, always, takes_all, with_intercept
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.shares import Fixed
 
@@ -21,18 +21,10 @@ def pursuit_share(facts: PublicFacts) -> float:
     return TAKES_ALL if facts.sparsity < decisions.reliable_columns(facts, 0.0) else TAKES_MANY
 
 
-def _intercept(facts: PublicFacts) -> bool:
-    return facts.fit_intercept
-
-
-def _takes_all(facts: PublicFacts) -> bool:
-    return not decisions.selects(facts)
-
-
 SHARE_OF_YES = Price(
     "share of yes",
     "once",
-    (Case("with an intercept", _intercept, Fixed(0.03)),),
+    (Case("with an intercept", with_intercept, Fixed(0.03)),),
     "Where the log odds start, and how large scores are.",
     "classifiers.py",
 )
@@ -46,7 +38,7 @@ PICKS = Price(
 SLOPE_MOMENTS = Price(
     "slope moments",
     "all together",
-    (Case("features selected", decisions.selects, Fixed(0.06)), Case("all features taken", _takes_all, Fixed(0.3))),
+    (Case("features selected", decisions.selects, Fixed(0.06)), Case("all features taken", takes_all, Fixed(0.3))),
     "The derivative of the mean score, which a step goes by.",
     "classifiers.py",
 )

@@ -21,7 +21,7 @@ from dpsparse.algorithms.pursuit.planned import Planned
 from dpsparse.algorithms.pursuit.pursuit_data import Data
 from dpsparse.algorithms.pursuit.releases import Releases, mean_noise
 from dpsparse.algorithms.pursuit.state import State
-from dpsparse.algorithms.pursuit.steps.scored import Scores
+from dpsparse.algorithms.pursuit.steps.scored import Scores, largest_root, planned_of
 from dpsparse.algorithms.pursuit.updates import prior_precision, with_reference
 from dpsparse.inference.bounded_step import Slopes, bounded_step, left_out, row_bound, updated
 from dpsparse.inference.one_step import power
@@ -37,10 +37,7 @@ class BoundedReferenceStep:
     reliable: int
 
     def _planned(self, *prices: Price) -> tuple[Planned, Planned, Planned]:
-        numbers = max(c.MOST_BINS, self.most * (self.most + 1) // 2)
-        first, second, third = (
-            Planned(price.release, price.of(self.facts), of_reference=True, numbers=numbers) for price in prices
-        )
+        first, second, third = (planned_of(price, self.facts, self.most) for price in prices)
         return first, second, third
 
     @cached_property
@@ -61,7 +58,7 @@ class BoundedReferenceStep:
         """Make them, and step twice."""
         bound, size = decisions.last_bound(self.facts), releases.n_responses
         slope = self.facts.family.mean_slope(state.residual_scale, bound)
-        largest = math.sqrt(min(c.MOST_SLOPES * slope, c.MOST_SLOPE))
+        largest = largest_root(slope)
         at = Scores(data, releases, state.center, state.effects, tuple(map(int, state.kept)), bound)
         rough, norms, score = self.first
         plain = at.second_moments(rough, at.terms("slope", np.eye(at.k)), largest * math.sqrt(c.ROUGH_ROWS * at.k))

@@ -12,7 +12,7 @@ from dpsparse.algorithms.pursuit.planned import Planned
 from dpsparse.algorithms.pursuit.pursuit_data import Data
 from dpsparse.algorithms.pursuit.releases import Releases, skip_all
 from dpsparse.algorithms.pursuit.state import Conclusion, State
-from dpsparse.algorithms.pursuit.steps.scored import Scores
+from dpsparse.algorithms.pursuit.steps.scored import Scores, largest_root
 from dpsparse.algorithms.pursuit.updates import prior_precision
 from dpsparse.inference.bounded_step import updated
 from dpsparse.inference.tails import Clip
@@ -61,7 +61,7 @@ class NewtonStep:
         )
         norm = at.row_bound
         rows = at.terms("slope", np.eye(at.k))
-        moments = at.second_moments(self.moments, rows, float(norm * np.sqrt(min(c.MOST_SLOPES * slope, c.MOST_SLOPE))))
+        moments = at.second_moments(self.moments, rows, norm * largest_root(slope))
         mean, noise = at.mean(self.score, at.terms("score", np.eye(at.k)), Clip(float(norm * bound)))
         slopes = moments.pulled(slope * np.eye(at.k)).values
         effects, before = state.effects.copy(), prior_precision(state)

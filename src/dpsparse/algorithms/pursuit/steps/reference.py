@@ -14,25 +14,18 @@ from numpy.typing import NDArray
 from dpsparse.algorithms.pursuit import grids
 from dpsparse.algorithms.pursuit import pursuit_constants as c
 from dpsparse.algorithms.pursuit import reference_budget as budget
-from dpsparse.algorithms.pursuit.budget import Price
 from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.planned import Planned
 from dpsparse.algorithms.pursuit.pursuit_data import Data, counter
 from dpsparse.algorithms.pursuit.releases import Releases, gram_noise, mean_noise
 from dpsparse.algorithms.pursuit.state import State
-from dpsparse.algorithms.pursuit.steps.scored import Scores
+from dpsparse.algorithms.pursuit.steps.scored import Scores, planned_of
 from dpsparse.algorithms.pursuit.updates import with_reference
 from dpsparse.engine import queries
 from dpsparse.families.estimands import MEAN
 from dpsparse.inference.inference_constants import NO_VARIANCE, NORMAL_MEDIAN
 from dpsparse.inference.matrices import NoisyMatrix
 from dpsparse.inference.one_step import OneStep, Whitening, power, rough_moments, score_root
-
-
-def _planned(price: Price, facts: PublicFacts, columns: int = 1) -> Planned:
-    """A histogram, or a matrix of at most so many columns."""
-    numbers = max(c.MOST_BINS, columns * (columns + 1) // 2)
-    return Planned(price.release, price.of(facts), of_reference=True, numbers=numbers)
 
 
 @dataclass(frozen=True)
@@ -46,14 +39,14 @@ class ReferenceStep:
     def of_rows(self) -> tuple[Planned, Planned, Planned]:
         """Rough second moments of rows, the norms of rows that these make white, and second moments of those."""
         prices = budget.ROUGH_ROW_MOMENTS, budget.ROW_NORMS, budget.ROW_MOMENTS
-        first, second, third = (_planned(price, self.facts, self.most) for price in prices)
+        first, second, third = (planned_of(price, self.facts, self.most) for price in prices)
         return first, second, third
 
     @cached_property
     def of_scores(self) -> tuple[Planned, Planned, Planned]:
         """The norms of scores of white rows, their second moments and their mean, for a first step."""
         prices = budget.SCORE_NORMS, budget.SCORE_MOMENTS, budget.FIRST_MEAN_SCORE
-        first, second, third = (_planned(price, self.facts, self.most) for price in prices)
+        first, second, third = (planned_of(price, self.facts, self.most) for price in prices)
         return first, second, third
 
     @cached_property
@@ -68,7 +61,7 @@ class ReferenceStep:
     @cached_property
     def of_white_scores(self) -> tuple[Planned, Planned]:
         """The norms of white scores and their mean."""
-        return _planned(budget.WHITE_SCORE_NORMS, self.facts, self.most), _planned(
+        return planned_of(budget.WHITE_SCORE_NORMS, self.facts, self.most), planned_of(
             budget.MEAN_SCORE, self.facts, self.most
         )
 
@@ -151,7 +144,7 @@ class LevelStep:
     @cached_property
     def level(self) -> tuple[Planned, Planned]:
         """The sizes of the residuals, and their mean."""
-        return _planned(budget.RESIDUAL_SIZES, self.facts), _planned(budget.MEAN_RESIDUAL, self.facts)
+        return planned_of(budget.RESIDUAL_SIZES, self.facts), planned_of(budget.MEAN_RESIDUAL, self.facts)
 
     def planned(self) -> tuple[Planned, ...]:
         """The releases of this step."""

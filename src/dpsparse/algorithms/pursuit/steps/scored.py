@@ -1,17 +1,31 @@
 """Scores of the records on the kept columns at some effects, and releases about them: norms, second moments, means."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse.algorithms.pursuit import pursuit_constants as c
+from dpsparse.algorithms.pursuit.budget import Price
+from dpsparse.algorithms.pursuit.facts import PublicFacts
 from dpsparse.algorithms.pursuit.planned import Planned
 from dpsparse.algorithms.pursuit.pursuit_data import Data
 from dpsparse.algorithms.pursuit.releases import Releases
 from dpsparse.engine import scores
 from dpsparse.inference.matrices import NoisyMatrix
 from dpsparse.inference.tails import Clip, Norms
+
+
+def planned_of(price: Price, facts: PublicFacts, columns: int = 1) -> Planned:
+    """A release about scores, planned: a histogram, or a matrix of at most so many columns."""
+    numbers = max(c.MOST_BINS, columns * (columns + 1) // 2)
+    return Planned(price.release, price.of(facts), of_reference=True, numbers=numbers)
+
+
+def largest_root(slope: float) -> float:
+    """The root of the largest slope that counts, where this is the mean one."""
+    return math.sqrt(min(c.MOST_SLOPES * slope, c.MOST_SLOPE))
 
 
 @dataclass(frozen=True)
