@@ -1,0 +1,4 @@
+library(testthat)
+library(dpsparse)
+
+test_check("dpsparse")
